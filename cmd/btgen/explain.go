@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +42,8 @@ each read of the generated reader, show which rows and cells it requests.
 Output to a terminal is in color, unless NO_COLOR is set. --format html writes a single
 self-contained file, for design documents.
 
-For the load that the schema expects, show writes, reads, storage over time, and the nodes
+For the load that the schema expects, show how writes and reads would spread over tablets
+and nodes, with the time first and with a salt for comparison. Also show writes, reads, storage over time, and the nodes
 that they take on each storage type. Monthly costs need prices: those of btgen.yaml, or of
 --price node_hour=0.65 --price ssd_gib_month=0.17.
 
@@ -78,7 +83,26 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err != nil {
 		return err
 	}
+	if f.format == "markdown" && f.output != "" {
+		if text, err = f.writePictures(ctx, doc); err != nil {
+			return err
+		}
+	}
 	return f.write(ctx, stdout, text)
+}
+
+// writePictures writes the pictures of a document next to the output file, and returns the
+// Markdown that refers to them.
+func (f *explainFlags) writePictures(ctx context.Context, doc explain.Document) ([]byte, error) {
+	dir, name := filepath.Split(f.output)
+	prefix := strings.TrimSuffix(name, filepath.Ext(name))
+	pictures := explain.Pictures(doc, prefix)
+	for _, file := range slices.Sorted(maps.Keys(pictures)) {
+		if err := cli.Write(ctx, dir+file, pictures[file]); err != nil {
+			return nil, err
+		}
+	}
+	return []byte(explain.MarkdownWithPictures(doc, prefix)), nil
 }
 
 // runCompare compares two schemas.
@@ -136,6 +160,9 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 	}
 	doc := explain.New(result.Schemas, result.Layouts)
 	doc.Price(prices)
+	if !f.compare {
+		doc.Simulate(result.Layouts)
+	}
 	return doc, nil
 }
 

@@ -80,8 +80,8 @@ type Limit struct {
 	Nodes   float64 `json:"nodes"` // for low latency, not rounded
 }
 
-// assumedRange is the time range of reads whose range is not declared.
-const assumedRange = 24 * time.Hour
+// AssumedRange is the time range of reads whose range is not declared.
+const AssumedRange = 24 * time.Hour
 
 // assumedMatch is the number of series that a query finds if cardinalities are undeclared:
 // the square root of their number, halfway between one and all in orders of magnitude.
@@ -174,7 +174,7 @@ func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
 	} else {
 		span := r.Range
 		if span == 0 {
-			span, out.RangeAssumed = assumedRange, true
+			span, out.RangeAssumed = AssumedRange, true
 		}
 		out.Range = schema.FormatDuration(span)
 		w = sample.WorkOf(l, &q, from.Add(span), from, from.Add(span), nil)

@@ -38,6 +38,16 @@ func (d *Document) Price(prices capacity.Prices) {
 	}
 }
 
+// Simulate simulates the load of each table, for [Table].Heat. layouts are those of [New]. It
+// takes up to two seconds and 100 MB of memory per table.
+func (d *Document) Simulate(layouts []*layout.Layout) {
+	for i, l := range layouts {
+		for j, t := range l.Tables {
+			d.Schemas[i].Tables[j].Heat = heatOf(l, t)
+		}
+	}
+}
+
 // schemaOf explains a schema.
 func schemaOf(s *schema.Schema, l *layout.Layout) Schema {
 	out := Schema{

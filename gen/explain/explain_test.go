@@ -3,6 +3,7 @@ package explain_test
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"flag"
 	"os"
 	"path/filepath"
@@ -33,6 +34,37 @@ func documentOf(t testing.TB, inputs ...gen.Input) explain.Document {
 		t.Fatal(err)
 	}
 	return explain.New(r.Schemas, r.Layouts)
+}
+
+// simulated is documentOf with simulations.
+func simulated(t testing.TB, inputs ...gen.Input) explain.Document {
+	t.Helper()
+	doc := documentOf(t, inputs...)
+	doc.Simulate(gen.Resolve(inputs).Layouts)
+	return doc
+}
+
+// TestPictures checks that Markdown refers to the picture of each table, that a picture is
+// well-formed, and that hostile texts do not get into it.
+func TestPictures(t *testing.T) {
+	doc := simulated(t, gen.Input{Name: "b.yaml", Text: []byte(hostile + "expect: {series: 40, rate: 1/s, reads: {Latest: 1/s, Read: 1/s}}\n")})
+	check(t, doc)
+	if n := len(doc.Schemas[0].Tables[0].Heat); n < 4 {
+		t.Errorf("%d simulations", n)
+	}
+	text, pictures := explain.MarkdownWithPictures(doc, "design"), explain.Pictures(doc, "design")
+	for name, picture := range pictures {
+		if !strings.Contains(text, "]("+name+")") {
+			t.Errorf("Markdown does not refer to %s", name)
+		}
+		var root struct{ XMLName xml.Name }
+		if err := xml.Unmarshal(picture, &root); err != nil || root.XMLName.Local != "svg" || bytes.Contains(picture, []byte("<script")) {
+			t.Errorf("%v:\n%s", err, picture)
+		}
+	}
+	if len(pictures) != 1 || strings.Contains(explain.Markdown(doc), ".svg") {
+		t.Errorf("%d pictures", len(pictures))
+	}
 }
 
 // exampleSchemas returns the schemas of this repository that match a pattern.
@@ -72,7 +104,9 @@ func rendered(t testing.TB, doc explain.Document) map[string]string {
 func TestGolden(t *testing.T) {
 	for _, in := range exampleSchemas(t, "balloon_*.yaml") {
 		name := strings.TrimSuffix(filepath.Base(in.Name), ".yaml")
-		for end, got := range rendered(t, documentOf(t, in)) {
+		doc := simulated(t, in)
+		checkHTML(t, rendered(t, doc)["html"])
+		for end, got := range rendered(t, doc) {
 			path := filepath.Join("testdata", name+"."+end)
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o666); err != nil {

@@ -10,8 +10,12 @@ import (
 )
 
 // Markdown renders a document as GitHub Flavored Markdown.
-func Markdown(doc Document) string {
-	w := markdownWriter{anchors: map[string]string{}, taken: map[string]bool{}}
+func Markdown(doc Document) string { return MarkdownWithPictures(doc, "") }
+
+// MarkdownWithPictures is [Markdown] with references to the files of [Pictures]. prefix begins
+// their names; without one, there are no references.
+func MarkdownWithPictures(doc Document, prefix string) string {
+	w := markdownWriter{anchors: map[string]string{}, taken: map[string]bool{}, pictures: prefix}
 	for i := range doc.Schemas {
 		if i > 0 {
 			w.line("")
@@ -30,9 +34,10 @@ func Markdown(doc Document) string {
 
 // markdownWriter writes Markdown.
 type markdownWriter struct {
-	b       strings.Builder
-	anchors map[string]string // of the headings, by their IDs in contents
-	taken   map[string]bool   // anchors of all headings
+	b        strings.Builder
+	anchors  map[string]string // of the headings, by their IDs in contents
+	taken    map[string]bool   // anchors of all headings
+	pictures string            // prefix of the names of pictures; empty without pictures
 }
 
 // heading writes a heading. GitHub derives its anchor from the text; id, which may be
@@ -177,6 +182,7 @@ func (w *markdownWriter) explainTable(s *Schema, t *Table) {
 	w.rows(t)
 	w.families(t)
 	w.size(t)
+	w.heat(s, t)
 	w.choices(t)
 	w.excused(t)
 }

@@ -69,7 +69,8 @@ type Table struct {
 	Events   []Event  `json:"example_events"`
 	Rows     []Row    `json:"example_rows"`
 	Size     Size     `json:"size"`
-	Choices  []Choice `json:"choices"` // that of the table first
+	Choices  []Choice `json:"choices"`        // that of the table first
+	Heat     []Heat   `json:"heat,omitempty"` // simulated loads, the writes of the table first; set by Document.Simulate
 	Guidance Guidance `json:"guidance"`
 	Excused  []Excuse `json:"excused,omitempty"`
 	// Periods are the layouts of a table with several, newest first. All other fields

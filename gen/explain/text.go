@@ -156,6 +156,7 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	w.rows(t)
 	w.families(t)
 	w.size(s, t)
+	w.heat(t)
 	w.choices(t)
 	w.excused(t)
 }

@@ -535,3 +535,13 @@ func (l *Layout) QueriedTables() []*Table {
 
 // MultiSeries reports whether the query can find events of several series.
 func (q *Query) MultiSeries(l *Layout) bool { return len(q.By) < len(l.Series) }
+
+// ReadTable returns the table that a method of the reader reads: a query, or Read and Latest.
+func (l *Layout) ReadTable(method string) *Table {
+	for i := range l.Queries {
+		if l.Queries[i].Name == method {
+			return l.Queries[i].Table
+		}
+	}
+	return l.Read
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -18,12 +19,10 @@ func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
 	if !ok || t.Unknown {
 		return
 	}
-	isTime := first.Kind == layout.BucketSegment || first.Kind == layout.TimeSegment ||
-		first.Kind == layout.SeriesSegment && l.Series[first.Series].Type == schema.Timestamp
-	if !isTime {
+	if !hotspot.InOnePlace(l, t) {
 		return
 	}
-	other := rewrite(t, timeLast(l, t))
+	other := hotspot.WithSegments(t, timeLast(l, t))
 	proposal := segments(segmentsOf(other))
 	if again, _ := firstSegment(other); again.Kind == layout.SeriesSegment && l.Series[again.Series].Type == schema.Timestamp {
 		proposal = salted(l, other, again.Series) // there are only times
@@ -101,10 +100,9 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 	if !ok || t.Unknown || first.Kind != layout.SeriesSegment {
 		return
 	}
-	switch f := l.Series[first.Series]; f.Type {
-	case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
+	if hotspot.Sequential(l, t) {
 		report.at(first.Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
-			"the row key begins with the number %q: if it is sequential, all new series go to one end of the table, on one node", f.Name)
+			"the row key begins with the number %q: if it is sequential, all new series go to one end of the table, on one node", l.Series[first.Series].Name)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/btgen-dev/btgen/gen/sample"
-
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -96,13 +96,7 @@ const usualSalt = 16
 // salted proposes the segments of a key with a salt of the given series values in front.
 func salted(l *layout.Layout, t *layout.Table, of ...int) string {
 	salt := layout.Segment{Kind: layout.SaltSegment, Text: l.SaltText(of, usualSalt)}
-	return segments(segmentsOf(rewrite(t, behindConst(t.Segments, salt))))
-}
-
-// behindConst returns segments with first inserted after the leading constants.
-func behindConst(segments []layout.Segment, first layout.Segment) []layout.Segment {
-	i := slices.IndexFunc(segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
-	return slices.Insert(slices.Clone(segments), max(0, i), first)
+	return segments(segmentsOf(hotspot.WithSegments(t, hotspot.BehindConst(t.Segments, salt))))
 }
 
 // timeLast returns the segments of a key reordered: the time after all series values, and
@@ -129,13 +123,6 @@ func timeLast(l *layout.Layout, t *layout.Table) []layout.Segment {
 	out := slices.Clone(t.Segments)
 	slices.SortStableFunc(out, func(a, b layout.Segment) int { return rank(a) - rank(b) })
 	return out
-}
-
-// rewrite returns a copy of a table with other segments, for analysis only.
-func rewrite(t *layout.Table, segments []layout.Segment) *layout.Table {
-	out := *t
-	out.Segments = segments
-	return &out
 }
 
 // suits reports whether the rows of a bucket satisfy L03, L15 and T15: size with room to

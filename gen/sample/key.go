@@ -150,7 +150,7 @@ func keyValue(f *layout.Field, form codec.KeyForm) any {
 	case schema.Duration:
 		return time.Duration(fitting(int64(time.Minute), form))
 	case schema.Timestamp:
-		return time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
+		return SeriesTime
 	case schema.UUID:
 		return "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"
 	case schema.Enum:
@@ -158,6 +158,9 @@ func keyValue(f *layout.Field, form codec.KeyForm) any {
 	}
 	return fitting(3698, form)
 }
+
+// SeriesTime is the example of a series value that is a time.
+var SeriesTime = time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
 
 // fitting returns the leading digits of a number that a padded form can hold.
 func fitting(n int64, form codec.KeyForm) int64 {

@@ -1,0 +1,280 @@
+package explain
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/hotspot"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// Heat is a simulation of a load on a table. Shares are from 0 to 1.
+type Heat struct {
+	Load    string        `json:"load"` // writes, or a method of the reader
+	Key     string        `json:"key"`  // the form of the row key
+	Design  string        `json:"design"`
+	Chosen  bool          `json:"chosen,omitempty"`
+	Seed    uint64        `json:"seed"`
+	Tablets int           `json:"tablets"`
+	Nodes   int           `json:"nodes"`
+	Tablet  hotspot.Share `json:"hottest_tablet"`
+	Node    hotspot.Share `json:"hottest_node"`
+	Hot     bool          `json:"hot"` // whether it is a hotspot, as rule K03 judges the hottest tablet
+	Step    string        `json:"step"`
+	// Bands are parts of the key space, the first keys first. Each has a digit per step: the
+	// share of the load, from 0, none, to 9, all.
+	Bands []string `json:"bands"`
+}
+
+// assumedSalt is the number of buckets of the salt that designs are compared with.
+const assumedSalt = 16
+
+// design is a key for a table.
+type design struct {
+	name  string
+	table *layout.Table
+}
+
+// heatOf simulates the load of a table: its writes, those of the alternatives to its key, and
+// its declared reads.
+func heatOf(l *layout.Layout, t *layout.Table) []Heat {
+	designs := []design{{"as declared", t}}
+	if !hotspot.InOnePlace(l, t) {
+		designs = append(designs, design{"time first", hotspot.TimeFirst(t)})
+	}
+	if !hotspot.IsSalted(t) {
+		designs = append(designs, design{fmt.Sprintf("salted, %d buckets", assumedSalt), hotspot.Salted(l, t, assumedSalt)})
+	}
+	load := hotspot.Load{Load: l.Load(), Seed: hotspot.Seed}
+	var out []Heat
+	for i, d := range designs {
+		h := heat(l, d.table, load)
+		h.Load, h.Design, h.Chosen = "writes", d.name, i == 0
+		out = append(out, h)
+	}
+	for _, r := range l.Expect.Reads {
+		if l.ReadTable(r.Method) != t {
+			continue
+		}
+		if load.Range = r.Range; load.Range == 0 && r.Method != schema.LatestMethod {
+			load.Range = capacity.AssumedRange
+		}
+		h := heat(l, t, load)
+		h.Load, h.Design, h.Hot = r.Method, "as declared", false
+		out = append(out, h)
+	}
+	return out
+}
+
+// heat simulates one load.
+func heat(l *layout.Layout, t *layout.Table, load hotspot.Load) Heat {
+	r := hotspot.Simulate(l, t, load)
+	out := Heat{
+		Key: sample.ShowKey(sample.Picture(l, t)), Seed: load.Seed, Tablets: r.Tablets, Nodes: r.Nodes, Tablet: rounded(r.Tablet), Node: rounded(r.Node),
+		Hot: hotspot.Hot(t, load.Load, r.Tablet.Peak), Step: schema.FormatDuration(r.Width.Truncate(time.Second)),
+	}
+	for _, band := range r.Heat {
+		digits := make([]byte, len(band))
+		for step, share := range band {
+			digits[step] = '0' + level(share)
+		}
+		out.Bands = append(out.Bands, string(digits))
+	}
+	return out
+}
+
+// rounded rounds shares to what is shown.
+func rounded(s hotspot.Share) hotspot.Share {
+	return hotspot.Share{Mean: math.Round(s.Mean*1e4) / 1e4, Peak: math.Round(s.Peak*1e4) / 1e4}
+}
+
+// level returns the digit of a share. Its square root makes small shares visible.
+func level(share float64) byte {
+	if share <= 0 {
+		return 0
+	}
+	return byte(min(9, max(1, math.Round(9*math.Sqrt(share)))))
+}
+
+// sparks are the heights of a sparkline.
+const sparks = "▁▂▃▄▅▆▇█"
+
+// sparkline draws the mean share of each band of the key space, the first keys first.
+func (h *Heat) sparkline() string {
+	var b strings.Builder
+	for _, band := range h.Bands {
+		sum := 0.0
+		for _, digit := range []byte(band) {
+			share := float64(digit-'0') / 9
+			sum += share * share
+		}
+		mean := math.Sqrt(sum / float64(len(band)))
+		b.WriteRune([]rune(sparks)[min(7, int(mean*8))])
+	}
+	return b.String()
+}
+
+// heatWords says how the load of a simulation is spread.
+func heatWords(h *Heat) string {
+	worst := ""
+	if h.Tablet.Peak > 1.5*h.Tablet.Mean {
+		worst = ", at worst " + percent(h.Tablet.Peak)
+	}
+	return fmt.Sprintf("hottest tablet %s (%s × even%s), hottest node %s (%s × even)",
+		percent(h.Tablet.Mean), words.Number(h.Tablet.Mean*float64(h.Tablets)), worst, percent(h.Node.Mean), words.Number(h.Node.Mean*float64(h.Nodes)))
+}
+
+// percent writes a share.
+func percent(share float64) string { return words.Number(math.Round(share*1000)/10) + "%" }
+
+// heatName names a simulation.
+func heatName(h *Heat) string {
+	if h.Load == "writes" {
+		return "writes, " + h.Design
+	}
+	return h.Load
+}
+
+// seen says what to see in the picture of a simulation.
+func seen(h *Heat) string {
+	switch even := h.Tablet.Mean * float64(h.Tablets); {
+	case h.Tablet.Mean > 0.99:
+		return "One strong line: at any time, all of the load hits a single tablet, whatever is split."
+	case h.Tablet.Peak > 0.99:
+		return "A strong spot wherever a new bucket begins: all of the load hits a single tablet, until it is split."
+	case h.Hot:
+		return "Strong lines: few places take the load, so adding nodes does not help."
+	case even < 1.5:
+		return "An even color: all parts of the key space share the load."
+	}
+	return "Some stripes are stronger: single keys or prefixes take more than others, but no more than a node handles."
+}
+
+// heatNote says what simulations assume.
+func heatNote(t *Table) string {
+	h := &t.Heat[0]
+	return fmt.Sprintf("Simulated with real keys, seed %d, in %d steps of %s, on %d tablets of equal size that are split and merged by load and moved between %d nodes: a model, not Bigtable's algorithm. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
+		h.Seed, len(h.Bands[0]), h.Step, h.Tablets, h.Nodes)
+}
+
+// heat writes a line with a sparkline for each simulation.
+func (w *textWriter) heat(t *Table) {
+	if len(t.Heat) == 0 {
+		return
+	}
+	w.heading("hotspots, over the key space")
+	g := w.grid()
+	for i := range t.Heat {
+		h := &t.Heat[i]
+		p := plain
+		if h.Hot {
+			p = warned
+		}
+		g.add(cell{text: heatName(h)}, cell{text: h.sparkline()}, cell{text: heatWords(h), paint: p})
+	}
+	g.write(&w.b, "    ")
+	w.wrapped("    ", plain, heatNote(t))
+}
+
+// heat writes a table of simulations and, if the document has a name, refers to their picture.
+func (w *markdownWriter) heat(s *Schema, t *Table) {
+	if len(t.Heat) == 0 {
+		return
+	}
+	w.section("Hotspots")
+	var rows [][]string
+	for i := range t.Heat {
+		h := &t.Heat[i]
+		rows = append(rows, []string{markdown(heatName(h)), code(h.Key), code(h.sparkline()), markdown(heatWords(h)), markdown(seen(h))})
+	}
+	w.table([]string{"load", "row key", "over the key space", "", "picture"}, rows)
+	if w.pictures != "" {
+		w.line("\n![%s](%s)", markdown(heatTitle(t)), pictureName(w.pictures, s, t))
+	}
+	w.paragraph(heatNote(t))
+}
+
+// heatTitle is the title of the picture of a table.
+func heatTitle(t *Table) string {
+	return "The load of table " + t.ID + ": keys from top to bottom, time from left to right, in a stronger color for a larger share"
+}
+
+// The measures of a picture, in pixels.
+const (
+	heatStep   = 7.0
+	heatBand   = 6.0
+	heatWidth  = 48*heatStep + 2
+	heatHeight = 24*heatBand + 2
+)
+
+// heatRect is adjacent steps of a band with the same share.
+type heatRect struct {
+	X, Y, Width float64
+	Level       byte
+}
+
+// drawHeat lays out the picture of a simulation.
+func drawHeat(h *Heat) []heatRect {
+	var out []heatRect
+	for band, digits := range h.Bands {
+		for step := 0; step < len(digits); {
+			end := step + 1
+			for end < len(digits) && digits[end] == digits[step] {
+				end++
+			}
+			if digits[step] != '0' {
+				out = append(out, heatRect{1 + float64(step)*heatStep, 1 + float64(band)*heatBand, float64(end-step) * heatStep, digits[step] - '0'})
+			}
+			step = end
+		}
+	}
+	return out
+}
+
+// pictureName returns the name of the file of a table's picture.
+func pictureName(prefix string, s *Schema, t *Table) string {
+	return prefix + "." + s.anchor(t.ID) + ".svg"
+}
+
+// Pictures returns the pictures that [MarkdownWithPictures] refers to, by file name.
+func Pictures(doc Document, prefix string) map[string][]byte {
+	out := map[string][]byte{}
+	for i := range doc.Schemas {
+		s := &doc.Schemas[i]
+		for j := range s.Tables {
+			out[pictureName(prefix, s, &s.Tables[j])] = picture(&s.Tables[j])
+		}
+	}
+	return out
+}
+
+// picture draws the simulations of a table below each other, in light or dark.
+func picture(t *Table) []byte {
+	var b bytes.Buffer
+	each := heatHeight + 44
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\">\n", heatWidth+80, each*float64(len(t.Heat)), heatWidth+80, each*float64(len(t.Heat)))
+	b.WriteString("<style>rect.h{fill:#cf222e}rect.f{fill:#fff;stroke:#d1d9e0}text{fill:#1f2328;font:12px sans-serif}@media(prefers-color-scheme:dark){rect.h{fill:#ff7b72}rect.f{fill:#0d1117;stroke:#3d444d}text{fill:#e6edf3}}</style>\n")
+	for i := range t.Heat {
+		h := &t.Heat[i]
+		y := each * float64(i)
+		fmt.Fprintf(&b, "<text x=\"1\" y=\"%g\">%s</text>\n", y+14, html.EscapeString(cut(heatName(h)+": hottest tablet "+percent(h.Tablet.Mean), 58)))
+		fmt.Fprintf(&b, "<g transform=\"translate(0 %g)\"><rect class=\"f\" width=\"%g\" height=\"%g\"/>\n", y+20, heatWidth, heatHeight)
+		for _, r := range drawHeat(h) {
+			fmt.Fprintf(&b, "<rect class=\"h\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill-opacity=\"%.2f\"/>\n", r.X, r.Y, r.Width, heatBand, opacityOf(r.Level))
+		}
+		fmt.Fprintf(&b, "<text x=\"%g\" y=\"12\">first keys</text><text x=\"%g\" y=\"%g\">last keys</text></g>\n", heatWidth+6, heatWidth+6, heatHeight-2)
+	}
+	b.WriteString("</svg>\n")
+	return b.Bytes()
+}
+
+// opacityOf returns the opacity of a level from 1 to 9.
+func opacityOf(level byte) float64 { return float64(level) / 9 }

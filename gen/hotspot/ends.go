@@ -1,0 +1,196 @@
+// Package hotspot predicts how the writes and reads of a table spread over its tablets and
+// nodes, before there is any data: in closed form, for rules, and by simulation, for pictures.
+// Both know a table only by its layout, and compute keys with the code that computes real
+// ones.
+package hotspot
+
+import (
+	"math"
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// Thresholds of [Hot]; our judgment.
+const (
+	HotShare  = 0.1   // share of the writes in one place from which a table has a hotspot
+	FewWrites = 1_400 // rows written per second that are never a hotspot: a tenth of NodeWrites
+)
+
+// NodeWrites is how many 1 KB rows per second one node writes, according to
+// https://cloud.google.com/bigtable/docs/performance.
+const NodeWrites = 14_000
+
+// Hot reports whether a table has a hotspot if one place takes a share of its writes, from 0
+// to 1: if that is more than a node writes or, unless the declared load is small, a tenth of
+// all writes.
+func Hot(t *layout.Table, load layout.Load, share float64) bool {
+	declared := !load.AssumedRate && !load.AssumedSeries
+	switch writes := Total(t, load); {
+	case declared && writes <= FewWrites:
+		return false
+	case declared && writes*share > NodeWrites:
+		return true
+	}
+	return share >= HotShare
+}
+
+// Total returns how many rows per second all series write, one event at a time.
+func Total(t *layout.Table, load layout.Load) float64 {
+	return load.Rate * float64(load.Series) * float64(t.RowsPerEvent())
+}
+
+// Ends describes the ends at which a table grows: the distinct key prefixes before the time.
+// Each grows at one end, in one tablet, so at most N nodes share the writes.
+type Ends struct {
+	N     float64  // lower bound; +Inf for one per series if the number of series is not declared
+	Open  []string // series values whose cardinality is not declared
+	Whole bool     // whether the prefix contains all series values
+}
+
+// Share returns the share of the writes at each end, from 0 to 1, if all ends are equal.
+func (e Ends) Share() float64 { return 1 / e.N }
+
+// Hot reports whether the table has too few ends for the load. It is false if that depends on
+// an undeclared cardinality, unless the declared load is too much for the known ends.
+func (e Ends) Hot(t *layout.Table, load layout.Load) bool {
+	if len(e.Open) > 0 && !(!load.AssumedRate && !load.AssumedSeries && Total(t, load)*e.Share() > NodeWrites) {
+		return false
+	}
+	return Hot(t, load, e.Share())
+}
+
+// EndsOf counts the ends of a table: the combinations of series values, salt buckets, and
+// fields before the time. Combinations of series values are capped at the number of series.
+func EndsOf(l *layout.Layout, t *layout.Table) Ends {
+	e := Ends{N: 1}
+	known, metrics := map[int]bool{}, 1.0
+	for _, g := range t.BeforeTime() {
+		switch g.Kind {
+		case layout.SeriesSegment:
+			known[g.Series] = true
+			if n := l.Series[g.Series].Cardinality; n > 0 {
+				e.N *= float64(n)
+			} else {
+				e.Open = append(e.Open, l.Series[g.Series].Name)
+			}
+		case layout.MetricSegment:
+			metrics = float64(len(t.Columns))
+		}
+	}
+	for _, g := range t.BeforeTime() {
+		if g.Kind == layout.SaltSegment {
+			e.N *= saltValues(l, g, known)
+		}
+	}
+	e.Whole = len(known) == len(l.Series)
+	switch series := float64(l.Expect.Series); {
+	case e.Whole && len(e.Open) > 0 && series == 0:
+		e.N = math.Inf(1)
+	case e.Whole && len(e.Open) > 0:
+		e.N, e.Open = series, nil
+	case series > 0:
+		e.N = min(e.N, series)
+	}
+	e.N *= metrics
+	return e
+}
+
+// saltValues returns how many salt buckets a fixed combination of the known series values
+// can have.
+func saltValues(l *layout.Layout, salt layout.Segment, known map[int]bool) float64 {
+	n := 1.0
+	for _, i := range salt.Salted {
+		if known[i] {
+			continue
+		}
+		values := l.Series[i].Cardinality
+		if values == 0 {
+			return float64(salt.Buckets)
+		}
+		n *= float64(values)
+	}
+	return min(n, float64(salt.Buckets))
+}
+
+// WithSegments returns a copy of a table with other key segments, for analysis only.
+func WithSegments(t *layout.Table, segments []layout.Segment) *layout.Table {
+	out := *t
+	out.Segments = segments
+	return &out
+}
+
+// BehindConst returns segments with first inserted after the leading constants.
+func BehindConst(segments []layout.Segment, first layout.Segment) []layout.Segment {
+	i := slices.IndexFunc(segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
+	return slices.Insert(slices.Clone(segments), max(0, i), first)
+}
+
+// Salted returns the table with a salt of some buckets at the beginning of its keys: its own
+// salt, wherever that is, or one of the series values in the key.
+func Salted(l *layout.Layout, t *layout.Table, buckets int) *layout.Table {
+	salt := layout.Segment{Kind: layout.SaltSegment}
+	rest := slices.Clone(t.Segments)
+	if i := slices.IndexFunc(rest, isSalt); i >= 0 {
+		salt = rest[i]
+		rest = slices.Delete(rest, i, i+1)
+	} else {
+		for _, g := range rest {
+			if g.Kind == layout.SeriesSegment {
+				salt.Salted = append(salt.Salted, g.Series)
+			}
+		}
+	}
+	salt.Buckets, salt.Text = buckets, l.SaltText(salt.Salted, buckets)
+	return WithSegments(t, BehindConst(rest, salt))
+}
+
+// TimeFirst returns the table with its time or bucket at the beginning of its keys.
+func TimeFirst(t *layout.Table) *layout.Table {
+	rest := slices.Clone(t.Segments)
+	i := slices.IndexFunc(rest, isTime)
+	if i < 0 {
+		return t
+	}
+	first := rest[i]
+	return WithSegments(t, BehindConst(slices.Delete(rest, i, i+1), first))
+}
+
+// IsSalted reports whether the keys of a table contain a salt.
+func IsSalted(t *layout.Table) bool { return slices.ContainsFunc(t.Segments, isSalt) }
+
+func isSalt(g layout.Segment) bool { return g.Kind == layout.SaltSegment }
+
+func isTime(g layout.Segment) bool {
+	return g.Kind == layout.TimeSegment || g.Kind == layout.BucketSegment
+}
+
+// beginsWith reports whether the first segment that is not constant satisfies is.
+func beginsWith(t *layout.Table, is func(g layout.Segment) bool) bool {
+	i := slices.IndexFunc(t.Segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
+	return i >= 0 && is(t.Segments[i])
+}
+
+// InOnePlace reports whether the keys of a table begin with time, so that all writes go to
+// one end of the table.
+func InOnePlace(l *layout.Layout, t *layout.Table) bool {
+	return beginsWith(t, func(g layout.Segment) bool {
+		return isTime(g) || g.Kind == layout.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp
+	})
+}
+
+// Sequential reports whether the keys of a table begin with an integer. If it is a sequential
+// ID, all new series go to one end of the table.
+func Sequential(l *layout.Layout, t *layout.Table) bool {
+	return beginsWith(t, func(g layout.Segment) bool {
+		if g.Kind != layout.SeriesSegment {
+			return false
+		}
+		switch l.Series[g.Series].Type {
+		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
+			return true
+		}
+		return false
+	})
+}

@@ -1,0 +1,195 @@
+package hotspot
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// writer is a simulated source of events: a series, and a metric where fields are rows.
+type writer struct {
+	key    value.Key
+	number uint64  // of the series
+	weight float64 // share of all events
+}
+
+// population returns writers that represent all series of a load: all of them or, of more than
+// most, half of that number of the busiest, and one for each of as many stretches of
+// the others. Ranks are permuted over the series, so that the busiest are not neighbors.
+func population(l *layout.Layout, t *layout.Table, load layout.Load, seed uint64, most int) []writer {
+	metrics := 1
+	if t.Metrics() {
+		metrics = len(t.Columns)
+	}
+	n := uint64(load.Series)
+	count := min(n, uint64(max(1, most/metrics)))
+	step := stride(n, seed)
+	total := layout.Harmonic(load.Series, load.Skew)
+	head := count
+	if count < n {
+		head = count / 2
+	}
+	var out []writer
+	for r := range count {
+		first, end := r, r+1
+		if r >= head { // one of the stretches of the others, which differ in length by at most 1
+			k, width, longer := r-head, (n-head)/(count-head), (n-head)%(count-head)
+			first = head + k*width + min(k, longer)
+			end = head + (k+1)*width + min(k+1, longer)
+		}
+		rank := first + mix(r^seed)%(end-first)
+		if cycle := combinations(l, end-first); r >= head && cycle > 1 { // so that all combinations are equally frequent
+			rank = first + (r%cycle+cycle-first%cycle)%cycle
+		}
+		number := (mulmod(rank, step, n) + seed) % n
+		series := seriesValues(l, t, number, n)
+		weight := between(first, end, load.Skew) / total / float64(metrics)
+		for m := range metrics {
+			k := value.Key{Series: series, Salt: value.OwnSalt}
+			if t.Metrics() {
+				k.Metric = t.Columns[m].Qualifier
+			}
+			out = append(out, writer{key: k, number: number, weight: weight})
+		}
+	}
+	return out
+}
+
+// combinations returns the number of combinations of the leading values with a cardinality, as
+// long as it is at most most.
+func combinations(l *layout.Layout, most uint64) uint64 {
+	out := uint64(1)
+	for i := range l.Series {
+		if n := uint64(l.Series[i].Cardinality); n > 0 {
+			if n > most/out {
+				break
+			}
+			out *= n
+		}
+	}
+	return out
+}
+
+// between returns the weight of the series with ranks from first to end, exclusive, if that of
+// the busiest, which has rank 0, is 1. For a stretch of many, it is the integral around each.
+func between(first, end uint64, skew float64) float64 {
+	a, b := float64(first), float64(end)
+	switch {
+	case end-first == 1:
+		return math.Pow(b, -skew)
+	case skew == 1:
+		return math.Log((b + 0.5) / (a + 0.5))
+	}
+	return (math.Pow(b+0.5, 1-skew) - math.Pow(a+0.5, 1-skew)) / (1 - skew)
+}
+
+// stride returns a step through n series that visits each of them once, and far apart from
+// those before it: about the golden section of n.
+func stride(n, seed uint64) uint64 {
+	step := uint64(float64(n)*(math.Sqrt(5)-1)/2) + mix(seed)%(n/64+1)
+	for step = max(1, step); gcd(step, n) != 1; step++ {
+	}
+	return step
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// mulmod returns a*b mod n for a, b and n below 2^53.
+func mulmod(a, b, n uint64) uint64 {
+	out := uint64(0)
+	for ; b > 0; b >>= 1 {
+		if b&1 != 0 {
+			out = (out + a) % n
+		}
+		a = a * 2 % n
+	}
+	return out
+}
+
+// mix returns a pseudorandom function of x: the finalizer of SplitMix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// seriesValues returns the values of one of n series. Values with a cardinality are the digits
+// of its number; those without one are different in each series.
+func seriesValues(l *layout.Layout, t *layout.Table, number, n uint64) []any {
+	out := make([]any, len(l.Series))
+	rest := number
+	for i := range l.Series {
+		f := &l.Series[i]
+		index, of := number, n
+		if f.Cardinality > 0 {
+			of = uint64(f.Cardinality)
+			index, rest = rest%of, rest/of
+		}
+		out[i] = seriesValue(f, t.FormOf(i), index, of)
+	}
+	return out
+}
+
+// seriesValue returns one of some values of a field: consecutive numbers, and strings in no
+// order.
+func seriesValue(f *layout.Field, form codec.KeyForm, index, of uint64) any {
+	random := mix(index ^ uint64(len(f.Name))<<32)
+	switch f.Type {
+	case schema.String:
+		return fmt.Sprintf("%010x", random>>24)
+	case schema.Bytes:
+		raw := binary.BigEndian.AppendUint64(nil, random)
+		for len(raw) < form.Pad {
+			raw = append(raw, raw...)
+		}
+		if form.Pad > 0 {
+			raw = raw[:form.Pad]
+		}
+		return raw
+	case schema.Bool:
+		return index%2 == 1
+	case schema.Enum:
+		return f.Enum[index%uint64(len(f.Enum))].Name
+	case schema.UUID:
+		raw := hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, random), mix(random)))
+		return raw[:8] + "-" + raw[8:12] + "-" + raw[12:16] + "-" + raw[16:20] + "-" + raw[20:]
+	case schema.Timestamp:
+		return sample.SeriesTime.Add(time.Duration(index) * time.Second)
+	case schema.Duration:
+		return time.Duration(fitting(index+1, form))
+	case schema.Uint32, schema.Uint64:
+		return fitting(index+1, form)
+	case schema.Int32:
+		return int64(fitting(index+1, form) % math.MaxInt32)
+	}
+	return int64(fitting(index+1, form))
+}
+
+// fitting returns a number that a padded form can hold.
+func fitting(n uint64, form codec.KeyForm) uint64 {
+	if form.Pad <= 0 || form.Pad >= 19 {
+		return n
+	}
+	base := 10.0
+	if form.Encoding == codec.KeyHex {
+		base = 16
+	}
+	if limit := math.Pow(base, float64(form.Pad)); limit < 1<<53 {
+		return n % uint64(limit)
+	}
+	return n
+}

@@ -1,0 +1,387 @@
+package hotspot
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The model; our judgment, since Google publishes no figures. Bigtable splits a table into
+// tablets by size and load, and moves tablets between nodes:
+// https://cloud.google.com/bigtable/docs/overview#load-balancing
+const (
+	fewTablets  = 20  // at the beginning, of equal size; more if their even share is over half a node
+	mostTablets = 400 // at the beginning
+	perNode     = 4   // tablets, so that a node has some to give away
+	Steps       = 48  // of time: half an hour each in a day
+	Bands       = 24  // of the key space, in pictures
+
+	growth    = 3     // the most tablets, including those split by load, as a multiple
+	hotTablet = 1.5   // times the even share, from which a tablet is split
+	coldPair  = 0.5   // times the even share, below which two neighbors are merged
+	writers   = 6_000 // that represent the series, so that a run has 288,000 keys
+	history   = 4     // stored keys per writer
+	usualDays = 30    // of stored data, if it is kept forever
+)
+
+// Seed is the default seed of simulations.
+const Seed = 1
+
+// Load is what hits a table.
+type Load struct {
+	layout.Load
+	Seed uint64
+	// Range is how far back keys are read: 0 for writes, and for reads of the newest events.
+	Range time.Duration
+	// New reports whether every series is new, so that numbers in keys grow like the time:
+	// the worst case of sequential IDs.
+	New bool
+
+	// Writers is the number of writers that represent the series; 0 for 6,000.
+	Writers int
+
+	trace func(step int, at time.Time, starts []string) // called with the tablets of each step
+}
+
+// Share is the share of the load in the hottest place of each step, from 0 to 1.
+type Share struct {
+	Mean float64 `json:"mean"` // weighted by the load of the steps
+	Peak float64 `json:"peak"`
+}
+
+// Result is the outcome of a simulation.
+type Result struct {
+	Tablet Share // of the hottest tablet
+	Node   Share // of the hottest node
+	// Last is the share of the last tablet.
+	Last    Share
+	Tablets int // at the beginning
+	Nodes   int
+	// Heat is the share of each band of the key space in the load of each step, from 0 to 1.
+	// Bands hold equal parts of the data and of the keys in the simulated time.
+	Heat  [Bands][Steps]float64
+	Width time.Duration // of a step
+}
+
+// OfEven returns the mean share in the hottest of some places as a multiple of the even share.
+func (s Share) OfEven(places int) float64 { return s.Mean * float64(places) }
+
+// Simulate runs a load on a table without errors. It is deterministic.
+func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
+	most := load.Writers
+	if most == 0 {
+		most = writers
+	}
+	s := simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most)}
+	s.begin, s.step = window(t)
+	s.stored = s.storedKeys()
+	s.tablets = min(mostTablets, max(fewTablets, int(2*Total(t, load.Load)/NodeWrites)))
+	s.nodes = s.tablets / perNode
+	s.starts = quantiles(s.stored, s.tablets)
+	s.node = make([]int, s.tablets)
+	for i := range s.node {
+		s.node[i] = i % s.nodes
+	}
+	out := Result{Width: s.step, Tablets: s.tablets, Nodes: s.nodes}
+	bands := s.bands()
+	total := 0.0
+	for step := range Steps {
+		keys, weights, sum := s.keysOf(step)
+		if load.trace != nil {
+			load.trace(step, s.at(step), s.starts)
+		}
+		shares := s.sharesOf(keys, weights)
+		for i, key := range keys {
+			out.Heat[find(bands, key)][step] += weights[i]
+		}
+		nodes := make([]float64, s.nodes)
+		for i, share := range shares {
+			nodes[s.node[i]] += share
+		}
+		arriving := s.arriving(step) * sum
+		total += arriving
+		out.Tablet.add(slices.Max(shares), arriving)
+		out.Node.add(slices.Max(nodes), arriving)
+		out.Last.add(shares[len(shares)-1], arriving)
+		s.rebalance(shares, keys, weights)
+	}
+	for _, share := range []*Share{&out.Tablet, &out.Node, &out.Last} {
+		share.Mean /= max(total, math.SmallestNonzeroFloat64)
+	}
+	return out
+}
+
+// add adds the share of a step with some load.
+func (s *Share) add(share, load float64) {
+	if load > 0 {
+		s.Mean += share * load
+		s.Peak = max(s.Peak, share)
+	}
+}
+
+// simulation is the state of Simulate.
+type simulation struct {
+	l       *layout.Layout
+	t       *layout.Table
+	load    Load
+	writers []writer
+	stored  []string // keys of stored data, sorted
+	begin   time.Time
+	step    time.Duration
+	tablets int // at the beginning
+	nodes   int
+	buf     []byte   // of the last key
+	starts  []string // of the tablets, sorted; the first is empty
+	node    []int    // of each tablet
+}
+
+// window returns the simulated time: a day or, if buckets are wide, four buckets.
+func window(t *layout.Table) (begin time.Time, step time.Duration) {
+	width := 24 * time.Hour
+	if t.Pattern.Bucketed() {
+		width = max(width, 4*t.Bucket.Widest())
+	}
+	begin = sample.Time(t)
+	if !t.Pattern.Bucketed() {
+		return begin, width / Steps
+	}
+	begin = t.Bucket.Start(begin)
+	if end := t.Bucket.Max(); !begin.Add(width).Before(end) { // room for all steps, and for history
+		begin = end.Add(-width)
+	}
+	return begin, width / Steps
+}
+
+// at returns the middle of a step.
+func (s *simulation) at(step int) time.Time {
+	return s.begin.Add(time.Duration(step)*s.step + s.step/2)
+}
+
+// arriving returns the load of a step, as a multiple of the average. Bursts are shorter than
+// steps.
+func (s *simulation) arriving(step int) float64 {
+	if s.load.Arrival != schema.Daily || s.step >= 12*time.Hour {
+		return 1
+	}
+	at := s.at(step)
+	hours := at.Sub(at.Truncate(24 * time.Hour)).Hours()
+	return 1 + math.Sin((hours-10)/24*2*math.Pi) // highest at 16:00
+}
+
+// storedKeys returns keys of the data before the window, some of each writer at stratified
+// times.
+func (s *simulation) storedKeys() []string {
+	_, kept := s.t.Ages()
+	if kept == 0 {
+		kept = usualDays * 24 * time.Hour
+	}
+	kept = max(kept, 2*time.Duration(s.t.Bucket.Widest()))
+	if s.t.Pattern.Bucketed() {
+		kept = min(kept, s.begin.Sub(s.t.Bucket.Min()))
+	}
+	var out []string
+	for i := range s.writers {
+		w := &s.writers[i]
+		for n := range history {
+			// The fractions of all writers together cover the time evenly.
+			_, fraction := math.Modf(float64(i) * 0.6180339887498949)
+			age := time.Duration((float64(n) + fraction) / history * float64(kept))
+			out = append(out, s.key(w, s.begin.Add(-age)))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// key returns the row key of a writer's event, or an empty one if the event has none.
+func (s *simulation) key(w *writer, at time.Time) string {
+	k := w.key
+	k.At = at
+	if s.load.New {
+		k.Series = s.newSeries(w, at)
+	}
+	for _, g := range s.t.Segments {
+		if g.Kind == layout.SeriesSegment && s.l.Series[g.Series].Type == schema.Timestamp {
+			k.Series = slices.Clone(k.Series)
+			k.Series[g.Series] = at // a time in a series value is that of its first event
+			break
+		}
+	}
+	kw := codec.NewKeyWriter(s.buf[:0], s.t.Delimiter)
+	value.WriteSegments(s.l, s.t, &kw, s.t.Segments, &k)
+	key, err := kw.Key()
+	s.buf = key[:0]
+	if err != nil {
+		return ""
+	}
+	return string(key)
+}
+
+// newSeries returns the values of the series that a writer begins at some time: integers are
+// consecutive in time.
+func (s *simulation) newSeries(w *writer, at time.Time) []any {
+	out := slices.Clone(w.key.Series)
+	number := uint64(1e9+at.Sub(s.begin).Seconds()*100) + w.number%100
+	for i := range s.l.Series {
+		switch f := &s.l.Series[i]; f.Type {
+		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
+			out[i] = seriesValue(f, s.t.FormOf(i), number, 1<<53)
+		}
+	}
+	return out
+}
+
+// keysOf returns the keys that the load of a step hits, with their shares, and the total
+// before normalization.
+func (s *simulation) keysOf(step int) (keys []string, weights []float64, sum float64) {
+	at := s.at(step)
+	keys, weights = make([]string, 0, len(s.writers)), make([]float64, 0, len(s.writers))
+	for i := range s.writers {
+		w := &s.writers[i]
+		_, fraction := math.Modf(float64(i+step) * 0.6180339887498949)
+		when := at.Add(time.Duration((fraction - 0.5) * float64(s.step)))
+		if s.load.Range > 0 {
+			_, back := math.Modf(float64(i)*0.7548776662466927 + float64(step)*0.5698402909980532)
+			when = when.Add(-time.Duration(back * float64(s.load.Range)))
+		}
+		if key := s.key(w, when); key != "" {
+			keys, weights = append(keys, key), append(weights, w.weight)
+			sum += w.weight
+		}
+	}
+	for i := range weights {
+		weights[i] /= sum
+	}
+	return keys, weights, sum
+}
+
+// find returns the index of the part that contains a key, by the starts of the parts.
+func find(starts []string, key string) int {
+	return max(0, sort.Search(len(starts), func(i int) bool { return starts[i] > key })-1)
+}
+
+// quantiles returns the starts of parts of sorted keys of equal size. Equal keys are in one
+// part, so there may be fewer parts.
+func quantiles(keys []string, parts int) []string {
+	out := []string{""}
+	for i := 1; i < parts; i++ {
+		if key := keys[i*len(keys)/parts]; key > out[len(out)-1] {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// bands returns the starts of the bands of pictures.
+func (s *simulation) bands() []string {
+	all := slices.Clone(s.stored)
+	for step := 0; step < Steps; step += 8 {
+		keys, _, _ := s.keysOf(step)
+		all = append(all, keys...)
+	}
+	slices.Sort(all)
+	out := quantiles(all, Bands)
+	return out[:min(len(out), Bands)]
+}
+
+// sharesOf returns the share of each tablet.
+func (s *simulation) sharesOf(keys []string, weights []float64) []float64 {
+	out := make([]float64, len(s.starts))
+	for i, key := range keys {
+		out[find(s.starts, key)] += weights[i]
+	}
+	return out
+}
+
+// rebalance changes tablets for the next step: it splits hot ones at the median key of their
+// load, merges cold neighbors beyond the original number, and spreads the tablets over the
+// nodes by their load, the largest first.
+func (s *simulation) rebalance(shares []float64, keys []string, weights []float64) {
+	s.split(shares, keys, weights)
+	shares = s.merge(s.sharesOf(keys, weights))
+	order := make([]int, len(shares))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case shares[a] > shares[b]:
+			return -1
+		case shares[a] < shares[b]:
+			return 1
+		}
+		return 0
+	})
+	loads, counts := make([]float64, s.nodes), make([]int, s.nodes)
+	s.node = make([]int, len(shares))
+	for _, i := range order {
+		least := 0
+		for n := range s.nodes {
+			if loads[n] < loads[least] || loads[n] == loads[least] && counts[n] < counts[least] {
+				least = n
+			}
+		}
+		s.node[i] = least
+		loads[least] += shares[i]
+		counts[least]++
+	}
+}
+
+// split splits hot tablets.
+func (s *simulation) split(shares []float64, keys []string, weights []float64) {
+	hot := map[int][]int{} // keys of hot tablets
+	for i, key := range keys {
+		if tablet := find(s.starts, key); shares[tablet] > hotTablet/float64(s.tablets) {
+			hot[tablet] = append(hot[tablet], i)
+		}
+	}
+	starts := slices.Clone(s.starts)
+	for tablet := range s.starts {
+		in := hot[tablet]
+		if in == nil || len(starts) >= growth*s.tablets {
+			continue
+		}
+		slices.SortFunc(in, func(a, b int) int {
+			switch {
+			case keys[a] < keys[b]:
+				return -1
+			case keys[a] > keys[b]:
+				return 1
+			}
+			return a - b
+		})
+		sum := 0.0
+		for _, i := range in {
+			if sum += weights[i]; sum >= shares[tablet]/2 {
+				if keys[i] > s.starts[tablet] && keys[i] > keys[in[0]] {
+					starts = append(starts, keys[i])
+				}
+				break
+			}
+		}
+	}
+	slices.Sort(starts)
+	s.starts = slices.Compact(starts)
+}
+
+// merge merges cold neighbors while there are more tablets than at first, and returns the
+// shares of the remaining ones.
+func (s *simulation) merge(shares []float64) []float64 {
+	for i := 0; i+1 < len(shares) && len(shares) > s.tablets; {
+		if shares[i]+shares[i+1] < coldPair/float64(s.tablets) {
+			shares[i] += shares[i+1]
+			shares = slices.Delete(shares, i+1, i+2)
+			s.starts = slices.Delete(s.starts, i+1, i+2)
+		} else {
+			i++
+		}
+	}
+	return shares
+}

@@ -1,0 +1,107 @@
+package hotspot_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/hotspot"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+// TestVerdicts checks that simulations and rules agree about the tables of the golden cases
+// (about all of them in long runs): K01 finds keys whose writes all begin in one tablet, K03
+// those whose busiest tablet takes too much, and K02 those where all writes go to one tablet
+// if every number is new.
+func TestVerdicts(t *testing.T) {
+	paths, err := filepath.Glob("../../golden/" + testlong.Pick("rules/K0[1239]*.txtar", "*/*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	tables, hot := 0, 0
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			s, found := schema.Parse(f.Name, f.Data)
+			if filepath.Ext(f.Name) != ".yaml" || found.HasErrors() {
+				continue
+			}
+			l, found := layout.Resolve(s)
+			if found.HasErrors() {
+				continue
+			}
+			for _, table := range l.Tables {
+				if table.Complete() {
+					tables++
+					if verdict(t, path+"/"+f.Name, s, l, table) {
+						hot++
+					}
+				}
+			}
+		}
+	}
+	if tables < testlong.Pick(10, 100) || hot < 5 {
+		t.Errorf("only %d tables, %d of them hot", tables, hot)
+	}
+}
+
+// verdict compares the verdicts about a table, and reports whether it is hot.
+func verdict(t *testing.T, name string, s *schema.Schema, l *layout.Layout, table *layout.Table) bool {
+	t.Helper()
+	alone := *l
+	unexcused := *table
+	unexcused.Allow = nil
+	alone.Tables, alone.Queries = []*layout.Table{&unexcused}, nil
+	found := lint.Check(s, &alone)
+	load := hotspot.Load{Load: l.Load(), Seed: hotspot.Seed}
+	if load.Writers = 300; hotspot.Total(table, load.Load) > hotspot.NodeWrites {
+		load.Writers = 6000 // many places have to be told apart
+	}
+	ends, of := hotspot.EndsOf(l, table), l
+	if has(found, "K03") && len(ends.Open) > 0 { // K03 is about the fewest values
+		of = fewest(l)
+	}
+	got := hotspot.Simulate(of, table, load)
+	if has(found, "K01") != hotspot.InOnePlace(l, table) || has(found, "K01") && got.Tablet.Peak < 0.999 {
+		t.Errorf("%s, table %s: K01 is %v, but the hottest tablet has %v", name, table.ID, has(found, "K01"), got.Tablet)
+	}
+	if hot := hotspot.Hot(table, load.Load, got.Tablet.Peak); hot != (has(found, "K01") || has(found, "K03")) {
+		t.Errorf("%s, table %s: K01 %v, K03 %v, but the hottest tablet has %v; %+v", name, table.ID, has(found, "K01"), has(found, "K03"), got.Tablet, ends)
+	}
+	if !has(found, "K02") {
+		return has(found, "K01") || has(found, "K03")
+	}
+	load.New = true
+	if worst := hotspot.Simulate(l, table, load); worst.Tablet.Peak < 0.999 {
+		t.Errorf("%s, table %s: K02, but the hottest tablet of new series has %v", name, table.ID, worst.Tablet)
+	}
+	return has(found, "K01") || has(found, "K03")
+}
+
+// fewest returns a layout whose undeclared cardinalities are 1.
+func fewest(l *layout.Layout) *layout.Layout {
+	out := *l
+	out.Series = slices.Clone(l.Series)
+	for i := range out.Series {
+		out.Series[i].Cardinality = max(1, out.Series[i].Cardinality)
+	}
+	return &out
+}
+
+func has(found diag.List, rule string) bool {
+	for _, d := range found {
+		if d.Rule == rule {
+			return true
+		}
+	}
+	return false
+}
