@@ -108,8 +108,13 @@ func (c *comparer) older() (back map[string]bool) {
 		older, i := c.olderAt(old), find(c.new.Columns, old.Key, false)
 		switch {
 		case older != nil:
-			if c.readable(old, *older) && field >= 0 && older.Was != c.new.Columns[field].Key {
+			was, is := find(c.old.Columns, old.Was, false), find(c.new.Columns, older.Was, false)
+			switch {
+			case !c.readable(old, *older):
+			case field >= 0 && older.Was != c.new.Columns[field].Key:
 				c.taken(old, c.new.Columns[field], older.Was)
+			case field < 0 && was >= 0 && is >= 0: // the field goes on elsewhere
+				c.forgotten(c.old.Columns[was], c.new.Columns[is])
 			}
 		case i >= 0 && i == field:
 			back[old.Key] = true // the field is renamed back
