@@ -203,7 +203,7 @@ func (h *history) readSeries(v *version, r *dynamic.Reader, who int, within dyna
 	if o.NewestFirst {
 		slices.Reverse(want)
 	}
-	if o.Limit > 0 && (!h.must(v, want) || slices.ContainsFunc(want, func(e *stored) bool { return v.inexact(e, o.Fields) })) {
+	if o.Limit > 0 && (!h.must(v, want) || slices.ContainsFunc(want, func(e *stored) bool { return v.inexact(e, nil) })) {
 		o.Limit = 0
 	}
 	if o.Limit > 0 && len(want) > o.Limit {
@@ -298,7 +298,7 @@ func (h *history) same(v *version, what func() string, want wanted, events iter.
 	next := 0
 	for got, err := range events {
 		e := left[place{v.known(h, got.Series), got.Time.UnixNano()}]
-		if refused := errors.Is(err, codec.ErrInexact) && e != nil && v.inexact(e, fields); err != nil && !refused {
+		if refused := errors.Is(err, codec.ErrInexact) && e != nil && v.inexact(e, nil); err != nil && !refused {
 			return fmt.Errorf("%s: %w", what(), err)
 		} else if refused {
 			h.count.Inexact++
