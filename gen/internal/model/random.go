@@ -102,7 +102,7 @@ func drawn(p codec.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] {
 
 // drawEarlier draws the earlier layouts of a schema with one strategy.
 func drawEarlier(t *rapid.T, s *Schema, strategy layout.Strategy) {
-	s.Short = s.Short && !(s.Families[0].TTL.Kind == "max_age" && s.Families[0].TTL.Age <= time.Second) // the other table could be read instead
+	s.Short = s.Short && !(s.Families[0].TTL.Kind == "max_age" && s.Families[0].TTL.Age <= time.Second)      // the other table could be read instead
 	s.Short = s.Short && slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Presence != Optional }) // it could refuse an event without values that an earlier layout takes
 	s.Families[0].WrittenAt = false
 	for i := range rapid.IntRange(1, 2).Draw(t, "earlier layouts") {
