@@ -107,7 +107,7 @@ func (b *Blob) absent(i int) any {
 	case f.HasNoZero():
 		return nil
 	}
-	return b.kinds[i].zero
+	return Zero(&b.fields[i])
 }
 
 // parseJSON parses a JSON object.

@@ -74,7 +74,7 @@ func (t typed[T, V]) kind() kind {
 		json: func(dst []byte, f *layout.Field, v any) []byte { return t.json(dst, f.Name, t.to(v.(V))) },
 		check: func(f *layout.Field, v any) error {
 			if as, ok := v.(V); !ok || t.fits != nil && !t.fits(as) {
-				return &codec.FieldError{Field: f.Name, Err: fmt.Errorf("%w: %v (%T) is no %s", codec.ErrValue, v, v, f.Type)}
+				return notOfType(f, v)
 			}
 			return nil
 		},
@@ -129,7 +129,7 @@ func isUUID(s string) bool {
 // of returns the kind of a field.
 func of(f *layout.Field) kind {
 	if f.Type == schema.Enum {
-		return enumKind(f.Enum)
+		return enums
 	}
 	return kinds[f.Type]
 }
@@ -249,46 +249,78 @@ func durationKind() kind {
 	return k
 }
 
-// enumKind is the kind of an enum, whose values are stored as numbers and are names in
-// this package.
-func enumKind(names codec.Enum) kind {
-	number := func(name string) int64 {
-		n, _ := names.Number(name)
-		return n
-	}
-	name := func(n int64) string {
-		name, _ := names.Name(n)
-		return name
-	}
-	k := typed[int64, string]{
-		number, name, codec.TextEnumAs[int64](names), codec.BinaryEnumAs[int64](names),
-		codec.AppendProtoEnum, func(r *codec.ProtoReader) int64 { return r.Enum(names) },
-		func(dst []byte, member string, v int64) []byte { return codec.AppendJSONEnum(dst, member, names, v) }, nil,
-		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int64) {
-			w.EnumAs(segment, form, names, v)
-		},
-		func(r *codec.KeyReader, segment string, form codec.KeyForm) int64 {
-			return r.EnumAs(segment, form, names)
-		},
-		func(v string) bool { _, ok := names.Number(v); return ok },
-	}.kind()
-	k.member = reflect.TypeFor[string]()
-	k.fromMember = func(_ *layout.Field, member any) (any, error) {
-		n, err := codec.TextEnum([]byte(member.(string)), names)
+// enums is the kind of enums, whose values are stored as numbers and are names in this
+// package. What depends on the names alone, and not on the field, is made on demand: the
+// codings and the zero value.
+var enums = kind{
+	proto: func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte {
+		return codec.AppendProtoEnum(dst, f.Number, p, numberOf(f.Enum, v))
+	},
+	fromProto: func(r *codec.ProtoReader, f *layout.Field) any { return nameOf(f.Enum, r.Enum(f.Enum)) },
+	json: func(dst []byte, f *layout.Field, v any) []byte {
+		return codec.AppendJSONEnum(dst, f.Name, f.Enum, numberOf(f.Enum, v))
+	},
+	member: reflect.TypeFor[string](),
+	fromMember: func(f *layout.Field, member any) (any, error) {
+		n, err := codec.TextEnum([]byte(member.(string)), f.Enum)
 		if err != nil {
 			return nil, err
 		}
-		return name(n), nil
-	}
-	return k
+		return nameOf(f.Enum, n), nil
+	},
+	key: func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) {
+		if _, ok := v.(string); ok {
+			w.EnumAs(f.Name, form, f.Enum, numberOf(f.Enum, v))
+		}
+	},
+	fromKey: func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any {
+		return nameOf(f.Enum, r.EnumAs(f.Name, form, f.Enum))
+	},
+	check: func(f *layout.Field, v any) error {
+		name, ok := v.(string)
+		if ok {
+			_, ok = f.Enum.Number(name)
+		}
+		if !ok {
+			return notOfType(f, v)
+		}
+		return nil
+	},
+}
+
+// numberOf returns the number of an enum value; 0 if there is none.
+func numberOf(names codec.Enum, name any) int64 {
+	n, _ := names.Number(name.(string))
+	return n
+}
+
+// nameOf returns the name of an enum value; empty if it has none.
+func nameOf(names codec.Enum, n int64) string {
+	name, _ := names.Name(n)
+	return name
+}
+
+// notOfType rejects a value that a field cannot have.
+func notOfType(f *layout.Field, v any) error {
+	return &codec.FieldError{Field: f.Name, Err: fmt.Errorf("%w: %v (%T) is no %s", codec.ErrValue, v, v, f.Type)}
+}
+
+// enumCoding returns the coding of the names of an enum.
+func enumCoding(names codec.Enum, as codec.Coding[int64]) codec.Coding[any] {
+	return coding(as, func(name string) int64 { return numberOf(names, name) }, func(n int64) string { return nameOf(names, n) })
 }
 
 // Coding returns how the values of a field are stored in cells: as text, or binary.
 func Coding(f *layout.Field, text bool) codec.Coding[any] {
-	if text {
-		return of(f).text
+	switch {
+	case f.Type == schema.Enum && text:
+		return enumCoding(f.Enum, codec.TextEnumAs[int64](f.Enum))
+	case f.Type == schema.Enum:
+		return enumCoding(f.Enum, codec.BinaryEnumAs[int64](f.Enum))
+	case text:
+		return kinds[f.Type].text
 	}
-	return of(f).binary
+	return kinds[f.Type].binary
 }
 
 // Append appends a value to dst as a cell contains it: as text, or binary.
@@ -297,7 +329,12 @@ func Append(dst []byte, f *layout.Field, text bool, v any) []byte {
 }
 
 // Zero returns the value of a field that protobuf omits.
-func Zero(f *layout.Field) any { return of(f).zero }
+func Zero(f *layout.Field) any {
+	if f.Type == schema.Enum {
+		return nameOf(f.Enum, 0)
+	}
+	return kinds[f.Type].zero
+}
 
 // Check rejects a value that no cell can store, with the same errors of package codec as
 // generated code. The error wraps [codec.ErrValue] if the value is nil, does not have the
