@@ -182,10 +182,13 @@ func (r *run[E]) step(steps ...string) {
 	}
 }
 
-// clock returns the time for writers and readers.
+// clock returns the time for writers and readers. Deletions, during which it stands still,
+// call it concurrently.
 func (r *run[E]) clock() time.Time {
 	now := r.now
-	r.now = r.now.Add(r.tick)
+	if r.tick > 0 {
+		r.now = now.Add(r.tick)
+	}
 	return now
 }
 
