@@ -44,7 +44,7 @@ func (c *comparer) columns(renamed map[string]string) {
 		added = append(added, new)
 	}
 	for _, new := range added {
-		if i := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) }); i >= 0 {
+		if i := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) || c.misnamed(old, new) }); i >= 0 {
 			c.renamed(removed[i], new)
 			removed = slices.Delete(removed, i, i+1)
 			continue
@@ -83,6 +83,19 @@ func mayBeRename(old, new lock.Column) bool {
 		return old.Written && new.Written
 	}
 	return item(old) == item(new) || old.Type == new.Type || widens(old.Type, new.Type) || old.Type == schema.String && new.Type == schema.Bytes
+}
+
+// misnamed reports whether was of an added field may mean a removed one: it lists a column
+// that no event has, of the type of the removed field.
+func (c *comparer) misnamed(old, new lock.Column) bool {
+	return slices.ContainsFunc(c.new.Older(), func(older lock.Column) bool {
+		return older.Was == new.Key && older.Type == old.Type && !c.knows(older)
+	})
+}
+
+// knows reports whether events may have a column, as far as the lock tells.
+func (c *comparer) knows(older lock.Column) bool {
+	return slices.ContainsFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family })
 }
 
 // show describes how a field is stored.
@@ -160,6 +173,9 @@ func (c *comparer) renamed(old, new lock.Column) {
 func sameType(old, new lock.Column) string {
 	if old.Type == new.Type {
 		return "the same"
+	}
+	if !widens(old.Type, new.Type) && !(old.Type == schema.String && new.Type == schema.Bytes) {
+		return "another"
 	}
 	return "a wider"
 }

@@ -40,7 +40,7 @@ func TestHistories(t *testing.T) {
 	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}}
 	r.first = uint64(number(t, seedVariable, 1))
 	r.next.Store(r.first)
-	r.cases = number(t, casesVariable, testlong.Pick(600, 60_000))
+	r.cases = number(t, casesVariable, testlong.Pick(600, 10_000))
 	var workers sync.WaitGroup
 	for range min(1+r.cases/1000, runtime.GOMAXPROCS(0)) {
 		b, err := inMemory(t.Context())

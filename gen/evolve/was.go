@@ -127,7 +127,7 @@ func (c *comparer) older() (back map[string]bool) {
 		}
 	}
 	for _, older := range c.new.Older() {
-		if !slices.ContainsFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family }) {
+		if !c.knows(older) {
 			c.add(Change{Rule: "E73", Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
 				"field %q is read from %s, too, which no event has as far as %s tells: is the name right?", c.fieldOf(older), c.place(older), lock.Name)
 		} else if j := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family && col.Retired }); j >= 0 {
