@@ -169,7 +169,7 @@ func (c *comparer) renamed(old, new lock.Column) {
 	}
 }
 
-// sameType describes which of its two cases makes mayBeRename true.
+// sameType describes the type of a field compared with the one that it may replace.
 func sameType(old, new lock.Column) string {
 	if old.Type == new.Type {
 		return "the same"
