@@ -242,6 +242,27 @@ func TestLateEventIsStoredInPart(t *testing.T) {
 	compare(t, 0, expired)
 }
 
+// An event is not replaced by one that no table would store, also if writes skip those.
+func TestReplaceKeepsWhatCannotBeStored(t *testing.T) {
+	bt := devicetest.New(t)
+	for _, skipped := range []bool{false, true} {
+		o := writing(at(noon))
+		o.SkipExpired = skipped
+		w := device.NewReadingWriter(bt.Client, o)
+		old := reading(noon, 1)
+		check(t, w.Write(t.Context(), old))
+		stored := cells(t, bt.Client, "devices", "stats")
+		if err := w.Replace(t.Context(), old, reading(noon.Add(-91*day), 2)); !errors.Is(err, codec.ErrExpired) {
+			t.Errorf("skipped %t: %v", skipped, err)
+		}
+		compare(t, stored, cells(t, bt.Client, "devices", "stats"))
+		check(t, w.Replace(t.Context(), old, reading(noon.Add(-10*day), 3))) // the signal alone has expired
+		compare(t, 2, len(cells(t, bt.Client, "devices", "stats")))
+		_, err := w.DeleteSeries(t.Context(), old.ReadingSeries)
+		check(t, err)
+	}
+}
+
 // A field that the event no longer has is deleted, and the other family is not affected.
 func TestRewritingRemovesAbsentFields(t *testing.T) {
 	bt := devicetest.New(t)

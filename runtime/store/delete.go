@@ -136,15 +136,20 @@ func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOpti
 // Replace replaces an event: it writes updated and then, if it has a different series, time or
 // sequence number, deletes old. Until it returns, readers may find both, but never neither.
 // After an error, updated may or may not be stored, and old is only deleted if updated is
-// stored; calling it again is safe.
+// stored; calling it again is safe. With WriterOptions.SkipExpired, it returns an error that
+// wraps codec.ErrExpired, and changes nothing, if all tables would skip updated.
 //
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
 func (w *Writer[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
+	refused, skipped := w.check(&updated)
+	if skipped != nil {
+		return skipped
+	}
 	same := w.tables[0].mapping.samePlace(&old, &updated)
 	if same && w.appends() {
-		if err := w.check(&updated); err != nil {
-			return err
+		if refused != nil {
+			return refused
 		}
 		if _, err := w.Delete(ctx, []E{old}); err != nil {
 			return err
@@ -162,21 +167,30 @@ func (w *Writer[E]) appends() bool {
 	return slices.ContainsFunc(w.tables, func(t writerTable[E]) bool { return t.mapping.Pattern == codec.BucketNewColumns })
 }
 
-// check returns the *WriteError with which Write would refuse an event.
-func (w *Writer[E]) check(event *E) error {
+// check returns the *WriteError with which Write would refuse an event, and one if all tables
+// would skip it because it has expired.
+func (w *Writer[E]) check(event *E) (refused, skipped error) {
 	s := w.stages.Get().(*stage[E])
 	defer s.release()
 	s.all = []E{*event}
 	s.at(w.options.Now())
 	s.add(event)
-	failed := &WriteError{Events: 1}
+	failed, expired, stored := &WriteError{Events: 1}, &WriteError{Events: 1}, false
 	for i := range s.tables {
-		failed.Failures = append(failed.Failures, s.tables[i].refused...)
+		t := &s.tables[i]
+		failed.Failures = append(failed.Failures, t.refused...)
+		stored = stored || len(t.batch.entries) > 0
+		if t.expired > 0 {
+			expired.Failures = append(expired.Failures, Failure{Table: w.tables[i].id, Outcome: Refused, Err: t.err})
+		}
 	}
-	if len(failed.Failures) == 0 {
-		return nil
+	if len(failed.Failures) > 0 {
+		return failed, nil
 	}
-	return failed
+	if len(expired.Failures) > 0 && !stored {
+		return nil, expired
+	}
+	return nil, nil
 }
 
 // samePlace reports whether two events have the same series, time and sequence number.
