@@ -113,7 +113,7 @@ func (c *comparer) older() (back map[string]bool) {
 			case !c.readable(old, *older):
 			case field >= 0 && older.Was != c.new.Columns[field].Key:
 				c.taken(old, c.new.Columns[field], older.Was)
-			case field < 0 && was >= 0 && is >= 0: // the field goes on elsewhere
+			case field < 0 && was >= 0 && is >= 0: // new events have the field elsewhere
 				c.forgotten(c.old.Columns[was], c.new.Columns[is])
 			}
 		case i >= 0 && i == field:

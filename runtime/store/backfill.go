@@ -224,18 +224,12 @@ func sourceOf[E any](mappings []*Mapping[E], target *Mapping[E], o *BackfillOpti
 		}
 	}
 	if best == nil {
-		reasons = cmpOr(reasons, []string{"no other table serves reads"})
+		if reasons == nil {
+			reasons = []string{"no other table serves reads"}
+		}
 		return nil, &BackfillError{"", target.Table.ID, reasons}
 	}
 	return best, nil
-}
-
-// cmpOr returns a, or b if it is empty.
-func cmpOr(a, b []string) []string {
-	if len(a) == 0 {
-		return b
-	}
-	return a
 }
 
 // keeps reports whether a table keeps every event at least as long as another one.

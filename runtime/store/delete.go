@@ -142,15 +142,14 @@ func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOpti
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
 func (w *Writer[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
-	refused, skipped := w.check(&updated)
-	if skipped != nil {
-		return skipped
-	}
 	same := w.tables[0].mapping.samePlace(&old, &updated)
-	if same && w.appends() {
-		if refused != nil {
-			return refused
+	first := same && w.appends()
+	if first || w.options.SkipExpired {
+		if refused, skipped := w.check(&updated); skipped != nil || first && refused != nil {
+			return cmp.Or(skipped, refused)
 		}
+	}
+	if first {
 		if _, err := w.Delete(ctx, []E{old}); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ type Digester[E any] struct {
 }
 
 // NewDigester returns a Digester for the table with the given ID. at is the time at which
-// it decides what has expired. If the schema does not have the table, the error is an
+// it decides which events have expired. If the schema does not have the table, the error is an
 // *UnknownTableError.
 func NewDigester[E any](mappings []*Mapping[E], table string, at time.Time) (*Digester[E], error) {
 	mappings, err := selected(mappings, []string{table})
