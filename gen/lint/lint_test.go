@@ -32,8 +32,8 @@ tables:
 expect: {rate: 1/h}
 `
 
-// find returns the findings in the text with old replaced by new.
-func find(t *testing.T, old, new string) diag.List {
+// findings returns the findings in the text with old replaced by new.
+func findings(t *testing.T, old, new string) diag.List {
 	t.Helper()
 	changed := strings.Replace(text, old, new, 1)
 	if changed == text && old != new {
@@ -51,17 +51,17 @@ func only(t *testing.T, found diag.List, rule string) {
 }
 
 func TestClean(t *testing.T) {
-	if found := find(t, "", ""); len(found) != 0 {
+	if found := findings(t, "", ""); len(found) != 0 {
 		t.Error(found)
 	}
 }
 
 // TestVersionsBelowCells: all events of a bucket are versions of one column.
 func TestVersionsBelowCells(t *testing.T) {
-	only(t, find(t, "{max_age: 30d}", "{max_versions: 10079}"), "T02")
-	only(t, find(t, "{max_age: 30d}", "{max_versions: 10080}"), "T08") // the rule deletes nothing
+	only(t, findings(t, "{max_age: 30d}", "{max_versions: 10079}"), "T02")
+	only(t, findings(t, "{max_age: 30d}", "{max_versions: 10080}"), "T08") // the rule deletes nothing
 	// Cells younger than the age are kept at any rank.
-	if found := find(t, "{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"); len(found) != 0 {
+	if found := findings(t, "{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"); len(found) != 0 {
 		t.Error(found)
 	}
 }
@@ -69,16 +69,16 @@ func TestVersionsBelowCells(t *testing.T) {
 // TestKeyCoarserThanEvents: events within the key's resolution would
 // overwrite each other.
 func TestKeyCoarserThanEvents(t *testing.T) {
-	only(t, find(t, "precision: 1m", "precision: 1s"), "K13")
-	only(t, find(t, "2006-01-02-1504", "2006-01-02"), "K13")
-	if found := find(t, "precision: 1m", "precision: 1h"); len(found) != 0 {
+	only(t, findings(t, "precision: 1m", "precision: 1s"), "K13")
+	only(t, findings(t, "2006-01-02-1504", "2006-01-02"), "K13")
+	if found := findings(t, "precision: 1m", "precision: 1h"); len(found) != 0 {
 		t.Error(found)
 	}
 }
 
 // TestDelimiterInADate: both regions and dates contain "-".
 func TestDelimiterInADate(t *testing.T) {
-	only(t, find(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
+	only(t, findings(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
 }
 
 // TestEarlierLayoutInAnotherTable: the bucket of an earlier layout is that of its own entry, in
@@ -106,7 +106,7 @@ func TestEarlierLayoutInAnotherTable(t *testing.T) {
 // table uses.
 func TestEarlierLayoutInFamilyOfAnother(t *testing.T) {
 	for entry, want := range map[string]int{"table: rows": 1, "{table: rows, family: older}": 0} {
-		found := find(t, "bucket: 1w", "bucket: 1d\n    since: 2027-01-01\n    before: [{"+strings.Trim(entry, "{}")+", bucket: 1h}]")
+		found := findings(t, "bucket: 1w", "bucket: 1d\n    since: 2027-01-01\n    before: [{"+strings.Trim(entry, "{}")+", bucket: 1h}]")
 		n := 0
 		for _, d := range found {
 			if strings.Contains(d.Message, `family "m" of table "rows" is already used`) {

@@ -4,41 +4,19 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/btgen-dev/btgen/gen/internal/frame"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// frame is a schema without errors, by top-level key. A test case contains the keys
-// that it tests, and frame provides the others.
-var frame = []struct{ key, text string }{
-	{"btgen", "btgen: v1\n"},
-	{"package", "package: weather\n"},
-	{"name", "name: Balloon\n"},
-	{"series", "series: {location: string, balloon_id: int64}\n"},
-	{"fields", "fields: {pressure: int64}\n"},
-	{"tables", "tables:\n  readings:\n    pattern: single_unserialized\n    key: {delimiter: \"#\", segments: [location, balloon_id, time]}\n"},
-}
-
-// framed appends the missing keys to text, so that the line numbers of text do not
-// change.
-func framed(text string) string {
-	var rest strings.Builder
-	for _, f := range frame {
-		if !regexp.MustCompile(`(?m)^` + f.key + `:`).MatchString(text) {
-			rest.WriteString(f.text)
-		}
-	}
-	return text + rest.String()
-}
-
 func TestFrame(t *testing.T) {
-	if _, list := Parse("frame.yaml", []byte(framed(""))); len(list) > 0 {
+	if _, list := Parse("frame.yaml", []byte(frame.Schema(""))); len(list) > 0 {
 		t.Fatal(list)
 	}
 }
@@ -61,7 +39,7 @@ func TestErrors(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar")+"/"+name, func(t *testing.T) {
 				text := string(in.Data)
 				if filepath.Base(path) != "raw.txtar" {
-					text = framed(text)
+					text = frame.Schema(text)
 				}
 				got := explain(text)
 				if got == "" {

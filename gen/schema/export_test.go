@@ -5,7 +5,6 @@ import "github.com/google/go-cmp/cmp"
 // Exports for tests in package schema_test.
 var (
 	Update      = update
-	Framed      = framed
 	Hostile     = hostile
 	NoPositions = cmp.Options{noPositions}
 )

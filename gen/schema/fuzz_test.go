@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/btgen-dev/btgen/gen/internal/frame"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -64,19 +65,19 @@ func hostile(size int) map[string]string {
 		"tabs":             repeat("\t"),
 		"escapes":          "\"" + repeat("\\x41"),
 		"carriage returns": repeat("\r"),
-		"fields":           framed("fields:\n" + count("  f%d: int64\n")),
-		"long fields":      framed("fields:\n" + count("  f%d: {type: int64, number: %[1]d}\n")),
-		"bad fields":       framed("fields:\n" + count("  f%d: int46\n")),
-		"enum values":      framed("fields:\n  f: {type: enum, of: [" + count("v%d,") + "]}\n"),
-		"same enum values": framed("fields:\n  f: {type: enum, of: [" + repeat("v,") + "]}\n"),
-		"segments":         framed("tables:\n  t:\n    pattern: single_serialized\n    key: {segments: [" + repeat("{const: a},") + "]}\n"),
-		"ttls":             framed(oneTable + "    ttl: {any_of: [" + repeat("{max_versions: 1},") + "]}\n"),
-		"nested ttls":      framed(oneTable + "    ttl: " + repeat("{any_of: [")),
-		"bad ttls":         framed(oneTable + "    ttl: {any_of: [" + repeat("{a: 1},") + "]}\n"),
-		"bad queries":      framed("series:\n" + upTo(size/2, "  f%d: int64\n") + "queries: {A: {by: [" + upTo(size/2, "g%d,") + "]}}\n"),
-		"durations":        framed(oneTable + "    ttl: {max_age: " + repeat("1w") + "}\n"),
-		"numbers":          framed("expect: {series: " + repeat("9") + "}\n"),
-		"defaults":         framed("fields: {f: {type: json, default: '" + repeat("[") + "'}}\n"),
+		"fields":           frame.Schema("fields:\n" + count("  f%d: int64\n")),
+		"long fields":      frame.Schema("fields:\n" + count("  f%d: {type: int64, number: %[1]d}\n")),
+		"bad fields":       frame.Schema("fields:\n" + count("  f%d: int46\n")),
+		"enum values":      frame.Schema("fields:\n  f: {type: enum, of: [" + count("v%d,") + "]}\n"),
+		"same enum values": frame.Schema("fields:\n  f: {type: enum, of: [" + repeat("v,") + "]}\n"),
+		"segments":         frame.Schema("tables:\n  t:\n    pattern: single_serialized\n    key: {segments: [" + repeat("{const: a},") + "]}\n"),
+		"ttls":             frame.Schema(oneTable + "    ttl: {any_of: [" + repeat("{max_versions: 1},") + "]}\n"),
+		"nested ttls":      frame.Schema(oneTable + "    ttl: " + repeat("{any_of: [")),
+		"bad ttls":         frame.Schema(oneTable + "    ttl: {any_of: [" + repeat("{a: 1},") + "]}\n"),
+		"bad queries":      frame.Schema("series:\n" + upTo(size/2, "  f%d: int64\n") + "queries: {A: {by: [" + upTo(size/2, "g%d,") + "]}}\n"),
+		"durations":        frame.Schema(oneTable + "    ttl: {max_age: " + repeat("1w") + "}\n"),
+		"numbers":          frame.Schema("expect: {series: " + repeat("9") + "}\n"),
+		"defaults":         frame.Schema("fields: {f: {type: json, default: '" + repeat("[") + "'}}\n"),
 	}
 }
 
@@ -105,7 +106,7 @@ func patternSchemas() []string {
 		if strings.Contains(pattern, "serialized") {
 			text += "    blob: {column: b, format: protobuf}\n"
 		}
-		schemas = append(schemas, framed(text))
+		schemas = append(schemas, frame.Schema(text))
 	}
 	return schemas
 }
@@ -131,7 +132,7 @@ func FuzzParse(f *testing.F) {
 			f.Fatal(err)
 		}
 		for i := 0; i < len(archive.Files); i += 2 {
-			f.Add([]byte(framed(string(archive.Files[i].Data))))
+			f.Add([]byte(frame.Schema(string(archive.Files[i].Data))))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

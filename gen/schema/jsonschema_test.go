@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/internal/editor"
+	"github.com/btgen-dev/btgen/gen/internal/frame"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -25,7 +26,7 @@ type sample struct {
 // of the golden cases, and the cases of errors of the language.
 func samples(tb testing.TB) []sample {
 	tb.Helper()
-	out := []sample{{"a package named true", []byte(schema.Framed("package: true\n"))}}
+	out := []sample{{"a package named true", []byte(frame.Schema("package: true\n"))}}
 	for _, path := range glob(tb, "../../schemas/*.yaml", "../../templates/starter/*.yaml", "testdata/*.yaml") {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -44,7 +45,7 @@ func samples(tb testing.TB) []sample {
 			}
 			text := f.Data
 			if strings.HasPrefix(path, "testdata") && filepath.Base(path) != "raw.txtar" {
-				text = []byte(schema.Framed(string(text)))
+				text = []byte(frame.Schema(string(text)))
 			}
 			out = append(out, sample{path + "/" + f.Name, text})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/frame"
 )
 
 // at returns a value of the balloon example with its position.
@@ -89,7 +90,7 @@ func val[V any](v V) Value[V] { return Value[V]{V: v} }
 // parse parses a framed schema, which must not have errors.
 func parse(t *testing.T, text string) *Schema {
 	t.Helper()
-	s, list := Parse("x.yaml", []byte(framed(text)))
+	s, list := Parse("x.yaml", []byte(frame.Schema(text)))
 	if len(list) > 0 {
 		t.Fatalf("%v\n%s", list, text)
 	}
@@ -290,7 +291,7 @@ func TestExpect(t *testing.T) {
 // TestFileForms parses the same schema with different line ends and encodings.
 func TestFileForms(t *testing.T) {
 	want := parse(t, "")
-	text := framed("")
+	text := frame.Schema("")
 	for name, form := range map[string]string{
 		"byte order mark":  "\uFEFF" + text,
 		"CRLF":             strings.ReplaceAll(text, "\n", "\r\n"),
@@ -344,7 +345,7 @@ func TestFileErrors(t *testing.T) {
 
 // TestPartial checks that a schema with errors contains its valid parts.
 func TestPartial(t *testing.T) {
-	s, list := Parse("x.yaml", []byte(framed("fields: {a: int46, b: int64}\n")))
+	s, list := Parse("x.yaml", []byte(frame.Schema("fields: {a: int46, b: int64}\n")))
 	if len(list) != 1 {
 		t.Fatal(list)
 	}

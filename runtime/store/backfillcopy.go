@@ -75,12 +75,12 @@ func (b *backfill[E]) copyRange(ctx context.Context, i int) error {
 
 // copier copies the rows of one range.
 type copier[E any] struct {
-	*backfill[E]
-	scanner *Scanner[E]
-	writer  *Writer[E]
-	sums    *Digester[E]
-	events  []E // that are read and not yet written
-	counts  BackfillCounts
+	backfill *backfill[E]
+	scanner  *Scanner[E]
+	writer   *Writer[E]
+	sums     *Digester[E]
+	events   []E // that are read and not yet written
+	counts   BackfillCounts
 }
 
 // newCopier returns a copier of rows of a table.
@@ -113,10 +113,10 @@ func (c *copier[E]) write(ctx context.Context, within KeyRange) error {
 		return err
 	}
 	c.counts.Events += int64(len(c.events))
-	if c.DryRun {
+	if c.backfill.DryRun {
 		return nil
 	}
-	if err := c.limit.wait(ctx, len(c.events)); err != nil {
+	if err := c.backfill.limit.wait(ctx, len(c.events)); err != nil {
 		return err
 	}
 	if err := c.writer.WriteAll(ctx, c.events); err != nil {
@@ -139,7 +139,7 @@ func (c *copier[E]) write(ctx context.Context, within KeyRange) error {
 
 // dropExpired removes the events that have expired in the target.
 func (c *copier[E]) dropExpired() error {
-	now := c.Now()
+	now := c.backfill.Now()
 	c.sums.at = now
 	c.sums.stage.at(now)
 	kept := c.events[:0]
@@ -168,7 +168,7 @@ type eventPlace [16]byte
 
 // placeOf returns the place of an event in the target.
 func (c *copier[E]) placeOf(e *E) eventPlace {
-	l := c.target
+	l := c.backfill.target
 	key := l.seriesKey(e) + "\x00" + l.Time(e).UTC().Format(time.RFC3339Nano) + "\x00"
 	for n := l.sequenceOf(e); n > 0; n >>= 8 {
 		key += string([]byte{byte(n)})
@@ -186,10 +186,10 @@ func (c *copier[E]) differences(ctx context.Context, within KeyRange) (changed, 
 		return nil, nil, err
 	}
 	var again []E
-	for row, err := range c.scanner.Rows(ctx, within, c.From, c.To) {
+	for row, err := range c.scanner.Rows(ctx, within, c.backfill.From, c.backfill.To) {
 		if err != nil {
 			var counted BackfillCounts
-			if err := c.undecodable(err, &counted); err != nil {
+			if err := c.backfill.undecodable(err, &counted); err != nil {
 				return nil, nil, err
 			}
 			continue
@@ -271,10 +271,10 @@ func (c *copier[E]) certain(deleted []E) []E {
 	if len(deleted) == 0 {
 		return nil
 	}
-	if c.source.ranked() {
+	if c.backfill.source.ranked() {
 		return nil
 	}
-	source, err := NewDigester([]*Mapping[E]{c.source}, c.source.Table.ID, c.Now())
+	source, err := NewDigester([]*Mapping[E]{c.backfill.source}, c.backfill.source.Table.ID, c.backfill.Now())
 	if err != nil {
 		return nil // impossible: the table is that of the mapping
 	}

@@ -251,7 +251,7 @@ type taker[E any] interface {
 
 // columnsReading is a read that appends events to slices.
 type columnsReading[E, C any] struct {
-	reading[E]
+	reading reading[E]
 	into    *Columns[E, C]
 	columns *C
 	failed  error // the error that ends the read or, until then, that of the first undecodable event
@@ -273,8 +273,8 @@ func (r *columnsReading[E, C]) one(e *E, err error) bool {
 
 // take consumes events, unless one lacks data or may have expired.
 func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, more bool) {
-	f, n, limit := &a.frame, end-begin, r.options.Limit
-	if limit > 0 && r.op.Events+n > limit {
+	f, n, limit := &a.frame, end-begin, r.reading.options.Limit
+	if limit > 0 && r.reading.op.Events+n > limit {
 		return false, true
 	}
 	if now, stale := a.stale(); stale && !a.allAlive(now, begin, end) {
@@ -304,8 +304,8 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 			return false, true // only one of them is undecodable
 		}
 	}
-	r.op.Events += n
-	return true, limit == 0 || r.op.Events < limit
+	r.reading.op.Events += n
+	return true, limit == 0 || r.reading.op.Events < limit
 }
 
 // ReadColumns appends the events of a query to slices, with the options of
@@ -318,9 +318,9 @@ func ReadColumns[E, C any](ctx context.Context, of TableReader[E], into *Columns
 		q = &r.whole
 	}
 	read := columnsReading[E, C]{reading: r.begin(ctx, q, base, from, to, opts), into: into, columns: columns}
-	if read.streams() {
-		read.assembler.into = &read
+	if read.reading.streams() {
+		read.reading.assembler.into = &read
 	}
-	read.run(read.one)
+	read.reading.run(read.one)
 	return read.failed
 }

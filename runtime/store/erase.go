@@ -58,7 +58,7 @@ func (w *Writer[E]) eraser(table int, name string, o DeleteOptions, d *Deletion)
 
 // erasing is the deletion of the events that a query selects.
 type erasing[E any] struct {
-	*eraser[E]
+	eraser  *eraser[E]
 	reading reading[E]
 	a       *assembler[E]         // of reading
 	of      map[exactInstant]bool // the events to delete; nil for all of the range
@@ -99,7 +99,7 @@ func (t *eraser[E]) events(q *Query[E], base E, from, to time.Time, of map[exact
 
 // part deletes the events of a part of the time range.
 func (e *erasing[E]) part(p part) error {
-	if e.mapping.Pattern == codec.BucketNewColumns {
+	if e.eraser.mapping.Pattern == codec.BucketNewColumns {
 		return e.metrics(p)
 	}
 	r := &e.reading
@@ -107,7 +107,7 @@ func (e *erasing[E]) part(p part) error {
 		if !p.Reads(span) {
 			continue
 		}
-		for row, err := range r.spanRows(r.ctx, &r.op, p, span, always) {
+		for row, err := range r.reader.spanRows(r.ctx, &r.op, p, span, always) {
 			if err != nil {
 				return err
 			}
@@ -146,9 +146,9 @@ func (e *erasing[E]) skip(err error) error {
 	case !isDecodeError(err):
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.undecodable = cmp.Or(e.undecodable, err)
+	e.eraser.mu.Lock()
+	defer e.eraser.mu.Unlock()
+	e.eraser.undecodable = cmp.Or(e.eraser.undecodable, err)
 	return nil
 }
 
@@ -179,9 +179,9 @@ func (e *erasing[E]) row(row wire.Row, span int) error {
 	}
 	var events int
 	switch {
-	case !e.mapping.Pattern.Bucketed():
+	case !e.eraser.mapping.Pattern.Bucketed():
 		events, err = e.single(at, row)
-	case e.mapping.Pattern == codec.BucketOffsets:
+	case e.eraser.mapping.Pattern == codec.BucketOffsets:
 		events, err = e.offsets(at, row)
 	default:
 		found := map[stamp]int{}
@@ -242,13 +242,13 @@ func (e *erasing[E]) includes(at time.Time, sequence uint32) bool {
 
 // whole reports whether to delete everything in a bucket.
 func (e *erasing[E]) whole(start time.Time) bool {
-	return e.of == nil && e.a.wanted(start) && !e.mapping.Bucket.End(start).After(e.a.to)
+	return e.of == nil && e.a.wanted(start) && !e.eraser.mapping.Bucket.End(start).After(e.a.to)
 }
 
 // single deletes an event with a separate row, or one for each class, and returns the
 // number of events.
 func (e *erasing[E]) single(at time.Time, row wire.Row) (events int, err error) {
-	if !e.includes(at, e.mapping.sequenceOf(&e.a.base)) {
+	if !e.includes(at, e.eraser.mapping.sequenceOf(&e.a.base)) {
 		return 0, nil
 	}
 	return max(1, len(e.classes(row))), e.eraseFamilies(row)
@@ -258,7 +258,7 @@ func (e *erasing[E]) single(at time.Time, row wire.Row) (events int, err error) 
 // mapping has no classes.
 func (e *erasing[E]) classes(row wire.Row) (classes []int) {
 	for family := range e.a.columnsOf(row) {
-		if class := e.mapping.Table.Families[family].Class; class > 0 && !slices.Contains(classes, class) {
+		if class := e.eraser.mapping.Table.Families[family].Class; class > 0 && !slices.Contains(classes, class) {
 			classes = append(classes, class)
 		}
 	}
@@ -273,7 +273,7 @@ func (e *erasing[E]) eraseFamilies(row wire.Row) error {
 			continue
 		}
 		last = family
-		name := e.mapping.Table.Families[family].Name
+		name := e.eraser.mapping.Table.Families[family].Name
 		if err := e.mutate(len(name), func(m *bigtable.Mutation) { m.DeleteCellsInFamily(name) }); err != nil {
 			return err
 		}
@@ -304,7 +304,7 @@ func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err err
 			events++
 		case e.includes(codec.FromMicros(micros), sequence):
 			events++
-			name := e.mapping.Table.Families[family].Name
+			name := e.eraser.mapping.Table.Families[family].Name
 			if err := e.mutate(len(name)+len(qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, qualifier) }); err != nil {
 				return events, err
 			}
@@ -319,11 +319,11 @@ func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err err
 // cells deletes the events of a bucket whose cells have the time as their timestamp. It
 // calls found with the class and time of each cell that contains data of an event.
 func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, micros int64)) error {
-	whole, sequence := e.whole(start), e.mapping.sequenceOf(&e.a.base)
+	whole, sequence := e.whole(start), e.eraser.mapping.sequenceOf(&e.a.base)
 	for family, c := range e.a.columnsOf(row) {
-		of := &e.mapping.Table.Families[family]
+		of := &e.eraser.mapping.Table.Families[family]
 		column := 0
-		if e.mapping.Pattern != codec.BucketNewColumns {
+		if e.eraser.mapping.Pattern != codec.BucketNewColumns {
 			column = e.a.column(family, of.Class, row.Bytes(c.Qualifier))
 		}
 		some := false
@@ -332,7 +332,7 @@ func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, 
 				continue
 			}
 			some = true
-			if column >= 0 && !e.mapping.Columns[column].WrittenAt {
+			if column >= 0 && !e.eraser.mapping.Columns[column].WrittenAt {
 				found(of.Class, cell.Micros)
 			}
 			if e.of != nil {
@@ -342,7 +342,7 @@ func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, 
 			}
 		}
 		if some && !whole && e.of == nil {
-			from, to := max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(e.mapping.Bucket.End(start)), wholeMillis(e.a.to))
+			from, to := max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(e.eraser.mapping.Bucket.End(start)), wholeMillis(e.a.to))
 			if err := e.eraseCells(row, of.Name, c, from, to); err != nil {
 				return err
 			}

@@ -50,9 +50,9 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 	a := &r.assembler
 	for i := range r.asked.Spans {
 		q := p.First(i)
-		filter := r.filters.of(q.Filter)
+		filter := r.reader.filters.of(q.Filter)
 		for rest := q.Rows; len(rest) > 0; {
-			row, err := r.newest(r.ctx, &r.op, rest, filter, q.Limit)
+			row, err := r.reader.newest(r.ctx, &r.op, rest, filter, q.Limit)
 			if err != nil {
 				yield(&a.base, err)
 				return false
@@ -68,7 +68,7 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 			if !more {
 				return false
 			}
-			rest = r.without(rest, key, a, found)
+			rest = r.reader.without(rest, key, a, found)
 		}
 	}
 	return true

@@ -68,8 +68,8 @@ func (r *reading[E]) periods() []period[E] {
 			out = append(out, p)
 		}
 	}
-	add(r.Reader, r.q)
-	for i, older := range r.older {
+	add(r.reader, r.q)
+	for i, older := range r.reader.older {
 		add(older, r.q.older(older, i))
 	}
 	if !r.options.NewestFirst {
@@ -88,7 +88,7 @@ func (q *Query[E]) older(reader *Reader[E], i int) *Query[E] {
 
 // inPeriods yields the events of all mappings in the time range, one mapping after the other.
 func (r *reading[E]) inPeriods(yield yielder[E]) {
-	if len(r.older) == 0 {
+	if len(r.reader.older) == 0 {
 		r.inOrder(r.events)(yield)
 		return
 	}
@@ -114,7 +114,7 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 // enter continues the read with another mapping.
 func (r *reading[E]) enter(p period[E]) {
 	a := &r.assembler
-	r.Reader, r.q = p.reader, p.query
+	r.reader, r.q = p.reader, p.query
 	*a = assembler[E]{
 		mapping: p.reader.mapping, shape: &p.reader.shape, table: p.reader.id, base: r.given, from: p.from, to: p.to,
 		newestFirst: a.newestFirst, latestOnly: a.latestOnly, now: a.now, into: a.into,

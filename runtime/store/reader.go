@@ -126,7 +126,7 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 //	ordered  the events in the order that the caller wants
 //	count    up to the limit that the caller wants
 type reading[E any] struct {
-	*Reader[E]
+	reader    *Reader[E]
 	ctx       context.Context
 	q         *Query[E]
 	given     E // the values that the query specifies
@@ -150,7 +150,7 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 		o.Limit = 1
 	}
 	return reading[E]{
-		Reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.id},
+		reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.id},
 		assembler: assembler[E]{
 			mapping: r.mapping, shape: &r.shape, table: r.id, base: given, from: from, to: to,
 			newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, now: r.options.Now,
@@ -160,8 +160,8 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 
 // run yields the events; see reading.
 func (r *reading[E]) run(yield yielder[E]) {
-	r.ctx = r.Reader.options.Hooks.start(r.ctx, &r.op)
-	defer func() { r.Reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
+	r.ctx = r.reader.options.Hooks.start(r.ctx, &r.op)
+	defer func() { r.reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
 	r.yield = yield
 	if from, to := r.assembler.from, r.assembler.to; to.IsZero() || from.After(to) {
 		var none E
@@ -183,7 +183,7 @@ func (r *reading[E]) plan() (scan.ReadPlan, error) {
 		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit,
 		WithoutValues: r.withoutValues,
 	}
-	if a.fetched, err = r.project(o.Fields); err != nil {
+	if a.fetched, err = r.reader.project(o.Fields); err != nil {
 		return scan.ReadPlan{}, err
 	}
 	r.asked.Projection = a.fetched
@@ -195,7 +195,7 @@ func (r *reading[E]) plan() (scan.ReadPlan, error) {
 			return scan.ReadPlan{}, err
 		}
 	}
-	plan := r.shape.Plan(&r.asked, r.Reader.options.Now())
+	plan := r.reader.shape.Plan(&r.asked, r.reader.options.Now())
 	a.from, a.to, a.ranksEnd = plan.From, plan.To, plan.RanksEnd
 	return plan, nil
 }
@@ -229,8 +229,8 @@ func (r *reading[E]) events(yield yielder[E]) {
 		return
 	}
 	a := &r.assembler
-	a.memory = r.borrow()
-	defer r.release(a.memory)
+	a.memory = r.reader.borrow()
+	defer r.reader.release(a.memory)
 	for i := range plan.Parts {
 		p := &plan.Parts[i]
 		if p.Limit > 0 {
@@ -254,7 +254,7 @@ func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
 	a := &r.assembler
 	a.expect(&r.asked.Spans[0], r.q.MultiSeries)
 	r.more = true
-	r.spanRows(r.ctx, &r.op, part{Part: p}, 0, always)(func(row wire.Row, err error) bool {
+	r.reader.spanRows(r.ctx, &r.op, part{Part: p}, 0, always)(func(row wire.Row, err error) bool {
 		if err != nil {
 			if a.flush(yield) {
 				yield(&a.base, err)
@@ -282,7 +282,7 @@ func (r *reading[E]) sorts() bool { return !r.options.LatestOnly && !r.streams()
 // ordered returns the events in the order that the caller wants.
 func (r *reading[E]) ordered() func(yielder[E]) {
 	if r.options.LatestOnly {
-		return r.firstOfEach(r.inPeriods)
+		return r.reader.firstOfEach(r.inPeriods)
 	}
 	return r.inPeriods
 }
@@ -292,7 +292,7 @@ func (r *reading[E]) inOrder(events func(yielder[E])) func(yielder[E]) {
 	if !r.sorts() {
 		return events
 	}
-	return r.byTime(r.q, events, r.options.NewestFirst)
+	return r.reader.byTime(r.q, events, r.options.NewestFirst)
 }
 
 // count counts an event and yields it. If the context of the read has ended, its error is
@@ -317,56 +317,64 @@ var ErrOrder = errors.New("the rows of the query are not in time order")
 // byTime sorts events that arrive by bucket one bucket at a time, and sorts those that
 // arrive by time by their sequence numbers.
 func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst bool) func(yielder[E]) {
-	return func(yield yielder[E]) {
-		if q.AllTimes || !r.shape.InOrder() {
-			var none E
-			yield(&none, ErrOrder)
-			return
-		}
-		if !r.mapping.Pattern.Bucketed() && r.mapping.Sequence == nil {
-			events(yield)
-			return
-		}
-		var bucket []E
-		var start time.Time
-		flush := func() bool {
-			slices.SortStableFunc(bucket, func(a, b E) int {
-				order := r.mapping.compare(&a, &b)
-				if newestFirst {
-					return -order
-				}
-				return order
-			})
-			for i := range bucket {
-				if !yield(&bucket[i], nil) {
-					return false
-				}
-			}
-			bucket = bucket[:0]
-			return true
-		}
-		for event, err := range events {
-			switch {
-			case err != nil && !isDecodeError(err):
-				if flush() {
-					yield(event, err) // the last value
-				}
-				return
-			case err != nil && !yield(event, err):
-				return
-			case err != nil:
-				continue
-			}
-			if s := r.mapping.start(event); !s.Equal(start) {
-				if !flush() {
-					return
-				}
-				start = s
-			}
-			bucket = append(bucket, *event)
-		}
-		flush()
+	// The body is a separate function, so that it is not compiled wherever this is inlined.
+	return func(yield yielder[E]) { r.sorted(q, events, newestFirst, yield) }
+}
+
+// sorted yields events in order of time; see byTime.
+func (r *Reader[E]) sorted(q *Query[E], events func(yielder[E]), newestFirst bool, yield yielder[E]) {
+	if q.AllTimes || !r.shape.InOrder() {
+		var none E
+		yield(&none, ErrOrder)
+		return
 	}
+	if !r.mapping.Pattern.Bucketed() && r.mapping.Sequence == nil {
+		events(yield)
+		return
+	}
+	var bucket []E
+	var order []int // indexes in bucket; sorting them moves no events
+	var start time.Time
+	flush := func() bool {
+		order = order[:0]
+		for i := range bucket {
+			order = append(order, i)
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			if newestFirst {
+				a, b = b, a
+			}
+			return r.mapping.compare(&bucket[a], &bucket[b])
+		})
+		for _, i := range order {
+			if !yield(&bucket[i], nil) {
+				return false
+			}
+		}
+		bucket = bucket[:0]
+		return true
+	}
+	for event, err := range events {
+		switch {
+		case err != nil && !isDecodeError(err):
+			if flush() {
+				yield(event, err) // the last value
+			}
+			return
+		case err != nil && !yield(event, err):
+			return
+		case err != nil:
+			continue
+		}
+		if s := r.mapping.start(event); !s.Equal(start) {
+			if !flush() {
+				return
+			}
+			start = s
+		}
+		bucket = append(bucket, *event)
+	}
+	flush()
 }
 
 // compare orders events by time and sequence number.

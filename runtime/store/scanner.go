@@ -103,7 +103,7 @@ func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Ti
 	return func(yield func(ScannedRow[E], error) bool) {
 		op := Operation{Name: "Scan", Table: s.id}
 		ctx := s.option.Hooks.start(ctx, &op)
-		t := &scanning[E]{Scanner: s, ctx: ctx, op: &op, yield: yield}
+		t := &scanning[E]{scanner: s, ctx: ctx, op: &op, yield: yield}
 		defer func() { s.option.Hooks.end(ctx, &op, t.failed) }()
 		if to.IsZero() || from.After(to) {
 			t.fail("", &RangeError{From: from, To: to})
@@ -115,7 +115,7 @@ func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Ti
 
 // scanning is one scan.
 type scanning[E any] struct {
-	*Scanner[E]
+	scanner *Scanner[E]
 	ctx     context.Context
 	op      *Operation
 	yield   func(ScannedRow[E], error) bool
@@ -182,18 +182,18 @@ func (t *scanning[E]) run(within KeyRange, from, to time.Time) {
 // plan determines the filter of the scan and prepares the layers. If layers need
 // different filters, the scan receives all cells, and the assembler decides.
 func (t *scanning[E]) plan(from, to time.Time) {
-	now := t.option.Now()
+	now := t.scanner.option.Now()
 	var families []string
 	same := true
-	for _, reader := range t.Scanner.layers {
+	for _, reader := range t.scanner.layers {
 		read := &scan.Read{Spans: []codec.Span{{}}, AllTimes: true, Contiguous: true, MultiSeries: true, From: from, To: to}
 		plan := reader.shape.Plan(read, now)
 		if len(plan.Parts) == 0 {
 			continue // all events have expired
 		}
 		l := &scanLayer[E]{reader: reader, a: assembler[E]{
-			mapping: reader.mapping, shape: &reader.shape, table: t.id, from: plan.From, to: plan.To,
-			now: t.option.Now, ranksEnd: plan.RanksEnd, memory: reader.borrow(),
+			mapping: reader.mapping, shape: &reader.shape, table: t.scanner.id, from: plan.From, to: plan.To,
+			now: t.scanner.option.Now, ranksEnd: plan.RanksEnd, memory: reader.borrow(),
 		}}
 		l.a.clip(reader.mapping)
 		filter := reader.shape.InTimes(plan.Parts[0].Filter, from, to)

@@ -67,54 +67,57 @@ func (l *Mapping[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row,
 // and then the rest if the caller wants it; see [Reader.enough]. limit is one more than
 // the number of rows that should suffice.
 func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
-	return func(yield func(wire.Row, error) bool) {
-		n, yielded, enough := 0, 0, limit-1
-		var same run // rows of the last instant
-		for row, err := range r.rows(ctx, op, []codec.Rows{in}, filter, limit) {
-			if err != nil {
-				yield(wire.Row{}, err)
+	return func(yield func(wire.Row, error) bool) { r.turn(ctx, op, in, filter, limit, wanted, yield) }
+}
+
+// turn yields rows for turnedFirst.
+func (r *Reader[E]) turn(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
+	n, yielded, enough := 0, 0, limit-1
+	var same run // rows of the last instant
+	for row, err := range r.rows(ctx, op, []codec.Rows{in}, filter, limit) {
+		if err != nil {
+			yield(wire.Row{}, err)
+			return
+		}
+		n++
+		if len(same) > 0 && !r.mapping.tied(same[0].Key(), row.Key()) {
+			if !same.yieldTo(yield) {
 				return
 			}
-			n++
-			if len(same) > 0 && !r.mapping.tied(same[0].Key(), row.Key()) {
-				if !same.yieldTo(yield) {
-					return
-				}
-				yielded += len(same)
-				same = same[:0]
+			yielded += len(same)
+			same = same[:0]
+		}
+		same = append(same, row)
+	}
+	if n < limit {
+		same.yieldTo(yield)
+		return
+	}
+	last := r.mapping.instant(same[0].Key()) // may have more rows
+	last.Reverse = !in.Reverse
+	left := []codec.Rows{last}
+	if yielded < enough {
+		for row, err := range r.rows(ctx, op, left, filter, enough-yielded) {
+			if err == nil {
+				left = after(left, row.Key())
 			}
-			same = append(same, row)
-		}
-		if n < limit {
-			same.yieldTo(yield)
-			return
-		}
-		last := r.mapping.instant(same[0].Key()) // may have more rows
-		last.Reverse = !in.Reverse
-		left := []codec.Rows{last}
-		if yielded < enough {
-			for row, err := range r.rows(ctx, op, left, filter, enough-yielded) {
-				if err == nil {
-					left = after(left, row.Key())
-				}
-				if !yield(row, err) || err != nil {
-					return
-				}
+			if !yield(row, err) || err != nil {
+				return
 			}
 		}
-		if !wanted() {
-			return
-		}
-		if left != nil {
-			for row, err := range r.rows(ctx, op, left, filter, 0) {
-				if !yield(row, err) || err != nil {
-					return
-				}
+	}
+	if !wanted() {
+		return
+	}
+	if left != nil {
+		for row, err := range r.rows(ctx, op, left, filter, 0) {
+			if !yield(row, err) || err != nil {
+				return
 			}
 		}
-		if rest, some := in.Past(last); some {
-			r.mapping.turned(r.rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
-		}
+	}
+	if rest, some := in.Past(last); some {
+		r.mapping.turned(r.rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
 	}
 }
 

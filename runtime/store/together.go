@@ -77,7 +77,7 @@ func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
 			continue
 		}
 		streams = append(streams, startStream(ctx, i, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
-			return r.spanRows(ctx, op, p, i, wanted)
+			return r.reader.spanRows(ctx, op, p, i, wanted)
 		}))
 	}
 	return streams
@@ -96,7 +96,7 @@ func (r *reading[E]) gather(p *part) (streams []*stream, err error) {
 		streams[i] = &stream{span: i}
 	}
 	size, at := 0, 0
-	for row, err := range r.rows(r.ctx, &r.op, q.Rows, r.filters.of(q.Filter), q.Limit) {
+	for row, err := range r.reader.rows(r.ctx, &r.op, q.Rows, r.reader.filters.of(q.Filter), q.Limit) {
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (r *reading[E]) gather(p *part) (streams []*stream, err error) {
 		if row.Last() {
 			size += row.Size()
 		}
-		if size > r.Reader.gathered && row.Last() {
+		if size > r.reader.gathered && row.Last() {
 			p.read, p.complete = row.Key(), false
 			break
 		}

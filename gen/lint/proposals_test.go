@@ -1,4 +1,4 @@
-package schema_test
+package lint_test
 
 import (
 	"maps"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/frame"
 	"github.com/btgen-dev/btgen/gen/internal/yaml"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -294,11 +295,19 @@ func (p project) try(t testing.TB, d diag.Diagnostic, proposal string) string {
 	return "there are always more errors\n" + text
 }
 
+// errorCases are the cases of errors of the language.
+const errorCases = "../schema/testdata/errors/*.txtar"
+
 // goldenProjects returns the schemas of the golden cases.
 func goldenProjects(t testing.TB) map[string]project {
 	t.Helper()
 	out := map[string]project{}
-	for _, path := range glob(t, "../../golden/*/*.txtar", "testdata/errors/*.txtar") {
+	paths, err := filepath.Glob("../../golden/*/*.txtar")
+	cases, err2 := filepath.Glob(errorCases)
+	if len(paths) == 0 || len(cases) == 0 {
+		t.Fatal("no files", err, err2)
+	}
+	for _, path := range append(paths, cases...) {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -306,8 +315,8 @@ func goldenProjects(t testing.TB) map[string]project {
 		schemas := project{}
 		for _, f := range archive.Files {
 			switch {
-			case strings.HasPrefix(path, "testdata") && filepath.Ext(f.Name) == ".yaml" && filepath.Base(path) != "raw.txtar":
-				out[path+"/"+f.Name] = project{f.Name: []byte(schema.Framed(string(f.Data)))}
+			case filepath.Dir(path) == filepath.Dir(errorCases) && filepath.Ext(f.Name) == ".yaml" && filepath.Base(path) != "raw.txtar":
+				out[path+"/"+f.Name] = project{f.Name: []byte(frame.Schema(string(f.Data)))}
 			case strings.HasPrefix(f.Name, "schemas/"):
 				schemas[f.Name] = f.Data
 			}
@@ -334,7 +343,7 @@ var unproposed = map[string]string{
 }
 
 // deadEnds lists cases in which a required part is missing, or would be.
-var deadEnds = []string{"testdata/errors/keys.txtar/null.yaml", "testdata/errors/ttls.txtar/nested_null.yaml", "testdata/errors/top.txtar/series_and_field.yaml"}
+var deadEnds = []string{"../schema/testdata/errors/keys.txtar/null.yaml", "../schema/testdata/errors/ttls.txtar/nested_null.yaml", "../schema/testdata/errors/top.txtar/series_and_field.yaml"}
 
 // TestProposals applies every proposal of every finding in the golden cases and the
 // cases of errors. It must fix the finding and cause no other error.
