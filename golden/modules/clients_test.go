@@ -54,8 +54,12 @@ func TestClientRange(t *testing.T) {
 	}
 }
 
-// TestOldestClient generates the code of all example schemas in a module with the
-// oldest client, and runs its generated tests.
+// oldSchemas are example schemas with every pattern, encoding and strategy; those of the
+// others would take a minute to compile and use no more of the client.
+var oldSchemas = []string{"all_types", "usage_classes", "balloon_combined"}
+
+// TestOldestClient generates the code of example schemas in a module with the oldest
+// client, and runs its generated tests.
 func TestOldestClient(t *testing.T) {
 	testlong.Skip(t, "compiles another version of the client")
 	dir, err := filepath.Abs(testlong.Scratch(t))
@@ -77,18 +81,26 @@ func TestOldestClient(t *testing.T) {
 	}
 	command := filepath.Join(dir, "btgen.exe")
 	goCommand(t, "../..", "build", "-o", command, "./cmd/btgen")
-	schemas, err := filepath.Abs("../../schemas")
-	if err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "schemas"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	generate := exec.Command(command, "generate", schemas)
+	for _, name := range oldSchemas {
+		text, err := os.ReadFile(filepath.Join("../../schemas", name+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "schemas", name+".yaml"), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	generate := exec.Command(command, "generate", "schemas")
 	generate.Dir = dir
 	if out, err := generate.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	saveCommand(t, dir)
 	goCommand(t, dir, "build", "./...")
-	out := goCommand(t, dir, "test", "./...")
+	out := goCommand(t, dir, "test", "-vet=off", "./...")
 	if tested, want := strings.Count(out, "ok  \t"), packagesOf(t, filepath.Join(dir, "generated")); tested != want {
 		t.Errorf("%d packages tested, want %d\n%s", tested, want, out)
 	}

@@ -555,6 +555,7 @@ func (b *breaking) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigt
 // TestDeleteResumes breaks off the stream of rows, before the first one and later; a
 // deletion then continues.
 func TestDeleteResumes(t *testing.T) {
+	t.Parallel() // it waits
 	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()} {
 		s := newBigtable(t, l)
 		client, b := breaksOff(t, s)

@@ -202,6 +202,7 @@ func fieldsOf(l *Mapping[sample], o ReadOptions) ReadOptions {
 // TestOlderColumns writes samples with two versions of a schema, in turn. The third one reads
 // what each of them wrote, with all options, one by one and in columns.
 func TestOlderColumns(t *testing.T) {
+	t.Parallel() // it waits
 	for _, v := range versionTables {
 		t.Run(v.name, func(t *testing.T) {
 			oldest, intoOldest := v.of(first)

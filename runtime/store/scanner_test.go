@@ -71,6 +71,7 @@ func TestScanOfPeriods(t *testing.T) {
 
 // TestScanResumes breaks off the stream of rows before the first chunk and after each.
 func TestScanResumes(t *testing.T) {
+	t.Parallel() // it waits
 	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()} {
 		s := newBigtable(t, l)
 		client, b := breaksOff(t, s)
