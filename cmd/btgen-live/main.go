@@ -25,11 +25,12 @@ func newRoot() *cobra.Command {
 		Short: "Set up Bigtable for btgen schemas",
 		Long: `btgen-live creates and updates the tables of btgen schemas on an instance of Cloud
 Bigtable, shows how the tables of an instance differ from the schemas, verifies that the
-schemas can read what the tables contain, deletes events and expired tables, and runs an
-emulator with the tables. It rejects the schemas that btgen rejects.
+schemas can read what the tables contain, proposes schemas for existing tables, deletes
+events and expired tables, and runs an emulator with the tables. It rejects the schemas
+that btgen rejects.
 
 Exit codes: 0 success, 1 findings, 2 failure.`,
 	}
-	root.AddCommand(newSetup(), newPlan(), newVerify(), newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
+	root.AddCommand(newSetup(), newPlan(), newVerify(), newInfer(), newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
 	return root
 }

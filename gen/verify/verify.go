@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
@@ -85,60 +83,22 @@ var ErrNoTable = errors.New("the table does not exist")
 // at most options.Rows rows, and holds one row in memory.
 func Table(ctx context.Context, client store.Client, schemas []Schema, options Options) (*Report, error) {
 	id := options.Prefix + schemas[0].Table.ID
-	v := &verifier{schemas: schemas, report: &Report{Table: id, Findings: []Finding{}}}
-	table := client.OpenTable(id)
-	ranges, err := rangesOf(ctx, table, options.Timeout)
-	for left := options.Rows; err == nil && left > 0 && len(ranges) > 0; left = options.Rows - v.report.Rows.Total {
-		share := max(1, left/len(ranges)) // the next round takes what this one leaves
-		ranges = slices.DeleteFunc(ranges, func(r *scanned) bool {
-			if err != nil || v.report.Rows.Total == options.Rows {
-				return false
-			}
-			err = v.scan(ctx, table, r, share, options.Timeout)
-			return r.done
-		})
-	}
-	if status.Code(err) == codes.NotFound {
-		err = fmt.Errorf("%w: %w", ErrNoTable, err)
-	}
-	slices.SortStableFunc(v.report.Findings, func(a, b Finding) int { return b.Count - a.Count })
-	return v.report, err
-}
-
-// scanned is a range of rows that is scanned in rounds.
-type scanned struct {
-	next, end string // end is exclusive; empty for the end of the table
-	done      bool
-}
-
-// rangesOf returns ranges of about the same size that cover the whole table, in order.
-func rangesOf(ctx context.Context, table bigtable.TableAPI, timeout time.Duration) ([]*scanned, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	keys, err := table.SampleRowKeys(ctx)
-	ranges := []*scanned{{}}
-	step := max(1, (len(keys)+maxScans-1)/maxScans)
-	for i := step - 1; i < len(keys); i += step {
-		if last := ranges[len(ranges)-1]; keys[i] > last.next {
-			last.end = keys[i]
-			ranges = append(ranges, &scanned{next: keys[i]})
-		}
-	}
-	return ranges, err
-}
-
-// scan verifies up to n more rows of a range.
-func (v *verifier) scan(ctx context.Context, table bigtable.TableAPI, r *scanned, n int, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	got := 0
-	err := table.ReadRows(ctx, bigtable.NewRange(r.next, r.end), func(row bigtable.Row) bool {
+	v := newVerifier(id, schemas)
+	sampling := Sampling{Rows: options.Rows, Filter: bigtable.CellsPerRowLimitFilter(maxCells), Timeout: options.Timeout}
+	_, err := Sample(ctx, client.OpenTable(id), sampling, func(row bigtable.Row) bool {
 		v.row(row)
-		got, r.next = got+1, row.Key()+"\x00"
 		return true
-	}, bigtable.LimitRows(int64(n)), bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(maxCells)))
-	r.done = got < n
-	return err
+	})
+	return v.done(), err
+}
+
+// Rows verifies rows of a table that were read before. schemas are as for [Table].
+func Rows(schemas []Schema, rows []bigtable.Row) *Report {
+	v := newVerifier(schemas[0].Table.ID, schemas)
+	for _, row := range rows {
+		v.row(row)
+	}
+	return v.done()
 }
 
 // Schema is a schema and one of its tables.
@@ -154,23 +114,41 @@ type verifier struct {
 	report  *Report
 }
 
+func newVerifier(table string, schemas []Schema) *verifier {
+	return &verifier{schemas: schemas, report: &Report{Table: table, Findings: []Finding{}}}
+}
+
+// done returns the report, the most frequent findings first.
+func (v *verifier) done() *Report {
+	slices.SortStableFunc(v.report.Findings, func(a, b Finding) int { return b.Count - a.Count })
+	return v.report
+}
+
+// reading is the key of a row as a schema reads it.
+type reading struct {
+	Schema
+	key value.Key
+}
+
 // row verifies a row.
 func (v *verifier) row(row bigtable.Row) {
 	var first Finding
+	var readings []reading
 	for i, s := range v.schemas {
 		key, err := s.key(row.Key())
 		if err == nil {
-			v.report.Rows.add(true)
-			v.cells(row, &key)
-			return
-		}
-		if i == 0 {
+			readings = append(readings, reading{s, key})
+		} else if i == 0 {
 			problem := err.Error()
 			first = Finding{Row: show(row.Key()), Problem: problem, Guess: guessKey(s, row.Key(), err), kind: "key"}
 		}
 	}
-	v.report.Rows.add(false)
-	v.found(first)
+	v.report.Rows.add(readings != nil)
+	if readings == nil {
+		v.found(first)
+		return
+	}
+	v.cells(row, readings)
 }
 
 // key parses a row key of the table. If the table has several layouts, the key must have a
@@ -199,12 +177,13 @@ func (v *verifier) found(f Finding) {
 // maxFindings bounds the findings of a table.
 const maxFindings = 100
 
-// cells verifies the cells of a row with a readable key.
-func (v *verifier) cells(row bigtable.Row, key *value.Key) {
+// cells verifies the cells of a row whose key some schemas read.
+func (v *verifier) cells(row bigtable.Row, readings []reading) {
+	key := &readings[0].key
 	for _, family := range slices.Sorted(maps.Keys(row)) {
 		for _, item := range row[family] {
 			qualifier := strings.TrimPrefix(item.Column, family+":")
-			s, column, known := v.column(row.Key(), family, qualifier)
+			s, column, known := columnOf(readings, family, qualifier)
 			v.report.Columns.add(known)
 			name := family + ":" + show(qualifier)
 			if !known {
@@ -224,19 +203,15 @@ func (v *verifier) cells(row bigtable.Row, key *value.Key) {
 	}
 }
 
-// column finds the column of a cell in the schemas that read the row.
-func (v *verifier) column(row, family, qualifier string) (Schema, layout.Column, bool) {
-	for _, s := range v.schemas {
-		key, err := s.key(row)
-		if err != nil {
-			continue
-		}
+// columnOf finds the column of a cell in the schemas that read the row.
+func columnOf(readings []reading, family, qualifier string) (Schema, layout.Column, bool) {
+	for _, s := range readings {
 		for _, c := range s.Table.AllColumns() {
 			switch {
 			case !inFamily(s.Table, c, family):
-			case s.Table.Metrics() && c.Qualifier == key.Metric, s.Table.Pattern == codec.BucketOffsets,
+			case s.Table.Metrics() && c.Qualifier == s.key.Metric, s.Table.Pattern == codec.BucketOffsets,
 				!s.Table.Metrics() && c.Qualifier == qualifier:
-				return s, c, true
+				return s.Schema, c, true
 			}
 		}
 	}

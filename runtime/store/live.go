@@ -56,7 +56,7 @@ func readTable(ctx context.Context, admin retryAdmin, table string) (liveTable, 
 	}
 	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected}
 	for _, f := range info.FamilyInfos {
-		live.families[f.Name] = liveFamily{rule: ruleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
+		live.families[f.Name] = liveFamily{rule: RuleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}
 	return live, true, nil
 }
@@ -135,13 +135,13 @@ func policy(r codec.GCRule) bigtable.GCPolicy {
 	}
 }
 
-// ruleOf converts a rule from the client's type. The client drops fractions of a
-// second.
-func ruleOf(p bigtable.GCPolicy) codec.GCRule {
+// RuleOf converts a garbage collection rule from the client's type. The client drops fractions
+// of a second.
+func RuleOf(p bigtable.GCPolicy) codec.GCRule {
 	all := func(policies []bigtable.GCPolicy) []codec.GCRule {
 		rules := make([]codec.GCRule, len(policies))
 		for i, p := range policies {
-			rules[i] = ruleOf(p)
+			rules[i] = RuleOf(p)
 		}
 		return rules
 	}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/infer"
+	"github.com/btgen-dev/btgen/gen/verify"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// Limits of the sample that infer holds in memory.
+const (
+	inferredCells    = 1_000_000
+	inferredBytes    = 256 << 20
+	inferredRow      = 100_000 // cells of a row
+	inferredVersions = 1000    // cells of a column in a row
+)
+
+// newInfer returns the command infer.
+func newInfer() *cobra.Command {
+	var n inference
+	cmd := &cobra.Command{
+		Use:   "infer --table T --project P --instance I",
+		Short: "Propose a schema for a table that other programs write",
+		Long: `Read a sample of rows of a live table, spread over the table, and print a schema that
+describes them: the segments of the row keys, the place and form of the time, the bucket,
+the pattern, columns with their types, families with their time to live, and the load.
+Comments say which share of the sample the schema reads, give examples of what it does
+not read, and ask what a sample cannot tell. Answer these questions before you generate
+code. The command changes nothing. Its reads cost the same as any others.
+
+Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
+		Args: cobra.NoArgs,
+		RunE: n.run,
+	}
+	n.flags(cmd, "app `profile` of the reads")
+	cmd.Flags().StringVar(&n.table, "table", "", "`ID` of the table, without the prefix")
+	cmd.Flags().StringVar(&n.sampling.Prefix, "key-prefix", "", "read only rows whose keys begin with this `text`, for a table with several kinds of rows")
+	cmd.Flags().IntVar(&n.sampling.Rows, "sample", defaultSample, "maximum number of `rows` to read")
+	cmd.Flags().IntVar(&n.versions, "versions", inferredVersions, "maximum number of `cells` to read of a column in a row, the newest")
+	cmd.Flags().StringVar(&n.out, "out", "", "write the schema to this `file`, which must not exist, and print the shares")
+	if err := cmd.MarkFlagRequired("table"); err != nil {
+		panic(err) // impossible: the flag is defined above
+	}
+	return cmd
+}
+
+// inference are the flags of the command infer.
+type inference struct {
+	target
+	table, out string
+	versions   int
+	sampling   verify.Sampling
+}
+
+// run proposes a schema.
+func (n *inference) run(cmd *cobra.Command, _ []string) error {
+	if n.sampling.Rows < 1 || n.versions < 1 {
+		return errors.New("--sample and --versions must be at least 1")
+	}
+	if err := n.check(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(n.out); n.out != "" && err == nil {
+		return fmt.Errorf("--out %s: the file exists", n.out)
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	progress.Step("reading up to %d rows of table %s%s", n.sampling.Rows, n.prefix, n.table)
+	sample, err := n.sample(ctx)
+	progress.Stop()
+	if err != nil {
+		return fmt.Errorf("table %s%s: %w", n.prefix, n.table, err)
+	}
+	p, err := infer.Propose(sample)
+	if err != nil {
+		return err
+	}
+	return n.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), p)
+}
+
+// sample reads the sample: whole rows, in order, up to the limits of memory.
+func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
+	s = infer.Sample{Table: n.table}
+	if s.Families, err = n.families(ctx); err != nil {
+		return s, err
+	}
+	client, err := n.connect(ctx)
+	if err != nil {
+		return s, err
+	}
+	n.sampling.Timeout = n.timeout
+	n.sampling.Filter = bigtable.ChainFilters(bigtable.LatestNFilter(n.versions), bigtable.CellsPerRowLimitFilter(inferredRow))
+	cells, bytes := 0, 0
+	s.Complete, err = verify.Sample(ctx, client.OpenTable(n.prefix+n.table), n.sampling, func(row bigtable.Row) bool {
+		for _, items := range row {
+			cells += len(items)
+			for i := range items {
+				bytes += len(items[i].Value) + len(items[i].Column)
+			}
+		}
+		s.Rows = append(s.Rows, row)
+		return cells < inferredCells && bytes < inferredBytes
+	})
+	slices.SortFunc(s.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
+	return s, errors.Join(err, client.Close())
+}
+
+// families returns the column families of the table.
+func (n *inference) families(ctx context.Context) (map[string]codec.GCRule, error) {
+	admin, err := n.connectAdmin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.timeout)
+	defer cancel()
+	out := map[string]codec.GCRule{}
+	info, err := admin.TableInfo(ctx, n.prefix+n.table)
+	if err == nil {
+		for _, f := range info.FamilyInfos {
+			out[f.Name] = store.RuleOf(f.FullGCPolicy)
+		}
+	}
+	return out, errors.Join(err, admin.Close())
+}
+
+// print prints the schema, or writes its file and prints what it reads. It returns
+// ErrFindings if it does not read everything.
+func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
+	r, err := p.Report, error(nil)
+	summary := reportText(r)
+	if len(p.Questions) > 0 {
+		summary += fmt.Sprintf("%s in the schema\n", countOf(len(p.Questions), "question"))
+	}
+	if n.out == "" {
+		_, err = stdout.Write(p.Schema)
+		stdout = stderr
+	} else {
+		err = create(n.out, p.Schema)
+	}
+	if err == nil {
+		_, err = io.WriteString(stdout, summary)
+	}
+	if err == nil && len(r.Findings) > 0 {
+		err = cli.ErrFindings
+	}
+	return err
+}
+
+// create creates a file, unless it exists.
+func create(name string, content []byte) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,657 @@
+package infer
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// draft is a schema that is a candidate.
+type draft struct {
+	key       *key
+	pattern   string
+	bucket    string // in the schema language; empty if rows are events
+	bucketAsk string
+	label     string // of the bucket segment, if it is not that of the bucket
+	metric    int    // the part that is the metric; -1 if there is none
+	fields    []field
+	blob      string // in the schema language; empty if events are not serialized
+	blobAsk   string
+	offset    string // opentsdb, or empty
+	sequence  bool   // whether a sequence number follows offsets
+	precision time.Duration
+	events    int64         // in the sample
+	step      time.Duration // between the events of a series; 0 if unknown
+	series    int           // in the sample
+	timed     bool          // whether cells have the times of their events
+	column    string        // family of the events, if there is one
+	classes   []string      // families with the same columns, whose times to live are classes
+	prior     float64
+
+	asks  []string
+	reads float64 // the share of the sample that the schema reads
+	final *verified
+}
+
+// field is a field of a draft.
+type field struct {
+	name, typ string
+	column    string // of a table; empty if it is the name
+	was       string // the member of JSON, if it is not the name
+	values    string // how a cell stores it
+	family    string
+	number    int
+	optional  bool
+	doubt     string
+	example   string
+	bytes     int64 // the average size
+}
+
+// column is what is known of a column.
+type column struct {
+	family, qualifier string
+	rows, cells       int
+	values            values
+}
+
+const maxColumns = 300 // fixed columns of a table
+
+// columns returns the columns of rows, sorted by family and qualifier; nil if there are so many
+// that rows do not share them. as maps families to the one that their columns are counted in.
+func columns(rows []row, as func(family string) string) []*column {
+	found := map[[2]string]*column{}
+	for i := range rows {
+		seen := [2]string{}
+		for j := range rows[i].cells {
+			c := &rows[i].cells[j]
+			id := [2]string{as(c.family), c.qualifier}
+			of := found[id]
+			if of == nil {
+				if len(found) > 20*maxColumns {
+					return nil
+				}
+				of = &column{family: id[0], qualifier: c.qualifier}
+				found[id] = of
+			}
+			if of.cells++; of.rows == 0 || seen != id {
+				of.rows++
+			}
+			seen = id
+			of.values.add(c.value)
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b *column) int {
+		return cmp.Or(cmp.Compare(a.family, b.family), cmp.Compare(a.qualifier, b.qualifier))
+	})
+}
+
+// drafts returns the schemas that a key allows.
+func (k *key) drafts() []*draft {
+	var out []*draft
+	add := func(d *draft) {
+		if d != nil {
+			d.prior += k.prior
+			out = append(out, d)
+		}
+	}
+	add(k.newColumns())
+	add(k.offsets())
+	add(k.tsdb())
+	cols := columns(k.rows, func(family string) string { return family })
+	if len(cols) == 0 || len(cols) > maxColumns {
+		return out
+	}
+	versions := false
+	for _, c := range cols {
+		versions = versions || c.cells > c.rows
+	}
+	switch {
+	case k.time == nil && k.number == nil:
+		add(k.untimed(cols))
+	case k.number != nil:
+		add(k.cells(cols))
+	default:
+		if versions || k.times() > 1 {
+			add(k.cells(cols))
+		}
+		if d := k.single(cols); d != nil {
+			if versions {
+				d.prior -= 5
+				d.asks = append(d.asks, "Some columns have several cells in a row. Are the older ones replaced events?")
+			}
+			add(d)
+		}
+	}
+	return out
+}
+
+// times returns the largest number of different timestamps of a row.
+func (k *key) times() int {
+	most := 0
+	for i := range k.rows {
+		at := map[int64]bool{}
+		for _, c := range k.rows[i].cells {
+			if at[c.at] = true; len(at) > 1 {
+				return len(at)
+			}
+		}
+		most = max(most, len(at))
+	}
+	return most
+}
+
+// bucketed returns a draft with a row per bucket whose contents inside accepts; nil if there is
+// no such bucket.
+func (k *key) bucketed(pattern string, inside func(codec.Bucket, time.Time, *row) bool) (*draft, codec.Bucket) {
+	d := &draft{key: k, pattern: pattern, metric: -1, timed: true}
+	if k.number != nil {
+		b := countedBuckets(k.rows, k.number)
+		if b == nil {
+			return nil, codec.Bucket{}
+		}
+		d.bucket = fmt.Sprintf("{every: %s, origin: %s, label: %s}", span(b.bucket), instant(b.bucket.Origin), schema.Quoted(k.number.text()))
+		d.bucketAsk = b.doubt
+		return d, b.bucket
+	}
+	if k.time == nil {
+		return nil, codec.Bucket{}
+	}
+	b, doubt, ok := k.bucketOf(inside)
+	if !ok {
+		return nil, b
+	}
+	d.bucketAsk, d.bucket = doubt, "every: "+span(b)
+	if !b.Origin.IsZero() {
+		d.bucket += ", origin: " + instant(b.Origin)
+	}
+	if k.time.label() {
+		d.bucket += ", label: " + schema.Quoted(k.time.format)
+	} else {
+		d.label = k.time.segment("bucket")
+	}
+	if d.bucket = "{" + d.bucket + "}"; b.Origin.IsZero() && d.label != "" {
+		d.bucket = span(b)
+	}
+	return d, b
+}
+
+// instant formats an origin.
+func instant(t time.Time) string {
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return schema.Quoted(t.Format(time.RFC3339))
+}
+
+// cells returns the draft with a row per bucket, and events as timestamped cells.
+func (k *key) cells(cols []*column) *draft {
+	d, _ := k.bucketed("bucket_new_cells", cellsInside)
+	if d == nil {
+		return nil
+	}
+	d.prior += 10
+	d.serialize("bucket_serialized", cols)
+	d.count(k.eventTimes())
+	return d
+}
+
+// untimed returns the draft for rows without a time in their key.
+func (k *key) untimed(cols []*column) *draft {
+	d := &draft{key: k, pattern: "bucket_new_cells", bucket: "none", metric: -1, timed: true, prior: -10}
+	d.serialize("bucket_serialized", cols)
+	d.count(k.eventTimes())
+	d.asks = append(d.asks, "The keys have no time that the sample shows. Are timestamps of cells the times of events?")
+	return d
+}
+
+// single returns the draft with a row per event.
+func (k *key) single(cols []*column) *draft {
+	d := &draft{key: k, pattern: "single_unserialized", metric: -1, timed: true}
+	if k.time.months > 0 || k.time.format == "iso_week" {
+		return nil
+	}
+	var times []eventTime
+	for r, v := range k.parts[k.at].values {
+		at, _ := k.time.parse(v)
+		times = append(times, eventTime{k.id(r, -1), at.UnixNano()})
+		for _, c := range k.rows[r].cells {
+			d.timed = d.timed && c.at == codec.Micros(at)
+		}
+	}
+	if d.timed {
+		d.prior += 10
+	}
+	d.serialize("single_serialized", cols)
+	d.count(times)
+	d.precision = max(d.precision, k.time.unit)
+	return d
+}
+
+// serialize sets the fields: the columns, or the members of serialized events if there is one
+// column with them.
+func (d *draft) serialize(pattern string, cols []*column) {
+	if len(cols) == 1 && cols[0].values.isBlob() {
+		c := cols[0]
+		if fields, format, ask := blobFields(d.blobs()); fields != nil {
+			d.pattern, d.fields, d.column, d.blobAsk = pattern, fields, c.family, ask
+			d.blob = "{column: " + schema.Quoted(c.qualifier) + ", format: " + format + "}"
+			return
+		}
+	}
+	events := len(d.key.rows)
+	if d.bucket != "" {
+		events = len(d.key.eventTimes())
+	}
+	cols = d.classify(cols)
+	for _, c := range cols {
+		n := c.rows
+		if d.bucket != "" {
+			n = c.cells
+		}
+		d.addColumn(c.qualifier, c.family, &c.values, n < events)
+	}
+}
+
+// classify finds families with the same columns and different ages: an event is in one of them,
+// by its class. It returns the columns of all of them together.
+func (d *draft) classify(cols []*column) []*column {
+	families := map[string][]string{}
+	for _, c := range cols {
+		families[c.family] = append(families[c.family], c.qualifier)
+	}
+	names := slices.Sorted(maps.Keys(families))
+	for _, f := range names {
+		if d.key.table.Families[f].Kind != codec.GCMaxAge || !slices.Equal(families[f], families[names[0]]) {
+			return cols
+		}
+	}
+	if len(names) < 2 {
+		return cols
+	}
+	d.classes = names
+	all := columns(d.key.rows, func(string) string { return names[0] })
+	return all
+}
+
+// blobs returns some of the values of all cells.
+func (d *draft) blobs() [][]byte {
+	var out [][]byte
+	for _, r := range d.key.rows {
+		for _, c := range r.cells {
+			out = append(out, c.value)
+		}
+	}
+	return spread(out, maxBlobs)
+}
+
+// blobFields returns the fields of serialized events, and their format; nil if they are not
+// serialized.
+func blobFields(blobs [][]byte) (fields []field, format, ask string) {
+	format, members := "json", jsonMembers(blobs)
+	if len(blobs) == 0 || !all2(blobs, func(b []byte) bool { return len(b) > 0 && is(isObject, b) }) {
+		var ok bool
+		if members, ok = protoMembers(blobs); !ok {
+			return nil, "", ""
+		}
+		format, ask = "protobuf", "What are the fields of the message called, and which integers are uint64, bool, enum or sint64? Protobuf does not store it."
+	}
+	for _, m := range members {
+		if m.typ == "" || len(m.name) > 64 {
+			ask = strings.TrimSpace(ask + " " + fmt.Sprintf("Field %s is not in the schema: %s", cmp.Or(m.name, fmt.Sprint(m.number)), m.doubt))
+			continue
+		}
+		f := field{name: m.name, typ: m.typ, number: m.number, doubt: m.doubt, example: m.example}
+		if m.number > 0 {
+			f.name = fmt.Sprintf("field_%d", m.number)
+			f.optional = m.n < len(blobs) && (m.typ == "uuid" || m.typ == "timestamp") // others are zero if they are absent
+		} else {
+			f.optional = m.n < len(blobs)
+		}
+		fields = append(fields, f)
+	}
+	if len(fields) == 0 || len(fields) > maxColumns {
+		return nil, "", ""
+	}
+	return fields, format, ask
+}
+
+func all2(values [][]byte, has func([]byte) bool) bool {
+	return !slices.ContainsFunc(values, func(v []byte) bool { return !has(v) })
+}
+
+// addColumn adds the field of a column.
+func (d *draft) addColumn(qualifier, family string, v *values, optional bool) {
+	c := v.coding()
+	f := field{name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family, doubt: c.doubt, optional: optional, bytes: v.total / max(1, int64(v.n))}
+	if d.column == "" {
+		d.column = family
+	}
+	d.fields = append(d.fields, f)
+}
+
+// eventTime is the time of an event of a series.
+type eventTime struct {
+	series string
+	at     int64 // nanoseconds since 1970
+}
+
+// id returns the parts of a key other than the time and one more; -1 for none.
+func (k *key) id(r, but int) string {
+	id := ""
+	for i, p := range k.parts {
+		if i != k.at && i != but {
+			id += p.values[r] + "\x00"
+		}
+	}
+	return id
+}
+
+// eventTimes returns the different timestamps of the cells of each row.
+func (k *key) eventTimes() []eventTime {
+	var out []eventTime
+	for r := range k.rows {
+		id, seen := k.id(r, -1), map[int64]bool{}
+		for _, c := range k.rows[r].cells {
+			if !seen[c.at] {
+				seen[c.at] = true
+				out = append(out, eventTime{id, c.at * 1000})
+			}
+		}
+	}
+	return out
+}
+
+// steps are the usual precisions of times, in descending order.
+var steps = []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
+
+// count sets what the times of events tell: the precision and the load.
+func (d *draft) count(times []eventTime) {
+	d.events = int64(len(times))
+	series := map[string][]int64{}
+	for _, e := range times {
+		series[e.series] = append(series[e.series], e.at)
+	}
+	d.series = len(series)
+	for _, step := range steps {
+		if len(times) < 10 && step > time.Second || step < time.Millisecond && d.bucket != "" && d.pattern != "bucket_offsets" {
+			continue
+		}
+		if !slices.ContainsFunc(times, func(e eventTime) bool { return e.at%int64(step) != 0 }) {
+			d.precision = step
+			break
+		}
+	}
+	if d.precision == 0 {
+		d.precision = time.Millisecond
+	}
+	var gaps []int64
+	for _, at := range series {
+		slices.Sort(at)
+		for i := 1; i < len(at); i++ {
+			gaps = append(gaps, at[i]-at[i-1])
+		}
+	}
+	if slices.Sort(gaps); len(gaps) > 0 {
+		d.step = time.Duration(gaps[len(gaps)/2])
+	}
+}
+
+// mostly reports whether most values have a property.
+func mostly(values []string, has func(string) bool) bool {
+	n := 0
+	for _, v := range values {
+		if has(v) {
+			n++
+		}
+	}
+	return n*5 >= len(values)*4
+}
+
+// metricName matches the likely names of metrics.
+var metricName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// newColumns returns the draft with a row per metric and bucket, and columns named after
+// values: their cells are empty.
+func (k *key) newColumns() *draft {
+	if !k.empty() {
+		return nil
+	}
+	d, _ := k.bucketed("bucket_new_columns", cellsInside)
+	if d == nil {
+		return nil
+	}
+	for i := k.at - 1; i >= 0 && d.metric < 0; i-- {
+		if p := k.parts[i]; p.distinct <= 100 && !p.constant && mostly(p.values, metricName.MatchString) {
+			d.metric = i
+		}
+	}
+	if d.metric < 0 {
+		return nil
+	}
+	d.metrics()
+	d.prior += 10
+	return d
+}
+
+// metrics sets the fields, one per metric, and what the times of events tell.
+func (d *draft) metrics() {
+	k := d.key
+	found, families, times := map[string]*values{}, map[string]string{}, map[eventTime]bool{}
+	for r, name := range k.parts[d.metric].values {
+		if found[name] == nil {
+			found[name] = &values{}
+		}
+		id := k.id(r, d.metric)
+		for _, c := range k.rows[r].cells {
+			found[name].add([]byte(c.qualifier))
+			families[name] = c.family
+			times[eventTime{id, c.at * 1000}] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		d.addColumn(name, families[name], found[name], found[name].n < len(times))
+	}
+	d.count(slices.Collect(maps.Keys(times)))
+}
+
+// offsets returns the draft with a row per bucket, and columns named after the time since its
+// start: qualifiers of the same few bytes. A sequence number of 4 bytes may follow.
+func (k *key) offsets() *draft {
+	width := len(k.rows[0].cells[0].qualifier)
+	var data values
+	for _, r := range k.rows {
+		for _, c := range r.cells {
+			if len(c.qualifier) != width {
+				return nil
+			}
+			data.add(c.value)
+		}
+	}
+	if k.empty() || k.qualifiers() < 3 && !isBytes([]string{k.rows[0].cells[0].qualifier}) {
+		return nil
+	}
+	for _, sequence := range []bool{false, true} {
+		if o := (offsets{key: k, width: width, sequence: sequence}); sequence && width > sequenceBytes || !sequence && width > 0 && width <= sequenceBytes {
+			if sequence {
+				o.width -= sequenceBytes
+			}
+			return o.draft(&data)
+		}
+	}
+	return nil
+}
+
+// sequenceBytes is the length of a sequence number after an offset.
+const sequenceBytes = 4
+
+// offsets are columns that are named after the time since the start of a bucket.
+type offsets struct {
+	key       *key
+	width     int // bytes
+	sequence  bool
+	precision time.Duration
+}
+
+// draft returns the draft for the columns; nil if they do not fit any bucket.
+func (o *offsets) draft(data *values) *draft {
+	k, most := o.key, uint64(0)
+	for _, r := range k.rows {
+		for _, c := range r.cells {
+			most = max(most, o.steps(c.qualifier))
+		}
+	}
+	d, b := k.bucketed("bucket_offsets", func(b codec.Bucket, _ time.Time, _ *row) bool {
+		return len(offsetPrecisions(b, o.width, most)) > 0
+	})
+	if d == nil {
+		return nil
+	}
+	precisions := offsetPrecisions(b, o.width, most)
+	if len(precisions) == 0 {
+		return nil
+	}
+	times, timed := o.choose(precisions)
+	d.timed, d.sequence = timed, o.sequence
+	d.column = k.rows[0].cells[0].family
+	if fields, format, ask := blobFields(d.blobs()); fields != nil && data.isBlob() {
+		d.fields, d.blob, d.blobAsk = fields, "{format: "+format+"}", ask
+	} else {
+		d.addColumn("value", d.column, data, false)
+		d.fields[0].column = ""
+	}
+	d.count(times)
+	d.precision = o.precision
+	if !timed {
+		d.asks = append(d.asks, fmt.Sprintf("Are column names counts of %s since the start of the bucket?", schema.FormatDuration(o.precision)))
+	}
+	d.prior += 5
+	return d
+}
+
+// choose sets the precision with which the columns have the times of the cells, or else the
+// coarsest. It returns the result of times.
+func (o *offsets) choose(precisions []time.Duration) (times []eventTime, timed bool) {
+	for _, o.precision = range precisions {
+		if times, timed = o.times(); timed {
+			return times, true
+		}
+	}
+	o.precision = precisions[0]
+	return o.times()
+}
+
+// steps returns the number that a qualifier contains.
+func (o *offsets) steps(qualifier string) uint64 { return bigEndian(qualifier[:o.width]) }
+
+// times returns the times that columns are named after, and whether the cells have them, too.
+func (o *offsets) times() (out []eventTime, timed bool) {
+	timed = true
+	for r := range o.key.rows {
+		start, ok := o.key.start(r)
+		id := o.key.id(r, -1)
+		for _, c := range o.key.rows[r].cells {
+			at := start.Add(time.Duration(o.steps(c.qualifier)) * o.precision)
+			out = append(out, eventTime{id, at.UnixNano()})
+			timed = timed && ok && codec.Micros(at) == c.at
+		}
+	}
+	return out, timed
+}
+
+// qualifiers returns the largest number of columns of a row, at most 3.
+func (k *key) qualifiers() int {
+	most := 0
+	for _, r := range k.rows {
+		most = max(most, min(3, len(r.cells)))
+	}
+	return most
+}
+
+// bigEndian returns the number that up to 8 bytes contain.
+func bigEndian(s string) uint64 {
+	n := uint64(0)
+	for i := range min(len(s), 8) {
+		n = n<<8 | uint64(s[i])
+	}
+	return n
+}
+
+// offsetSteps are the usual precisions of offsets, the coarsest first.
+var offsetSteps = []time.Duration{time.Minute, time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 100 * time.Microsecond, 10 * time.Microsecond, time.Microsecond}
+
+// offsetPrecisions returns the usual precisions for which offsets in a bucket have so many bytes
+// and are not larger than the largest, the coarsest first.
+func offsetPrecisions(b codec.Bucket, width int, most uint64) []time.Duration {
+	var out []time.Duration
+	for _, p := range offsetSteps {
+		slots := uint64(b.Widest() / p)
+		if b.Widest() >= p && most < slots && max(1, (bits.Len64(slots-1)+7)/8) == width {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// start returns the time in the key of a row.
+func (k *key) start(r int) (time.Time, bool) {
+	if k.time == nil {
+		return time.Time{}, false
+	}
+	return k.time.parse(k.parts[k.at].values[r])
+}
+
+// tsdb returns the draft for the columns of OpenTSDB: 12 bits of seconds in the hour, a bit for
+// floats, and 3 bits for the length of the value minus 1.
+func (k *key) tsdb() *draft {
+	if k.time == nil {
+		return nil
+	}
+	floats := 0
+	for r := range k.rows {
+		start, _ := k.start(r)
+		if start.Unix()%3600 != 0 {
+			return nil
+		}
+		for _, c := range k.rows[r].cells {
+			if len(c.qualifier) != 2 {
+				return nil
+			}
+			q := binary.BigEndian.Uint16([]byte(c.qualifier))
+			if q>>4 >= 3600 || int(q&7)+1 != len(c.value) {
+				return nil
+			}
+			floats += int(q >> 3 & 1)
+		}
+	}
+	d := &draft{key: k, pattern: "bucket_offsets", metric: -1, bucket: "1h", offset: "opentsdb", column: k.rows[0].cells[0].family, precision: time.Second, prior: 20}
+	d.label = k.time.segment("bucket")
+	typ := "float64"
+	if floats == 0 {
+		typ = "int64"
+	}
+	d.fields = []field{{name: "value", typ: typ}}
+	d.count(k.tsdbEvents())
+	d.precision = time.Second
+	return d
+}
+
+// tsdbEvents returns the times of OpenTSDB's columns.
+func (k *key) tsdbEvents() []eventTime {
+	var out []eventTime
+	for r := range k.rows {
+		start, _ := k.start(r)
+		for _, c := range k.rows[r].cells {
+			out = append(out, eventTime{k.id(r, -1), start.Add(time.Duration(bigEndian(c.qualifier)>>4) * time.Second).UnixNano()})
+		}
+	}
+	return out
+}

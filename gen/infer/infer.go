@@ -1,0 +1,121 @@
+// Package infer proposes a schema for a table that other programs write, from a sample of
+// its rows: the segments of the row keys, the place and the form of the time, the pattern,
+// columns and their types, and the time to live. It makes several guesses, keeps the one
+// that reads most of the sample, and asks about what a sample cannot tell. It accesses
+// neither tables nor the disk.
+package infer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/verify"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Sample is a part of a table.
+type Sample struct {
+	Table    string                  // its ID
+	Families map[string]codec.GCRule // of the table, with their garbage collection rules
+	Rows     []bigtable.Row          // sorted by key
+	Complete bool                    // whether Rows are all rows of the table
+}
+
+// Proposal is a schema that describes a sample.
+type Proposal struct {
+	// Schema is the text of the schema, which package lint accepts. Its comments give the
+	// reasons, and ask the questions.
+	Schema []byte
+	// Questions are what the sample does not tell, in the order of the schema.
+	Questions []string
+	// Report is what of the sample the schema reads.
+	Report *verify.Report
+}
+
+// Errors of [Propose].
+var (
+	ErrEmpty = errors.New("the sample has no cells")
+	// ErrNoSchema is the error for rows that the schema language cannot describe. It says why.
+	ErrNoSchema = errors.New("the schema language cannot describe the rows")
+)
+
+// Propose returns the schema that reads the largest part of a sample; of several, the
+// likeliest. The result depends on the sample alone. Errors are [ErrEmpty] and
+// [ErrNoSchema].
+func Propose(s Sample) (*Proposal, error) {
+	t := newTable(s)
+	if t.cells == 0 {
+		return nil, fmt.Errorf("table %s: %w", s.Table, ErrEmpty)
+	}
+	var best *draft
+	var why []string
+	for _, k := range t.keys() {
+		for _, d := range k.drafts() {
+			switch err := d.resolve(); {
+			case err != nil:
+				why = append(why, err.Error())
+			case best == nil || d.reads > best.reads || d.reads == best.reads && d.prior > best.prior:
+				best = d
+			}
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("table %s: %w: %s", s.Table, ErrNoSchema, strings.Join(slices.Compact(why), "; "))
+	}
+	return best.propose(), nil
+}
+
+// table is a sample in a form that is easier to examine.
+type table struct {
+	Sample
+	rows  []row
+	cells int
+}
+
+// row is a row of a sample.
+type row struct {
+	key   string
+	cells []cell // sorted by family and column; of a column, the newest first
+}
+
+// cell is a cell of a row.
+type cell struct {
+	family, qualifier string
+	at                int64 // microseconds since 1970
+	value             []byte
+}
+
+// newTable returns the rows of a sample that have cells.
+func newTable(s Sample) *table {
+	t := &table{Sample: s}
+	for _, r := range s.Rows {
+		out := row{key: r.Key()}
+		for _, family := range slices.Sorted(maps.Keys(r)) {
+			for _, item := range r[family] {
+				out.cells = append(out.cells, cell{family, strings.TrimPrefix(item.Column, family+":"), int64(item.Timestamp), item.Value})
+			}
+		}
+		if len(out.cells) > 0 {
+			t.rows = append(t.rows, out)
+			t.cells += len(out.cells)
+		}
+	}
+	return t
+}
+
+// spread returns at most n elements of a slice, evenly spread.
+func spread[T any](all []T, n int) []T {
+	if len(all) <= n {
+		return all
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = all[i*len(all)/n]
+	}
+	return out
+}

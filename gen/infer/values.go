@@ -1,0 +1,220 @@
+package infer
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// coding is a type of the schema language, and how its values are stored.
+type coding struct {
+	typ    string
+	values string // text, binary, big_endian or little_endian; empty if it makes no difference
+	doubt  string // a question about the type; empty if there is none
+}
+
+// values are what is known of the values of a column, which are examined one by one.
+type values struct {
+	n, empty int
+	total    int64 // bytes
+	not      [kinds]bool
+	example  []byte // the first value that is not empty
+	now      int64  // number of integers that are milliseconds of a plausible time
+}
+
+// Kinds of values, in the order in which they are tried.
+const (
+	isText = iota // text without control characters
+	isInt
+	isFloat
+	isBool
+	isUUID
+	isTime // RFC 3339
+	isJSON // an object or an array
+	isObject
+	isBinaryFloat64
+	isBinaryInt64
+	isBinaryNanos
+	isLittleFloat64
+	isLittleInt64
+	isBinaryFloat32
+	isBinaryInt32
+	isLittleFloat32
+	isLittleInt32
+	isBinaryBool
+	isBinaryUUID
+	kinds
+)
+
+// add examines one more value.
+func (v *values) add(b []byte) {
+	v.n++
+	v.total += int64(len(b))
+	if len(b) == 0 {
+		v.empty++
+		return
+	}
+	if v.example == nil {
+		v.example = b
+	}
+	for kind := range v.not {
+		if !v.not[kind] {
+			v.not[kind] = !is(kind, b)
+		}
+	}
+	if n, err := strconv.ParseInt(string(b[:min(len(b), 20)]), 10, 64); !v.not[isInt] && err == nil && plausible(time.UnixMilli(n)) {
+		v.now++
+	}
+}
+
+// is reports whether a value that is not empty is of a kind.
+func is(kind int, b []byte) bool {
+	switch kind {
+	case isText:
+		return text(b)
+	case isInt:
+		n, err := codec.TextInt64(b)
+		return err == nil && (len(b) == 1 || strings.TrimLeft(string(b[:2]), "-+0") != "" || n == 0 && string(b) == "0")
+	case isFloat:
+		_, err := codec.TextFloat64(b)
+		return err == nil && strings.ContainsAny(string(b[len(b)-1:]), "0123456789")
+	case isBool:
+		return string(b) == "true" || string(b) == "false"
+	case isUUID:
+		u, err := codec.ParseUUID(string(b))
+		return err == nil && u.String() == string(b)
+	case isTime:
+		_, err := codec.TextTimestamp(b)
+		return err == nil
+	case isJSON:
+		return (b[0] == '{' || b[0] == '[') && json.Valid(b)
+	case isObject:
+		return b[0] == '{' && json.Valid(b)
+	case isBinaryBool:
+		return len(b) == 1 && b[0] <= 1
+	case isBinaryUUID:
+		return len(b) == 16 && b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6 == 2
+	}
+	return isNumber(kind, b)
+}
+
+// isNumber reports whether a value is a plausible binary number.
+func isNumber(kind int, b []byte) bool {
+	switch len(b) {
+	case 8:
+		big, little := binary.BigEndian.Uint64(b), binary.LittleEndian.Uint64(b)
+		switch kind {
+		case isBinaryFloat64:
+			return likely(math.Float64frombits(big))
+		case isBinaryInt64:
+			return small(int64(big))
+		case isBinaryNanos:
+			return big <= math.MaxInt64 && plausible(time.Unix(0, int64(big)))
+		case isLittleFloat64:
+			return likely(math.Float64frombits(little))
+		case isLittleInt64:
+			return small(int64(little))
+		}
+	case 4:
+		big, little := binary.BigEndian.Uint32(b), binary.LittleEndian.Uint32(b)
+		switch kind {
+		case isBinaryFloat32:
+			return likely(float64(math.Float32frombits(big)))
+		case isBinaryInt32:
+			return small(int64(int32(big)) << 28)
+		case isLittleFloat32:
+			return likely(float64(math.Float32frombits(little)))
+		case isLittleInt32:
+			return small(int64(int32(little)) << 28)
+		}
+	}
+	return false
+}
+
+// likely reports whether a number is probably a measurement.
+func likely(f float64) bool {
+	return f == 0 || math.Abs(f) > 1e-12 && math.Abs(f) < 1e15
+}
+
+// small reports whether an integer has less than 53 bits.
+func small(n int64) bool { return n > -1<<52 && n < 1<<52 }
+
+// text reports whether b is text without control characters other than white space.
+func text(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f {
+			return false
+		}
+	}
+	return utf8.Valid(b)
+}
+
+// coding returns the likeliest coding of the values.
+func (v *values) coding() coding {
+	if v.n == v.empty {
+		return coding{typ: "string", doubt: "All values in the sample are empty. Which type is it?"}
+	}
+	if v.empty > 0 {
+		if !v.not[isText] {
+			return coding{typ: "string"}
+		}
+		return coding{typ: "bytes", values: "binary"}
+	}
+	for _, c := range []struct {
+		kind int
+		coding
+	}{
+		{isInt, coding{typ: "int64", values: "text"}},
+		{isFloat, coding{typ: "float64", values: "text"}},
+		{isBool, coding{typ: "bool", values: "text"}},
+		{isUUID, coding{typ: "uuid", values: "text"}},
+		{isTime, coding{typ: "timestamp", values: "text"}},
+		{isJSON, coding{typ: "json"}},
+		{isText, coding{typ: "string"}},
+		{isBinaryFloat64, coding{typ: "float64", values: "binary"}},
+		{isBinaryInt64, coding{typ: "int64", values: "binary"}},
+		{isBinaryNanos, coding{typ: "timestamp", values: "binary", doubt: "Are these times, in nanoseconds since 1970?"}},
+		{isLittleFloat64, coding{typ: "float64", values: "little_endian"}},
+		{isLittleInt64, coding{typ: "int64", values: "little_endian"}},
+		{isBinaryFloat32, coding{typ: "float32", values: "binary"}},
+		{isBinaryInt32, coding{typ: "int32", values: "big_endian"}},
+		{isLittleFloat32, coding{typ: "float32", values: "little_endian"}},
+		{isLittleInt32, coding{typ: "int32", values: "little_endian"}},
+		{isBinaryBool, coding{typ: "bool", values: "binary"}},
+		{isBinaryUUID, coding{typ: "uuid", values: "binary"}},
+	} {
+		if !v.not[c.kind] {
+			return v.doubted(c.coding)
+		}
+	}
+	return coding{typ: "bytes", values: "binary", doubt: "What do these bytes mean? An example is " + show(v.example) + "."}
+}
+
+// doubted adds the question that a type raises.
+func (v *values) doubted(c coding) coding {
+	if c.typ == "int64" && c.values == "text" && v.now == int64(v.n) {
+		c.doubt = "Are these milliseconds since 1970?"
+	}
+	return c
+}
+
+// show returns a value for a comment, shortened.
+func show(b []byte) string {
+	const most = 40
+	s := strconv.QuoteToASCII(string(b[:min(len(b), most)]))
+	if len(b) > most {
+		s += "…"
+	}
+	return s
+}
+
+// isBlob reports whether all values are serialized events: JSON objects or protobuf messages.
+func (v *values) isBlob() bool {
+	return v.n > 0 && (!v.not[isObject] || v.not[isText] && v.coding().typ == "bytes")
+}
