@@ -26,6 +26,7 @@ import (
 var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []byte){
 	"all_types":            asGenerated(alltypes.NewSampleWriter, alltypes.NewSampleReader),
 	"balloon_combined":     asGenerated(weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader),
+	"balloon_layouts":      asGenerated(weather.NewBalloonLayoutsWriter, weather.NewBalloonLayoutsReader),
 	"balloon_new_cells":    asGenerated(weather.NewBalloonNewCellsWriter, weather.NewBalloonNewCellsReader),
 	"balloon_new_columns":  asGenerated(weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader),
 	"balloon_serialized":   asGenerated(weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader),

@@ -613,6 +613,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"usage.UsageDefault":          storesOf(usageServer, usage.NewUsageDefaultWriter),
 	"usage.UsageOneSecond":        storesOf(usageServer, usage.NewUsageOneSecondWriter),
 	"weather.BalloonCombined":     storesOf(weatherServer, weather.NewBalloonCombinedWriter),
+	"weather.BalloonLayouts":      storesOf(weatherServer, weather.NewBalloonLayoutsWriter),
 	"weather.BalloonNewCells":     storesOf(weatherServer, weather.NewBalloonNewCellsWriter),
 	"weather.BalloonNewColumns":   storesOf(weatherServer, weather.NewBalloonNewColumnsWriter),
 	"weather.BalloonSerialized":   storesOf(weatherServer, weather.NewBalloonSerializedWriter),

@@ -103,6 +103,9 @@ func samples(first, hosts int, from, to time.Time) []sample {
 // hostName returns the name of a host.
 func hostName(host int) string { return fmt.Sprintf("web-%03d", host) }
 
+// newLayout is the time since which balloon_layouts has its newest layout.
+var newLayout = time.Date(2021, 3, 29, 0, 0, 0, 0, time.UTC)
+
 // tables returns the stored tables, whose rows are generated when they are read. Tables whose
 // rows are single events or hours contain at most the last two weeks.
 func tables() map[string][]row {
@@ -114,6 +117,9 @@ func tables() map[string][]row {
 		}
 		name := func(format string, a ...any) string { return fmt.Sprintf("us-west2#3698#"+format, a...) }
 		out["balloon_new_cells"] = append(out["balloon_new_cells"], row{name("week%d", w+1), family, cellsOf(newCells)})
+		if !start.Before(newLayout) {
+			out["balloon_layouts"] = append(out["balloon_layouts"], row{name("week%d", w+1), family, cellsOf(newCells)})
+		}
 		out["balloon_combined"] = append(out["balloon_combined"], row{name("week%04d", w+1), family, cellsOf(blobs)})
 		for _, f := range balloonFields {
 			out["balloon_new_columns"] = append(out["balloon_new_columns"], row{name("%s#week%d", f.name, w+1), family, cellsOf(f.newColumns)})
