@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -177,7 +178,11 @@ func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out str
 	if err := cli.Report(cmd.OutOrStdout(), p, result.Diagnostics); err != nil {
 		return nil, err
 	}
-	progress.Step("comparing %s", count(len(result.Files), "file"))
+	files, err := withNeighbors(cmd, p, target, result)
+	if err != nil {
+		return nil, err
+	}
+	progress.Step("comparing %s", count(len(files), "file"))
 	locking, err := cli.CompareLocks(p, result.Layouts, accept)
 	if err != nil {
 		return nil, err
@@ -185,7 +190,7 @@ func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out str
 	if err := cli.Report(cmd.OutOrStdout(), p, locking.Found); err != nil {
 		return nil, err
 	}
-	changes, err := output.Compare(target.Dir, result.Files, target)
+	changes, err := output.Compare(target.Dir, files, target)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +200,22 @@ func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out str
 		}
 	}
 	return &comparison{target, changes, locking, len(p.Inputs)}, nil
+}
+
+// withNeighbors returns the files of a result, and those for other tools that btgen.yaml requests.
+// These are about all schemas of the project, so a run without some of them leaves them alone.
+func withNeighbors(cmd *cobra.Command, p *project.Project, target *project.Target, result gen.Result) ([]output.File, error) {
+	config := p.Config()
+	switch {
+	case !config.Terraform.V && !config.LogicalViews.V && config.BigQuery == nil:
+		return result.Files, nil
+	case !target.Whole():
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: files for other tools are about all schemas of the project, and were left alone; run: btgen %s\n", cmd.Root().Name(), cmd.Name())
+		return result.Files, nil
+	}
+	more, found := neighbor.Files(result.Layouts, config)
+	found.Sort()
+	return append(result.Files, more...), cli.Report(cmd.OutOrStdout(), p, found)
 }
 
 // note prints which generated files are left alone although they may be unused.

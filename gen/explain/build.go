@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/sample"
@@ -42,9 +43,7 @@ func (d *Document) Price(prices capacity.Prices) {
 // takes up to two seconds and 100 MB of memory per table.
 func (d *Document) Simulate(layouts []*layout.Layout) {
 	for i, l := range layouts {
-		for j, t := range l.Tables {
-			d.Schemas[i].Tables[j].Heat = heatOf(l, t)
-		}
+		parallel.For(len(l.Tables), func(j int) { d.Schemas[i].Tables[j].Heat = heatOf(l, l.Tables[j]) })
 	}
 }
 

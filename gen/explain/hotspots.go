@@ -60,6 +60,13 @@ func heatOf(l *layout.Layout, t *layout.Table) []Heat {
 		h.Load, h.Design, h.Chosen = "writes", d.name, i == 0
 		out = append(out, h)
 	}
+	if hotspot.Sequential(l, t) && !t.Allows("K02") {
+		sequential := load
+		sequential.New = true
+		h := heat(l, t, sequential)
+		h.Load, h.Design = "writes", "new series, if the numbers are sequential"
+		out = append(out, h)
+	}
 	for _, r := range l.Expect.Reads {
 		if l.ReadTable(r.Method) != t {
 			continue

@@ -184,13 +184,15 @@ func InOnePlace(l *layout.Layout, t *layout.Table) bool {
 // ID, all new series go to one end of the table.
 func Sequential(l *layout.Layout, t *layout.Table) bool {
 	return beginsWith(t, func(g layout.Segment) bool {
-		if g.Kind != layout.SeriesSegment {
-			return false
-		}
-		switch l.Series[g.Series].Type {
-		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
-			return true
-		}
-		return false
+		return g.Kind == layout.SeriesSegment && isInteger(&l.Series[g.Series])
 	})
+}
+
+// isInteger reports whether a series value is an integer, and may be a sequential ID.
+func isInteger(f *layout.Field) bool {
+	switch f.Type {
+	case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
+		return true
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -19,6 +20,10 @@ type writer struct {
 	key    value.Key
 	number uint64  // of the series
 	weight float64 // share of all events
+
+	fixed  [][]byte  // contents of the fixed runs of its keys, and of the others in the first one
+	last   string    // its last key
+	bucket time.Time // of the last key
 }
 
 // population returns writers that represent all series of a load: all of them or, of more than
@@ -61,6 +66,30 @@ func population(l *layout.Layout, t *layout.Table, load layout.Load, seed uint64
 		}
 	}
 	return out
+}
+
+// FanOut returns how many salts the events of a query have, if it gives one value for each of
+// its series values: the number of key ranges that a call reads. It counts simulated keys.
+func FanOut(l *layout.Layout, q *layout.Query) int {
+	i := slices.IndexFunc(q.Table.Segments, isSalt)
+	if i < 0 {
+		return 1
+	}
+	load := l.Load()
+	load.Series = max(load.Series, int64(100*q.Table.Segments[i].Buckets))
+	all := population(l, q.Table, load, Seed, int(load.Series))
+	salts := map[string]bool{}
+	for _, w := range all {
+		for _, given := range q.By {
+			w.key.Series[given] = all[0].key.Series[given]
+		}
+		kw := codec.NewKeyWriter(nil, q.Table.Delimiter)
+		value.WriteSegments(l, q.Table, &kw, q.Table.Segments[i:i+1], &w.key)
+		if salt, err := kw.Key(); err == nil {
+			salts[string(salt)] = true
+		}
+	}
+	return len(salts)
 }
 
 // combinations returns the number of combinations of the leading values with a cardinality, as

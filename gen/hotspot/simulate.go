@@ -79,8 +79,7 @@ func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
 	if most == 0 {
 		most = writers
 	}
-	s := simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most)}
-	s.begin, s.step = window(t)
+	s := newSimulation(l, t, load, most)
 	s.stored = s.storedKeys()
 	s.tablets = min(mostTablets, max(fewTablets, int(2*Total(t, load.Load)/NodeWrites)))
 	s.nodes = s.tablets / perNode
@@ -97,7 +96,8 @@ func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
 		if load.trace != nil {
 			load.trace(step, s.at(step), s.starts)
 		}
-		shares := s.sharesOf(keys, weights)
+		tablets := s.tabletsOf(keys)
+		shares := s.sharesOf(tablets, weights)
 		for i, key := range keys {
 			out.Heat[find(bands, key)][step] += weights[i]
 		}
@@ -110,7 +110,7 @@ func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
 		out.Tablet.add(slices.Max(shares), arriving)
 		out.Node.add(slices.Max(nodes), arriving)
 		out.Last.add(shares[len(shares)-1], arriving)
-		s.rebalance(shares, keys, weights)
+		s.rebalance(shares, tablets, keys, weights)
 	}
 	for _, share := range []*Share{&out.Tablet, &out.Node, &out.Last} {
 		share.Mean /= max(total, math.SmallestNonzeroFloat64)
@@ -137,9 +137,48 @@ type simulation struct {
 	step    time.Duration
 	tablets int // at the beginning
 	nodes   int
+	runs    []run    // of key segments
+	ofTime  bool     // whether keys differ within a bucket
 	buf     []byte   // of the last key
+	part    []byte   // of the last run
 	starts  []string // of the tablets, sorted; the first is empty
 	node    []int    // of each tablet
+}
+
+// run is successive segments of the row key. Those of a fixed run have the same values in all keys
+// of a writer.
+type run struct {
+	segments []layout.Segment
+	fixed    bool
+}
+
+// newSimulation returns a simulation that has not begun.
+func newSimulation(l *layout.Layout, t *layout.Table, load Load, most int) *simulation {
+	s := &simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most)}
+	s.begin, s.step = window(t)
+	s.ofTime = !t.Pattern.Bucketed()
+	for _, g := range t.Segments {
+		fixed := !isTime(g) && !s.varies(g)
+		s.ofTime = s.ofTime || s.varies(g)
+		if last := len(s.runs) - 1; last >= 0 && s.runs[last].fixed == fixed {
+			s.runs[last].segments = append(s.runs[last].segments, g)
+		} else {
+			s.runs = append(s.runs, run{[]layout.Segment{g}, fixed})
+		}
+	}
+	return s
+}
+
+// varies reports whether a segment depends on series values that differ between the keys of a
+// writer: a time is that of the series' first event, and a number grows if every series is new.
+func (s *simulation) varies(g layout.Segment) bool {
+	series := g.Salted
+	if g.Kind == layout.SeriesSegment {
+		series = []int{g.Series}
+	}
+	return slices.ContainsFunc(series, func(i int) bool {
+		return s.l.Series[i].Type == schema.Timestamp || s.load.New && isInteger(&s.l.Series[i])
+	})
 }
 
 // window returns the simulated time: a day or, if buckets are wide, four buckets.
@@ -202,6 +241,17 @@ func (s *simulation) storedKeys() []string {
 
 // key returns the row key of a writer's event, or an empty one if the event has none.
 func (s *simulation) key(w *writer, at time.Time) string {
+	if s.ofTime {
+		return s.newKey(w, at)
+	}
+	if start := s.t.Bucket.Start(at); w.last == "" || !start.Equal(w.bucket) {
+		w.last, w.bucket = s.newKey(w, at), start
+	}
+	return w.last
+}
+
+// newKey computes the row key of a writer's event.
+func (s *simulation) newKey(w *writer, at time.Time) string {
 	k := w.key
 	k.At = at
 	if s.load.New {
@@ -210,18 +260,44 @@ func (s *simulation) key(w *writer, at time.Time) string {
 	for _, g := range s.t.Segments {
 		if g.Kind == layout.SeriesSegment && s.l.Series[g.Series].Type == schema.Timestamp {
 			k.Series = slices.Clone(k.Series)
-			k.Series[g.Series] = at // a time in a series value is that of its first event
+			k.Series[g.Series] = at
 			break
 		}
 	}
-	kw := codec.NewKeyWriter(s.buf[:0], s.t.Delimiter)
-	value.WriteSegments(s.l, s.t, &kw, s.t.Segments, &k)
-	key, err := kw.Key()
-	s.buf = key[:0]
-	if err != nil {
-		return ""
+	first := w.fixed == nil
+	var parts [][]byte
+	key := s.buf[:0]
+	for i, r := range s.runs {
+		if i > 0 {
+			key = append(key, s.t.Delimiter...)
+		}
+		if r.fixed && !first {
+			key = append(key, w.fixed[i]...)
+			continue
+		}
+		part, ok := s.write(r.segments, &k)
+		if !ok {
+			return ""
+		}
+		key = append(key, part...)
+		if first {
+			parts = append(parts, slices.Clone(part))
+		}
 	}
+	if first {
+		w.fixed = parts
+	}
+	s.buf = key
 	return string(key)
+}
+
+// write writes some segments of a key. It reports false if a writer would reject them.
+func (s *simulation) write(segments []layout.Segment, k *value.Key) ([]byte, bool) {
+	w := codec.NewKeyWriter(s.part[:0], s.t.Delimiter)
+	value.WriteSegments(s.l, s.t, &w, segments, k)
+	part, err := w.Key()
+	s.part = part[:0]
+	return part, err == nil
 }
 
 // newSeries returns the values of the series that a writer begins at some time: integers are
@@ -230,8 +306,7 @@ func (s *simulation) newSeries(w *writer, at time.Time) []any {
 	out := slices.Clone(w.key.Series)
 	number := uint64(1e9+at.Sub(s.begin).Seconds()*100) + w.number%100
 	for i := range s.l.Series {
-		switch f := &s.l.Series[i]; f.Type {
-		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
+		if f := &s.l.Series[i]; isInteger(f) {
 			out[i] = seriesValue(f, s.t.FormOf(i), number, 1<<53)
 		}
 	}
@@ -291,11 +366,20 @@ func (s *simulation) bands() []string {
 	return out[:min(len(out), Bands)]
 }
 
-// sharesOf returns the share of each tablet.
-func (s *simulation) sharesOf(keys []string, weights []float64) []float64 {
-	out := make([]float64, len(s.starts))
+// tabletsOf returns the tablets of keys.
+func (s *simulation) tabletsOf(keys []string) []int {
+	out := make([]int, len(keys))
 	for i, key := range keys {
-		out[find(s.starts, key)] += weights[i]
+		out[i] = find(s.starts, key)
+	}
+	return out
+}
+
+// sharesOf returns the share of each tablet.
+func (s *simulation) sharesOf(tablets []int, weights []float64) []float64 {
+	out := make([]float64, len(s.starts))
+	for i, tablet := range tablets {
+		out[tablet] += weights[i]
 	}
 	return out
 }
@@ -303,9 +387,11 @@ func (s *simulation) sharesOf(keys []string, weights []float64) []float64 {
 // rebalance changes tablets for the next step: it splits hot ones at the median key of their
 // load, merges cold neighbors beyond the original number, and spreads the tablets over the
 // nodes by their load, the largest first.
-func (s *simulation) rebalance(shares []float64, keys []string, weights []float64) {
-	s.split(shares, keys, weights)
-	shares = s.merge(s.sharesOf(keys, weights))
+func (s *simulation) rebalance(shares []float64, tablets []int, keys []string, weights []float64) {
+	if s.split(shares, tablets, keys, weights) {
+		shares = s.sharesOf(s.tabletsOf(keys), weights)
+	}
+	shares = s.merge(shares)
 	order := make([]int, len(shares))
 	for i := range order {
 		order[i] = i
@@ -334,11 +420,11 @@ func (s *simulation) rebalance(shares []float64, keys []string, weights []float6
 	}
 }
 
-// split splits hot tablets.
-func (s *simulation) split(shares []float64, keys []string, weights []float64) {
+// split splits hot tablets, and reports whether there were any.
+func (s *simulation) split(shares []float64, tablets []int, keys []string, weights []float64) bool {
 	hot := map[int][]int{} // keys of hot tablets
-	for i, key := range keys {
-		if tablet := find(s.starts, key); shares[tablet] > hotTablet/float64(s.tablets) {
+	for i, tablet := range tablets {
+		if shares[tablet] > hotTablet/float64(s.tablets) {
 			hot[tablet] = append(hot[tablet], i)
 		}
 	}
@@ -368,7 +454,10 @@ func (s *simulation) split(shares []float64, keys []string, weights []float64) {
 		}
 	}
 	slices.Sort(starts)
-	s.starts = slices.Compact(starts)
+	starts = slices.Compact(starts)
+	changed := len(starts) > len(s.starts)
+	s.starts = starts
+	return changed
 }
 
 // merge merges cold neighbors while there are more tablets than at first, and returns the

@@ -136,7 +136,7 @@ func TestCounted(t *testing.T) {
 		l := layoutOf(t, segments, "series: 50000, rate: 1/s, skew: 0.8")
 		table, mean := l.Tables[0], 0.0
 		load := Load{Load: l.Load(), Seed: Seed}
-		all := simulation{l: l, t: table, load: load, writers: population(l, table, load.Load, Seed, 50_000)}
+		all := newSimulation(l, table, load, 50_000)
 		cumulative := make([]float64, len(all.writers))
 		sum := 0.0
 		for i := range all.writers {

@@ -17,8 +17,8 @@ import (
 
 // TestVerdicts checks that simulations and rules agree about the tables of the golden cases
 // (about all of them in long runs): K01 finds keys whose writes all begin in one tablet, K03
-// those whose busiest tablet takes too much, and K02 those where all writes go to one tablet
-// if every number is new.
+// those whose busiest tablet takes too much, K02 those where all writes go to one tablet if every
+// number is new, and K09 the queries whose events have several salts.
 func TestVerdicts(t *testing.T) {
 	paths, err := filepath.Glob("../../golden/" + testlong.Pick("rules/K0[1239]*.txtar", "*/*.txtar"))
 	if err != nil || len(paths) == 0 {
@@ -38,6 +38,9 @@ func TestVerdicts(t *testing.T) {
 			l, found := layout.Resolve(s)
 			if found.HasErrors() {
 				continue
+			}
+			for i := range l.Queries {
+				fansOut(t, path+"/"+f.Name, s, l, &l.Queries[i])
 			}
 			for _, table := range l.Tables {
 				if table.Complete() {
@@ -85,6 +88,25 @@ func verdict(t *testing.T, name string, s *schema.Schema, l *layout.Layout, tabl
 		t.Errorf("%s, table %s: K02, but the hottest tablet of new series has %v", name, table.ID, worst.Tablet)
 	}
 	return has(found, "K01") || has(found, "K03")
+}
+
+// fansOut compares the verdicts about a query: K08 takes the place of K09 for many salts.
+func fansOut(t *testing.T, name string, s *schema.Schema, l *layout.Layout, q *layout.Query) {
+	t.Helper()
+	if q.Table == nil || !q.Table.Complete() || len(q.By) == 0 {
+		return
+	}
+	alone, unexcused := *l, *q
+	unexcused.Allow = nil
+	table := *q.Table
+	table.Allow, table.Older = nil, nil
+	unexcused.Table, unexcused.Older = &table, nil
+	alone.Tables, alone.Read, alone.Queries = []*layout.Table{&table}, &table, []layout.Query{unexcused}
+	found := lint.Check(s, &alone)
+	salts := hotspot.FanOut(l, q)
+	if fires := has(found, "K09") || has(found, "K08"); fires != (salts > 1) || fires && salts != q.Path.Salts {
+		t.Errorf("%s, query %s: K09 is %v, but its events have %d salts, %d of them read", name, q.Name, fires, salts, q.Path.Salts)
+	}
 }
 
 // fewest returns a layout whose undeclared cardinalities are 1.

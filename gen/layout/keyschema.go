@@ -65,7 +65,7 @@ func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) 
 		return "", ""
 	case g.Form.Escape:
 		return what + " is escaped, and GoogleSQL would not unescape it", "remove escape, so that the writer rejects values with the delimiter, or write encoding: hex"
-	case r.inBytes(t, g):
+	case t.InBytes(r.layout, g):
 		return what + " has a fixed number of bytes, which may equal the delimiter or sort below it", "write it as text, for example with encoding: hex"
 	}
 	for _, s := range samples {
@@ -85,7 +85,7 @@ func (r *resolver) misfitEnd(t *Table, g Segment, samples []string, what string)
 	switch {
 	case r.terminated(g):
 		return what + " comes last, so its terminator would be read as the start of another segment", "put the bucket or the time last, as text"
-	case r.inBytes(t, g), strings.Contains(strings.Join(samples, ""), "\x00"):
+	case t.InBytes(r.layout, g), strings.Contains(strings.Join(samples, ""), "\x00"):
 		return what + " can contain zero bytes, which are not escaped as ordered code requires", `write it as text, as in {bucket: "2006-01-02"} or {time: unix_ms}`
 	}
 	return "", ""
@@ -96,11 +96,11 @@ func (r *resolver) terminated(g Segment) bool {
 	return g.Kind == SeriesSegment && g.Form.Terminated(segmentTypes[r.layout.Series[g.Series].Type])
 }
 
-// inBytes reports whether a segment has a fixed number of arbitrary bytes.
-func (r *resolver) inBytes(t *Table, g Segment) bool {
+// InBytes reports whether a segment has a fixed number of arbitrary bytes.
+func (t *Table) InBytes(l *Layout, g Segment) bool {
 	switch g.Kind {
 	case SeriesSegment:
-		return g.Form.InBytes(segmentTypes[r.layout.Series[g.Series].Type])
+		return g.Form.InBytes(segmentTypes[l.Series[g.Series].Type])
 	case SequenceSegment:
 		return t.Delimiter == ""
 	case BucketSegment:

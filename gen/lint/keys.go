@@ -28,7 +28,7 @@ func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
 		proposal = salted(l, other, again.Series) // there are only times
 	}
 	report.at(first.Pos, "begin with a high-cardinality value: "+proposal,
-		"the row key begins with time: all writes go to the end of the table, on one node")
+		"the row key begins with time: %s go to the end of the table, on one node", allWrites(l.Load()))
 }
 
 // unpaddedLabel is K04: week10 sorts before week2.
@@ -102,7 +102,7 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if hotspot.Sequential(l, t) {
 		report.at(first.Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
-			"the row key begins with the number %q: if it is sequential, all new series go to one end of the table, on one node", l.Series[first.Series].Name)
+			"the row key begins with the number %q: if it is sequential, 100%% of the writes of new series go to one node", l.Series[first.Series].Name)
 	}
 }
 

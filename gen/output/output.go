@@ -57,6 +57,8 @@ type Changes struct {
 // Owner distinguishes the code of one project from that of others, by the records in
 // generated files.
 type Owner interface {
+	// Whole reports whether this run includes all schemas of the project.
+	Whole() bool
 	// Stale reports whether a file that is no longer generated belongs to the project.
 	Stale(made Record) bool
 	// Orphan reports whether neither the schemas nor the project of a file exist any more.
@@ -309,6 +311,7 @@ func (p *Changes) leftoversIn(dir, name string, wanted *wanted, owner Owner) err
 		case !d.Type().IsRegular():
 		case isPartial(path):
 			p.partial = append(p.partial, path)
+		case ofProject(path) && !owner.Whole():
 		case mayBeOurs(path) && !wanted.paths[path]:
 			made, ours, err := recordOf(path)
 			switch {
@@ -389,7 +392,14 @@ func recordOf(path string) (Record, bool, error) {
 // mayBeOurs reports whether btgen generates files with such a name.
 func mayBeOurs(path string) bool {
 	ext := filepath.Ext(path)
-	return ext == ".go" || ext == ".proto"
+	return ext == ".go" || ext == ".proto" || ofProject(path)
+}
+
+// ofProject reports whether a file is generated from all schemas of a project together. A run
+// with only some of them neither generates such files nor can tell which ones are superfluous.
+func ofProject(path string) bool {
+	ext := filepath.Ext(path)
+	return ext == ".tf" || ext == ".sql"
 }
 
 // Changed returns how many files are created, updated and removed.
@@ -442,7 +452,7 @@ func (p *Changes) CheckRemovals() error {
 func (p *Changes) Dropped() []string {
 	var out []string
 	for _, s := range p.Steps {
-		if s.Action == Remove {
+		if s.Action == Remove && !ofProject(s.Path) {
 			made, _ := ParseRecord(s.Old)
 			out = append(out, made.Sources...)
 		}

@@ -61,11 +61,13 @@ func compare(t *testing.T, want, got any) {
 // owner is an Owner with answers from a test. By default, it has generated everything
 // and there is no other project.
 type owner struct {
+	partial       bool // whether the run has only some schemas
 	stale, orphan func(Record) bool
 	rival         func(pkg string, made Record) string
 	foreign       func(dir string) string
 }
 
+func (o owner) Whole() bool             { return !o.partial }
 func (o owner) Stale(made Record) bool  { return o.stale == nil || o.stale(made) }
 func (o owner) Orphan(made Record) bool { return o.orphan != nil && o.orphan(made) }
 func (o owner) Rival(pkg string, made Record) string {

@@ -53,6 +53,20 @@ func (r Record) Head() string {
 	return b.String()
 }
 
+// slashes and dashes begin a comment: in Go, protobuf and Terraform, and in SQL.
+const slashes, dashes = "//", "--"
+
+// HeadSQL is Head for a file in SQL.
+func (r Record) HeadSQL() string {
+	lines := strings.SplitAfter(r.Head(), "\n")
+	for i, line := range lines {
+		if rest, is := strings.CutPrefix(line, slashes); is {
+			lines[i] = dashes + rest
+		}
+	}
+	return strings.Join(lines, "")
+}
+
 // recorded returns a name as it is recorded: in quotes if unrecorded would not return it
 // unchanged otherwise.
 func recorded(name string) string {
@@ -62,16 +76,23 @@ func recorded(name string) string {
 	return name
 }
 
-// ParseRecord returns the record of a file, and whether the file has the header. It accepts
-// all line ends.
+// ParseRecord returns the record of a file, and whether the file has the header, in the comments
+// of any language. It accepts all line ends.
 func ParseRecord(content []byte) (Record, bool) {
 	line, rest := cutLine(content)
-	if line != Header {
+	mark := slashes
+	if strings.HasPrefix(line, dashes) {
+		mark = dashes
+	}
+	if line != mark+strings.TrimPrefix(Header, slashes) {
 		return Record{}, false
 	}
 	var r Record
 	for {
 		line, rest = cutLine(rest)
+		if text, is := strings.CutPrefix(line, mark); is {
+			line = slashes + text
+		}
 		if source, ok := strings.CutPrefix(line, SourceLine); ok {
 			r.Sources = append(r.Sources, unrecorded(source))
 		} else if project, ok := strings.CutPrefix(line, ProjectLine); ok {

@@ -76,6 +76,14 @@ func (p *Project) Prices() []schema.Price {
 	return p.config.said.Prices
 }
 
+// Config returns the parsed btgen.yaml of the working directory; an empty one if there is none.
+func (p *Project) Config() *schema.Config {
+	if p.config == nil {
+		return &schema.Config{}
+	}
+	return p.config.said
+}
+
 // Beam reports whether code for Apache Beam pipelines is generated.
 func (p *Project) Beam() bool { return p.config != nil && p.config.said.Beam.V }
 

@@ -1,6 +1,11 @@
 package schema
 
-import "github.com/btgen-dev/btgen/gen/diag"
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
 
 // Config is a parsed btgen.yaml. Entries that the file omits are empty.
 type Config struct {
@@ -9,6 +14,19 @@ type Config struct {
 	Runtime string      // RuntimeModule or RuntimeVendored
 	Prices  []Price     // for estimates of costs
 	Beam    Value[bool] // whether to generate code for Apache Beam pipelines
+	// Terraform and LogicalViews are whether to generate the tables for Terraform, and logical
+	// views for GoogleSQL.
+	Terraform, LogicalViews Value[bool]
+	BigQuery                *BigQuery // external tables for BigQuery; nil for none
+}
+
+// BigQuery is where BigQuery reads tables from, and has its definitions of them.
+type BigQuery struct {
+	Pos          diag.Pos
+	Dataset      string // of the external tables, optionally after a project and a dot
+	Instance     string // of the tables in Bigtable, such as projects/p/instances/i
+	AppProfile   string // for reads; empty for the default of the instance
+	SchemaBundle string // contains the messages of serialized events; empty for none
 }
 
 // Price is what a provider charges, in the user's currency.
@@ -62,7 +80,37 @@ var configBlock = block[Config]{
 			also("In any currency: per node and hour, and per GiB and month of a storage type. btgen has no prices of its own."),
 		put("beam", "whether to generate code for Apache Beam pipelines", boolean, func(c *Config) *Value[bool] { return &c.Beam }).
 			also("The default is false. With true, go.mod requires github.com/btgen-dev/btgen/runtime/beamstore, too. The runtime must not be vendored."),
+		put("terraform", "whether to generate the tables for Terraform", boolean, func(c *Config) *Value[bool] { return &c.Terraform }).
+			also("The default is false. With true, terraform/tables.tf in out has all tables of the project, with their families and garbage collection rules."),
+		set("bigquery", "generate external tables for BigQuery, as in {dataset: analytics, instance: projects/p/instances/i}", pointer(record(bigQueryBlock)), func(c *Config) **BigQuery { return &c.BigQuery }).
+			also("The folder bigquery in out has a definition of each table."),
+		put("logical_views", "whether to generate logical views for GoogleSQL", boolean, func(c *Config) *Value[bool] { return &c.LogicalViews }).
+			also("The default is false. With true, the folder logical_views in out has a view of each table with a row_key_schema."),
 	},
+}
+
+var bigQueryBlock = block[BigQuery]{
+	what:    "bigquery",
+	example: "write `bigquery: {dataset: analytics, instance: projects/p/instances/i}`",
+	begin:   func(pos diag.Pos, b *BigQuery) { b.Pos = pos },
+	keys: []key[BigQuery]{
+		must(set("dataset", "the dataset of the external tables", idForm("a dataset", `^((?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.)?[A-Za-z0-9_]+$`, "is letters, digits and _, optionally after a project and a dot", "dataset: analytics"), func(b *BigQuery) *string { return &b.Dataset })),
+		must(set("instance", "the Bigtable instance of the tables", idForm("an instance", `^projects/(?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]/instances/[a-z][a-z0-9-]{0,62}$`, "is of the form projects/PROJECT/instances/INSTANCE", "instance: projects/my-project/instances/my-instance"), func(b *BigQuery) *string { return &b.Instance })),
+		set("app_profile", "the app profile of reads, such as one for Data Boost", idForm("an app profile", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "app_profile: analytics"), func(b *BigQuery) *string { return &b.AppProfile }),
+		set("schema_bundle", "the schema bundle in Bigtable with the messages of serialized events", idForm("a schema bundle", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "schema_bundle: events"), func(b *BigQuery) *string { return &b.SchemaBundle }).
+			also("Without one, BigQuery reads events in protobuf as BYTES. The bundle must have the messages of the generated .proto files."),
+	},
+}
+
+// idForm returns the form of the ID of a resource of Google Cloud.
+func idForm(what, syntax, rule, example string) form[string] {
+	valid := regexp.MustCompile(syntax)
+	return parsed(what, "write `"+example+"`", func(s string) (string, error) {
+		if !valid.MatchString(s) {
+			return "", &problem{fmt.Sprintf("%s is not %s: one %s", quote(s), what, rule), "write `" + example + "`"}
+		}
+		return s, nil
+	}).like(func(s *shape) { s.syntax = []string{syntax} })
 }
 
 var pricesForm = func() form[[]Price] {

@@ -1,0 +1,287 @@
+package neighbor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// logicalViews renders the views of all layouts with a row key schema.
+func (r *renderer) logicalViews() {
+	live := r.live()
+	names := r.unique(live, "GoogleSQL", identifier)
+	views := 0
+	for _, t := range live {
+		for _, l := range t.Layouts {
+			if l.Table.KeyFields == nil {
+				continue
+			}
+			views++
+			name := names[t.ID]
+			if t.Layouts[0].Schema != t.Layouts[len(t.Layouts)-1].Schema {
+				name += "_" + words.Snake(l.Schema.Name)
+			}
+			if !l.Table.Until.IsZero() {
+				name += "_until_" + strings.TrimSuffix(l.Table.Until.Format("20060102t150405"), "t000000")
+			}
+			of := t
+			of.Layouts = []layout.StoredLayout{l}
+			r.add("logical_views/"+name+".sql", recordOf(of).HeadSQL(), viewText(&t, l, name))
+		}
+	}
+	if views == 0 {
+		r.found.Warnf(r.config.LogicalViews.Pos, "there are no logical views, because no table has a row key schema").Hint = "write `row_key_schema: true` in a table, or remove logical_views"
+	}
+}
+
+// viewText renders the view of one layout.
+func viewText(t *layout.StoredTable, l layout.StoredLayout, name string) string {
+	v := newView(l)
+	v.keyColumns()
+	v.timeColumn()
+	v.eventColumns()
+	var b strings.Builder
+	b.WriteString(comment("--", "%s", viewAbout(l)))
+	b.WriteString("--\n-- To create the view, run:\n--\n")
+	fmt.Fprintf(&b, "--   gcloud bigtable logical-views create %s_view --instance=INSTANCE --query=\"$(cat %s.sql)\"\n--\n", name, name)
+	b.WriteString(comment("--", "It also has events that have expired, until Bigtable removes their cells. Columns without a value are NULL."))
+	for _, about := range v.remarks {
+		b.WriteString(comment("--", "%s", about))
+	}
+	b.WriteString("SELECT\n")
+	for i, c := range v.columns {
+		separator := ","
+		if i == len(v.columns)-1 {
+			separator = ""
+		}
+		fmt.Fprintf(&b, "  %s AS %s%s\n", c.expr, backquoted(c.name), separator)
+	}
+	b.WriteString(v.from(t.ID))
+	if shared := t.Layouts[0].Schema != t.Layouts[len(t.Layouts)-1].Schema; shared {
+		v.where = append(v.where, v.present())
+	}
+	for i, condition := range v.where {
+		keyword := "WHERE"
+		if i > 0 {
+			keyword = "  AND"
+		}
+		fmt.Fprintf(&b, "%s %s\n", keyword, condition)
+	}
+	return b.String()
+}
+
+// viewAbout describes the rows of a view.
+func viewAbout(l layout.StoredLayout) string {
+	rows := "one row per event"
+	if p := l.Table.Pattern; p == codec.BucketNewColumns || p == codec.BucketOffsets {
+		rows = "one row per row of the table"
+	}
+	of := "The events of " + l.Schema.Name
+	if period := periodOf(l.Table); period != "" {
+		of += " " + period
+	}
+	return fmt.Sprintf("%s in table %s, %s.", of, l.Table.ID, rows)
+}
+
+// view is the query of a logical view.
+type view struct {
+	schema  *layout.Layout
+	table   *layout.Table
+	columns []viewColumn
+	where   []string
+	remarks []string
+}
+
+// viewColumn is a column of a view.
+type viewColumn struct{ name, expr string }
+
+// newView returns the view of a layout, without columns.
+func newView(l layout.StoredLayout) *view { return &view{schema: l.Schema, table: l.Table} }
+
+// add adds a column, with another name if its own is taken.
+func (v *view) add(name string, value sqlValue) {
+	name = freeName(name, func(name string) bool {
+		return slices.ContainsFunc(v.columns, func(c viewColumn) bool { return strings.EqualFold(c.name, name) })
+	})
+	v.columns = append(v.columns, viewColumn{name, value.expr})
+	if value.about != "" {
+		v.remarks = append(v.remarks, fmt.Sprintf("Column %s: %s", name, value.about))
+	}
+}
+
+// keyColumns adds the segments of the row key, except constants, which restrict the rows.
+func (v *view) keyColumns() {
+	for i, g := range v.table.Segments {
+		field := v.table.KeyFields[i]
+		part := sqlValue{expr: backquoted(field.Name), typ: "STRING"}
+		if field.Bytes {
+			part.typ = "BYTES"
+		}
+		switch g.Kind {
+		case layout.ConstSegment:
+			v.where = append(v.where, part.expr+" = "+stringLiteral(g.Const))
+			continue
+		case layout.TimeSegment:
+			continue // see timeColumn
+		case layout.SeriesSegment:
+			part = part.segment(&v.schema.Series[g.Series], g.Form)
+		case layout.SaltSegment, layout.SequenceSegment:
+			part = part.cast("INT64")
+		case layout.BucketSegment:
+			if label := v.table.Bucket.Label; label.Kind == codec.TimeLabel {
+				part = part.time(label.Format)
+			}
+		}
+		v.add(field.Name, part)
+	}
+}
+
+// timeColumn adds the time of the event, and restricts the rows to those of the layout.
+func (v *view) timeColumn() {
+	at := sqlValue{expr: "_timestamp", typ: "TIMESTAMP"}
+	switch i := slices.IndexFunc(v.table.Segments, func(g layout.Segment) bool { return g.Kind == layout.TimeSegment }); {
+	case i >= 0:
+		at = sqlValue{expr: backquoted(v.table.KeyFields[i].Name), typ: "STRING"}.time(v.table.TimeKey)
+		v.add("time", at)
+	case v.table.Pattern.Versioned():
+		v.add("time", at)
+	default:
+		at = sqlValue{}
+	}
+	if at.typ != "TIMESTAMP" {
+		return
+	}
+	if !v.table.Since.IsZero() {
+		v.where = append(v.where, at.expr+" >= "+timestampLiteral(v.table.Since))
+	}
+	if !v.table.Until.IsZero() {
+		v.where = append(v.where, at.expr+" < "+timestampLiteral(v.table.Until))
+	}
+}
+
+// eventColumns adds the columns of events. Where values or times name the columns in Bigtable,
+// these are families as a whole.
+func (v *view) eventColumns() {
+	if p := v.table.Pattern; p == codec.BucketNewColumns || p == codec.BucketOffsets {
+		about := "each key is the value of an event as text, with the time of the event as the timestamp of an empty cell."
+		if p == codec.BucketOffsets {
+			about = "each key is the time of an event in its bucket, in binary, and each value a value of the event."
+		}
+		for _, f := range v.table.Families {
+			v.add(f.Name, sqlValue{expr: backquoted(f.Name), about: about})
+		}
+		return
+	}
+	for i := range v.table.Columns {
+		c := &v.table.Columns[i]
+		v.add(columnName(v.schema, c), v.column(c))
+	}
+}
+
+// column returns the value of a column: from the family of its class, or from where older events
+// have it.
+func (v *view) column(c *layout.Column) sqlValue {
+	families := []int{c.Family}
+	if v.table.HasClasses() {
+		families = families[:0]
+		for i := range v.table.Families {
+			families = append(families, i)
+		}
+	}
+	var values []sqlValue
+	for k, each := range append([]layout.Column{*c}, c.Older...) {
+		for _, i := range families {
+			if k > 0 && len(families) == 1 {
+				i = each.Family
+			}
+			value := cell(v.table.Families[i].Name, each.Qualifier).decoded(v.schema, v.table, &each)
+			if k > 0 {
+				value = value.cast(values[0].typ)
+			}
+			values = append(values, value)
+		}
+	}
+	out := values[0]
+	if len(values) > 1 {
+		var exprs []string
+		for _, value := range values {
+			exprs = append(exprs, value.expr)
+		}
+		out.expr = "COALESCE(" + strings.Join(exprs, ", ") + ")"
+	}
+	return out
+}
+
+// present is the condition that a row has cells of the schema.
+func (v *view) present() string {
+	var conditions []string
+	for _, f := range v.table.Families {
+		conditions = append(conditions, backquoted(f.Name)+" IS NOT NULL")
+	}
+	if len(conditions) == 1 {
+		return conditions[0]
+	}
+	return "(" + strings.Join(conditions, " OR ") + ")"
+}
+
+// from renders the FROM clause: all cells where they are events, else the newest.
+func (v *view) from(table string) string {
+	table = backquoted(table)
+	switch p := v.table.Pattern; {
+	case p == codec.BucketNewColumns, p == codec.BucketOffsets:
+		return "FROM " + table + "(with_history => TRUE)\n"
+	case !p.Versioned():
+		return "FROM " + table + "\n"
+	}
+	var inner []string
+	for _, f := range v.table.KeyFields {
+		inner = append(inner, backquoted(f.Name))
+	}
+	for _, f := range v.table.Families {
+		inner = append(inner, backquoted(f.Name))
+	}
+	return "FROM UNPACK((\n  SELECT " + strings.Join(inner, ", ") + "\n  FROM " + table + "(with_history => TRUE)\n))\n"
+}
+
+// backquoted returns an identifier in backquotes. Names of tables, families and columns have no
+// characters that need an escape.
+func backquoted(name string) string { return "`" + name + "`" }
+
+// stringLiteral returns a string literal.
+func stringLiteral(s string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, c := range s {
+		switch {
+		case c == '\'' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case strconv.IsPrint(c):
+			b.WriteRune(c)
+		case c <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, c)
+		}
+	}
+	return b.String() + "'"
+}
+
+// bytesLiteral returns a literal of bytes.
+func bytesLiteral(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		fmt.Fprintf(&b, `\x%02x`, c)
+	}
+	return "b'" + b.String() + "'"
+}
+
+// timestampLiteral returns a literal of a time.
+func timestampLiteral(t time.Time) string {
+	return "TIMESTAMP '" + t.UTC().Format("2006-01-02 15:04:05.999999") + "+00'"
+}

@@ -1,0 +1,124 @@
+package neighbors_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudspannerecosystem/memefish"
+	"github.com/cloudspannerecosystem/memefish/ast"
+)
+
+// TestLogicalViews checks that views are queries of GoogleSQL which use only what Bigtable has:
+// functions, key columns and families of the table.
+func TestLogicalViews(t *testing.T) {
+	dialect := facts[struct{ Functions, Types, TableArguments []string }](t, "googlesql")
+	views := 0
+	for _, p := range projects(t) {
+		columns := map[string][]string{} // of tables: key columns and families
+		for _, l := range p.layouts {
+			for _, table := range l.AllPeriods() {
+				for _, f := range table.KeyFields {
+					columns[table.ID] = append(columns[table.ID], f.Name)
+				}
+				for _, f := range table.Families {
+					columns[table.ID] = append(columns[table.ID], f.Name)
+				}
+			}
+		}
+		for path, text := range p.files {
+			if !strings.HasPrefix(path, "logical_views/") {
+				continue
+			}
+			views++
+			query, err := memefish.ParseQuery(path, text)
+			if err != nil {
+				t.Errorf("%s: %v\n%s", path, err, text)
+				continue
+			}
+			names := map[string]bool{}
+			for _, item := range query.Query.(*ast.Select).Results {
+				alias, is := item.(*ast.Alias)
+				if !is || names[strings.ToLower(alias.As.Alias.Name)] {
+					t.Fatalf("%s: %s", path, item.SQL())
+				}
+				names[strings.ToLower(alias.As.Alias.Name)] = true
+			}
+			v := visitor{}
+			ast.Walk(query, &v)
+			if len(v.tables) != 1 || len(columns[v.tables[0]]) == 0 {
+				t.Fatalf("%s: tables %v", path, v.tables)
+			}
+			for _, name := range v.functions {
+				if !slices.Contains(dialect.Functions, name) {
+					t.Errorf("%s: function %s", path, name)
+				}
+			}
+			for _, name := range v.types {
+				if !slices.Contains(dialect.Types, name) {
+					t.Errorf("%s: type %s", path, name)
+				}
+			}
+			for _, name := range v.arguments {
+				if !slices.Contains(dialect.TableArguments, name) {
+					t.Errorf("%s: argument %s", path, name)
+				}
+			}
+			for _, name := range v.columns {
+				if name != "_timestamp" && !slices.Contains(columns[v.tables[0]], name) {
+					t.Errorf("%s: column %s, not of %v", path, name, columns[v.tables[0]])
+				}
+			}
+		}
+	}
+	if views < 5 {
+		t.Errorf("only %d views", views)
+	}
+}
+
+// visitor collects names in a query.
+type visitor struct{ tables, functions, types, arguments, columns []string }
+
+// Visit collects the names of a node.
+func (v *visitor) Visit(n ast.Node) ast.Visitor {
+	switch n := n.(type) {
+	case *ast.TableName:
+		v.tables = append(v.tables, n.Table.Name)
+		return nil
+	case *ast.TVFCallExpr:
+		name := n.Name.SQL()
+		if name != "UNPACK" {
+			v.tables = append(v.tables, strings.Trim(name, "`"))
+		}
+		for _, a := range n.NamedArgs {
+			v.arguments = append(v.arguments, a.Name.Name)
+		}
+		for _, a := range n.Args {
+			ast.Walk(a, v)
+		}
+		return nil
+	case *ast.CallExpr:
+		v.functions = append(v.functions, n.Func.SQL())
+		for _, a := range n.Args {
+			ast.Walk(a, v)
+		}
+		return nil
+	case *ast.CastExpr:
+		v.types = append(v.types, n.Type.SQL())
+	case *ast.Alias:
+		ast.Walk(n.Expr, v)
+		return nil
+	case *ast.Ident:
+		v.columns = append(v.columns, n.Name)
+	}
+	return v
+}
+
+// VisitMany visits all nodes of a list.
+func (v *visitor) VisitMany([]ast.Node) ast.Visitor { return v }
+
+// Field visits all fields.
+func (v *visitor) Field(string) ast.Visitor { return v }
+
+// Index visits all elements.
+func (v *visitor) Index(int) ast.Visitor { return v }

@@ -1,0 +1,42 @@
+package neighbors_test
+
+import (
+	"context"
+
+	"github.com/btgen-dev/btgen/generated/alltypes"
+	"github.com/btgen-dev/btgen/generated/device"
+	"github.com/btgen-dev/btgen/generated/feed"
+	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/meter"
+	"github.com/btgen-dev/btgen/generated/metrics"
+	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/transit"
+	"github.com/btgen-dev/btgen/generated/usage"
+	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// setups are the generated functions that create the tables of the example schemas.
+var setups = []func(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error){
+	alltypes.SetupSample,
+	alltypes.SetupSparse,
+	device.SetupAlarm,
+	device.SetupReading,
+	feed.SetupActivity,
+	market.SetupTick,
+	meter.SetupReading,
+	metrics.SetupPoint,
+	metrics.SetupSample,
+	noaa.SetupDaily,
+	noaa.SetupNormal,
+	transit.SetupDelay,
+	transit.SetupPosition,
+	usage.SetupUsageClasses,
+	usage.SetupUsageDefault,
+	usage.SetupUsageOneSecond,
+	weather.SetupBalloonCombined,
+	weather.SetupBalloonNewCells,
+	weather.SetupBalloonNewColumns,
+	weather.SetupBalloonSerialized,
+	weather.SetupBalloonUnserialized,
+}
