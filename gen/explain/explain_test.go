@@ -172,7 +172,7 @@ func asks(r explain.Read, key explain.Bytes) bool {
 
 // TestMatrix explains random schemas of all patterns with all strategies.
 func TestMatrix(t *testing.T) {
-	for seed := range testlong.Pick(1, 20) {
+	for seed := range testlong.Pick(1, 5) {
 		for _, s := range append(model.Matrix(seed), model.Random(seed)) {
 			s.Name = "app"
 			check(t, documentOf(t, gen.Input{Name: "s.yaml", Text: []byte(s.YAML())}))

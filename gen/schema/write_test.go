@@ -48,7 +48,7 @@ func TestWritten(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s\n%s", sample.name, diff, b.String())
 		}
 	}
-	if tables < testlong.Pick(5, 100) {
+	if tables < testlong.Pick(5, 30) {
 		t.Errorf("%d tables", tables)
 	}
 }

@@ -50,7 +50,7 @@ func deletable(t *testing.T, seeds int) map[string]*layout.Layout {
 // would be if they had never been written.
 func TestDelete(t *testing.T) {
 	Checks(t, 4)
-	for name, l := range deletable(t, testlong.Pick(1, 10)) {
+	for name, l := range deletable(t, testlong.Pick(1, 3)) {
 		traffic, ok := NewTraffic(l)
 		if !ok {
 			continue
