@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -78,8 +77,8 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	progress := newBar(cmd.ErrOrStderr())
-	f.options.TablePrefix, f.options.Timeout, f.options.Progress = f.prefix, f.timeout, progress.show
+	progress := newMeter(cmd)
+	f.options.TablePrefix, f.options.Timeout, f.options.Progress = f.prefix, f.timeout, showProgress(progress)
 	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
 	report, err := store.Backfill(ctx, client, dynamic.New(l).Mappings(), f.options)
 	progress.end()
@@ -155,45 +154,17 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 	return nil
 }
 
-// bar shows the progress of a back-fill: a bar on a terminal, and lines otherwise.
-type bar struct {
-	out      io.Writer
-	terminal bool
-	shown    time.Time // when the last line was printed
-	drawn    bool
-}
-
-// lineEvery is the time between two lines.
-const lineEvery = 10 * time.Second
-
-// newBar returns the progress on stderr.
-func newBar(out io.Writer) *bar {
-	b := &bar{out: out, shown: time.Now()}
-	if f, ok := out.(*os.File); ok {
-		info, err := f.Stat()
-		b.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return b
-}
-
-// show shows the progress.
-func (b *bar) show(p store.BackfillProgress) {
-	switch {
-	case b.terminal:
-		const width = 30
-		done := int(p.Share * width)
-		fmt.Fprintf(b.out, "\r[%s%s] %s\x1b[K", strings.Repeat("=", done), strings.Repeat(" ", width-done), progressText(p))
-		b.drawn = true
-	case time.Since(b.shown) >= lineEvery:
-		b.shown = time.Now()
-		fmt.Fprintf(b.out, "btgen-live: %s\n", progressText(p))
-	}
-}
-
-// end ends the bar.
-func (b *bar) end() {
-	if b.drawn {
-		fmt.Fprintln(b.out)
+// showProgress shows the progress of a back-fill: with a bar on a terminal.
+func showProgress(m *meter) func(store.BackfillProgress) {
+	return func(p store.BackfillProgress) {
+		m.show(func() string {
+			if !m.terminal {
+				return progressText(p)
+			}
+			const width = 30
+			done := int(p.Share * width)
+			return fmt.Sprintf("[%s%s] %s", strings.Repeat("=", done), strings.Repeat(" ", width-done), progressText(p))
+		})
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -158,19 +156,6 @@ func (d *removal) times(now time.Time) (from, to time.Time, err error) {
 	return from, to, err
 }
 
-// parseTime parses a date, a time or a duration before now.
-func parseTime(flag, text string, now time.Time) (time.Time, error) {
-	if ago, err := time.ParseDuration(text); err == nil && ago <= 0 {
-		return now.Add(ago), nil
-	}
-	for _, form := range []string{time.DateOnly, time.RFC3339Nano} {
-		if at, err := time.Parse(form, text); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h", flag, text)
-}
-
 // by returns the indexes of the series values that the command takes: all, or those of the
 // query.
 func (d *removal) by(l *layout.Layout) ([]int, error) {
@@ -188,47 +173,4 @@ func (d *removal) by(l *layout.Layout) ([]int, error) {
 		}
 	}
 	return nil, fmt.Errorf("--query %q: schema %s has no such query with `delete: true`; those that have it: %s", d.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
-}
-
-// parseSeries parses series values of the form name=text, in any order. by has the indexes of
-// the values that are expected.
-func parseSeries(l *layout.Layout, by []int, args []string) ([]any, error) {
-	out := make([]any, len(l.Series))
-	for _, arg := range args {
-		name, text, ok := strings.Cut(arg, "=")
-		i := slices.IndexFunc(l.Series, func(f layout.Field) bool { return f.Name == name })
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("%q: want a series value of the form name=value", arg)
-		case i < 0:
-			return nil, fmt.Errorf("%q: the schema has no series value %q; it has %s", arg, name, seriesNames(l, l.AllSeries()))
-		case !slices.Contains(by, i):
-			return nil, fmt.Errorf("%q: the query does not take %s; it takes %s", arg, name, seriesNames(l, by))
-		case out[i] != nil:
-			return nil, fmt.Errorf("%q: the value of %s is given twice", arg, name)
-		}
-		v, err := value.Coding(&l.Series[i], true).Decode([]byte(text))
-		if err == nil {
-			err = value.Check(&l.Series[i], v, layout.AllFloats)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", arg, err)
-		}
-		out[i] = v
-	}
-	for _, i := range by {
-		if out[i] == nil {
-			return nil, fmt.Errorf("the value of %s is missing: the series values are %s", l.Series[i].Name, seriesNames(l, by))
-		}
-	}
-	return out, nil
-}
-
-// seriesNames lists series values of a schema.
-func seriesNames(l *layout.Layout, by []int) string {
-	var names []string
-	for _, i := range by {
-		names = append(names, l.Series[i].Name)
-	}
-	return cmp.Or(strings.Join(names, ", "), "none")
 }

@@ -1,5 +1,5 @@
-// Command btgen-live sets up the tables of btgen schemas, on an instance of Cloud Bigtable or
-// in an emulator.
+// Command btgen-live sets up the tables of btgen schemas and reads and writes their events, on
+// an instance of Cloud Bigtable or in an emulator.
 package main
 
 import (
@@ -22,15 +22,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "btgen-live",
-		Short: "Set up Bigtable for btgen schemas",
+		Short: "Set up Bigtable for btgen schemas, and read and write events",
 		Long: `btgen-live creates and updates the tables of btgen schemas on an instance of Cloud
 Bigtable, shows how the tables of an instance differ from the schemas, verifies that the
-schemas can read what the tables contain, proposes schemas for existing tables, deletes
-events and expired tables, and runs an emulator with the tables. It rejects the schemas
-that btgen rejects.
+schemas can read what the tables contain, proposes schemas for existing tables, reads,
+writes and counts events of any schema, deletes events and expired tables, and runs an
+emulator with the tables. It rejects the schemas that btgen rejects.
 
 Exit codes: 0 success, 1 findings, 2 failure.`,
 	}
-	root.AddCommand(newSetup(), newPlan(), newVerify(), newInfer(), newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
+	root.AddCommand(newSetup(), newPlan(), newVerify(), newInfer(), newRead(), newWrite(), newCount(), newStats(),
+		newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
 	return root
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,16 +22,29 @@ type target struct {
 
 // flags adds the flags to a command. appProfile is the help text of --app-profile.
 func (t *target) flags(cmd *cobra.Command, appProfile string) {
+	t.optional(cmd, appProfile)
+	for _, name := range []string{"project", "instance"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // impossible: optional defines the flags
+		}
+	}
+}
+
+// optional is flags for a command that does not always need an instance; see required.
+func (t *target) optional(cmd *cobra.Command, appProfile string) {
 	cmd.Flags().StringVar(&t.project, "project", "", "project of the instance")
 	cmd.Flags().StringVar(&t.instance, "instance", "", "instance of the tables")
 	cmd.Flags().StringVar(&t.prefix, "prefix", "", prefixHelp)
 	cmd.Flags().DurationVar(&t.timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
 	cmd.Flags().StringVar(&t.appProfile, "app-profile", "", appProfile)
-	for _, name := range []string{"project", "instance"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // impossible: the flags are defined above
-		}
+}
+
+// required returns an error if the flags name no instance.
+func (t *target) required() error {
+	if t.project == "" || t.instance == "" {
+		return errors.New("--project and --instance are required")
 	}
+	return nil
 }
 
 // Help texts of flags of several commands.

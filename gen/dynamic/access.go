@@ -31,6 +31,35 @@ func (s *Schema) DeleteQuery(ctx context.Context, w *store.Writer[Event], name s
 	return w.DeleteQuery(ctx, q.deletes, base, from, to, opts...)
 }
 
+// NewScanners returns scanners of the events of all series in a table of the schema: one for
+// each Bigtable table that contains them, the newest layout first. If the schema does not
+// have the table, the error is a [*store.UnknownTableError].
+func (s *Schema) NewScanners(client store.Client, table string, opts ...store.ReaderOptions) ([]*store.Scanner[Event], error) {
+	var out []*store.Scanner[Event]
+	var known []string
+	for _, m := range s.Mappings() {
+		if known = append(known, m.Table.ID); m.Table.ID != table {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, period := range m.Periods() {
+			if seen[period.Table.ID] {
+				continue
+			}
+			seen[period.Table.ID] = true
+			scanner, err := store.NewScanner(client, []*store.Mapping[Event]{m}, period.Table.ID, opts...)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, scanner)
+		}
+	}
+	if out == nil {
+		return nil, &store.UnknownTableError{Table: table, Tables: known}
+	}
+	return out, nil
+}
+
 // Reader reads events. It is safe for concurrent use.
 type Reader struct {
 	schema  *Schema

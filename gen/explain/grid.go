@@ -1,6 +1,10 @@
 package explain
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/words"
+)
 
 // grid is a table of text. Texts that do not fit in its width are wrapped within their
 // columns.
@@ -50,7 +54,7 @@ func (g *grid) widths() []int {
 				out = append(out, 0)
 			}
 			if !c.spans {
-				out[i] = max(out[i], columns(c.text))
+				out[i] = max(out[i], words.Width(c.text))
 			}
 		}
 	}
@@ -68,7 +72,7 @@ func offset(widths []int) int {
 
 // fits reports whether all columns fit behind an indent.
 func (g *grid) fits(indent string) bool {
-	return columns(indent)+offset(g.widths())-gap <= g.width
+	return words.Width(indent)+offset(g.widths())-gap <= g.width
 }
 
 // shrink makes columns narrower, the widest first, until all of them fit.
@@ -103,14 +107,14 @@ func (g *grid) kind(column int) kind {
 // write writes the rows behind an indent, with aligned columns.
 func (g *grid) write(b *strings.Builder, indent string) {
 	widths := g.widths()
-	g.shrink(widths, g.width-columns(indent))
+	g.shrink(widths, g.width-words.Width(indent))
 	for _, row := range g.rows {
 		lines := make([][]string, len(row))
 		height := 1
 		for i, c := range row {
 			lines[i] = c.lines(widths[i])
 			if c.spans {
-				lines[i] = c.lines(g.width - columns(indent) - offset(widths[:i]))
+				lines[i] = c.lines(g.width - words.Width(indent) - offset(widths[:i]))
 			}
 			height = max(height, len(lines[i]))
 		}
@@ -132,7 +136,7 @@ func (g *grid) line(row []cell, lines [][]string, widths []int, n int) string {
 			line += strings.Repeat(" ", gap)
 		}
 		before, after := "", ""
-		switch space := strings.Repeat(" ", max(0, widths[i]-columns(text))); {
+		switch space := strings.Repeat(" ", max(0, widths[i]-words.Width(text))); {
 		case c.spans:
 		case g.kind(i) == numberKind:
 			before = space
@@ -146,7 +150,7 @@ func (g *grid) line(row []cell, lines [][]string, widths []int, n int) string {
 
 // lines wraps the text of a cell.
 func (c *cell) lines(width int) []string {
-	if !c.hangs || columns(c.text) <= width {
+	if !c.hangs || words.Width(c.text) <= width {
 		return wrap(c.text, max(width, 1))
 	}
 	lines := wrap(c.text, max(width-gap, 1))

@@ -56,7 +56,7 @@ func drawKey(t *Table) keyPicture {
 	p := keyPicture{Height: keyLineHeight, Title: "The row key " + t.Key.Form + ", for example " + t.Key.Example.Show}
 	gap := 4.0
 	if delimiter != "" {
-		gap = float64(columns(delimiter))*charWidth + 8
+		gap = float64(words.Width(delimiter))*charWidth + 8
 	}
 	x, y := 1.0, 0.0
 	for i, part := range parts {
@@ -83,9 +83,9 @@ func drawKey(t *Table) keyPicture {
 func drawBox(i int, part string, s *Segment) keyBox {
 	part = cut(part, longSegment)
 	name := cut(s.Name, longSegment)
-	length := float64(columns(part)) * charWidth
+	length := float64(words.Width(part)) * charWidth
 	return keyBox{
-		Width: round(max(length, float64(columns(name))*nameWidth, 34) + 18), Paint: i % len(segmentPaints), Name: name, Bytes: part,
+		Width: round(max(length, float64(words.Width(name))*nameWidth, 34) + 18), Paint: i % len(segmentPaints), Name: name, Bytes: part,
 		Length: round(length), Count: words.Count(float64(len(s.Example.Hex)/2), "byte", "bytes"),
 	}
 }

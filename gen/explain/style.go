@@ -2,10 +2,8 @@ package explain
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/width"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // style writes text in color or plain.
@@ -37,26 +35,7 @@ func (s style) in(p paint, text string) string {
 	return "\x1b[" + string(p) + "m" + text + "\x1b[0m"
 }
 
-// columns returns how many columns of a terminal a text occupies.
-func columns(text string) int {
-	n := 0
-	for _, r := range text {
-		if r < utf8.RuneSelf {
-			n++
-			continue
-		}
-		switch kind := width.LookupRune(r).Kind(); {
-		case unicode.In(r, unicode.Mn, unicode.Me):
-		case kind == width.EastAsianWide, kind == width.EastAsianFullwidth:
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
-}
-
 // pad adds spaces to a text, up to some columns.
 func pad(text string, to int) string {
-	return text + strings.Repeat(" ", max(0, to-columns(text)))
+	return text + strings.Repeat(" ", max(0, to-words.Width(text)))
 }

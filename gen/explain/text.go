@@ -56,7 +56,7 @@ func (w *textWriter) line(format string, args ...any) {
 
 // wrapped writes a paragraph with an indent.
 func (w *textWriter) wrapped(indent string, p paint, text string) {
-	for _, line := range wrap(text, w.width-columns(indent)) {
+	for _, line := range wrap(text, w.width-words.Width(indent)) {
 		w.line("%s", indent+w.in(p, strings.TrimRight(line, " ")))
 	}
 }
@@ -70,13 +70,13 @@ func wrap(text string, width int) []string {
 	var out []string
 	line := ""
 	for _, word := range strings.SplitAfter(text, " ") {
-		if line != "" && columns(strings.TrimRight(line+word, " ")) > width {
+		if line != "" && words.Width(strings.TrimRight(line+word, " ")) > width {
 			if strings.TrimLeft(line, " ") != "" {
 				out = append(out, line)
 			}
 			line = ""
 		}
-		for columns(strings.TrimRight(word, " ")) > width {
+		for words.Width(strings.TrimRight(word, " ")) > width {
 			head := fitting(word, width)
 			out = append(out, head)
 			word = word[len(head):]
@@ -91,7 +91,7 @@ func wrap(text string, width int) []string {
 func fitting(text string, width int) string {
 	end := 0
 	for i, r := range text {
-		if end = i + utf8.RuneLen(r); i > 0 && columns(text[:end]) > width {
+		if end = i + utf8.RuneLen(r); i > 0 && words.Width(text[:end]) > width {
 			return text[:i]
 		}
 	}
@@ -100,13 +100,13 @@ func fitting(text string, width int) string {
 
 // elide shortens a text in the middle to some columns.
 func elide(text string, to int) string {
-	if columns(text) <= to {
+	if words.Width(text) <= to {
 		return text
 	}
 	head := fitting(text, to/2)
 	tail := []rune(text[len(head):])
 	tail = tail[max(0, len(tail)-to):]
-	for len(tail) > 1 && columns(head+"…"+string(tail)) > to {
+	for len(tail) > 1 && words.Width(head+"…"+string(tail)) > to {
 		tail = tail[1:]
 	}
 	return head + "…" + string(tail)
@@ -120,7 +120,7 @@ func (w *textWriter) heading(text string) {
 
 // schema writes a schema.
 func (w *textWriter) schema(s *Schema) {
-	if file := " (" + s.File + ")"; columns(s.Name+file) <= w.width {
+	if file := " (" + s.File + ")"; words.Width(s.Name+file) <= w.width {
 		w.line("%s%s", w.in(bold, s.Name), w.in(dim, file))
 	} else {
 		w.wrapped("", bold, s.Name)
@@ -199,19 +199,19 @@ func splitWords(splits []Bytes) string {
 func (w *textWriter) example(t *Table) {
 	parts, delimiter, quote := shownParts(t)
 	size := "  " + words.Count(float64(len(t.Key.Example.Hex)/2), "byte", "bytes")
-	shorten(parts, w.width-6-columns(size)-columns(delimiter)*len(parts))
+	shorten(parts, w.width-6-words.Width(size)-words.Width(delimiter)*len(parts))
 	key, braces := quote, strings.Repeat(" ", len(quote))
 	var at []int // the column at which each segment begins
 	for i, part := range parts {
 		if i > 0 {
 			key += w.in(dim, delimiter)
-			braces = pad(braces, columns(braces)+columns(delimiter))
+			braces = pad(braces, words.Width(braces)+words.Width(delimiter))
 		}
-		at = append(at, columns(braces))
+		at = append(at, words.Width(braces))
 		key += w.in(segmentPaint(i), part)
-		braces += brace(columns(part))
+		braces += brace(words.Width(part))
 	}
-	if columns(braces)+columns(quote)+columns(size)+4 > w.width {
+	if words.Width(braces)+words.Width(quote)+words.Width(size)+4 > w.width {
 		w.wrapped("    ", plain, t.Key.Example.Show+size)
 		w.segments(t)
 		return
@@ -243,7 +243,7 @@ func (w *textWriter) braces(text string, at []int) string {
 // first; false and nothing if that does not fit.
 func (w *textWriter) ladder(t *Table, at []int) bool {
 	for i, begin := range at {
-		if 4+begin+columns(segmentText(t.Key.Segments[i])) > w.width {
+		if 4+begin+words.Width(segmentText(t.Key.Segments[i])) > w.width {
 			return false
 		}
 	}
@@ -267,7 +267,7 @@ func (w *textWriter) segments(t *Table) {
 // shorten elides the longest of the segments of a key until all of them fit in some
 // columns, or are as short as they can be.
 func shorten(parts []string, width int) {
-	for most := width; most > 8 && columns(strings.Join(parts, "")) > width; most-- {
+	for most := width; most > 8 && words.Width(strings.Join(parts, "")) > width; most-- {
 		for i, part := range parts {
 			parts[i] = elide(part, most)
 		}
@@ -424,7 +424,7 @@ func cellTexts(c *Stored) (value, means string) {
 		return "(empty)", means
 	case strings.HasSuffix(means, " "+value):
 		return value, ""
-	case columns(value) > 2*longValue:
+	case words.Width(value) > 2*longValue:
 		value = string([]rune(value)[:2*longValue]) + "…"
 	}
 	return value, means

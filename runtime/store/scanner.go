@@ -81,6 +81,24 @@ func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) {
 type ScannedRow[E any] struct {
 	Key    string // row key
 	Events []E    // in order of time; the slice is reused for the next row
+	// Cells is the number of cells that the scan received for the row: those that readers
+	// use. Bytes is their size, each with the row key, the column name and 8 bytes for the
+	// timestamp, uncompressed. Both are 0 with an error.
+	Cells, Bytes int
+}
+
+// scannedOf returns a row without its events.
+func scannedOf[E any](row wire.Row) ScannedRow[E] {
+	out := ScannedRow[E]{Key: row.Key()}
+	columns := row.Columns()
+	for i := range columns {
+		name := len(out.Key) + columns[i].Family.Len() + columns[i].Qualifier.Len() + 8
+		for _, cell := range row.Cells(&columns[i]) {
+			out.Cells++
+			out.Bytes += name + cell.Value.Len()
+		}
+	}
+	return out
 }
 
 // Rows yields the rows in a range of row keys in order, each with its events with from <=
@@ -248,20 +266,21 @@ func (t *scanning[E]) take(e *E, err error) bool {
 	return true
 }
 
-// done yields the current row. It reports whether the caller wants more.
-func (t *scanning[E]) done(key string) bool {
+// done yields the current row with its events. It reports whether the caller wants more.
+func (t *scanning[E]) done(row ScannedRow[E]) bool {
 	if ended := t.ctx.Err(); ended != nil { // the row may be in memory already
-		return t.fail(key, explain(t.ctx, ended))
+		return t.fail(row.Key, explain(t.ctx, ended))
 	}
-	events, failed := t.events, t.errors
+	failed := t.errors
+	row.Events = t.events
 	t.events, t.errors = t.events[:0], nil
 	for _, err := range failed {
-		if t.failed = err; !t.yield(ScannedRow[E]{Key: key}, err) {
+		if t.failed = err; !t.yield(ScannedRow[E]{Key: row.Key}, err) {
 			return false
 		}
 	}
-	t.op.Events += len(events)
-	return t.yield(ScannedRow[E]{Key: key, Events: events}, nil)
+	t.op.Events += len(row.Events)
+	return t.yield(row, nil)
 }
 
 // row yields a row, or keeps it until the rows of its other fields are read.
@@ -281,9 +300,9 @@ func (t *scanning[E]) row(row wire.Row) bool {
 	if len(matches) == 0 && !foreign {
 		t.errors = append(t.errors, undecodable)
 	}
-	key := row.Key()
+	out := scannedOf[E](row)
 	row.Release()
-	return t.done(key)
+	return t.done(out)
 }
 
 // match returns the mappings of a row. If there are none, foreign reports whether the row
@@ -325,7 +344,7 @@ func (t *scanning[E]) flush() bool {
 				m.layer.a.inRow(m.at, row.row, t.take)
 			}
 		}
-		if !t.done(row.row.Key()) {
+		if !t.done(scannedOf[E](row.row)) {
 			return false
 		}
 	}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// newCount returns the command count.
+func newCount() *cobra.Command {
+	var c counting
+	cmd := &cobra.Command{
+		Use:   "count NAME [VALUE=...] --project P --instance I",
+		Short: "Count events",
+		Long: `Count the events of the schema with the given name that btgen-live read would print.
+Counts of a series or a query read no values where the layout allows that; the count of a
+table reads its rows with several workers.
+
+` + selectionHelp + `
+
+Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.run,
+	}
+	c.target.flags(cmd, "app `profile` of the reads")
+	c.selection.flags(cmd)
+	cmd.Flags().IntVar(&c.workers, "workers", store.DefaultWorkers, "number of ranges of row keys to read concurrently")
+	return cmd
+}
+
+// counting are the flags of the command count.
+type counting struct {
+	target
+	selection
+	workers int
+}
+
+// tally counts events.
+type tally struct {
+	events, undecodable atomic.Int64
+	progress            *meter
+	mu                  sync.Mutex // for progress
+	begun               time.Time
+}
+
+// run counts events.
+func (c *counting) run(cmd *cobra.Command, args []string) error {
+	if err := c.target.check(); err != nil {
+		return err
+	}
+	if c.workers < 1 {
+		return fmt.Errorf("--workers %d: must be at least 1", c.workers)
+	}
+	s, err := c.resolve(cmd.OutOrStdout(), args)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	client, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	t := &tally{progress: newMeter(cmd), begun: time.Now()}
+	ro := store.ReaderOptions{TablePrefix: c.prefix, Timeout: c.timeout}
+	if s.of == ofTable {
+		err = c.countTable(ctx, client, s, ro, t)
+	} else {
+		err = t.count(s.countable(ctx, client, ro))
+	}
+	t.progress.end()
+	if err = errors.Join(err, client.Close()); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted after %s", countOf(int(t.events.Load()), "event"))
+		}
+		return err
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), t.events.Load()); err != nil {
+		return err
+	}
+	if n := t.undecodable.Load(); n > 0 {
+		t.progress.line("%s could not be decoded; btgen-live verify explains why", countOf(int(n), "event or row"))
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// countable yields the selected events without their values, where their number does not
+// depend on them.
+func (s *selected) countable(ctx context.Context, client store.Client, ro store.ReaderOptions) func(func(dynamic.Event, error) bool) {
+	var o store.ReadOptions
+	if !s.readTable().Metrics() {
+		o.Fields = []store.Field{}
+	}
+	return s.events(ctx, client, ro, o)
+}
+
+// count counts what a read yields.
+func (t *tally) count(events func(func(dynamic.Event, error) bool)) error {
+	for _, err := range events {
+		if err := t.add(1, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add counts n events, or an undecodable one. It returns other errors.
+func (t *tally) add(n int, err error) error {
+	if _, ok := errors.AsType[*store.DecodeError](err); ok {
+		t.undecodable.Add(1)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	all := t.events.Add(int64(n))
+	if all%1024 < int64(n) && t.mu.TryLock() {
+		t.progress.show(func() string { return rateText(int(all), t.begun) })
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+// countTable counts the events of a table, in several ranges of row keys at a time.
+func (c *counting) countTable(ctx context.Context, client store.Client, s *selected, ro store.ReaderOptions, t *tally) error {
+	scanners, err := s.schema.NewScanners(client, s.table, ro)
+	if err != nil {
+		return err
+	}
+	for _, scanner := range scanners {
+		err := eachRange(ctx, scanner, c.workers, func(ctx context.Context, within store.KeyRange) error {
+			for row, err := range scanner.Rows(ctx, within, s.from, s.to) {
+				if err := t.add(len(row.Events), err); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachRange calls f for the ranges that together cover a table, concurrently. After an error,
+// which it returns, it cancels the context of the others.
+func eachRange(ctx context.Context, scanner *store.Scanner[dynamic.Event], workers int, f func(ctx context.Context, within store.KeyRange) error) error {
+	ranges, err := scanner.Splits(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slots := make(chan struct{}, workers)
+	var all sync.WaitGroup
+	for _, within := range ranges {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := f(ctx, within); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}

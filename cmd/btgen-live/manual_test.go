@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/templates"
+)
+
+// TestEventsOfTheManual executes the commands of the manual that read and write events, with
+// the schema of `btgen init`, whose events it keeps. With -update, it rewrites their output.
+func TestEventsOfTheManual(t *testing.T) {
+	name, err := filepath.Abs("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(mark string) string {
+		_, text, found := strings.Cut(string(page), "<!-- "+mark+" -->\n```\n")
+		text, _, _ = strings.Cut(text, "```")
+		if !found {
+			t.Fatalf("the manual has no block %s", mark)
+		}
+		return text
+	}
+	starter, err := templates.Starter(templates.DefaultStarter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := bytes.Replace(starter, []byte("{max_age: 30d}"), []byte("{keep: forever}"), 1)
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("schemas", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{filepath.Join("schemas", "balloon.yaml"): string(schema), "events.csv": block("events.csv")} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := gen.Resolve([]gen.Input{{Name: "balloon.yaml", Text: schema}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := store.Setup(ctx, b.Admin, b.Client, dynamic.New(r.Layouts[0]).Tables(), store.SetupOptions{AllowDrafts: true})
+		return err
+	})
+	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
+	commands, got := block("events"), ""
+	for line := range strings.Lines(commands) {
+		command, is := strings.CutPrefix(line, "$ btgen-live ")
+		if !is {
+			continue
+		}
+		var out, failed bytes.Buffer
+		command = strings.NewReplacer("project P", "project "+storetest.Project, "instance I", "instance "+storetest.Instance).Replace(command)
+		if code := run(strings.Fields(command), &out, &failed); code == 2 {
+			t.Fatalf("%s: exit code %d: %s", command, code, failed.String())
+		}
+		got += line + out.String()
+	}
+	switch {
+	case got == commands:
+	case *update:
+		if err := os.WriteFile(name, []byte(strings.Replace(string(page), commands, got, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the manual has\n%s\nbut the commands print\n%s", commands, got)
+	}
+}

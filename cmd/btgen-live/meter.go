@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+)
+
+// meter shows the progress of a command on stderr: in one line that is redrawn on a terminal,
+// and in a line from time to time otherwise.
+type meter struct {
+	name     string // of the program
+	out      io.Writer
+	terminal bool
+	shown    time.Time
+	drawn    bool // the cursor is in the line
+}
+
+const (
+	drawEvery = 100 * time.Millisecond // time between two drawings on a terminal
+	lineEvery = 10 * time.Second       // time between two lines
+)
+
+// newMeter returns the meter of a command.
+func newMeter(cmd *cobra.Command) *meter {
+	m := &meter{name: cmd.Root().Name(), out: cmd.ErrOrStderr(), shown: time.Now()}
+	if out := cli.Unguarded(m.out); cli.IsTerminal(out) {
+		m.out, m.terminal = out, true
+	}
+	return m
+}
+
+// show shows what text returns, unless that was done a moment ago.
+func (m *meter) show(text func() string) {
+	switch since := time.Since(m.shown); {
+	case m.terminal && since >= drawEvery:
+		fmt.Fprintf(m.out, "\r%s\x1b[K", text())
+		m.drawn = true
+	case !m.terminal && since >= lineEvery:
+		fmt.Fprintf(m.out, "%s: %s\n", m.name, text())
+	default:
+		return
+	}
+	m.shown = time.Now()
+}
+
+// line prints a line that stays.
+func (m *meter) line(format string, args ...any) {
+	m.end()
+	fmt.Fprintf(m.out, "%s: %s\n", m.name, fmt.Sprintf(format, args...))
+}
+
+// end removes the line that is redrawn.
+func (m *meter) end() {
+	if m.drawn {
+		fmt.Fprint(m.out, "\r\x1b[K")
+		m.drawn = false
+	}
+}

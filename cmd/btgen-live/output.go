@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+)
+
+// outputFormats are the formats of events that are read.
+var outputFormats = []string{"table", "ndjson", "csv"}
+
+// formatOf returns the format of a file by its extension, or a default.
+func formatOf(file, otherwise string) string {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".ndjson", ".jsonl", ".json":
+		return "ndjson"
+	case ".csv":
+		return "csv"
+	}
+	return otherwise
+}
+
+// alternatives lists names: a, b or c.
+func alternatives(names []string) string {
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// exporter writes events.
+type exporter interface {
+	// add writes an event.
+	add(e *dynamic.Event) error
+	// end ends the output; complete says whether it has all events.
+	end(complete bool) error
+}
+
+// open opens the output.
+func (r *reading) open(cmd *cobra.Command, columns []format.Column) (exporter, error) {
+	stdout := cmd.OutOrStdout()
+	t := &textFile{out: stdout, interactive: r.output == "" && cli.IsTerminal(cli.Unguarded(stdout))}
+	var o format.TableOptions
+	switch {
+	case r.output != "":
+		file, err := createFile(r.output)
+		if err != nil {
+			return nil, err
+		}
+		t.out, t.file = file, file
+	case r.format != "table": // for programs
+		t.out = cli.Unguarded(stdout)
+	default:
+		o.Width, o.Color = cli.Width(stdout), cli.Colored(stdout)
+	}
+	t.encoder = newEncoder(r.format, columns, o)
+	t.text = t.encoder.Begin(nil)
+	return t, nil
+}
+
+// textFile writes events as text.
+type textFile struct {
+	encoder     format.Encoder
+	out         io.Writer
+	file        *outputFile // nil for stdout
+	text        []byte      // that is not written
+	written     time.Time
+	interactive bool
+}
+
+// maxText is the maximum size of text in memory, apart from the last event.
+const maxText = 128 << 10
+
+func (t *textFile) add(e *dynamic.Event) error {
+	t.text = t.encoder.Append(t.text, e)
+	if len(t.text) < maxText && !(t.interactive && time.Since(t.written) > drawEvery) {
+		return nil
+	}
+	return t.flush()
+}
+
+// flush writes the text.
+func (t *textFile) flush() error {
+	_, err := t.out.Write(t.text)
+	t.text, t.written = t.text[:0], time.Now()
+	return err
+}
+
+func (t *textFile) end(complete bool) error {
+	t.text = t.encoder.End(t.text)
+	err := t.flush()
+	if t.file == nil {
+		return err
+	}
+	return cmp.Or(t.file.end(complete && err == nil), err)
+}
+
+// explain says which columns a table does not show.
+func (t *textFile) explain(m *meter) {
+	table, ok := t.encoder.(*format.Table)
+	if !ok {
+		return
+	}
+	if hidden := table.Hidden(); len(hidden) > 0 {
+		m.line("the terminal is too narrow for %s: select fields with --fields, or use --format ndjson", strings.Join(hidden, ", "))
+	}
+}
+
+// outputFile is a file that appears under its name once it is complete.
+type outputFile struct {
+	*os.File
+	name    string
+	partial string // empty if the file is written directly
+}
+
+// createFile creates a file, or replaces one. It writes directly to pipes and devices.
+func createFile(name string) (*outputFile, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("--output %s: is a folder", name)
+	case err == nil && !info.Mode().IsRegular():
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		return &outputFile{File: file, name: name}, err
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	partial := name + ".partial"
+	file, err := os.Create(partial)
+	return &outputFile{file, name, partial}, err
+}
+
+// end closes the file, and gives it its name if it is complete; otherwise, it removes it.
+func (f *outputFile) end(complete bool) error {
+	err := f.Close()
+	switch {
+	case f.partial == "":
+		return err
+	case !complete || err != nil:
+		return cmp.Or(err, os.Remove(f.partial))
+	}
+	return os.Rename(f.partial, f.name)
+}

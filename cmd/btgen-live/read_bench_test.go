@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// repeating answers each read with the same messages, as they are on the wire.
+type repeating struct {
+	bigtablepb.UnimplementedBigtableServer
+	messages [][]byte
+}
+
+func (s *repeating) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+func (s *repeating) ReadRows(_ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+	for _, message := range s.messages {
+		if err := stream.SendMsg(message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rawCodec sends bytes unchanged.
+type rawCodec struct{ encoding.CodecV2 }
+
+func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if raw, ok := v.([]byte); ok {
+		return mem.BufferSlice{mem.SliceBuffer(raw)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+// serveRepeating starts a server that answers each read with the rows of a table.
+func serveRepeating(b *testing.B, client *bigtable.Client, table string) string {
+	b.Helper()
+	s := &repeating{}
+	var response bigtablepb.ReadRowsResponse
+	flush := func() {
+		message, err := proto.Marshal(&response)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.messages = append(s.messages, message)
+		response.Chunks = nil
+	}
+	err := client.Open(table).ReadRows(b.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		first := len(response.Chunks)
+		for family, items := range row {
+			for i, item := range items {
+				chunk := &bigtablepb.ReadRowsResponse_CellChunk{TimestampMicros: int64(item.Timestamp), Value: item.Value}
+				if i == 0 || item.Column != items[i-1].Column {
+					chunk.Qualifier = wrapperspb.Bytes([]byte(item.Column[len(family)+1:]))
+				}
+				if i == 0 {
+					chunk.FamilyName = wrapperspb.String(family)
+				}
+				response.Chunks = append(response.Chunks, chunk)
+			}
+		}
+		response.Chunks[first].RowKey = []byte(row.Key())
+		response.Chunks[len(response.Chunks)-1].RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
+		if len(response.Chunks) > 5000 {
+			flush()
+		}
+		return true
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(response.Chunks) > 0 {
+		flush()
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(grpcproto.Name)}), grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20))
+	bigtablepb.RegisterBigtableServer(server, s)
+	go func() { _ = server.Serve(listener) }()
+	b.Cleanup(server.Stop)
+	return listener.Addr().String()
+}
+
+// benchSchema is a schema whose tables have four numbers and a time.
+const benchSchema = `
+btgen: v1
+package: weather
+name: Balloon
+series:
+  location:   string
+  balloon_id: int64
+time: {precision: 1s}
+fields:
+  pressure:    int64
+  temperature: float64
+  humidity:    int64
+  altitude:    {type: int64, optional: true}
+tables:
+  balloons:
+    pattern: %s
+    key: {delimiter: "#", segments: [location, balloon_id, %s]}
+    %s
+    family: m
+    %s
+    ttl: {keep: forever}
+`
+
+// BenchmarkRead reads a table of 100,000 events to NDJSON and CSV, from a server that repeats its
+// answers. It reports the events per second of wall time, and the CPU time per event, with
+// that of the server in the same process.
+func BenchmarkRead(b *testing.B) {
+	for _, pattern := range []struct{ name, key, more, values string }{
+		{"bucket_new_cells", "bucket", "bucket: 1d", "values: binary"},
+		{"bucket_new_cells", "bucket", "bucket: 1d", "values: text"},
+		{"bucket_serialized", "bucket", "bucket: 1d", "blob: {column: e, format: json}"},
+		{"single_unserialized", "{time: unix_ms}", "", "values: binary"},
+	} {
+		r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: fmt.Appendf(nil, benchSchema, pattern.name, pattern.key, pattern.more, pattern.values)}})
+		if r.Diagnostics.HasErrors() {
+			b.Fatal(r.Diagnostics.Err())
+		}
+		schema := dynamic.New(r.Layouts[0])
+		addr := serveEvents(b, schema)
+		for _, to := range []string{"ndjson", "csv"} {
+			b.Run(pattern.name+"/"+strings.ReplaceAll(pattern.values, " ", "")+"/to="+to, func(b *testing.B) { benchmarkRead(b, schema, addr, to) })
+		}
+	}
+}
+
+// benchEvents is the number of events of a read.
+const benchEvents = 100_000
+
+// serveEvents starts a server that answers each read with the events of a schema.
+func serveEvents(b *testing.B, schema *dynamic.Schema) (addr string) {
+	in := storetest.New(b, func(ctx context.Context, s *storetest.Bigtable) error {
+		_, err := store.Setup(ctx, s.Admin, s.Client, schema.Tables(), store.SetupOptions{NoHistory: true, AllowDrafts: true})
+		return err
+	})
+	var events []dynamic.Event
+	for i := range benchEvents {
+		events = append(events, dynamic.Event{
+			Series: []any{"us-west2", int64(3000 + i/10000)}, Time: time.Date(2026, 1, 1, 0, 0, 30*(i%10000), 0, time.UTC),
+			Values: []any{int64(94000 + i%1000), 9.5 + float64(i%50)/10, int64(i % 100), int64(i)},
+		})
+	}
+	if err := schema.NewWriter(in.Client).WriteAll(b.Context(), events); err != nil {
+		b.Fatal(err)
+	}
+	return serveRepeating(b, in.Client, "balloons")
+}
+
+func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
+	client, err := storetest.Connect(b.Context(), addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	reading := &reading{format: to}
+	selected := &selected{schema: schema, of: ofTable, table: "balloons", to: scan.MaxTime}
+	cmd := &cobra.Command{}
+	cmd.SetErr(io.Discard)
+	b.ReportAllocs()
+	b.ResetTimer()
+	begun, spent, size := time.Now(), cputime.Spent(), 0
+	for b.Loop() {
+		var lines counter
+		out := &textFile{encoder: newEncoder(to, format.Columns(schema.Layout()), format.TableOptions{}), out: &lines}
+		if err := reading.print(b.Context(), cmd, client, selected, out); err != nil {
+			b.Fatal(err)
+		}
+		if lines.lines != benchEvents {
+			b.Fatal(lines.lines)
+		}
+		size = lines.bytes
+	}
+	all := float64(b.N) * benchEvents
+	b.ReportMetric(all/time.Since(begun).Seconds(), "events/s")
+	b.ReportMetric(float64((cputime.Spent()-spent).Nanoseconds())/all, "cpu-ns/event")
+	b.ReportMetric(float64(size)/benchEvents, "B/event")
+}
+
+// counter counts the lines of events.
+type counter struct{ lines, bytes int }
+
+func (c *counter) Write(text []byte) (int, error) {
+	c.lines += bytes.Count(text, []byte("\n"))
+	c.bytes += len(text)
+	return len(text), nil
+}

@@ -1,0 +1,369 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// newStats returns the command stats.
+func newStats() *cobra.Command {
+	var s statistics
+	cmd := &cobra.Command{
+		Use:   "stats NAME --project P --instance I",
+		Short: "Count rows, cells, bytes and events of tables, and find the largest series",
+		Long: `Read the tables of the schema with the given name, and print the number of their rows,
+cells, bytes and events, the times of the first and the last event, and the series with
+the most events. Sizes include the row key, column name, timestamp and value of each cell,
+uncompressed; cells that readers skip, because they have expired, are not counted.
+
+With --sample, read only some rows, spread over the table: then the figures are those of
+the sample. Without it, the command reads whole tables, with several workers.
+
+Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
+before now such as -36h.
+
+Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.run,
+	}
+	s.flags(cmd, "app `profile` of the reads")
+	cmd.Flags().StringArrayVar(&s.schemas, "schemas", nil, schemasHelp)
+	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
+	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
+	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events count; by default all")
+	cmd.Flags().IntVar(&s.sample, "sample", 0, "maximum number of `rows` to read from each table; 0 for all")
+	cmd.Flags().IntVar(&s.top, "top", 10, "number of `series` to print")
+	cmd.Flags().IntVar(&s.workers, "workers", store.DefaultWorkers, "number of ranges of row keys to read concurrently")
+	cmd.Flags().StringVar(&s.format, "format", "text", "`text` or json")
+	return cmd
+}
+
+// statistics are the flags of the command stats.
+type statistics struct {
+	target
+	schemas              []string
+	table, from, to      string
+	sample, top, workers int
+	format               string
+	since, until         time.Time
+}
+
+// check checks the flags.
+func (s *statistics) check() (err error) {
+	now := time.Now()
+	s.until = scan.MaxTime
+	switch {
+	case s.sample < 0:
+		return fmt.Errorf("--sample %d: must not be negative", s.sample)
+	case s.top < 0:
+		return fmt.Errorf("--top %d: must not be negative", s.top)
+	case s.workers < 1:
+		return fmt.Errorf("--workers %d: must be at least 1", s.workers)
+	case s.format != "text" && s.format != "json":
+		return fmt.Errorf("--format %q: must be text or json", s.format)
+	case s.from != "":
+		if s.since, err = parseTime("--from", s.from, now); err != nil {
+			return err
+		}
+	}
+	if s.to != "" {
+		if s.until, err = parseTime("--to", s.to, now); err != nil {
+			return err
+		}
+	}
+	return s.target.check()
+}
+
+// run prints the statistics.
+func (s *statistics) run(cmd *cobra.Command, args []string) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	l, err := loadLayout(cmd.OutOrStdout(), s.schemas, args[0])
+	if err != nil {
+		return err
+	}
+	var tables []string
+	for _, t := range l.Tables {
+		if s.table == "" || t.ID == s.table {
+			tables = append(tables, t.ID)
+		}
+	}
+	if len(tables) == 0 {
+		return fmt.Errorf("--table %q: schema %s has no such table", s.table, l.Name)
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	client, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	progress := newMeter(cmd)
+	figures := make([]*figures, len(tables))
+	for i, table := range tables {
+		if figures[i], err = s.measure(ctx, client, dynamic.New(l), table, progress); err != nil {
+			break
+		}
+	}
+	progress.end()
+	if err = errors.Join(err, client.Close()); err != nil {
+		return err
+	}
+	return s.print(cmd.OutOrStdout(), figures)
+}
+
+// figures describe a table.
+type figures struct {
+	Table       string     `json:"table"` // with its prefix
+	Sample      bool       `json:"sample,omitempty"`
+	Rows        int64      `json:"rows"`
+	Cells       int64      `json:"cells"`
+	Bytes       int64      `json:"bytes"`
+	Events      int64      `json:"events"`
+	Undecodable int64      `json:"undecodable"` // events and rows
+	First       *time.Time `json:"first,omitempty"`
+	Last        *time.Time `json:"last,omitempty"`
+	Series      int        `json:"series"`
+	// MoreSeries says that there are more than Series, which are too many to count, and
+	// that the events of Top are upper bounds.
+	MoreSeries bool          `json:"more_series,omitempty"`
+	Top        []seriesCount `json:"top"`
+
+	mu       sync.Mutex // for all of it
+	columns  []format.Column
+	text     []byte
+	counts   map[string]int64 // events by series
+	left     int64            // maximum number of events of a series that is not in counts
+	progress *meter
+	begun    time.Time
+}
+
+// seriesCount is a series and the number of its events.
+type seriesCount struct {
+	Series string  `json:"series"` // such as "location=us-west2 balloon_id=3698"
+	Events int64   `json:"events"`
+	Share  float64 `json:"share"` // of all events, from 0 to 1
+}
+
+// maxSeries is the number of series that are counted exactly.
+const maxSeries = 100_000
+
+// measure reads a table.
+func (s *statistics) measure(ctx context.Context, client store.Client, schema *dynamic.Schema, table string, progress *meter) (*figures, error) {
+	f := &figures{
+		Table: s.prefix + table, Sample: s.sample > 0, counts: map[string]int64{}, progress: progress, begun: time.Now(),
+		columns: format.Columns(schema.Layout())[:len(schema.Layout().Series)],
+	}
+	scanners, err := schema.NewScanners(client, table, store.ReaderOptions{TablePrefix: s.prefix, Timeout: s.timeout})
+	if err != nil {
+		return nil, err
+	}
+	for _, scanner := range scanners {
+		if s.sample > 0 {
+			err = s.measureSome(ctx, scanner, f)
+		} else {
+			err = eachRange(ctx, scanner, s.workers, func(ctx context.Context, within store.KeyRange) error {
+				_, _, err := s.measureRange(ctx, scanner, within, -1, f)
+				return err
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	f.finish(s.top)
+	return f, nil
+}
+
+// measureRange measures up to n rows of a range; all if n is negative. It returns what is
+// left of the range, and whether that is anything.
+func (s *statistics) measureRange(ctx context.Context, scanner *store.Scanner[dynamic.Event], within store.KeyRange, n int, f *figures) (left store.KeyRange, more bool, err error) {
+	for row, err := range scanner.Rows(ctx, within, s.since, s.until) {
+		if err := f.add(&row, err); err != nil {
+			return left, false, err
+		}
+		if n--; err == nil && n == 0 {
+			left, more = within.After(row.Key)
+			return left, more, nil
+		}
+	}
+	return left, false, nil
+}
+
+// maxParts is the maximum number of parts of a table that a sample is spread over.
+const maxParts = 32
+
+// measureSome measures a sample: the first rows of parts that are spread over the table, and
+// more of those that have more until there are enough.
+func (s *statistics) measureSome(ctx context.Context, scanner *store.Scanner[dynamic.Event], f *figures) error {
+	splits, err := scanner.Splits(ctx)
+	if err != nil {
+		return err
+	}
+	var parts []store.KeyRange
+	step := (len(splits) + maxParts - 1) / maxParts
+	for i := 0; i < len(splits); i += step {
+		parts = append(parts, store.KeyRange{Start: splits[i].Start, End: splits[min(i+step, len(splits))-1].End})
+	}
+	for int(f.Rows) < s.sample && len(parts) > 0 {
+		share := max(1, (s.sample-int(f.Rows))/len(parts))
+		var again []store.KeyRange
+		for _, part := range parts {
+			if int(f.Rows) == s.sample {
+				break
+			}
+			left, more, err := s.measureRange(ctx, scanner, part, share, f)
+			if err != nil {
+				return err
+			}
+			if more {
+				again = append(again, left)
+			}
+		}
+		parts = again
+	}
+	return nil
+}
+
+// add adds a row, or an undecodable event. It returns other errors.
+func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := errors.AsType[*store.DecodeError](err); ok {
+		f.Undecodable++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Rows++
+	f.Cells += int64(row.Cells)
+	f.Bytes += int64(row.Bytes)
+	f.Events += int64(len(row.Events))
+	for i := range row.Events {
+		e := &row.Events[i]
+		if f.First == nil || e.Time.Before(*f.First) {
+			first := e.Time
+			f.First = &first
+		}
+		if f.Last == nil || e.Time.After(*f.Last) {
+			last := e.Time
+			f.Last = &last
+		}
+		f.text = format.AppendSeries(f.text[:0], f.columns, e)
+		if _, known := f.counts[string(f.text)]; known {
+			f.counts[string(f.text)]++
+		} else {
+			f.counts[string(f.text)] = f.left + 1
+		}
+	}
+	if len(f.counts) > 2*maxSeries {
+		f.forget()
+	}
+	f.progress.show(func() string {
+		return fmt.Sprintf("table %s: %s, %s", f.Table, countOf(int(f.Rows), "row"), rateText(int(f.Events), f.begun))
+	})
+	return nil
+}
+
+// ranked returns the series in descending order of their events.
+func (f *figures) ranked() []string {
+	return slices.SortedFunc(maps.Keys(f.counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.counts[b], f.counts[a]), cmp.Compare(a, b))
+	})
+}
+
+// forget forgets the smallest series.
+func (f *figures) forget() {
+	f.MoreSeries = true
+	for i, series := range f.ranked() {
+		if i >= maxSeries {
+			f.left = max(f.left, f.counts[series])
+			delete(f.counts, series)
+		}
+	}
+}
+
+// finish determines the largest series.
+func (f *figures) finish(top int) {
+	f.Series, f.Top = len(f.counts), []seriesCount{}
+	for _, series := range f.ranked()[:min(top, len(f.counts))] {
+		n := f.counts[series]
+		f.Top = append(f.Top, seriesCount{series, n, float64(n) / float64(f.Events)})
+	}
+}
+
+// print prints the figures. It returns ErrFindings if some events could not be decoded.
+func (s *statistics) print(out io.Writer, all []*figures) error {
+	var b strings.Builder
+	undecodable := false
+	for _, f := range all {
+		undecodable = undecodable || f.Undecodable > 0
+		f.describe(&b)
+	}
+	text := b.String()
+	if s.format == "json" {
+		encoded, err := json.MarshalIndent(all, "", "  ")
+		if err != nil {
+			return err
+		}
+		text = string(encoded) + "\n"
+	}
+	if _, err := io.WriteString(out, text); err != nil {
+		return err
+	}
+	if undecodable {
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// describe describes the figures as text.
+func (f *figures) describe(b *strings.Builder) {
+	of := map[bool]string{true: ", in a sample", false: ""}[f.Sample]
+	fmt.Fprintf(b, "table %s%s\n", f.Table, of)
+	line := func(name, text string) { fmt.Fprintf(b, "  %-8s%s\n", name, text) }
+	number := func(n int64) string { return words.Number(float64(n)) }
+	line("rows", number(f.Rows))
+	line("cells", number(f.Cells))
+	size := words.Size(float64(f.Bytes))
+	if f.Events > 0 {
+		size += fmt.Sprintf(", %s an event", words.Size(float64(f.Bytes/f.Events)))
+	}
+	line("size", size)
+	line("events", number(f.Events))
+	if f.Undecodable > 0 {
+		line("", number(f.Undecodable)+" could not be decoded; btgen-live verify explains why")
+	}
+	if f.First != nil {
+		line("times", f.First.Format(time.RFC3339Nano)+" to "+f.Last.Format(time.RFC3339Nano))
+	}
+	series := number(int64(f.Series))
+	if f.MoreSeries {
+		series = "more than " + series
+	}
+	line("series", series)
+	for i := range f.Top {
+		top := &f.Top[i]
+		upTo := map[bool]string{true: "up to "}[f.MoreSeries]
+		fmt.Fprintf(b, "    %s  %s%s, %.1f%%\n", words.Printable(top.Series), upTo, countOf(int(top.Events), "event"), 100*top.Share)
+	}
+}

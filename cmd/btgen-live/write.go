@@ -1,0 +1,412 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// newWrite returns the command write.
+func newWrite() *cobra.Command {
+	var w writing
+	cmd := &cobra.Command{
+		Use:   "write NAME [FILE] --project P --instance I",
+		Short: "Write events from NDJSON or CSV",
+		Long: `Write events of the schema with the given name to all of its tables, from a file or from
+stdin: what btgen-live read prints as NDJSON or CSV. Values that an event lacks get the
+defaults of the schema. Of several events of a series and a time, the last one is stored.
+
+Lines that cannot be parsed, and events that the tables refuse, are reported with their
+line and its character, and the others are written. Writing events again changes nothing,
+except that an age that counts from the write begins anew, so the command can be repeated
+after any failure. If it is interrupted, it says which lines are written, and --from-line
+continues there.
+
+--dry-run prints the row keys and cells that would be written, and needs no instance.
+
+Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: w.run,
+	}
+	w.target.optional(cmd, "app `profile` of the writes")
+	cmd.Flags().StringArrayVar(&w.schemas, "schemas", nil, schemasHelp)
+	cmd.Flags().StringVar(&w.format, "format", "", "ndjson or csv; by default that of the extension of the file, or ndjson")
+	cmd.Flags().BoolVar(&w.dryRun, "dry-run", false, "print the cells and write nothing")
+	cmd.Flags().IntVar(&w.maxErrors, "max-errors", 1000, "number of reported `lines` after which the command stops; 0 for no limit")
+	cmd.Flags().IntVar(&w.fromLine, "from-line", 1, "skip the events before this `line`")
+	cmd.Flags().BoolVar(&w.options.SkipExpired, "skip-expired", false, "skip events that are past their time to live, instead of reporting them")
+	cmd.Flags().BoolVar(&w.reader.IgnoreUnknown, "ignore-unknown", false, "ignore values that the schema does not have")
+	return cmd
+}
+
+// writing are the flags of the command write.
+type writing struct {
+	target
+	schemas             []string
+	format              string
+	dryRun              bool
+	maxErrors, fromLine int
+	options             store.WriterOptions
+	reader              format.ReaderOptions
+}
+
+// run writes events.
+func (w *writing) run(cmd *cobra.Command, args []string) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	l, err := loadLayout(cmd.OutOrStdout(), w.schemas, args[0])
+	if err != nil {
+		return err
+	}
+	name, in, err := input(cmd, args[1:])
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	reader, err := w.open(in, name, l)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1}
+	end, err := w.connect(ctx, load, dynamic.New(l))
+	if err != nil {
+		return err
+	}
+	err = load.run(ctx, stop, reader)
+	load.progress.end()
+	return errors.Join(load.finish(ctx, err), end())
+}
+
+// check checks the flags.
+func (w *writing) check() error {
+	if !w.dryRun {
+		if err := w.target.required(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case w.maxErrors < 0:
+		return fmt.Errorf("--max-errors %d: must not be negative", w.maxErrors)
+	case w.fromLine < 1:
+		return fmt.Errorf("--from-line %d: must be at least 1", w.fromLine)
+	case w.format != "" && !slices.Contains(inputFormats, w.format):
+		return fmt.Errorf("--format %q: must be %s", w.format, alternatives(inputFormats))
+	}
+	return w.target.check()
+}
+
+// inputFormats are the formats of events to write.
+var inputFormats = []string{"ndjson", "csv"}
+
+// input returns the input and its name: a file, or stdin.
+func input(cmd *cobra.Command, args []string) (string, io.ReadCloser, error) {
+	if len(args) == 0 || args[0] == "-" {
+		return "stdin", io.NopCloser(cmd.InOrStdin()), nil
+	}
+	file, err := os.Open(args[0])
+	return args[0], file, err
+}
+
+// open returns a reader of the input.
+func (w *writing) open(in io.Reader, name string, l *layout.Layout) (format.Reader, error) {
+	if w.format == "" {
+		w.format = formatOf(name, "ndjson")
+	}
+	if w.format == "csv" {
+		return format.NewCSVReader(in, l, w.reader)
+	}
+	return format.NewNDJSONReader(in, l, w.reader), nil
+}
+
+// connect connects a loading to the instance, or to a rehearsal of a dry run. It returns a
+// function that ends the connection.
+func (w *writing) connect(ctx context.Context, load *loading, schema *dynamic.Schema) (end func() error, err error) {
+	o := w.options
+	o.TablePrefix, o.Timeout, o.KeepWrittenAt = w.prefix, w.timeout, true
+	o.Hooks.End = load.ended
+	if w.dryRun {
+		r, err := rehearse(ctx, schema, o, load.out)
+		if err != nil {
+			return nil, err
+		}
+		load.write = r.write
+		return r.server.Close, nil
+	}
+	client, err := w.target.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	writer := schema.NewWriter(client, o)
+	load.write = func(ctx context.Context, events []dynamic.Event) error {
+		return writer.WriteAll(ctx, events, store.WriteOptions{LastWins: true})
+	}
+	return client.Close, nil
+}
+
+// loading writes the events of an input in batches, one at a time, so that the lines before
+// one that is not written are all written.
+type loading struct {
+	options  *writing
+	name     string // of the input
+	out      io.Writer
+	progress *meter
+	begun    time.Time
+	write    func(ctx context.Context, events []dynamic.Event) error
+
+	next   batch      // is being filled
+	flying batch      // is being written
+	flight chan error // the result of flying; nil if there is none
+
+	line     int // all lines up to this one are written or reported
+	events   int // written
+	reported int // lines
+
+	mu      sync.Mutex
+	expired map[string]int // events that were skipped, by table
+}
+
+// batch are events that are written together, and the lines around them that are reported.
+type batch struct {
+	events  []dynamic.Event
+	lines   []int // of the events
+	reports []report
+	last    int // number of the last line
+}
+
+// report is a line that is reported.
+type report struct {
+	line int
+	text string
+}
+
+// size returns the number of events and reports.
+func (b *batch) size() int { return len(b.events) + len(b.reports) }
+
+// record is an event of the input, or an error.
+type record struct {
+	event dynamic.Event
+	line  int
+	err   error
+}
+
+const (
+	batchEvents = 5000                   // maximum number of events of a batch
+	batchAge    = 500 * time.Millisecond // after which a batch is written if no more events arrive
+)
+
+// errTooMany ends a loading with too many errors.
+var errTooMany = errors.New("too many errors")
+
+// run writes the events of a reader until its end, or until ctx ends. It then calls stop, so
+// that another signal ends the process.
+func (l *loading) run(ctx context.Context, stop func(), in format.Reader) error {
+	records := make(chan record, 1024)
+	quit := make(chan struct{})
+	defer close(quit)
+	go produce(in, records, quit)
+	// What is being written is completed: then it is known which lines are written.
+	sending := context.WithoutCancel(ctx)
+	ticker := time.NewTicker(batchAge)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			stop()
+			return errors.Join(context.Cause(ctx), l.land())
+		case <-ticker.C:
+			if err := l.launch(sending); err != nil {
+				return err
+			}
+		case r := <-records:
+			if r.err == io.EOF {
+				return errors.Join(l.launch(sending), l.land())
+			}
+			if err := l.add(sending, r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// produce reads records until the end.
+func produce(in format.Reader, records chan<- record, quit <-chan struct{}) {
+	for {
+		e, line, err := in.Next()
+		select {
+		case records <- record{e, line, err}:
+		case <-quit:
+			return
+		}
+		if _, ok := errors.AsType[*format.InputError](err); err != nil && !ok {
+			return
+		}
+	}
+}
+
+// add adds a record to the next batch.
+func (l *loading) add(ctx context.Context, r record) error {
+	if r.line < l.options.fromLine {
+		return nil
+	}
+	_, refused := errors.AsType[*format.InputError](r.err)
+	if r.err != nil && !refused {
+		return errors.Join(fmt.Errorf("%s: %w", l.name, r.err), l.launch(ctx), l.land())
+	}
+	if refused {
+		l.next.reports = append(l.next.reports, report{r.line, r.err.Error()})
+	} else {
+		l.next.events, l.next.lines = append(l.next.events, r.event), append(l.next.lines, r.line)
+	}
+	if l.next.last = r.line; l.next.size() < batchEvents {
+		return nil
+	}
+	return l.launch(ctx)
+}
+
+// launch begins to write the next batch, if it is not empty, once the batch before is written.
+func (l *loading) launch(ctx context.Context) error {
+	if l.next.size() == 0 {
+		return nil
+	}
+	if err := l.land(); err != nil {
+		return err
+	}
+	l.flying, l.next = l.next, batch{events: l.flying.events[:0], lines: l.flying.lines[:0]}
+	l.flight = make(chan error, 1)
+	if len(l.flying.events) == 0 {
+		l.flight <- nil
+		return nil
+	}
+	go func(flight chan<- error, events []dynamic.Event) { flight <- l.write(ctx, events) }(l.flight, l.flying.events)
+	return nil
+}
+
+// land waits until the batch that is being written is complete, and reports its lines.
+func (l *loading) land() error {
+	if l.flight == nil {
+		return nil
+	}
+	err := <-l.flight
+	l.flight = nil
+	failed, ok := errors.AsType[*store.WriteError](err)
+	if err != nil && !ok {
+		return err
+	}
+	reports, refused := l.flying.reports, map[int]bool{}
+	if ok {
+		for _, f := range failed.Failures {
+			if f.Outcome != store.Refused {
+				return l.broken(failed)
+			}
+			if line := l.flying.lines[f.Event]; !refused[line] {
+				refused[line] = true
+				reports = append(reports, report{line, fmt.Sprintf("%d:1: %v", line, f.Err)})
+			}
+		}
+	}
+	l.events += len(l.flying.events) - len(refused)
+	slices.SortStableFunc(reports, func(a, b report) int { return a.line - b.line })
+	for _, r := range reports {
+		l.line = r.line
+		if err := l.report(r); err != nil {
+			return err
+		}
+	}
+	l.line = l.flying.last
+	l.progress.show(func() string {
+		return rateText(l.events, l.begun) + fmt.Sprintf(", line %s", words.Number(float64(l.line)))
+	})
+	return nil
+}
+
+// broken ends the loading because Bigtable did not store events: all lines before the first
+// of them are written.
+func (l *loading) broken(failed *store.WriteError) error {
+	first := len(l.flying.events)
+	for _, f := range failed.Failures {
+		first = min(first, f.Event)
+	}
+	l.events += first
+	l.line = l.flying.lines[first] - 1
+	return failed
+}
+
+// report prints a report. It returns errTooMany after too many.
+func (l *loading) report(r report) error {
+	l.progress.end()
+	if _, err := fmt.Fprintf(l.out, "%s:%s\n", words.Printable(l.name), r.text); err != nil {
+		return err
+	}
+	if l.reported++; l.reported == l.options.maxErrors {
+		return errTooMany
+	}
+	return nil
+}
+
+// ended counts the events that the writer skipped.
+func (l *loading) ended(_ context.Context, op store.Operation, _ error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if op.Expired > 0 {
+		if l.expired == nil {
+			l.expired = map[string]int{}
+		}
+		l.expired[op.Table] += op.Expired
+	}
+}
+
+// finish prints how many events are written. err is why the loading ended early, if it did.
+func (l *loading) finish(ctx context.Context, err error) error {
+	if err != nil {
+		text := "nothing is written"
+		if l.line >= l.options.fromLine {
+			text = fmt.Sprintf("all lines up to %d are written or reported, %s in total", l.line, countOf(l.events, "event"))
+		}
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		return fmt.Errorf("%w: %s; to continue, repeat the command with --from-line %d", err, text, l.line+1)
+	}
+	what := countOf(l.events, "event")
+	if l.options.dryRun {
+		what += " would be written"
+	} else {
+		what += " written"
+	}
+	var notes []string
+	if l.reported > 0 {
+		notes = append(notes, countOf(l.reported, "line")+" reported")
+	}
+	for _, table := range slices.Sorted(maps.Keys(l.expired)) {
+		notes = append(notes, fmt.Sprintf("%s skipped in table %s, where they have expired", countOf(l.expired[table], "event"), table))
+	}
+	if len(notes) > 0 {
+		what += "; " + strings.Join(notes, "; ")
+	}
+	if _, err := fmt.Fprintln(l.out, what); err != nil {
+		return err
+	}
+	if l.reported > 0 {
+		return cli.ErrFindings
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package dynamictest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// TestFormats writes events of the example schemas and of random ones, reads them, writes
+// them as text, and stores the events that are read from the text under another prefix: cell
+// by cell, the tables are equal.
+func TestFormats(t *testing.T) {
+	fewChecks(t, 3)
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	for name, l := range deletable(t, 1) {
+		traffic, ok := NewTraffic(l)
+		if !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			d := &deletion{schema: dynamic.New(l), layout: l, traffic: traffic, server: b}
+			rapid.Check(t, d.formats)
+		})
+	}
+}
+
+// formats checks one case.
+func (d *deletion) formats(t *rapid.T) {
+	ctx := context.Background()
+	for _, prefix := range []string{"all_", "rest_"} {
+		if _, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), store.SetupOptions{TablePrefix: prefix, AllowDrafts: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer d.drop(ctx)
+	events := d.traffic.Events(t, 12)
+	for i := range events {
+		events[i].TTL = 0 // events that are read have ExpiresAt instead
+		storable(t, d.layout, &events[i])
+		d.write(ctx, t, "all_", events[i])
+	}
+	var text []byte
+	name := rapid.SampledFrom([]string{"ndjson", "csv"}).Draw(t, "format")
+	encoder := map[string]func([]format.Column) format.Encoder{"ndjson": format.NewNDJSON, "csv": format.NewCSV}[name](format.Columns(d.layout))
+	text = encoder.Begin(text)
+	scanners, err := d.schema.NewScanners(d.server.Client, d.layout.Read.ID, store.ReaderOptions{TablePrefix: "all_", Now: d.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, scanner := range scanners {
+		for row, err := range scanner.Rows(ctx, store.KeyRange{}, time.Time{}, scan.MaxTime) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range row.Events {
+				text = encoder.Append(text, &row.Events[i])
+				read++
+			}
+		}
+	}
+	again := parsed(t, name, d.layout, encoder.End(text))
+	if len(again) != read || read == 0 {
+		t.Fatalf("%d of %d events are in\n%s", len(again), read, text)
+	}
+	w := d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: "rest_", Now: d.clock, KeepWrittenAt: true})
+	if err := w.WriteAll(ctx, again, store.WriteOptions{LastWins: true}); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, table := range d.layout.AllPeriods() {
+		if table != d.layout.Read && len(d.layout.Tables) > 1 && d.forgets(table) {
+			continue
+		}
+		if diff := cmp.Diff(Rows(ctx, d.server.Client, "all_"+table.ID), Rows(ctx, d.server.Client, "rest_"+table.ID)); diff != "" {
+			t.Fatalf("table %s: (-want +got)\n%s\n%s", table.ID, diff, text)
+		}
+	}
+}
+
+// forgets reports whether a table may contain more than the one that is read.
+func (d *deletion) forgets(t *layout.Table) bool { return t.Metrics() != d.layout.Read.Metrics() }
+
+// storable replaces values that tables store and text represents in another way, and adds
+// floats that are not finite if all tables store them.
+func storable(t *rapid.T, l *layout.Layout, e *dynamic.Event) {
+	for i, f := range l.Fields {
+		switch v := e.Values[i].(type) {
+		case string:
+			if f.Type == schema.JSON {
+				e.Values[i] = strings.TrimSpace(v) // white space around a value is lost in NDJSON
+			} else if f.Type == schema.String {
+				e.Values[i] = v + rapid.SampledFrom([]string{"", "\u2028\x7f\\u0041 ", "\r\n", ",\"", "𝄞"}).Draw(t, "text")
+			}
+		case float64:
+			special := []float64{v, math.Copysign(0, -1)}
+			if l.Floats() != layout.FiniteFloats {
+				special = append(special, math.Inf(1), math.Inf(-1))
+			}
+			if l.Floats() == layout.AllFloats {
+				special = append(special, math.NaN())
+			}
+			e.Values[i] = rapid.SampledFrom(special).Draw(t, "float")
+		}
+	}
+}
+
+// parsed returns the events in a text.
+func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Event {
+	in := io.Reader(bytes.NewReader(text))
+	if rapid.Bool().Draw(t, "slow") {
+		in = oneByte{in}
+	}
+	r := format.NewNDJSONReader(in, l, format.ReaderOptions{})
+	if name == "csv" {
+		var err error
+		if r, err = format.NewCSVReader(in, l, format.ReaderOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out []dynamic.Event
+	for {
+		e, line, err := r.Next()
+		if err == io.EOF {
+			return slices.Clip(out)
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if line < 1 || line > bytes.Count(text, []byte("\n")) {
+			t.Fatalf("an event on line %d of\n%s", line, text)
+		}
+		out = append(out, e)
+	}
+}
+
+// oneByte reads one byte at a time.
+type oneByte struct{ io.Reader }
+
+func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:1]) }

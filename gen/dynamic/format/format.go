@@ -1,0 +1,311 @@
+// Package format writes the events of any schema as NDJSON, CSV or tables, and reads NDJSON
+// and CSV. What it writes, it reads without loss.
+//
+// Values have these forms:
+//
+//	string               its text; NDJSON escapes it, and CSV quotes it where necessary
+//	bytes                base64; both alphabets are accepted, with or without padding
+//	bool                 true or false
+//	integers, floats     decimal; NaN, Infinity and -Infinity are strings in NDJSON
+//	timestamp            RFC 3339 in UTC, up to nanoseconds: 2021-03-05T12:00:00.5Z
+//	duration             as in Go: 1h30m0.5s
+//	uuid, enum           f81d4fae-7dec-41d0-a765-00a0c91e6bf6, and the name of the value
+//	json                 NDJSON contains the value, and CSV its text
+//
+// An event that lacks a value has no such member in NDJSON, and an empty cell without quotes
+// in CSV; an empty string is "".
+package format
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Column is one value of the events of a schema. Its name is unique among their columns.
+type Column struct {
+	layout.Field
+	part  part
+	index int // of the series value or the field
+}
+
+// part is the part of an event that a column has.
+type part int
+
+const (
+	seriesPart part = iota
+	timePart
+	sequencePart
+	fieldPart
+	classPart
+	ttlPart
+	expiresAtPart
+	writtenAtPart
+)
+
+// Columns returns the columns of the events that readers of a schema return: the series
+// values, the time, the sequence number, the fields, and what is known about the time to
+// live.
+func Columns(l *layout.Layout) []Column {
+	return slices.DeleteFunc(inputColumns(l), func(c Column) bool { return c.part == ttlPart })
+}
+
+// inputColumns returns the columns that events to write may have.
+func inputColumns(l *layout.Layout) []Column {
+	var out []Column
+	for i, f := range l.Series {
+		out = append(out, Column{f, seriesPart, i})
+	}
+	out = append(out, Column{layout.Field{Name: "time", Type: schema.Timestamp}, timePart, 0})
+	if l.Sequence {
+		out = append(out, Column{layout.Field{Name: "sequence", Type: schema.Uint32}, sequencePart, 0})
+	}
+	for i, f := range l.Fields {
+		out = append(out, Column{f, fieldPart, i})
+	}
+	for _, f := range l.TTLFields() {
+		switch f {
+		case layout.ClassField:
+			class := layout.Field{Name: "class", Type: schema.Enum}
+			for i, name := range l.Classes {
+				class.Enum = append(class.Enum, codec.EnumName{Number: int64(i + 1), Name: name})
+			}
+			out = append(out, Column{class, classPart, 0})
+		case layout.TTLDurationField:
+			out = append(out, Column{layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, ttlPart, 0})
+		case layout.ExpiresAtField:
+			out = append(out, Column{layout.Field{Name: "expires_at", Type: schema.Timestamp, Optional: true}, expiresAtPart, 0})
+		case layout.WrittenAtField:
+			out = append(out, Column{layout.Field{Name: "written_at", Type: schema.Timestamp, Optional: true}, writtenAtPart, 0})
+		}
+	}
+	return out
+}
+
+// OfField reports whether the column is a field of the schema.
+func (c *Column) OfField() bool { return c.part == fieldPart }
+
+// Value returns the value that an event has, with the Go types of package value; nil if it
+// has none.
+func (c *Column) Value(e *dynamic.Event) any {
+	switch c.part {
+	case seriesPart:
+		return at(e.Series, c.index)
+	case timePart:
+		return e.Time
+	case sequencePart:
+		return uint64(e.Sequence)
+	case fieldPart:
+		return at(e.Values, c.index)
+	case classPart:
+		if name, ok := c.Enum.Name(int64(e.Class)); ok {
+			return name
+		}
+	case ttlPart:
+		if e.TTL != 0 {
+			return e.TTL
+		}
+	case expiresAtPart:
+		return present(e.ExpiresAt)
+	case writtenAtPart:
+		return present(e.WrittenAt)
+	}
+	return nil
+}
+
+// at returns a value; nil if there is none.
+func at(values []any, i int) any {
+	if i < len(values) {
+		return values[i]
+	}
+	return nil
+}
+
+// present returns a time; nil if it is zero.
+func present(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// set sets the value of an event.
+func (c *Column) set(e *dynamic.Event, v any) {
+	switch c.part {
+	case seriesPart:
+		e.Series[c.index] = v
+	case timePart:
+		e.Time = v.(time.Time)
+	case sequencePart:
+		e.Sequence = uint32(v.(uint64))
+	case fieldPart:
+		e.Values[c.index] = v
+	case classPart:
+		class, _ := c.Enum.Number(v.(string))
+		e.Class = int(class)
+	case ttlPart:
+		e.TTL = v.(time.Duration)
+	case expiresAtPart:
+		e.ExpiresAt = v.(time.Time)
+	case writtenAtPart:
+		e.WrittenAt = v.(time.Time)
+	}
+}
+
+// numeric reports whether the values of a type are numbers.
+func numeric(t schema.Type) bool {
+	switch t {
+	case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64:
+		return true
+	}
+	return false
+}
+
+// appendText appends a value of a type as text.
+func appendText(dst []byte, t schema.Type, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return append(dst, v...)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		return appendFloat(dst, t, v)
+	case time.Time:
+		return codec.AppendTextTimestamp(dst, v)
+	case uint64:
+		return strconv.AppendUint(dst, v, 10)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case []byte:
+		return base64.StdEncoding.AppendEncode(dst, v)
+	case time.Duration:
+		return append(dst, v.String()...)
+	}
+	return dst
+}
+
+// appendFloat appends the shortest text that has the value.
+func appendFloat(dst []byte, t schema.Type, v float64) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	case t == schema.Float32:
+		return codec.AppendTextFloat32(dst, float32(v))
+	}
+	return codec.AppendTextFloat64(dst, v)
+}
+
+// ErrValue is the error of a text that is no value of its column.
+var ErrValue = errors.New("not a value of the type")
+
+// ParseText parses a value of a field in the form that the package comment describes. Errors
+// wrap [ErrValue].
+func ParseText(f *layout.Field, text []byte) (any, error) { return parserOf(f)(text) }
+
+// parserOf returns ParseText for a field.
+func parserOf(f *layout.Field) func(text []byte) (any, error) {
+	decode := value.Coding(f, true).Decode
+	if f.Type == schema.Bytes {
+		decode = parseBytes
+	}
+	return func(text []byte) (any, error) {
+		v, err := decode(text)
+		if err != nil {
+			return nil, refuse(f, text)
+		}
+		return v, nil
+	}
+}
+
+// maxShown is the maximum number of characters of a value in an error.
+const maxShown = 40
+
+// refuse returns the error of a text that is no value of a field.
+func refuse(f *layout.Field, text []byte) error {
+	shown := []rune(words.Printable(string(text[:min(len(text), 4*maxShown)])))
+	if len(shown) > maxShown || len(text) > 4*maxShown {
+		shown = append(shown[:min(len(shown), maxShown)], '…')
+	}
+	want := forms[f.Type]
+	if f.Type == schema.Enum {
+		var names []string
+		for _, v := range f.Enum {
+			names = append(names, v.Name)
+		}
+		want = "one of " + strings.Join(names, ", ")
+	}
+	return &valueError{fmt.Sprintf("\"%s\" is not a valid %s", string(shown), f.Type), want}
+}
+
+// forms describe the values of types whose names do not suffice.
+var forms = map[schema.Type]string{
+	schema.String: "valid UTF-8", schema.Bytes: "base64", schema.Bool: "true or false", schema.Timestamp: "a time such as 2021-03-05T12:00:00Z",
+	schema.Duration: "a duration such as 1h30m", schema.JSON: "valid JSON",
+}
+
+// valueError is an error of [ParseText].
+type valueError struct{ problem, want string }
+
+func (e *valueError) Error() string {
+	if e.want == "" {
+		return e.problem
+	}
+	return e.problem + ": want " + e.want
+}
+
+func (e *valueError) Unwrap() error { return ErrValue }
+
+// parseBytes parses base64 of both alphabets.
+func parseBytes(text []byte) (any, error) {
+	url := make([]byte, 0, len(text))
+	for _, c := range text {
+		switch c {
+		case '+':
+			c = '-'
+		case '/':
+			c = '_'
+		}
+		url = append(url, c)
+	}
+	for n := 0; n < 2 && len(text)%4 == 0 && len(url) > 0 && url[len(url)-1] == '='; n++ {
+		url = url[:len(url)-1]
+	}
+	v, err := codec.TextBytes(url)
+	if v == nil && err == nil {
+		v = []byte{}
+	}
+	return v, err
+}
+
+// AppendSeries appends the series values of an event as the command line takes them:
+// host=a disk=1. Values with spaces, quotes or invisible characters are quoted as in Go.
+// columns are those of the series.
+func AppendSeries(dst []byte, columns []Column, e *dynamic.Event) []byte {
+	for i := range columns {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		c := &columns[i]
+		dst = append(append(dst, c.Name...), '=')
+		begin := len(dst)
+		dst = appendText(dst, c.Type, c.Value(e))
+		if slices.ContainsFunc(dst[begin:], func(b byte) bool { return b <= ' ' || b == '"' || b >= 0x7f }) {
+			dst = append(dst[:begin], strconv.Quote(string(dst[begin:]))...)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,272 @@
+package format_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+const readings = `
+btgen: v1
+package: readings
+name: Reading
+series: {host: string}
+fields:
+  value: {type: float64}
+  count: {type: int64, optional: true}
+  note:  {type: string, optional: true}
+  raw:   {type: bytes, optional: true}
+  extra: {type: json, optional: true}
+  state: {type: enum, of: {idle: 0, busy: 1}, default: idle}
+tables:
+  readings:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [host, {time: unix_ms}]}
+    family: f
+    ttl: {keep: forever}
+`
+
+func resolve(t testing.TB) *layout.Layout {
+	t.Helper()
+	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(readings)}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return r.Layouts[0]
+}
+
+// all reads all events, and the errors of those that cannot be parsed.
+func all(r format.Reader) []string {
+	var out []string
+	for {
+		e, line, err := r.Next()
+		_, refused := errors.AsType[*format.InputError](err)
+		switch {
+		case err == io.EOF:
+			return out
+		case refused:
+			out = append(out, err.Error())
+		case err != nil:
+			return append(out, "fails: "+err.Error())
+		default:
+			out = append(out, fmt.Sprintf("line %d: %s %#v", line, e.Time.Format(time.RFC3339Nano), append(e.Series, e.Values...)))
+		}
+	}
+}
+
+// Lines that cannot be parsed are reported with their position, and the others are read.
+func TestNDJSON(t *testing.T) {
+	in := strings.Join([]string{
+		`{"host":"a","time":"2026-01-02T03:04:05.000000001Z","value":1.5}`,
+		``,
+		` { "time" : "2026-01-02T04:04:05+01:00" , "host" : "\u00e4\ud834\udd1e\n" , "value" : "NaN" , "count" : "9007199254740993" , "note" : null , "raw": "-_8=", "extra" : {"b": [1, "}"]} , "state": "busy" } `,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1e400}`,
+		`{"host":"a","time":"yesterday","value":1}`,
+		`{"host":"ä","time":"2026-01-02T03:04:05Z","value":1,"valeu":2}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z"}`,
+		`{"host":"a","host":"b","time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":5,"time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"extra":{"b":}}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1} {}`,
+		`{"host":"\ud834","time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":"` + "\xff" + `","time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"count":1.5}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"state":"gone"}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"extra":null}`,
+		`[]`,
+		`{"host":"z","time":"2026-01-02T03:04:05Z","value":-0}`,
+	}, "\n")
+	got := all(format.NewNDJSONReader(strings.NewReader(in), resolve(t), format.ReaderOptions{}))
+	want := []string{
+		`line 1: 2026-01-02T03:04:05.000000001Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		`line 3: 2026-01-02T03:04:05Z []interface {}{"ä𝄞\n", NaN, 9007199254740993, interface {}(nil), []uint8{0xfb, 0xff}, "{\"b\": [1, \"}\"]}", "busy"}`,
+		`4:51: value: "1e400" is not a valid float64`,
+		`5:20: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
+		`6:53: the schema has no such value "valeu"; did you mean value?`,
+		"7:1: value: the value is missing",
+		"8:13: the value is given twice",
+		"9:9: host: not a value of the type: want a string",
+		"10:61: extra: syntax error: want a JSON value",
+		"11:52: syntax error: want a comma or }",
+		"12:54: syntax error: want a line break after the object",
+		"13:9: host: not valid UTF-8: the string has half of a surrogate pair",
+		"14:9: host: not valid UTF-8",
+		`15:61: count: "1.5" is not a valid int64`,
+		`16:61: state: "gone" is not a valid enum: want one of idle, busy`,
+		`line 17: 2026-01-02T03:04:05Z []interface {}{"a", 1, interface {}(nil), interface {}(nil), interface {}(nil), "null", "idle"}`,
+		"18:1: syntax error: want a JSON object",
+		`line 19: 2026-01-02T03:04:05Z []interface {}{"z", -0, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// The same for CSV, whose cells may contain line breaks.
+func TestCSV(t *testing.T) {
+	in := strings.Join([]string{
+		"\ufefftime,value,host,note,raw,extra",
+		`2026-01-02T03:04:05Z,1.5,a,,,`,
+		`2026-01-02T03:04:05Z,-Infinity,"a,""b""` + "\r\n" + `c","",`, // too few cells
+		`2026-01-02T03:04:05Z,-Infinity,"a,""b""` + "\r\n" + `c","","",` + "\r",
+		`2026-01-02T03:04:05Z,x,a,,,`,
+		`2026-01-02T03:04:05Z,1,,,,`,
+		`2026-01-02T03:04:05Z,1,a"b,,,`,
+		`2026-01-02T03:04:05Z,1,"a"b,,,`,
+		``,
+		`2026-01-02T03:04:05Z,1,"a` + "\nb" + `",,?,`,
+		`2026-01-02T03:04:05Z,1,z,n,/+8=,"{""a"": 1}"`,
+		`2026-01-02T03:04:05Z,1,"z`,
+		`2026-01-02T03:04:05Z,1,last,,,`,
+	}, "\n")
+	r, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		"3:1: syntax error: 5 cells, but the header has 6",
+		`line 5: 2026-01-02T03:04:05Z []interface {}{"a,\"b\"\r\nc", -Inf, interface {}(nil), "", []uint8{}, interface {}(nil), "idle"}`,
+		`7:22: value: "x" is not a valid float64`,
+		"8:1: host: the value is missing",
+		"9:25: syntax error: a quote in a cell without quotes",
+		"10:27: syntax error: want a comma or a line break after the cell",
+		`13:5: raw: "?" is not a valid bytes: want base64`,
+		`line 14: 2026-01-02T03:04:05Z []interface {}{"z", 1, interface {}(nil), "n", []uint8{0xff, 0xef}, "{\"a\": 1}", "idle"}`,
+		"15:24: syntax error: the quoted cell has no end",
+		`line 16: 2026-01-02T03:04:05Z []interface {}{"last", 1, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+	}
+	if diff := cmp.Diff(want, all(r)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A header that does not fit the schema is refused.
+func TestHeader(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                          "header: the input is empty: want the names of the columns",
+		"time,value\n":              "header: column host: the value is missing",
+		"time,value,host,valeu\n":   `header: column valeu: the schema has no such value "valeu"; did you mean value?`,
+		"time,value,host,value\n":   "header: column value: the value is given twice",
+		"time,value,\"host\n":       "header: 1:12: syntax error: the quoted cell has no end",
+		"time,value,host\n":         "",
+		"\n\nhost,value,time\r\n\n": "",
+	} {
+		got := ""
+		if _, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{}); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Lines that are too long do not use more memory, and are reported.
+func TestLongLines(t *testing.T) {
+	l := resolve(t)
+	event := `{"host":"a","time":"2026-01-02T03:04:05Z","value":1}` + "\n"
+	long := io.LimitReader(repeat('x'), 100<<20)
+	got := all(format.NewNDJSONReader(io.MultiReader(strings.NewReader(event), long, strings.NewReader("\n"+event)), l, format.ReaderOptions{}))
+	if len(got) != 3 || got[1] != "2:1: the line is longer than 64 MiB" || !strings.HasPrefix(got[2], "line 3: ") {
+		t.Errorf("%q", got)
+	}
+	r, err := format.NewCSVReader(io.MultiReader(strings.NewReader("host,time,value\n\""), io.LimitReader(repeat('x'), 100<<20), strings.NewReader("\na,2026-01-02T03:04:05Z,1\n")), l, format.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got = all(r); len(got) != 2 || got[0] != "2:1: the line is longer than 64 MiB" || !strings.HasPrefix(got[1], "line 3: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// repeat is an endless input.
+type repeat byte
+
+func (r repeat) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r)
+	}
+	return len(b), nil
+}
+
+// Tables are aligned, and fit a terminal.
+func TestTable(t *testing.T) {
+	l := resolve(t)
+	events := []dynamic.Event{
+		{Series: []any{"a"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Values: []any{1.5, int64(7), "a note that is quite long", nil, nil, "busy"}},
+		{Series: []any{"bbbbbbbbbbbb\x1b[1m"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Values: []any{-1234.0, nil, "漢字", []byte{1}, `{"a":1}`, "idle"}},
+	}
+	for _, tt := range []struct {
+		options format.TableOptions
+		hidden  []string
+		want    string
+	}{
+		{format.TableOptions{}, nil, `host                 time                            value  count  note                       raw   extra    state
+a                    2026-01-02T03:04:05Z              1.5      7  a note that is quite long                 busy
+bbbbbbbbbbbb\x1b[1m  2026-01-02T03:04:05.000000006Z  -1234         漢字                       AQ==  {"a":1}  idle
+`},
+		{format.TableOptions{Width: 100, Color: true}, nil, "\x1b[1mhost             time                            value  count  note             raw   extra    state\x1b[0m\n" +
+			`a                2026-01-02T03:04:05Z              1.5      7  a note that is…                 busy
+bbbbbbbbbbbb\x…  2026-01-02T03:04:05.000000006Z  -1234         漢字             AQ==  {"a":1}  idle
+`},
+		{format.TableOptions{Width: 60}, []string{"note", "raw", "extra", "state"}, `host      time                            value  count
+a         2026-01-02T03:04:05Z              1.5      7
+bbbbbbb…  2026-01-02T03:04:05.000000006Z  -1234
+`},
+	} {
+		table := format.NewTable(format.Columns(l), tt.options)
+		text := table.Begin(nil)
+		for i := range events {
+			text = table.Append(text, &events[i])
+		}
+		text = table.End(text)
+		if diff := cmp.Diff(tt.want, string(text)); diff != "" {
+			t.Errorf("%+v: (-want +got)\n%s", tt.options, diff)
+		}
+		if diff := cmp.Diff(tt.hidden, table.Hidden()); diff != "" {
+			t.Errorf("%+v: (-want +got)\n%s", tt.options, diff)
+		}
+	}
+}
+
+// What parses, is written in one way, and parses as that again.
+func FuzzNDJSON(f *testing.F) {
+	l := resolve(f)
+	f.Add([]byte(`{"host":"a","time":"2026-01-02T03:04:05.000000001Z","value":1.5,"extra":{"a":[1,"}"]},"raw":"-_8="}`))
+	f.Add([]byte(`{"host":"\ud834\udd1e","time":"2026-01-02T03:04:05Z","value":"-Infinity","count":"5","state":"busy"}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, _, err := format.NewNDJSONReader(bytes.NewReader(line), l, format.ReaderOptions{}).Next()
+		if err != nil {
+			return
+		}
+		text := format.NewNDJSON(format.Columns(l)).Append(nil, &e)
+		again, _, err := format.NewNDJSONReader(bytes.NewReader(text), l, format.ReaderOptions{}).Next()
+		if err != nil {
+			t.Fatalf("%q is %q: %v", line, text, err)
+		}
+		if twice := format.NewNDJSON(format.Columns(l)).Append(nil, &again); !bytes.Equal(text, twice) {
+			t.Fatalf("%q is %q, and then %q", line, text, twice)
+		}
+		csv := format.NewCSV(format.Columns(l))
+		r, err := format.NewCSVReader(bytes.NewReader(csv.Append(csv.Begin(nil), &e)), l, format.ReaderOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err = r.Next(); err != nil {
+			t.Fatalf("%q: %v", csv.Append(nil, &e), err)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package format
+
+import (
+	"bytes"
+	"math"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Encoder writes events as lines of text.
+type Encoder interface {
+	// Begin appends what precedes the first event.
+	Begin(dst []byte) []byte
+	// Append appends an event. It may keep some of the first events until it knows how wide
+	// they are.
+	Append(dst []byte, e *dynamic.Event) []byte
+	// End appends what follows the last event, and the events that Append kept.
+	End(dst []byte) []byte
+}
+
+// NewNDJSON returns an encoder of JSON objects, one per line. Line breaks between the tokens
+// of json values become spaces.
+func NewNDJSON(columns []Column) Encoder {
+	n := &ndjson{columns: columns}
+	for i := range columns {
+		n.names = append(n.names, append(appendQuoted([]byte{','}, columns[i].Name), ':'))
+	}
+	return n
+}
+
+// ndjson implements [NewNDJSON].
+type ndjson struct {
+	columns []Column
+	names   [][]byte // ,"name":
+}
+
+func (n *ndjson) Begin(dst []byte) []byte { return dst }
+
+func (n *ndjson) End(dst []byte) []byte { return dst }
+
+func (n *ndjson) Append(dst []byte, e *dynamic.Event) []byte {
+	begin := len(dst)
+	for i := range n.columns {
+		c := &n.columns[i]
+		if c.part == timePart { // without boxing it
+			dst = appendTimeJSON(append(dst, n.names[i]...), e.Time)
+		} else if v := c.Value(e); v != nil {
+			dst = appendJSON(append(dst, n.names[i]...), c.Type, v)
+		}
+	}
+	dst[begin] = '{' // instead of a comma; every event has a time
+	return append(dst, '}', '\n')
+}
+
+// appendJSON appends a value of a type as JSON.
+func appendJSON(dst []byte, t schema.Type, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		if t == schema.JSON {
+			return appendLine(dst, v)
+		}
+		return appendQuoted(dst, v)
+	case float64:
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return appendFloat(dst, t, v)
+		}
+	case int64, uint64, bool:
+		return appendText(dst, t, v)
+	}
+	return append(appendText(append(dst, '"'), t, v), '"')
+}
+
+func appendTimeJSON(dst []byte, t time.Time) []byte {
+	return append(codec.AppendTextTimestamp(append(dst, '"'), t), '"')
+}
+
+// appendLine appends JSON on one line. Strings in JSON contain no line breaks.
+func appendLine(dst []byte, text string) []byte {
+	begin := len(dst)
+	dst = append(dst, text...)
+	for line := dst[begin:]; ; {
+		i := bytes.IndexAny(line, "\r\n")
+		if i < 0 {
+			return dst
+		}
+		line[i] = ' '
+		line = line[i+1:]
+	}
+}
+
+// appendQuoted appends a JSON string. Bytes that are not UTF-8, which only row keys of other
+// programs contain, become the replacement character.
+func appendQuoted(dst []byte, text string) []byte {
+	const hexDigits = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i := range len(text) {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
+			continue
+		}
+		dst = append(dst, text[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	return append(append(dst, text[from:]...), '"')
+}

@@ -1,0 +1,282 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// NewNDJSONReader returns a reader of JSON objects, one per line. null is the same as no
+// member, except for json values. Numbers and booleans may also be strings.
+func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) Reader {
+	return &ndjsonReader{lines: newLines(in), parser: newParser(l, o)}
+}
+
+// ndjsonReader implements [NewNDJSONReader].
+type ndjsonReader struct {
+	lines
+	*parser
+}
+
+// Next implements [Reader].
+func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
+	for {
+		line, number, err := r.next()
+		if err != nil {
+			return dynamic.Event{}, number, err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		e, o := r.start(), object{line: line}
+		name, err := r.object(&o, &e)
+		if err != nil {
+			return e, number, &InputError{Line: number, Column: position(line, o.at), Name: name, Err: err}
+		}
+		if name := r.complete(&e); name != "" {
+			return e, number, lacks(number, name)
+		}
+		return e, number, nil
+	}
+}
+
+// object parses an object. With an error, it returns the name of the member, and o.at is the
+// position of the problem.
+func (r *ndjsonReader) object(o *object, e *dynamic.Event) (name string, err error) {
+	if !o.skip('{') {
+		return "", syntax("want a JSON object")
+	}
+	for first := true; !o.skip('}'); first = false {
+		if !first && !o.skip(',') {
+			return "", syntax("want a comma or }")
+		}
+		if name, err = r.member(o, e); err != nil {
+			return name, err
+		}
+	}
+	if o.space(); o.at < len(o.line) {
+		return "", syntax("want a line break after the object")
+	}
+	return "", nil
+}
+
+// member parses a member of an object.
+func (r *ndjsonReader) member(o *object, e *dynamic.Event) (name string, err error) {
+	begin := o.space()
+	key, err := o.string()
+	if err != nil {
+		return "", err
+	}
+	i, err := r.column(key)
+	if err != nil {
+		o.at = begin
+		return "", err
+	}
+	if !o.skip(':') {
+		return "", syntax("want a colon")
+	}
+	if i >= 0 {
+		name = r.columns[i].Name
+	}
+	begin = o.space()
+	text, quoted, err := o.value()
+	if err != nil || i < 0 {
+		return name, err
+	}
+	if err := r.set(e, i, text, quoted, o.line[begin:o.at]); err != nil {
+		o.at = begin
+		return name, err
+	}
+	return name, nil
+}
+
+// set sets a value. raw is what the line contains, and text the same without quotes.
+func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, raw []byte) error {
+	c := &r.columns[i]
+	switch {
+	case c.Type == schema.JSON:
+		text = raw
+	case quoted:
+	case string(raw) == "null":
+		r.seen[i] = false
+		return nil
+	case c.Type != schema.Bool && !numeric(c.Type):
+		return fmt.Errorf("%w: want a string", ErrValue)
+	}
+	v, err := r.parse[i](text)
+	if err == nil {
+		c.set(e, v)
+	}
+	return err
+}
+
+// object is a line that is being parsed. If a function returns an error, at is the position
+// of the problem.
+type object struct {
+	line []byte
+	at   int
+}
+
+// space skips white space, and returns the position after it.
+func (o *object) space() int {
+	for o.at < len(o.line) && (o.line[o.at] == ' ' || o.line[o.at] == '\t' || o.line[o.at] == '\r') {
+		o.at++
+	}
+	return o.at
+}
+
+// skip skips white space and a character. It returns false if there is another one.
+func (o *object) skip(c byte) bool {
+	if o.space(); o.at < len(o.line) && o.line[o.at] == c {
+		o.at++
+		return true
+	}
+	return false
+}
+
+// value parses a value. text is that of a string, or else the value itself.
+func (o *object) value() (text []byte, quoted bool, err error) {
+	begin := o.at
+	if begin == len(o.line) {
+		return nil, false, syntax("want a value")
+	}
+	switch o.line[begin] {
+	case '"':
+		text, err := o.string()
+		return text, true, err
+	case '{', '[':
+		if err := o.nested(); err != nil {
+			return nil, false, err
+		}
+	default:
+		for o.at < len(o.line) && !bytes.ContainsRune([]byte(",}] \t\r"), rune(o.line[o.at])) {
+			o.at++
+		}
+	}
+	text = o.line[begin:o.at]
+	if !json.Valid(text) {
+		o.at = begin
+		return nil, false, syntax("want a JSON value")
+	}
+	return text, false, nil
+}
+
+// nested skips an object or an array.
+func (o *object) nested() error {
+	begin := o.at
+	for depth := 0; o.at < len(o.line); {
+		switch o.line[o.at] {
+		case '"':
+			if _, err := o.string(); err != nil {
+				return err
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if o.at++; depth == 0 {
+			return nil
+		}
+	}
+	o.at = begin
+	return syntax("the object or array has no end")
+}
+
+// string parses a string.
+func (o *object) string() ([]byte, error) {
+	if o.at == len(o.line) || o.line[o.at] != '"' {
+		return nil, syntax("want a string")
+	}
+	begin := o.at
+	for i := begin + 1; i < len(o.line); i++ {
+		switch c := o.line[i]; {
+		case c == '"':
+			o.at = i + 1
+			text := o.line[begin+1 : i]
+			if !utf8.Valid(text) {
+				o.at = begin
+				return nil, codec.ErrUTF8
+			}
+			return text, nil
+		case c == '\\':
+			return o.escaped(begin)
+		case c < ' ':
+			o.at = i
+			return nil, syntax("a control character in a string must be escaped")
+		}
+	}
+	return nil, syntax("the string has no end")
+}
+
+// escaped parses a string with escapes.
+func (o *object) escaped(begin int) ([]byte, error) {
+	end := begin + 1
+	for ; end < len(o.line) && o.line[end] != '"'; end++ {
+		if o.line[end] == '\\' {
+			end++
+		}
+	}
+	if end >= len(o.line) {
+		return nil, syntax("the string has no end")
+	}
+	raw := o.line[begin : end+1]
+	var text string
+	switch {
+	case !utf8.Valid(raw):
+		return nil, codec.ErrUTF8
+	case json.Unmarshal(raw, &text) != nil:
+		return nil, syntax("want a JSON string")
+	case halfPair(raw):
+		return nil, fmt.Errorf("%w: the string has half of a surrogate pair", codec.ErrUTF8)
+	}
+	o.at = end + 1
+	return []byte(text), nil
+}
+
+// halfPair reports whether a valid string has an escape that is half of a surrogate pair,
+// which would be replaced.
+func halfPair(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if i++; raw[i] != 'u' {
+			continue
+		}
+		switch first := hex(raw[i+1:]); {
+		case !utf16.IsSurrogate(first):
+		case i+10 < len(raw) && raw[i+5] == '\\' && raw[i+6] == 'u' && utf16.DecodeRune(first, hex(raw[i+7:])) != utf8.RuneError:
+			i += 10
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// hex parses four hexadecimal digits.
+func hex(digits []byte) rune {
+	var r rune
+	for _, c := range digits[:4] {
+		switch {
+		case c >= 'a':
+			c -= 'a' - 10
+		case c >= 'A':
+			c -= 'A' - 10
+		default:
+			c -= '0'
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
