@@ -123,7 +123,7 @@ func TestKilledWorkers(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	parts := max(1, min(10, kills/3)) // each part of the time range is a back-fill
+	parts := max(1, min(30, kills/3)) // each part of the time range is a back-fill
 	size := int64(100_000)            // bytes that a back-fill transfers, as far as is known
 	a := attempt{Addr: m.Addr().String(), PIDFile: filepath.Join(t.TempDir(), "pid")}
 	killed, hung := 0, 0
