@@ -153,8 +153,40 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		}
 		queries[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
 			return r.Query(ctx, q.Name, []any{given.Host, given.Shard}, from, to,
-				store.ReadOptions{NewestFirst: how.NewestFirst, TimeOrder: how.TimeOrder, LatestOnly: how.LatestOnly, Limit: how.Limit})
+				how.Options())
 		}
+	}
+	listed := map[string]func(context.Context, model.Series, time.Time, time.Time) iter.Seq2[model.Series, error]{}
+	for _, q := range d.schema.Queries() {
+		listed[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time) iter.Seq2[model.Series, error] {
+			return func(yield func(model.Series, error) bool) {
+				for s, err := range r.QuerySeries(ctx, q.Name, []any{given.Host, given.Shard}, from, to) {
+					if !yield(model.Series{Host: s[0].(string), Shard: s[1].(int64)}, err) {
+						return
+					}
+				}
+			}
+		}
+	}
+	many := map[string]model.AskMany[dynamic.Event]{}
+	for _, q := range d.schema.ManyQueries() {
+		many[q.Name] = func(ctx context.Context, given model.Series, several []model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
+			var values []any
+			for _, s := range several {
+				if q.Takes("Host") {
+					values = append(values, s.Host)
+				} else {
+					values = append(values, s.Shard)
+				}
+			}
+			return r.QueryMany(ctx, q.Name, []any{given.Host, given.Shard}, values, from, to, how.Options())
+		}
+	}
+	series := func(bases []dynamic.Event) (out [][]any) {
+		for _, base := range bases {
+			out = append(out, base.Series)
+		}
+		return out
 	}
 	return model.Access[dynamic.Event]{
 		WriteAll: func(ctx context.Context, events []dynamic.Event) error {
@@ -181,6 +213,13 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		},
 		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
 			return r.Latest(ctx, base.Series)
+		},
+		Many: many, Series: listed,
+		ReadMany: func(ctx context.Context, bases []dynamic.Event, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
+			return r.ReadMany(ctx, series(bases), from, to, how.Options())
+		},
+		LatestMany: func(ctx context.Context, bases []dynamic.Event) iter.Seq2[dynamic.Event, error] {
+			return r.LatestMany(ctx, series(bases))
 		},
 		NotFound: store.ErrNotFound, Queries: queries, DeleteQueries: deletes,
 		Delete: func(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {

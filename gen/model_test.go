@@ -257,6 +257,40 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					return r.Latest(ctx, base.EventSeries)
 				},
 				NotFound: store.ErrNotFound,
+				ReadMany: func(ctx context.Context, bases []{{.Name}}.EventEvent, from, to time.Time, how model.Order) iter.Seq2[{{.Name}}.EventEvent, error] {
+					var series []{{.Name}}.EventSeries
+					for _, base := range bases {
+						series = append(series, base.EventSeries)
+					}
+					return r.ReadMany(ctx, series, from, to, how.Options())
+				},
+				LatestMany: func(ctx context.Context, bases []{{.Name}}.EventEvent) iter.Seq2[{{.Name}}.EventEvent, error] {
+					var series []{{.Name}}.EventSeries
+					for _, base := range bases {
+						series = append(series, base.EventSeries)
+					}
+					return r.LatestMany(ctx, series)
+				},
+				Series: map[string]func(context.Context, model.Series, time.Time, time.Time) iter.Seq2[model.Series, error]{
+					{{- range .Queries}}
+					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time) iter.Seq2[model.Series, error] {
+						return func(yield func(model.Series, error) bool) {
+							for s, err := range r.{{.Name}}Series(ctx{{range .By}}, given.{{.}}{{end}}, from, to) {
+								if !yield(model.Series{Host: s.Host, Shard: s.Shard}, err) {
+									return
+								}
+							}
+						}
+					},
+					{{- end}}
+				},
+				Many: map[string]model.AskMany[{{.Name}}.EventEvent]{
+					{{- $name := .Name}}{{range .ManyQueries}}{{$q := .}}
+					"{{.Name}}": func(ctx context.Context, given model.Series, several []model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
+						return r.{{.Name}}(ctx{{range .By}}, {{if $q.Takes .}}model.{{.}}s(several){{else}}given.{{.}}{{end}}{{end}}, from, to, how.Options())
+					},
+					{{- end}}
+				},
 				Delete: func(ctx context.Context, events []{{.Name}}.EventEvent, o store.DeleteOptions) (store.Deletion, error) {
 					return w.Delete(ctx, events, o)
 				},
@@ -275,9 +309,9 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					{{- end}}
 				},
 				Queries: map[string]model.Ask[{{.Name}}.EventEvent]{
-					{{- $name := .Name}}{{range .Queries}}
+					{{- range .Queries}}
 					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
-						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, store.ReadOptions{NewestFirst: how.NewestFirst, TimeOrder: how.TimeOrder, LatestOnly: how.LatestOnly, Limit: how.Limit})
+						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, how.Options())
 					},
 					{{- end}}
 				},

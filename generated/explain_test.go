@@ -141,6 +141,9 @@ func filterOnWire(f scan.Filter) *bigtablepb.RowFilter {
 		return interleaved(each(f, filterOnWire))
 	case scan.Keys:
 		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_RowKeyRegexFilter{RowKeyRegexFilter: []byte(f.Form.Regexp())}}
+	case scan.AnyKeys:
+		forms := each(f, func(form codec.KeyPieces) string { return form.Regexp() })
+		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_RowKeyRegexFilter{RowKeyRegexFilter: []byte(strings.Join(forms, "|"))}}
 	case scan.Columns:
 		names := strings.Join(each(f, codec.QuoteRegexp), "|")
 		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_ColumnQualifierRegexFilter{ColumnQualifierRegexFilter: []byte(names)}}
@@ -363,6 +366,7 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 			r := transit.NewPositionReader(client, o(now))
 			return callsOf(r, vehicle(m, m86, 5824), transit.PositionFieldLatitude).
 				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
+				with("ByLines", func(from, to time.Time) { drain(r.ByLines(ctx, m, []string{m86, m86}, from, to)) }).
 				with("ByVehicle", func(from, to time.Time) { drain(r.ByVehicle(ctx, m, 5824, from, to)) }).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) }).
 				with("Export", func(from, to time.Time) { drain(r.Export(ctx, from, to)) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -127,6 +128,83 @@ func (r *Reader) Query(ctx context.Context, name string, given []any, from, to t
 		return failed(err)
 	}
 	return r.complete(r.readers[q.table].Query(ctx, q.query, base, from, to, opts...))
+}
+
+// QueryMany yields the events that a query of several values finds with from <= time < to, as
+// [store.Reader.QueryMany] does. given has a value for each of Layout.Series, as for Query; the
+// one that the query gives several times is replaced by each of several.
+func (r *Reader) QueryMany(ctx context.Context, name string, given, several []any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
+	q := r.schema.queries[name]
+	if q == nil || len(q.of.Many) == 0 {
+		return failed(fmt.Errorf("the schema has no query %q with many", name))
+	}
+	if len(given) != len(r.schema.layout.Series) {
+		return failed(fmt.Errorf("%w: %d series values, not %d", codec.ErrValue, len(r.schema.layout.Series), len(given)))
+	}
+	var bases []Event
+	for _, v := range several {
+		values := slices.Clone(given)
+		values[q.of.Many[0]] = v
+		base, err := r.schema.given(q, values)
+		if err != nil {
+			return failed(err)
+		}
+		bases = append(bases, base)
+	}
+	return r.complete(r.readers[q.table].QueryMany(ctx, q.query, bases, from, to, opts...))
+}
+
+// QuerySeries yields the series that a query finds, as [store.QuerySeries] does. given is as for
+// Query.
+func (r *Reader) QuerySeries(ctx context.Context, name string, given []any, from, to time.Time) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		q := r.schema.queries[name]
+		if q == nil {
+			yield(nil, fmt.Errorf("the schema has no query %q", name))
+			return
+		}
+		base, err := r.schema.given(q, given)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r.readers[q.table].QuerySeries(ctx, q.query, base, from, to)(func(e Event, err error) bool { return yield(e.Series, err) })
+	}
+}
+
+// ReadMany yields the events of several series with from <= time < to, as
+// [store.EventReader.ReadMany] does.
+func (r *Reader) ReadMany(ctx context.Context, series [][]any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
+	bases, err := r.schema.bases(series)
+	if err != nil {
+		return failed(err)
+	}
+	_, reader := r.whole()
+	return r.complete(reader.ReadMany(ctx, bases, from, to, opts...))
+}
+
+// LatestMany yields the newest event of each of several series, as [store.Reader.LatestMany]
+// does.
+func (r *Reader) LatestMany(ctx context.Context, series [][]any) iter.Seq2[Event, error] {
+	bases, err := r.schema.bases(series)
+	if err != nil {
+		return failed(err)
+	}
+	_, reader := r.whole()
+	return r.complete(reader.LatestMany(ctx, bases))
+}
+
+// bases returns an event for each of several series.
+func (s *Schema) bases(series [][]any) ([]Event, error) {
+	var out []Event
+	for _, values := range series {
+		base, err := s.base(values, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, base)
+	}
+	return out, nil
 }
 
 // given returns an event with the series values that a query specifies.

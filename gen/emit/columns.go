@@ -267,10 +267,10 @@ func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
 		g.Id("columns").Op("*").Id(s.names.Columns)
 		g.Add(s.optsParam("ReadOptions"))
 	}).Error().BlockFunc(func(g *jen.Group) {
-		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
-		g.Return(s.store("ReadColumns").Call(
+		given, many := s.given(g, q)
+		g.Return(s.store("ReadColumns"+many).Call(
 			jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Id(s.names.Table(q.Table).Columns), jen.Id("columns"),
-			jen.Op("&").Id(s.names.Query(q).Var), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
+			jen.Op("&").Id(s.names.Query(q).Var), given, jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
 		))
 	})
 }

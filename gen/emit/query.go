@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -15,7 +16,7 @@ import (
 //
 //	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
 func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
-	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s.", s.names.Query(q).Method, s.ofSeries(q), sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q))}
+	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, s.ofSeries(q), sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q), sample.Together(s.layout, q))}
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}
@@ -27,8 +28,41 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 		s.queryParams(g, q)
 		g.Add(s.optsParam("ReadOptions"))
 	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
+		given, many := s.given(g, q)
+		g.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Query"+many).Call(jen.Id("ctx"), jen.Op("&").Id(s.names.Query(q).Var), given, jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
+	})
+}
+
+// given renders an event with the values of a query, or several, and returns the variable. many
+// is the suffix of the functions that take several.
+func (s *schemaFile) given(g *jen.Group, q *layout.Query) (given *jen.Statement, many string) {
+	event := jen.Id(s.names.Event).Values(s.givenSeries(q))
+	if len(q.Many) == 0 {
+		g.Id("event").Op(":=").Add(event)
+		return jen.Id("event"), ""
+	}
+	n := slices.Index(q.By, q.Many[0])
+	names := s.names.Query(q)
+	of := jen.Func().Params(jen.Id(names.Params[n]).Add(s.goType(&s.layout.Series[q.Many[0]]))).Id(s.names.Event).Block(jen.Return(event))
+	g.Id("events").Op(":=").Add(s.store("Each")).Call(jen.Id(names.Several), of)
+	return jen.Id("events"), "Many"
+}
+
+// seriesMethod declares the reader's method that lists the series of a query:
+//
+//	func (r *BalloonReader) ByLocationSeries(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonSeries, error]
+func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
+	if !q.Series {
+		return nil
+	}
+	names := s.names.Query(q)
+	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once, without reading the events. %s Its errors are those of Read.", names.SeriesMethod, names.Method, sample.Listing(s.layout, q))
+	return doc(text).Add(notInlined()).
+		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
+		s.queryParams(g, q)
+	}).Qual("iter", "Seq2").Types(jen.Id(s.names.Series), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
-		g.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.Query(q).Var), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
+		g.Return(s.store("QuerySeries").Types(jen.Id(s.names.Series)).Call(jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Op("&").Id(names.Var), jen.Id("event"), jen.Id("from"), jen.Id("to")))
 	})
 }
 
@@ -70,10 +104,17 @@ func (s *schemaFile) deletesVar(q *layout.Query) jen.Code {
 func (s *schemaFile) ofSeries(q *layout.Query) string {
 	var given []string
 	for _, i := range q.By {
-		given = append(given, s.layout.Series[i].Name)
+		name := s.layout.Series[i].Name
+		if slices.Contains(q.Many, i) {
+			name = "any of several values of " + name
+		}
+		given = append(given, name)
 	}
-	if len(given) == 0 {
+	switch {
+	case len(given) == 0:
 		return "of all series"
+	case len(given) == 1 && len(q.Many) == 1:
+		return "of the series with " + given[0]
 	}
 	return "of the series with the given " + list(given)
 }
@@ -96,6 +137,10 @@ func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 	g.Add(ctxParam())
 	params := s.names.Query(q).Params
 	for n, i := range q.By {
+		if slices.Contains(q.Many, i) {
+			g.Id(s.names.Query(q).Several).Index().Add(s.goType(&s.layout.Series[i]))
+			continue
+		}
 		g.Id(params[n]).Add(s.goType(&s.layout.Series[i]))
 	}
 	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")

@@ -282,7 +282,12 @@ func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) 
 func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	var args []jen.Code
 	for _, i := range q.By {
-		args = append(args, jen.Id("series").Index(jen.Lit(0)).Dot(r.names.Field(&r.layout.Series[i]).Name))
+		f := &r.layout.Series[i]
+		value := jen.Id("series").Index(jen.Lit(0)).Dot(r.names.Field(f).Name)
+		if slices.Contains(q.Many, i) {
+			value = jen.Index().Add(r.goType(f)).Values(value, value)
+		}
+		args = append(args, value)
 	}
 	how := "SameInAnyOrder"
 	if len(q.By) == len(r.layout.Series) {

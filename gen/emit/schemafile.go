@@ -47,7 +47,7 @@ func (s *schemaFile) declare() {
 	s.add(s.batcherType(), s.newBatcher())
 	s.add(s.readerType(), s.newReader())
 	for i := range s.layout.Queries {
-		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]))
+		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
 	}
 	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods())
 	s.add(s.setup())

@@ -77,6 +77,10 @@ func (c *Comparison) names(old, new Version) {
 			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s is removed or renamed: the reader no longer has the method", q.Name))
 		case !slices.Equal(q.By, b.Queries[i].By) && !slices.Equal(byNames(a, q.By), byNames(b, b.Queries[i].By)):
 			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes different values: calls of its method must change", q.Name))
+		case !slices.Equal(byNames(a, q.Many), byNames(b, b.Queries[i].Many)):
+			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes one or several values: calls of its method must change", q.Name))
+		case q.Series && !b.Queries[i].Series:
+			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s can no longer list series: the reader no longer has the method", q.Name))
 		case q.Deletes != nil && b.Queries[i].Deletes == nil:
 			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s can no longer delete: the writer no longer has the method", q.Name))
 		}

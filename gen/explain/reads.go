@@ -45,7 +45,7 @@ func given(l *layout.Layout, q *layout.Query) []string {
 func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	from, to, now := sample.Day(q.Table)
 	return Read{
-		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: sample.AllRanges(q), Order: sample.Order(l, q),
+		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: sample.AllRanges(q) + sample.Together(l, q), Order: sample.Order(l, q),
 		From: showTime(from), To: showTime(to), Requests: requestsOf(sample.Requests(l, q, now, from, to, columns)),
 		Expected: Work(sample.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(l), Scan: oneLine(q.Scan), Deletes: sample.Deletes(q),
 	}
@@ -134,8 +134,11 @@ func ofKeys(f scan.Filter) bool {
 	case scan.Chain:
 		return ofKeys(f[0])
 	}
-	_, ok := f.(scan.Keys)
-	return ok
+	switch f.(type) {
+	case scan.Keys, scan.AnyKeys:
+		return true
+	}
+	return false
 }
 
 // alternatives says in words what each of the branches of a filter of keys or cells
@@ -153,6 +156,10 @@ func alternatives(f scan.Filter) []string {
 		}
 	case scan.Keys:
 		out = append(out, keyWords(f.Form))
+	case scan.AnyKeys:
+		for _, form := range f {
+			out = append(out, keyWords(form))
+		}
 	case scan.Cells:
 		out = append(out, familyWords(f))
 	}

@@ -16,6 +16,8 @@ type Query struct {
 	Name    string
 	Doc     string
 	By      []int  // the specified series values, in the order of the schema's list
+	Many    []int  // those of By of which the caller gives several: at most one
+	Series  bool   // the reader can list the series of the query
 	Scan    string // why a full scan is allowed; empty if it is not
 	ScanPos diag.Pos
 	Allow   []Allowance // exceptions to rules about queries
@@ -324,12 +326,15 @@ func (r *resolver) queries() {
 	}
 	for i := range r.schema.Queries {
 		q := &r.schema.Queries[i]
-		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: allowances(q.Allow)}
+		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Series: q.Series.V, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: allowances(q.Allow)}
 		for _, name := range q.By {
 			out.By = append(out.By, slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V }))
 		}
 		if slices.Contains(out.By, -1) {
 			continue // the schema allows a full scan
+		}
+		if n := slices.IndexFunc(q.By, func(by schema.Value[string]) bool { return by.V == q.Many.V }); n >= 0 {
+			out.Many = out.By[n : n+1]
 		}
 		among := tables
 		if q.Table.IsSet() {

@@ -78,10 +78,12 @@ type Table struct {
 // Query contains the names for a query.
 type Query struct {
 	Method, ColumnsMethod string   // of the reader
+	SeriesMethod          string   // of the reader; empty if it does not list series
 	Var                   string   // the variable with the query
 	Keys, Spans           string   // the functions that return its keys and spans
 	Beam                  string   // the function that returns it in the package for pipelines
 	Params                []string // the parameters for its series values, in their order
+	Several               string   // the parameter for several values of one of them
 	// DeleteMethod is the method of the writer that deletes by the query, and Deletes the
 	// variable with the queries of all tables.
 	DeleteMethod, Deletes string
@@ -289,7 +291,7 @@ func period(t *layout.Table) string {
 func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 	methods := newScope()
 	every := origin{what: "a method of every reader"}
-	for _, name := range []string{"Read", "ReadColumns", "Latest", "EventReader"} {
+	for _, name := range []string{"Read", "ReadColumns", "ReadMany", "Latest", "LatestMany", "EventReader"} {
 		methods.taken[name] = every
 	}
 	writing, always := newScope(), origin{what: "a method of every writer"}
@@ -303,6 +305,9 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 		n.queries[q.Name] = &Query{
 			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"),
 			Var: as(unexported(l.Name) + q.Name), Spans: as("rows" + l.Name + q.Name), Keys: as("keys" + l.Name + q.Name),
+		}
+		if q.Series {
+			n.queries[q.Name].SeriesMethod = method(q.Name + "Series")
 		}
 		if q.Deletes != nil {
 			n.queries[q.Name].DeleteMethod = r.of(writing, from)("Delete" + q.Name)
@@ -318,7 +323,7 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		n.Query(q).Params = n.params(r, l, q)
+		n.Query(q).Params, n.Query(q).Several = n.params(r, l, q)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 // Order describes the order of the query's events.
 func Order(l *layout.Layout, q *layout.Query) string {
 	switch {
+	case len(q.Many) > 0:
+		return orderOfMany(l, q)
 	case len(q.By) == len(l.Series):
 		return "in time order"
 	case !q.Path.Timed:
@@ -21,6 +23,52 @@ func Order(l *layout.Layout, q *layout.Query) string {
 		return "by bucket, then by series in row key order, then by time"
 	}
 	return "in time order"
+}
+
+// orderOfMany describes the order of the events of a query of several values.
+func orderOfMany(l *layout.Layout, q *layout.Query) string {
+	given := l.Series[q.Many[0]].Name
+	switch one := *q; {
+	case !listed(l, q):
+		one.Many = nil
+		return fmt.Sprintf("by %s in row key order, then %s", given, Order(l, &one))
+	case q.Path.Timed && q.Path.Salts == 1 && !hasSeries(q.Path.Before, q.Many[0]) && !q.Table.Pattern.Bucketed():
+		return "in time order"
+	case q.Path.Timed && q.Path.Salts == 1 && !hasSeries(q.Path.Before, q.Many[0]):
+		return "by bucket, then by series in row key order, then by time"
+	}
+	return "in row key order, those of a row by time"
+}
+
+// hasSeries reports whether segments contain a series value.
+func hasSeries(segments []layout.Segment, series int) bool {
+	return slices.ContainsFunc(segments, func(g layout.Segment) bool { return g.Kind == layout.SeriesSegment && g.Series == series })
+}
+
+// listed reports whether one request reads the rows of several values.
+func listed(l *layout.Layout, q *layout.Query) bool { return q.Table.Shape(l).Lists(nil, false) }
+
+// Listing describes how the series of a query are listed.
+func Listing(l *layout.Layout, q *layout.Query) string {
+	skips := true
+	for _, q := range q.Periods() {
+		skips = skips && q.Contiguous()
+	}
+	if skips {
+		return "It receives a few row keys per series, and skips the other rows."
+	}
+	return "It receives the keys of all rows in the range, and keeps one per series in memory, because segments of the series follow the time in row keys."
+}
+
+// Together says how a query of several values reads them; empty for other queries.
+func Together(l *layout.Layout, q *layout.Query) string {
+	switch {
+	case len(q.Many) == 0:
+		return ""
+	case listed(l, q):
+		return fmt.Sprintf(", for each %s, in one request", l.Series[q.Many[0]].Name)
+	}
+	return fmt.Sprintf(", for each %s, one after the other", l.Series[q.Many[0]].Name)
 }
 
 // Ranges describes the rows that the query reads.

@@ -17,6 +17,7 @@ func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int
 		Spans: spans(l, q), AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(l),
 		From: from, To: to, Projection: q.Table.Shape(l).Project(columns),
 	}
+	r.Listed = len(q.Many) > 0 && listed(l, q)
 	if q.ByKeys(l) {
 		r.Keys = keyPattern(l, q)
 	}

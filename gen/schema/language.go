@@ -254,10 +254,14 @@ var queryBlock = block[Query]{
 	keys: []key[Query]{
 		set("by", "the series values that the caller gives; none to scan all series", orEmpty(nameList("[location]")), func(q *Query) *[]Value[string] { return &q.By }).
 			also("For example, [location]. Every query also takes a time range."),
+		put("many", "the value of by of which the caller gives several", filled("a series value"), func(q *Query) *Value[string] { return &q.Many }).
+			also("{by: [region, line], many: line} becomes ByLines(ctx, region, lines, from, to), where lines is a slice."),
 		put("table", "the ID of the table that the query reads", filled("a table ID"), func(q *Query) *Value[string] { return &q.Table }).
 			also("For example, rollups. By default, btgen chooses the table with the least work."),
 		put("scan", "the reason why the query may read a whole table", reason("scan", "a nightly export"), func(q *Query) *Value[string] { return &q.Scan }).
 			also(`For example, "a nightly export". Without a reason, such a query is an error.`),
+		put("series", "whether the reader can list the series of the query", boolean, func(q *Query) *Value[bool] { return &q.Series }).
+			also("The reader then has a method that returns the series with events, without reading these: ByLocation adds ByLocationSeries(ctx, location, from, to)."),
 		put("delete", "whether events can be deleted by the query", boolean, func(q *Query) *Value[bool] { return &q.Delete }).
 			also("The writer then has a method that deletes from all tables what the query selects: ByLocation becomes DeleteByLocation(ctx, location, from, to)."),
 		set("allow", "the rules that the query may break, each with a reason", allowancesForm, func(q *Query) *[]Allow { return &q.Allow }).
@@ -269,7 +273,6 @@ var queryBlock = block[Query]{
 		"time":   queryTimeHint,
 		"where":  "write `by`",
 		"keys":   "write `by`",
-		"series": "write `by`",
 		"order":  "remove it; callers choose the order, as in ReadOptions{NewestFirst: true}",
 		"limit":  "remove it; callers choose a limit, as in ReadOptions{Limit: 10}",
 		"reason": "write `scan: \"the reason\"`",
@@ -373,6 +376,7 @@ func checkSchema(w *walker, s *Schema) {
 	}
 	checkNumbers(w, s.Fields)
 	checkQueryTables(w, s)
+	checkQueryForms(w, s)
 	checkExpect(w, s)
 	if len(names) == 0 {
 		return
@@ -400,6 +404,25 @@ func checkQueryTables(w *walker, s *Schema) {
 	for _, q := range s.Queries {
 		if q.Table.IsSet() && len(names) > 0 && !slices.Contains(names, q.Table.V) {
 			w.errorf(q.Table.Pos, "query %s names the unknown table %s", q.Name.V, quote(q.Table.V)).Hint = w.suggest(q.Table.V, names, "the tables are ")
+		}
+	}
+}
+
+// checkQueryForms reports queries of several values that do not give the value, or delete.
+func checkQueryForms(w *walker, s *Schema) {
+	for _, q := range s.Queries {
+		names := make([]string, len(q.By))
+		for i, by := range q.By {
+			names[i] = by.V
+		}
+		switch {
+		case !q.Many.IsSet():
+		case q.Series.V:
+			w.errorf(q.Series.Pos, "query %s has many, and cannot list series", q.Name.V).Hint = "remove series, and add another query without many that lists them"
+		case !slices.Contains(names, q.Many.V):
+			w.errorf(q.Many.Pos, "query %s has many: %s, which is not in its by", q.Name.V, quote(q.Many.V)).Hint = w.suggest(q.Many.V, names, "by has ")
+		case q.Delete.V:
+			w.errorf(q.Delete.Pos, "query %s has many, and cannot delete", q.Name.V).Hint = "remove delete, and add another query without many that deletes"
 		}
 	}
 }

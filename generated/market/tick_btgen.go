@@ -100,6 +100,16 @@ func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, fro
 	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, &tickByExchange, event, from, to, opts...)
 }
 
+// ByExchangeSeries yields the series of ByExchange that have events with from
+// <= time < to, each once, without reading the events. It receives a few row
+// keys per series, and skips the other rows. Its errors are those of Read.
+//
+//go:noinline
+func (r *TickReader) ByExchangeSeries(ctx context.Context, exchange string, from, to time.Time) iter.Seq2[TickSeries, error] {
+	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
+	return store.QuerySeries[TickSeries](ctx, r.reader, &tickByExchange, event, from, to)
+}
+
 // TickColumns holds events column by column. All slices have the same length.
 type TickColumns struct {
 	Series   []TickSeries

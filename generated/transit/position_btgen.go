@@ -110,6 +110,32 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByLine, event, from, to, opts...)
 }
 
+// ByLines yields the events with from <= time < to of the series with the given
+// region and any of several values of line, in row key order, those of a row by
+// time. Its errors are those of Read. It reads from table positions: one range
+// of rows, for each line, in one request.
+//
+// All vehicles of several lines.
+func (r *PositionReader) ByLines(ctx context.Context, region string, lines []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
+	events := store.Each(lines, func(line string) PositionEvent {
+		return PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
+	})
+	return r.reader.QueryMany(ctx, &positionByLines, events, from, to, opts...)
+}
+
+// ByLinesColumns appends the events that ByLines yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
+//
+//go:noinline
+func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, lines []string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
+	events := store.Each(lines, func(line string) PositionEvent {
+		return PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
+	})
+	return store.ReadColumnsMany(ctx, r.reader, positionsColumns, columns, &positionByLines, events, from, to, opts...)
+}
+
 // ByVehicle yields the events with from <= time < to of the series with the
 // given region and vehicle, by series in row key order, then by time. Its
 // errors are those of Read. It reads from table positions: one range of rows,
@@ -334,6 +360,22 @@ var positionByLine = store.Query[PositionEvent]{
 
 // rowsPositionByLine returns the spans with the rows of ByLine.
 func rowsPositionByLine(e *PositionEvent) ([]codec.Span, error) {
+	before := codec.NewKeyWriter(nil, "/")
+	before.String("region", e.Region)
+	before.String("line", e.Line)
+	span, err := store.Span(before.Prefix, nil, "/", false)
+	return []codec.Span{span}, err
+}
+
+// positionByLines defines which rows ByLines reads in positions.
+var positionByLines = store.Query[PositionEvent]{
+	Name:        "ByLines",
+	Spans:       rowsPositionByLines,
+	MultiSeries: true,
+}
+
+// rowsPositionByLines returns the spans with the rows of ByLines.
+func rowsPositionByLines(e *PositionEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "/")
 	before.String("region", e.Region)
 	before.String("line", e.Line)

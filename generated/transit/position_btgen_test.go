@@ -73,6 +73,10 @@ func TestPositionRoundTrip(t *testing.T) {
 		storetest.Same(t, "ByLineColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
 			return r.ByLineColumns(ctx, series[0].Region, series[0].Line, times[1], times[2], c)
 		}), events[1])
+		storetest.SameInAnyOrder(t, "ByLines", r.ByLines(ctx, series[0].Region, []string{series[0].Line, series[0].Line}, times[0], end), events[0], events[1], events[2], events[5])
+		storetest.Same(t, "ByLinesColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
+			return r.ByLinesColumns(ctx, series[0].Region, []string{series[0].Line, series[0].Line}, times[1], times[2], c)
+		}), events[1])
 		storetest.SameInAnyOrder(t, "ByVehicle", r.ByVehicle(ctx, series[0].Region, series[0].Vehicle, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByVehicleColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
 			return r.ByVehicleColumns(ctx, series[0].Region, series[0].Vehicle, times[1], times[2], c)

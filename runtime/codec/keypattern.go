@@ -12,6 +12,7 @@ type KeyPattern struct {
 	segments  []KeyPieces
 	time      int // index of the segment with the time
 	err       error
+	others    []*KeyPattern // alternatives
 }
 
 // NewKeyPattern returns an empty pattern for keys with the given delimiter.
@@ -60,6 +61,23 @@ func (p *KeyPattern) At(times KeyPiece) KeyPieces {
 			pieces = KeyPieces{times}
 		}
 		out = out.and(pieces...)
+	}
+	return out
+}
+
+// AnyPattern returns a pattern for the keys that match any of at least one pattern.
+func AnyPattern(patterns []*KeyPattern) *KeyPattern {
+	any := *patterns[0]
+	any.others = patterns[1:]
+	return &any
+}
+
+// All returns the patterns of p for keys with the given times: one, or several if p is the
+// result of [AnyPattern].
+func (p *KeyPattern) All(times KeyPiece) []KeyPieces {
+	out := []KeyPieces{p.At(times)}
+	for _, other := range p.others {
+		out = append(out, other.At(times))
 	}
 	return out
 }

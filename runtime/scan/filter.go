@@ -17,6 +17,8 @@ type (
 	Interleave []Filter
 	// Keys returns the cells of rows whose keys match the pattern.
 	Keys struct{ Form codec.KeyPieces }
+	// AnyKeys returns the cells of rows whose keys match any of at least two patterns.
+	AnyKeys []codec.KeyPieces
 	// Columns returns the cells of the columns with the given names, in all families.
 	Columns []string
 	// ColumnRange returns the cells of columns in [Begin, End) in the given families.
@@ -42,6 +44,7 @@ type (
 func (Chain) isFilter()          {}
 func (Interleave) isFilter()     {}
 func (Keys) isFilter()           {}
+func (AnyKeys) isFilter()        {}
 func (Columns) isFilter()        {}
 func (ColumnRange) isFilter()    {}
 func (Cells) isFilter()          {}
@@ -210,7 +213,7 @@ func (t *Table) columnsOf(p codec.Part) Filter {
 // partial buckets, the columns select the time.
 func (t *Table) keys(r *Read, p codec.Part) Filter {
 	if !r.AllTimes || t.ByTimestamp() {
-		return Keys{r.Keys.At(codec.AnyTime(t.keyTimes()))}
+		return keysFilter(r.Keys.All(codec.AnyTime(t.keyTimes())))
 	}
 	parts := []codec.Part{p}
 	if t.Pattern == codec.BucketOffsets {
@@ -219,7 +222,7 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 	var branches []Filter
 	for _, p := range parts {
 		if times, some := codec.TimesIn(t.keyTimes(), p.From, p.To); some {
-			branches = append(branches, chain(Keys{r.Keys.At(times)}, t.columnsOf(p)))
+			branches = append(branches, chain(keysFilter(r.Keys.All(times)), t.columnsOf(p)))
 		}
 	}
 	return interleave(branches)
@@ -248,8 +251,8 @@ func (t *Table) matching(span codec.Span, f Filter) Filter {
 	return chain(Keys{span.Pattern(codec.AnyTime(t.keyTimes()))}, f)
 }
 
-// keysOnly restricts f to one cell per row, without its value.
-func keysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) }
+// KeysOnly restricts f to one cell per row, without its value.
+func KeysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) }
 
 // EventCells returns the filter of the cells of one event in its row that a read at
 // time now would use; nil if none can be live. sequence is the sequence number of the

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -44,23 +46,55 @@ func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 	if !t.Pattern.Bucketed() || t.InOrder() && len(spans) == 1 || !apart(spans) {
 		return Request{}, false
 	}
+	all, filter, ok := t.recent(spans, now)
+	if !ok {
+		return Request{}, false
+	}
+	rows, ok := gather(all)
+	return Request{Rows: rows, Filter: filter}, ok
+}
+
+// RecentOf returns the requests for the rows of the current bucket and later ones, of the spans
+// of several series. It returns false if requests cannot read just these rows, or if no event
+// can be live.
+func (t *Table) RecentOf(spans []codec.Span, now time.Time) ([]Request, bool) {
+	if !t.Pattern.Bucketed() || !t.InOrder() || !apart(spans) {
+		return nil, false
+	}
+	all, filter, ok := t.recent(spans, now)
+	if !ok {
+		return nil, false
+	}
+	rows := slices.Concat(all...)
+	for i := range rows {
+		rows[i].Reverse = false
+	}
+	slices.SortFunc(rows, func(a, b codec.Rows) int { return strings.Compare(a.Start, b.Start) })
+	var out []Request
+	for batch := range Batches(slices.Values(rows)) {
+		out = append(out, Request{Rows: batch, Filter: filter})
+	}
+	return out, true
+}
+
+// recent returns the rows of the current bucket and later ones, of each span, and their filter.
+func (t *Table) recent(spans []codec.Span, now time.Time) ([][]codec.Rows, Filter, bool) {
 	filter := t.newest(now)
 	if filter == nil {
-		return Request{}, false
+		return nil, nil, false
 	}
 	all := make([][]codec.Rows, len(spans))
 	for i, span := range spans {
 		rows, form, ok := span.Recent(t.Offset.Bucket, now)
 		if !ok {
-			return Request{}, false
+			return nil, nil, false
 		}
 		all[i] = []codec.Rows{rows}
 		if i == 0 && form != nil { // the same for all spans
 			filter = chain(Keys{form}, filter)
 		}
 	}
-	rows, ok := gather(all)
-	return Request{Rows: rows, Filter: filter}, ok
+	return all, filter, true
 }
 
 // newest returns the filter of the newest cells of each column or, if timestamps do not

@@ -18,6 +18,9 @@ type ReadPlan struct {
 	From, To time.Time
 	// RanksEnd is the time until which the ranks of cells that the read sees are valid.
 	RanksEnd time.Time
+	// Beyond is set if the read receives cells after To, because the ranks of others depend on
+	// them.
+	Beyond bool
 	// Parts are read one after the other. There are none if no event can be live.
 	Parts []Part
 }
@@ -33,6 +36,8 @@ const (
 	// Skipping reads one row at a time and skips the remaining rows of a series once it
 	// has found an event.
 	Skipping
+	// KeyOrder reads the rows of several spans in the order of row keys.
+	KeyOrder
 )
 
 // Part is a part of the time range of a read. Within it, all spans are read with the same filter.
@@ -61,6 +66,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 		return p
 	}
 	p.RanksEnd = t.ranksEnd(now, p.From, p.To)
+	p.Beyond = slices.ContainsFunc(t.Families, func(f Family) bool { return t.rest(&f, now, p.From, p.To).After(p.To) })
 	part := Part{Route: t.route(r), table: t, read: r}
 	if t.endsByRows(r) {
 		part.Limit = r.Limit
@@ -93,6 +99,8 @@ func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
 // route returns how the rows of the spans become one sequence.
 func (t *Table) route(r *Read) Route {
 	switch {
+	case r.Listed:
+		return KeyOrder
 	case r.LatestOnly && r.Contiguous && t.InOrder() && t.Pattern != codec.BucketNewColumns:
 		return Skipping
 	case len(r.Spans) > 1 || t.Pattern == codec.BucketNewColumns:
@@ -114,6 +122,10 @@ func (p *ReadPlan) Requests() []Request {
 	var out []Request
 	for i := range p.Parts {
 		part := &p.Parts[i]
+		if part.Route == KeyOrder {
+			out = slices.AppendSeq(out, part.Listed())
+			continue
+		}
 		if one, ok := part.Gathered(); ok {
 			if one.Rows != nil {
 				out = append(out, one)
@@ -147,7 +159,7 @@ func (p *Part) Lookup(span int) (Request, bool) {
 
 // lookup returns a request that lists the rows of a span that pass the filter.
 func (t *Table) lookup(span codec.Span, f Filter) Request {
-	return Request{Rows: []codec.Rows{codec.PrefixRows(span.Prefix)}, Filter: keysOnly(t.matching(span, f)), KeysOnly: true}
+	return Request{Rows: []codec.Rows{codec.PrefixRows(span.Prefix)}, Filter: KeysOnly(t.matching(span, f)), KeysOnly: true}
 }
 
 // Requests yields the requests for the rows of a span in reading order.
@@ -247,7 +259,8 @@ func (p *Part) batches(all iter.Seq[codec.Rows], f Filter) iter.Seq[Request] {
 func (p *Part) request(rows []codec.Rows, f Filter) Request {
 	q := Request{Rows: rows, Filter: f}
 	switch {
-	case len(p.read.Spans) > MaxStreams: // more than can be read concurrently
+	case p.Route == KeyOrder && p.table.Ties: // rows of one instant may be in several requests
+	case p.Route != KeyOrder && len(p.read.Spans) > MaxStreams: // more than can be read concurrently
 		q.Paginated, q.Limit = true, PageRows
 		if !p.table.Pattern.Bucketed() {
 			q.Limit = PageEvents

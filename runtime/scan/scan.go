@@ -58,6 +58,9 @@ type Read struct {
 	AllTimes bool
 	// MultiSeries is set if the rows belong to several series.
 	MultiSeries bool
+	// Listed is set if the spans are those of several values, whose rows are read in the
+	// order of row keys. The table must be able to; see [Table.Lists].
+	Listed bool
 	// Contiguous is set, together with AllTimes, if the rows of each series are
 	// adjacent.
 	Contiguous bool

@@ -261,6 +261,27 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 			return []string{rowText(&e)}, err
 		},
 	}
+	several := func(o ReadOptions) read {
+		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+			for e, err := range r.ReadMany(ctx, named("s1", "s0", "s1"), begin, end, o) {
+				if err != nil {
+					return out, err
+				}
+				out = append(out, rowText(&e))
+			}
+			return out, nil
+		}
+	}
+	reads["several"], reads["several, newest first"] = several(ReadOptions{}), several(ReadOptions{NewestFirst: true})
+	reads["latest of several"] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+		for e, err := range r.LatestMany(ctx, named("s1", "s0")) {
+			if err != nil {
+				return out, err
+			}
+			out = append(out, rowText(&e))
+		}
+		return out, nil
+	}
 	if l.Pattern != codec.BucketNewColumns {
 		reads["series"] = query(of("s0", "s1"), begin, end, ReadOptions{})
 		reads["latest of series"] = query(all("s"), begin, end, ReadOptions{LatestOnly: true})

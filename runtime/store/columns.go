@@ -318,9 +318,20 @@ func ReadColumns[E, C any](ctx context.Context, of TableReader[E], into *Columns
 		q = &r.whole
 	}
 	read := columnsReading[E, C]{reading: r.begin(ctx, q, base, from, to, opts), into: into, columns: columns}
-	if read.reading.streams() {
-		read.reading.assembler.into = &read
+	return read.all()
+}
+
+// ReadColumnsMany is [ReadColumns] for several values, like [Reader.QueryMany].
+func ReadColumnsMany[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) error {
+	read := columnsReading[E, C]{reading: of.(*Reader[E]).beginMany(ctx, q, values, from, to, opts), into: into, columns: columns}
+	return read.all()
+}
+
+// all reads all events.
+func (r *columnsReading[E, C]) all() error {
+	if r.reading.streams() && r.reading.options.Page == nil {
+		r.reading.assembler.into = r
 	}
-	read.reading.run(read.one)
-	return read.failed
+	r.reading.run(r.one)
+	return r.failed
 }

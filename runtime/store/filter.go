@@ -31,6 +31,8 @@ func (c *filters) of(f scan.Filter) bigtable.Filter {
 		return bigtable.InterleaveFilters(c.each(f)...)
 	case scan.Keys:
 		return c.ofKeys(f.Form)
+	case scan.AnyKeys:
+		return bigtable.RowKeyFilter(anyForm(f))
 	case scan.Columns:
 		return bigtable.ColumnFilter(alternatives(f, codec.QuoteRegexp))
 	case scan.ColumnRange:
@@ -91,6 +93,15 @@ func (c *filters) ofKeys(form codec.KeyPieces) bigtable.Filter {
 	f := &keyFilter{form, bigtable.RowKeyFilter(form.Regexp())}
 	c.keys.Store(f)
 	return f.filter
+}
+
+// anyForm returns the regular expression for row keys that match any of several patterns.
+func anyForm(forms []codec.KeyPieces) string {
+	all := make([]string, len(forms))
+	for i, form := range forms {
+		all[i] = form.Regexp()
+	}
+	return strings.Join(all, "|")
 }
 
 // interleaved interleaves n filters. Bigtable rejects an interleave of one.

@@ -127,14 +127,27 @@ type EventReader[S, E, C any] interface {
 	// *[DecodeError] after it has read all others; any other error ends the read.
 	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...ReadOptions) error
 
+	// ReadMany yields the events of several series with from <= time < to, as Read does for one:
+	// by series, in the order of row keys. If segments follow the time in row keys, the order is
+	// by bucket or time, then by series. Each series is read once. One request reads all of them,
+	// if their ranges do not exceed 480 KiB, a row contains all data of its events, and bucket
+	// labels sort; otherwise, one series is read after the other.
+	ReadMany(ctx context.Context, series []S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
+
 	// Latest returns the newest event of a series, or [ErrNotFound].
 	Latest(ctx context.Context, series S) (E, error)
+
+	// LatestMany yields the newest event of each of several series, in their order. It yields
+	// each series once, and none without events. For an event that cannot be decoded, it yields
+	// a *[DecodeError], and the loop may continue; any other error is the last value yielded.
+	LatestMany(ctx context.Context, series []S) iter.Seq2[E, error]
 }
 
 // TableReader reads the events of one table. *[Reader] implements it.
 type TableReader[E any] interface {
 	Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
+	QueryMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, base E) (E, error)
 }
 
@@ -163,6 +176,26 @@ func (r *eventReader[S, E, C]) Read(ctx context.Context, series S, from, to time
 
 func (r *eventReader[S, E, C]) ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...ReadOptions) error {
 	return ReadColumns(ctx, r.table, r.columns, columns, nil, r.of(series), from, to, opts...)
+}
+
+// all returns an event for each series.
+func (r *eventReader[S, E, C]) all(series []S) []E { return Each(series, r.of) }
+
+// Each returns an event for each value, for queries of several values.
+func Each[V, E any](values []V, of func(value V) E) []E {
+	out := make([]E, len(values))
+	for i, v := range values {
+		out[i] = of(v)
+	}
+	return out
+}
+
+func (r *eventReader[S, E, C]) ReadMany(ctx context.Context, series []S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return r.table.ReadMany(ctx, r.all(series), from, to, opts...)
+}
+
+func (r *eventReader[S, E, C]) LatestMany(ctx context.Context, series []S) iter.Seq2[E, error] {
+	return r.table.LatestMany(ctx, r.all(series))
 }
 
 func (r *eventReader[S, E, C]) Latest(ctx context.Context, series S) (E, error) {

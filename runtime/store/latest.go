@@ -21,10 +21,7 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 	if err != nil {
 		return event, err
 	}
-	event, err = r.latest(ctx, &op, base, spans)
-	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
-		event, err = r.older[i].lastOf(ctx, &op, base)
-	}
+	event, err = r.latestOrOlder(ctx, &op, base, spans)
 	if err == nil {
 		op.Events = 1
 	}

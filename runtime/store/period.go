@@ -53,6 +53,10 @@ type period[E any] struct {
 // unordered reports whether the rows of a mapping are not in order of time.
 func (p period[E]) unordered() bool { return p.query.AllTimes || !p.reader.shape.InOrder() }
 
+// mixed reports whether the events of several values cannot be sorted by time, because each of
+// them has several rows.
+func (p period[E]) mixed() bool { return p.reader.mapping.Pattern == codec.BucketNewColumns }
+
 // periods splits a read by mapping, in the order of the read.
 func (r *reading[E]) periods() []period[E] {
 	var out []period[E]
@@ -93,19 +97,22 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 		return
 	}
 	periods := r.periods()
-	if r.sorts() && slices.ContainsFunc(periods, period[E].unordered) {
+	if r.sorts() && (slices.ContainsFunc(periods, period[E].unordered) || r.many != nil && slices.ContainsFunc(periods, period[E].mixed)) {
 		var none E
 		yield(&none, ErrOrder) // before the events of any mapping
 		return
 	}
 	more := true
 	for _, p := range periods {
+		if r.page.skips(p.reader.mapping.Since, r.options.NewestFirst) {
+			continue
+		}
 		r.enter(p)
 		r.inOrder(r.events)(func(e *E, err error) bool {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more
 		})
-		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit {
+		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit && r.page == nil {
 			return
 		}
 	}

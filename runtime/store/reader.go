@@ -94,6 +94,8 @@ type ReadOptions struct {
 	// requested field has at that time. If events are stored as one value, the read fetches all
 	// fields unless the slice is empty. An unknown field causes ErrNoField.
 	Fields []Field
+	// Page limits the read to one page; nil for no limit.
+	Page *Page
 }
 
 // Read yields the events of the series of base with from <= time < to in order of time.
@@ -121,7 +123,7 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 //
 //	plan     the requests of the read, from package scan
 //	part     the requests of one part of the time range, and the rows that they return
-//	         (OneSpan: spanRows; Merged: together; Skipping: skip)
+//	         (OneSpan and KeyOrder: rowByRow; Merged: together; Skipping: skip)
 //	events   the events that the assembler makes of the rows
 //	ordered  the events in the order that the caller wants
 //	count    up to the limit that the caller wants
@@ -129,7 +131,8 @@ type reading[E any] struct {
 	reader    *Reader[E]
 	ctx       context.Context
 	q         *Query[E]
-	given     E // the values that the query specifies
+	given     E        // the values that the query specifies
+	many      *many[E] // if the query specifies several values; else nil
 	options   ReadOptions
 	op        Operation
 	asked     scan.Read // the input of the planner
@@ -139,6 +142,7 @@ type reading[E any] struct {
 	failed    error // the last error
 	// withoutValues reads cells without their values.
 	withoutValues bool
+	page          *paging // of a read of a page; else nil
 }
 
 // begin returns a new reading.
@@ -160,6 +164,25 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 
 // run yields the events; see reading.
 func (r *reading[E]) run(yield yielder[E]) {
+	r.runOf(func() {
+		if err := r.beginPage(); err != nil {
+			r.count(&r.given, err)
+			return
+		}
+		ended := true
+		r.ordered()(func(e *E, err error) bool {
+			more := r.count(e, err)
+			ended = ended && more && (err == nil || isDecodeError(err))
+			return more
+		})
+		if r.page != nil && ended {
+			r.page.Next = ""
+		}
+	}, yield)
+}
+
+// runOf calls read, unless the time range is invalid, which passes what it yields to count.
+func (r *reading[E]) runOf(read func(), yield yielder[E]) {
 	r.ctx = r.reader.options.Hooks.start(r.ctx, &r.op)
 	defer func() { r.reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
 	r.yield = yield
@@ -168,30 +191,33 @@ func (r *reading[E]) run(yield yielder[E]) {
 		r.count(&none, &RangeError{From: from, To: to})
 		return
 	}
-	r.ordered()(r.count)
+	read()
 }
 
 // plan plans the requests and configures the assembler for them.
 func (r *reading[E]) plan() (scan.ReadPlan, error) {
-	spans, err := r.q.Spans(&r.given)
+	spans, err := r.spans()
 	if err != nil {
 		return scan.ReadPlan{}, err
 	}
 	a, o := &r.assembler, &r.options
 	r.asked = scan.Read{
 		Spans: spans, AllTimes: r.q.AllTimes, Contiguous: r.q.Contiguous, MultiSeries: r.q.MultiSeries,
-		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit,
+		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: r.left(),
 		WithoutValues: r.withoutValues,
+	}
+	if r.many != nil {
+		r.asked.Listed, r.asked.MultiSeries = r.many.listed, r.q.MultiSeries || len(r.many.some) > 1
 	}
 	if a.fetched, err = r.reader.project(o.Fields); err != nil {
 		return scan.ReadPlan{}, err
 	}
 	r.asked.Projection = a.fetched
 	if r.q.Match != nil {
-		a.match = func(e *E) bool { return r.q.Match(e, &r.given) }
+		a.match = r.matches
 	}
 	if r.q.Keys != nil {
-		if r.asked.Keys, err = r.q.Keys(&r.given); err != nil {
+		if r.asked.Keys, err = r.keys(); err != nil {
 			return scan.ReadPlan{}, err
 		}
 	}
@@ -220,8 +246,30 @@ func (r *Reader[E]) project(fields []Field) (scan.Projection, error) {
 	return r.shape.Project(columns), nil
 }
 
+// left returns how many events the read may still yield; 0 for no limit.
+func (r *reading[E]) left() int {
+	switch {
+	case r.many != nil && r.options.LatestOnly && !r.q.MultiSeries:
+		return 1 // of each value
+	case r.options.Limit == 0:
+		return 0
+	case r.page != nil && r.page.after != nil:
+		return r.options.Limit - r.op.Events + 1 // the last event of the previous page may come again
+	}
+	return r.options.Limit - r.op.Events
+}
+
 // events yields the events in the order of their rows.
 func (r *reading[E]) events(yield yielder[E]) {
+	if r.many != nil {
+		r.ofMany(yield)
+		return
+	}
+	r.planned(yield)
+}
+
+// planned yields the events of the rows of one plan.
+func (r *reading[E]) planned(yield yielder[E]) {
 	plan, err := r.plan()
 	if err != nil {
 		var none E
@@ -231,12 +279,14 @@ func (r *reading[E]) events(yield yielder[E]) {
 	a := &r.assembler
 	a.memory = r.reader.borrow()
 	defer r.reader.release(a.memory)
+	before := r.op.Events
 	for i := range plan.Parts {
 		p := &plan.Parts[i]
 		if p.Limit > 0 {
-			p.Limit -= r.op.Events
+			p.Limit -= r.op.Events - before
 		}
-		if !r.part(p, yield) {
+		begin, skipped := r.enterPart(p)
+		if !skipped && !r.part(part{Part: p, begin: begin}, yield) {
 			return
 		}
 	}
@@ -244,17 +294,25 @@ func (r *reading[E]) events(yield yielder[E]) {
 
 // part yields the events of a part of the time range. It reports whether the caller
 // wants more.
-func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
+func (r *reading[E]) part(p part, yield yielder[E]) bool {
 	switch p.Route {
 	case scan.Skipping:
-		return r.skip(p, yield)
+		return r.skip(p.Part, yield)
 	case scan.Merged:
 		return r.together(p, yield)
+	case scan.KeyOrder:
+		r.assembler.expect(&codec.Span{}, true)
+		return r.rowByRow(r.reader.requested(r.ctx, &r.op, p, p.Listed(), always), yield)
 	}
+	r.assembler.expect(&r.asked.Spans[0], r.q.MultiSeries)
+	return r.rowByRow(r.reader.spanRows(r.ctx, &r.op, p, 0, always), yield)
+}
+
+// rowByRow yields the events of rows in their order. It reports whether the caller wants more.
+func (r *reading[E]) rowByRow(rows iter.Seq2[wire.Row, error], yield yielder[E]) bool {
 	a := &r.assembler
-	a.expect(&r.asked.Spans[0], r.q.MultiSeries)
 	r.more = true
-	r.reader.spanRows(r.ctx, &r.op, part{Part: p}, 0, always)(func(row wire.Row, err error) bool {
+	rows(func(row wire.Row, err error) bool {
 		if err != nil {
 			if a.flush(yield) {
 				yield(&a.base, err)
@@ -273,7 +331,7 @@ func always() bool { return true }
 
 // streams reports whether events are yielded in the order in which they arrive.
 func (r *reading[E]) streams() bool {
-	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.MultiSeries)
+	return !r.options.LatestOnly && !(r.options.TimeOrder && (r.q.MultiSeries || r.many != nil))
 }
 
 // sorts reports whether the events of several series are sorted by time.
@@ -292,6 +350,9 @@ func (r *reading[E]) inOrder(events func(yielder[E])) func(yielder[E]) {
 	if !r.sorts() {
 		return events
 	}
+	if r.many != nil && r.reader.shape.Pattern == codec.BucketNewColumns {
+		return fails[E](ErrOrder)
+	}
 	return r.reader.byTime(r.q, events, r.options.NewestFirst)
 }
 
@@ -303,9 +364,12 @@ func (r *reading[E]) count(event *E, err error) bool {
 		r.yield(&r.given, r.failed)
 		return false
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		r.failed = err
-	} else {
+	case r.page != nil:
+		return r.countPaged(event)
+	default:
 		r.op.Events++
 	}
 	return r.yield(event, err) && (r.options.Limit == 0 || r.op.Events < r.options.Limit)

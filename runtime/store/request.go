@@ -23,6 +23,7 @@ type part struct {
 	*scan.Part
 	read     string        // rows up to this key, in key order, were read
 	complete bool          // all rows were read
+	begin    string        // what the key of the first row of a page begins with, as far as the rows of spans have it in common
 	turns    chan struct{} // one element per request in progress, if they are paginated
 }
 
@@ -65,6 +66,11 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Re
 	rows, filter, limit := q.Rows, r.filters.of(q.Filter), q.Limit
 	if p.read != "" {
 		if rows = behind(rows, p.read); rows == nil {
+			return func(func(wire.Row, error) bool) {}
+		}
+	}
+	if p.begin != "" {
+		if rows = since(rows, p.begin); rows == nil {
 			return func(func(wire.Row, error) bool) {}
 		}
 	}

@@ -19,8 +19,8 @@ const maxGathered = 4 << 20
 // together merges the rows of several spans: those of the metrics of a bucket, or of
 // all salts in key order. It first reads all spans with one request; if there are too
 // many rows, it then reads the spans concurrently.
-func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
-	a, p := &r.assembler, part{Part: of}
+func (r *reading[E]) together(p part, yield yielder[E]) bool {
+	a := &r.assembler
 	gathered, err := r.gather(&p)
 	if err != nil {
 		yield(&a.base, err)
@@ -76,8 +76,12 @@ func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
 		if !p.Reads(i) {
 			continue
 		}
+		own := p
+		if p.begin != "" {
+			own.begin = r.asked.Spans[i].Prefix + p.begin
+		}
 		streams = append(streams, startStream(ctx, i, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
-			return r.reader.spanRows(ctx, op, p, i, wanted)
+			return r.reader.spanRows(ctx, op, own, i, wanted)
 		}))
 	}
 	return streams

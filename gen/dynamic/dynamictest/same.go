@@ -202,7 +202,11 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 		q := &c.layout.Queries[i]
 		args := []reflect.Value{reflect.ValueOf(c.ctx)}
 		for _, n := range q.By {
-			args = append(args, reflect.ValueOf(s).Field(n))
+			value := reflect.ValueOf(s).Field(n)
+			if slices.Contains(q.Many, n) {
+				value = reflect.Append(reflect.MakeSlice(reflect.SliceOf(value.Type()), 0, 1), value)
+			}
+			args = append(args, value)
 		}
 		args = append(args, reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(o))
 		events := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])

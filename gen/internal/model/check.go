@@ -71,6 +71,13 @@ type Access[E any] struct {
 	Newest   func(ctx context.Context, base E, from, to time.Time, limit int) iter.Seq2[E, error] // newest first
 	Latest   func(ctx context.Context, base E) (E, error)
 	Queries  map[string]Ask[E] // by name
+	// Many are the queries of several values, by name: those of the series in several.
+	Many map[string]AskMany[E]
+	// ReadMany and LatestMany read several series.
+	ReadMany   func(ctx context.Context, series []E, from, to time.Time, how Order) iter.Seq2[E, error]
+	LatestMany func(ctx context.Context, series []E) iter.Seq2[E, error]
+	// Series lists the series of the queries, by name.
+	Series   map[string]func(ctx context.Context, given Series, from, to time.Time) iter.Seq2[Series, error]
 	NotFound error
 
 	// Delete, DeleteRange, DeleteSeries, DeleteQueries and Replace are those of the writer. Their requests
@@ -86,11 +93,21 @@ type Access[E any] struct {
 // Ask runs a query with the values of the given series that the query specifies.
 type Ask[E any] func(ctx context.Context, given Series, from, to time.Time, how Order) iter.Seq2[E, error]
 
+// AskMany runs a query with the values of the given series that the query specifies, and with
+// those of several series of the one that it takes several times.
+type AskMany[E any] func(ctx context.Context, given Series, several []Series, from, to time.Time, how Order) iter.Seq2[E, error]
+
 // Order contains the options of a query: newest first, order of time, newest event per
 // series, or a limit.
 type Order struct {
 	NewestFirst, TimeOrder, LatestOnly bool
 	Limit                              int
+	Page                               *store.Page
+}
+
+// Options returns the order as options of a read.
+func (o Order) Options() store.ReadOptions {
+	return store.ReadOptions{NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit, Page: o.Page}
 }
 
 // cases counts the tables, so that each has a unique prefix.
@@ -324,6 +341,7 @@ func (r *run[E]) read() {
 	r.newest(series, from, to)
 	r.queries(series, from, to)
 	r.latest(series)
+	r.several(series, from, to)
 }
 
 // latest compares the newest event of a series with the model.
@@ -443,13 +461,15 @@ func (r *run[E]) queries(given Series, from, to time.Time) {
 	wanted := func(s Series) bool { return q.finds(s, given) }
 	want := r.collected(ask(r.ctx, given, from, to, Order{}))
 	r.crossed(q.Name, path, wanted, from, to, nil)
-	r.query(q, given, want, from, to)
+	r.found(q.Name, wanted, want, from, to)
 	slices.Reverse(want)
 	got := r.collected(ask(r.ctx, given, from, to, Order{NewestFirst: true}))
 	r.crossed(q.Name+", the newest first", path, wanted, from, to, nil)
 	r.same(q.Name+", the newest first", want, got)
 	r.ordered(q, given, want, from, to)
 	r.each(q, given, from, to)
+	slices.Reverse(want)
+	r.pages(q.Name, want, func(how Order) iter.Seq2[E, error] { return ask(r.ctx, given, from, to, how) })
 }
 
 // ordered compares a query with a limit, and one in order of time, with the full query,
@@ -480,8 +500,8 @@ func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time)
 	r.same(fmt.Sprintf("%s, %+v", q.Name, how), want, got)
 }
 
-// query compares the result of a query with the model.
-func (r *run[E]) query(q Query, given Series, events []Event, from, to time.Time) {
+// found compares the result of a query with the model.
+func (r *run[E]) found(name string, wanted func(Series) bool, events []Event, from, to time.Time) {
 	got := map[Series][]Event{}
 	for _, e := range events {
 		s := Series{e.Host, e.Shard}
@@ -489,12 +509,12 @@ func (r *run[E]) query(q Query, given Series, events []Event, from, to time.Time
 	}
 	want := map[Series][]Event{}
 	for _, s := range allSeries {
-		if events := r.table.Read(r.now, s, from, to); q.finds(s, given) && len(events) > 0 {
+		if events := r.table.Read(r.now, s, from, to); wanted(s) && len(events) > 0 {
 			want[s] = events
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		r.Fatalf("%s at %v (-want +got)\n%s\nschema\n%s", q.Name, r.now, diff, r.schema.YAML())
+		r.Fatalf("%s at %v (-want +got)\n%s\nschema\n%s", name, r.now, diff, r.schema.YAML())
 	}
 }
 
@@ -507,7 +527,8 @@ func (r *run[E]) readTicking() {
 	series := r.host()
 	from, to := r.span()
 	before := r.table.Read(r.now, series, from, to)
-	most := r.expected(r.driver.Paths["Read"], only(series), from, to, nil).most
+	most := r.expected(r.driver.Paths["Read"], only(series), from, to, nil)
+	most.least = Counts{}
 	r.tick = rapid.SampledFrom([]time.Duration{time.Microsecond, 300 * time.Microsecond, time.Second}).Draw(r.T, "tick")
 	var got []Event
 	for event, err := range r.access.Read(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to) {
@@ -522,7 +543,7 @@ func (r *run[E]) readTicking() {
 		}
 	}
 	r.tick = 0
-	r.within("read while time passes", toll{most: most})
+	r.within("read while time passes", most)
 	after := r.table.Read(r.now, series, from, to)
 	for _, e := range after {
 		if !contains(got, e) {

@@ -13,6 +13,7 @@ type Query struct {
 	Name string
 	By   []string // Host and Shard, as in Go
 	Scan bool     // it reads a whole table
+	Many string   // the one of By of which it takes several values; empty if it takes one of each
 }
 
 // yaml formats the query.
@@ -21,8 +22,14 @@ func (q Query) yaml() string {
 	if q.Scan {
 		text += ", scan: to be tried"
 	}
-	return text + ", delete: true}"
+	if q.Many != "" {
+		return text + ", many: " + strings.ToLower(q.Many) + "}"
+	}
+	return text + ", delete: true, series: true}"
 }
+
+// Takes reports whether the query takes several values of a series value.
+func (q Query) Takes(name string) bool { return q.Many == name }
 
 // finds reports whether the query with the values of given returns events of s.
 func (q Query) finds(s, given Series) bool {
@@ -42,6 +49,38 @@ func (s *Schema) Queries() []Query {
 			q.Scan = scan
 			out = append(out, q)
 		}
+	}
+	return out
+}
+
+// ManyQueries returns the queries of several values that the table of the schema can answer.
+func (s *Schema) ManyQueries() []Query {
+	var out []Query
+	for _, q := range []Query{
+		{Name: "Hosts", By: []string{"Host"}, Many: "Host"},
+		{Name: "Shards", By: []string{"Shard"}, Many: "Shard"},
+		{Name: "Ones", By: []string{"Shard", "Host"}, Many: "Host"},
+	} {
+		if all, scan := s.answered(q); all {
+			q.Scan = scan
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// Hosts returns the hosts of several series.
+func Hosts(several []Series) (out []string) {
+	for _, s := range several {
+		out = append(out, s.Host)
+	}
+	return out
+}
+
+// Shards returns the shards of several series.
+func Shards(several []Series) (out []int64) {
+	for _, s := range several {
+		out = append(out, s.Shard)
 	}
 	return out
 }

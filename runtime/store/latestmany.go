@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// Limits of [Reader.LatestMany]: the number of series whose newest rows are in memory, and the
+// number of concurrent requests.
+const (
+	latestTogether   = 256
+	latestConcurrent = 16
+)
+
+// LatestMany yields the newest event of each of several series, in the order in which they are
+// given. It yields each series once, and none without live events. If cell timestamps are event
+// times, one request for up to 256 series reads their current buckets; the others are searched
+// concurrently, like [Reader.Latest]. For an event that cannot be decoded, it yields a
+// *DecodeError, and the loop may continue; any other error is the last value.
+func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		op := Operation{Name: "Latest", Table: r.id}
+		ctx := r.options.Hooks.start(ctx, &op)
+		var failed error
+		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
+		series, err := r.mapping.series(bases)
+		if err != nil {
+			var none E
+			failed = err
+			yield(none, err)
+			return
+		}
+		for some := range slices.Chunk(series, latestTogether) {
+			r.latestOf(ctx, &op, some)
+			for i := range some {
+				l := &some[i]
+				switch ended := ctx.Err(); {
+				case errors.Is(l.err, ErrNotFound):
+					continue
+				case ended != nil && (l.err == nil || isDecodeError(l.err)):
+					l.err = explain(ctx, ended)
+				case l.err == nil:
+					op.Events++
+				}
+				if l.err != nil {
+					failed = l.err
+				}
+				if !yield(l.event, l.err) || l.err != nil && !isDecodeError(l.err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// latestSeries is a series whose newest event is wanted.
+type latestSeries[E any] struct {
+	base  E
+	spans []codec.Span
+	rows  []wire.Row // its newest rows, one per span, if they are in the current bucket or later
+	start []time.Time
+	done  bool
+	event E
+	err   error
+}
+
+// series returns the different series of some events, in their order.
+func (l *Mapping[E]) series(bases []E) ([]latestSeries[E], error) {
+	var out []latestSeries[E]
+	seen := map[string]bool{}
+	for _, base := range bases {
+		spans, err := l.Spans(&base)
+		if err != nil {
+			return nil, err
+		}
+		id := spans[0].Prefix + "\x00" + spans[0].Suffix
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, latestSeries[E]{base: base, spans: spans})
+		}
+	}
+	return out, nil
+}
+
+// latestOf finds the newest events of some series.
+func (r *Reader[E]) latestOf(ctx context.Context, op *Operation, some []latestSeries[E]) {
+	if len(some) > 1 && r.mapping.Pattern.EventTimed() {
+		if err := r.recentOf(ctx, op, some); err != nil {
+			some[0].done, some[0].err = true, err // the read ends with the first error
+			return
+		}
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	turns := make(chan struct{}, latestConcurrent)
+	for i := range some {
+		if some[i].done {
+			continue
+		}
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			own := Operation{}
+			l := &some[i]
+			l.event, l.err = r.latestOrOlder(ctx, &own, l.base, l.spans)
+			mu.Lock()
+			defer mu.Unlock()
+			op.add(&own)
+		})
+	}
+	wg.Wait()
+}
+
+// recentOf finds the newest events of those series that have events in the current bucket or
+// later ones, if ranges describe the rows of these.
+func (r *Reader[E]) recentOf(ctx context.Context, op *Operation, some []latestSeries[E]) error {
+	type place struct{ series, span int }
+	var spans []codec.Span
+	places := map[string]place{}
+	var prefixes []string
+	for i := range some {
+		for k, span := range some[i].spans {
+			spans = append(spans, span)
+			prefixes = append(prefixes, span.Prefix)
+			places[span.Prefix] = place{i, k}
+		}
+		some[i].rows, some[i].start = make([]wire.Row, len(some[i].spans)), make([]time.Time, len(some[i].spans))
+	}
+	now := r.options.Now()
+	requests, ok := r.shape.RecentOf(spans, now)
+	if !ok {
+		return nil
+	}
+	m := r.borrow()
+	defer r.release(m)
+	var none E
+	a := r.newestOnly(none, m)
+	slices.Sort(prefixes)
+	for _, q := range requests {
+		for row, err := range r.rows(ctx, op, q.Rows, r.filters.of(q.Filter), 0) {
+			if err != nil {
+				return err
+			}
+			of := sort.SearchStrings(prefixes, row.Key()+"\x00") - 1
+			if of < 0 || !strings.HasPrefix(row.Key(), prefixes[of]) {
+				continue
+			}
+			at := places[prefixes[of]]
+			l := &some[at.series]
+			start, err := a.timeOf(row)
+			if err == nil && r.mapping.Bucket.End(start).After(now) && (!l.rows[at.span].Exists() || start.After(l.start[at.span])) {
+				l.rows[at.span], l.start[at.span] = row, start
+			}
+		}
+	}
+	for i := range some {
+		l := &some[i]
+		if !slices.ContainsFunc(l.rows, wire.Row.Exists) {
+			continue
+		}
+		keepNewest(l.rows, l.start)
+		a := r.newestOnly(l.base, m)
+		l.event, l.err = a.last(l.rows)
+		l.done = !errors.Is(l.err, ErrNotFound)
+	}
+	return nil
+}
+
+// latestOrOlder returns the newest event of a series with any mapping.
+func (r *Reader[E]) latestOrOlder(ctx context.Context, op *Operation, base E, spans []codec.Span) (event E, err error) {
+	event, err = r.latest(ctx, op, base, spans)
+	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
+		event, err = r.older[i].lastOf(ctx, op, base)
+	}
+	return event, err
+}

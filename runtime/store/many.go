@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// many is the state of a read of several values.
+type many[E any] struct {
+	all    []E  // all values, as given
+	some   []E  // those that are being read together
+	listed bool // their rows are read in the order of row keys
+}
+
+// QueryMany yields the events that a query selects with from <= time < to and any of several
+// values, like [Reader.Query]. The order of the values and duplicates do not matter: if a row
+// contains all data of its events, and bucket labels sort, one request reads the rows of all
+// values in the order of row keys, or several if their ranges exceed codec.MaxRowSet or their
+// filters exceed scan.MaxKeysFilter. Otherwise, and with ReadOptions.LatestOnly, QueryMany
+// reads the values one after the other. Without values, it yields nothing.
+//
+// With ReadOptions.TimeOrder, the error is also ErrOrder in codec.BucketNewColumns, and if the
+// values must be filtered and do not fit into one filter.
+func (r *Reader[E]) QueryMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		read := r.beginMany(ctx, q, values, from, to, opts)
+		read.run(func(e *E, err error) bool { return yield(*e, err) })
+	}
+}
+
+// ReadMany yields the events of several series with from <= time < to; see
+// [Reader.QueryMany] and [EventReader.ReadMany].
+func (r *Reader[E]) ReadMany(ctx context.Context, series []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return r.QueryMany(ctx, &r.whole, series, from, to, opts...)
+}
+
+// beginMany is begin for several values.
+func (r *Reader[E]) beginMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts []ReadOptions) reading[E] {
+	var none E
+	read := r.begin(ctx, q, none, from, to, opts)
+	read.options.Limit = max(0, last(opts).Limit) // begin limits the newest event of one series
+	read.many = &many[E]{all: values}
+	return read
+}
+
+// fails returns the events of a read that fails.
+func fails[E any](err error) func(yielder[E]) {
+	return func(yield yielder[E]) {
+		var none E
+		yield(&none, err)
+	}
+}
+
+// spans returns the different spans of the values that are being read.
+func (r *reading[E]) spans() ([]codec.Span, error) {
+	if r.many == nil {
+		return r.q.Spans(&r.given)
+	}
+	var all []codec.Span
+	known := map[codec.Span]bool{}
+	for i := range r.many.some {
+		spans, err := r.q.Spans(&r.many.some[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range spans {
+			if known[s] {
+				continue
+			}
+			known[s] = true
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// matches reports whether a series has the values that are being read.
+func (r *reading[E]) matches(e *E) bool {
+	if r.many == nil {
+		return r.q.Match(e, &r.given)
+	}
+	return slices.ContainsFunc(r.many.some, func(given E) bool { return r.q.Match(e, &given) })
+}
+
+// keys returns the pattern for the row keys of the values that are being read.
+func (r *reading[E]) keys() (*codec.KeyPattern, error) {
+	if r.many == nil {
+		return r.q.Keys(&r.given)
+	}
+	var patterns []*codec.KeyPattern
+	for i := range r.many.some {
+		p, err := r.q.Keys(&r.many.some[i])
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, p)
+	}
+	return codec.AnyPattern(patterns), nil
+}
+
+// ofMany yields the events of several values, group by group.
+func (r *reading[E]) ofMany(yield yielder[E]) {
+	groups, err := r.groups()
+	if err != nil {
+		fails[E](err)(yield)
+		return
+	}
+	a := &r.assembler
+	from, to := a.from, a.to
+	for i, group := range groups {
+		r.many.some, a.from, a.to = group, from, to
+		r.given, a.base = group[0], group[0]
+		if r.enterGroup(i) {
+			continue
+		}
+		newestOne := r.left() == 1 && r.options.LatestOnly
+		more := true
+		r.planned(func(e *E, err error) bool {
+			more = yield(e, err) && (err == nil || isDecodeError(err))
+			return more && !(newestOne && err == nil)
+		})
+		if !more {
+			return
+		}
+	}
+}
+
+// groups returns the groups of different values that are read one after the other, in the
+// order of their row keys.
+func (r *reading[E]) groups() (groups [][]E, err error) {
+	values, err := r.distinct()
+	if err != nil || len(values) == 0 {
+		return nil, err
+	}
+	var spans []codec.Span
+	for _, v := range values {
+		spans = append(spans, v.spans...)
+	}
+	sorts := r.sorts()
+	r.many.listed = !r.options.LatestOnly && r.reader.shape.Lists(spans, sorts)
+	if !r.many.listed && !sorts {
+		for _, v := range values {
+			groups = append(groups, []E{v.value})
+		}
+		return groups, nil
+	}
+	asked := scan.Read{AllTimes: r.q.AllTimes, From: r.assembler.from, To: r.assembler.to}
+	size := 0 // of the filter of the last group
+	for _, v := range values {
+		more := 0
+		for _, s := range v.spans {
+			more += r.reader.shape.KeysFilterSize(&asked, s, v.keys)
+		}
+		if size += more; groups == nil || more > 0 && size > scan.MaxKeysFilter {
+			groups, size = append(groups, nil), more
+		}
+		last := len(groups) - 1
+		groups[last] = append(groups[last], v.value)
+	}
+	switch {
+	case sorts && len(groups) > 1:
+		return nil, ErrOrder
+	case sorts && !r.many.listed && r.page != nil:
+		return nil, ErrPage
+	}
+	return groups, nil
+}
+
+// wanted is one of several values.
+type wanted[E any] struct {
+	value E
+	spans []codec.Span
+	keys  *codec.KeyPattern // nil if its row keys are not filtered
+	id    string            // differs from those of values with other series
+}
+
+// distinct returns the different values in the order of their row keys.
+func (r *reading[E]) distinct() ([]wanted[E], error) {
+	var out []wanted[E]
+	for _, value := range r.many.all {
+		w := wanted[E]{value: value}
+		var err error
+		if w.spans, err = r.q.Spans(&value); err != nil {
+			return nil, err
+		}
+		for _, s := range w.spans {
+			w.id += s.Prefix + "\x00" + s.Suffix + "\x00"
+		}
+		if r.q.Keys != nil {
+			if w.keys, err = r.q.Keys(&value); err != nil {
+				return nil, err
+			}
+			w.id += w.keys.At(codec.KeyPiece{Any: true}).Regexp()
+		}
+		out = append(out, w)
+	}
+	slices.SortStableFunc(out, func(a, b wanted[E]) int { return strings.Compare(a.id, b.id) })
+	if r.options.NewestFirst != r.reader.shape.Descending() {
+		slices.Reverse(out)
+	}
+	return slices.CompactFunc(out, func(a, b wanted[E]) bool { return a.id == b.id }), nil
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// withKeys sets the row keys of a mapping, which generated code sets with NewMapping.
+func withKeys(l *Mapping[sample]) *Mapping[sample] {
+	l.rowKey = func(e *sample, metric string) ([]byte, error) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		if metric != "" {
+			w.Const(metric)
+		}
+		if l.Pattern.Bucketed() {
+			w.Bucket(l.Bucket, e.Time)
+		} else {
+			w.Time(l.TimeKey, e.Time)
+		}
+		return w.Key()
+	}
+	return l
+}
+
+// TestPagesAmongChanges reads pages while events are written and deleted between them, and each
+// page with another reader, as after a restart: events that exist throughout come exactly once, and
+// no event comes twice.
+func TestPagesAmongChanges(t *testing.T) {
+	for _, l := range []*Mapping[sample]{withKeys(days()), withKeys(singles()), withKeys(offsets())} {
+		for _, newestFirst := range []bool{false, true} {
+			bt := newBigtable(t, l)
+			const now = 86400 * 6
+			w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now))
+			var lasting []sample
+			for i := range 40 {
+				lasting = append(lasting, sample{Series: fmt.Sprint("s", i%3), Time: at(10_000 * i), Value: uint64(i)})
+			}
+			must(t, w.WriteAll(t.Context(), lasting))
+			q := all("s")
+			got := map[string]int{}
+			token := ""
+			for n := 0; ; n++ {
+				r := NewReader(bt.Client, l, clockAt(now))
+				page := &Page{Size: 7, Token: token}
+				events := 0
+				for e, err := range r.Query(t.Context(), q, sample{}, at(0), at(now), ReadOptions{NewestFirst: newestFirst, Page: page}) {
+					must(t, err)
+					events++
+					got[fmt.Sprint(e.Series, e.Time.Unix())]++
+				}
+				if events > 7 || page.Next != "" && events != 7 {
+					t.Fatalf("a page of %d events", events)
+				}
+				if token = page.Next; token == "" {
+					break
+				}
+				// New events, before and after the page, and others that are deleted again.
+				passing := sample{Series: fmt.Sprint("s", n%3), Time: at(10_000*(n*11%40) + 1), Value: 99}
+				must(t, w.Write(t.Context(), passing))
+				if n%2 == 0 {
+					_, err := w.DeleteRange(t.Context(), sample{Series: passing.Series}, passing.Time, passing.Time.Add(time.Second))
+					must(t, err)
+				}
+			}
+			for _, e := range lasting {
+				if key := fmt.Sprint(e.Series, e.Time.Unix()); got[key] != 1 {
+					t.Errorf("%s, newest first %v: event %s came %d times", l.Table.ID, newestFirst, key, got[key])
+				}
+			}
+			for key, n := range got {
+				if n != 1 {
+					t.Errorf("event %s came %d times", key, n)
+				}
+			}
+		}
+	}
+}
+
+// TestPagesAreCheap counts what the pages of a table with one row per event receive: each row
+// about once, however many pages there are.
+func TestPagesAreCheap(t *testing.T) {
+	l := withKeys(singles())
+	r, c := stored(t, l, 1, numbered(1000)...)
+	for _, q := range []*Query[sample]{nil, all("s")} {
+		if q == nil {
+			q = &r.whole
+		}
+		*c = counts{}
+		events, token := 0, ""
+		for more := true; more; more = token != "" {
+			page := &Page{Size: 50, Token: token}
+			for _, err := range r.Query(t.Context(), q, sample{Series: "s"}, at(0), at(1000), ReadOptions{Page: page}) {
+				must(t, err)
+				events++
+			}
+			token = page.Next
+		}
+		if events != 1000 || c.Cells > 1050 || c.Requests > 22 {
+			t.Errorf("%d events, %+v", events, *c)
+		}
+	}
+}
+
+// TestTokenOfAnotherRead uses tokens where they do not belong.
+func TestTokenOfAnotherRead(t *testing.T) {
+	l := withKeys(days())
+	r, _ := stored(t, l, 3600, numbered(20)...)
+	ask := func(r *Reader[sample], q *Query[sample], series string, to int, o ReadOptions) error {
+		for _, err := range r.Query(t.Context(), q, sample{Series: series}, at(0), at(to), o) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	first := &Page{Size: 3}
+	must(t, ask(r, &r.whole, "s", 86400, ReadOptions{Page: first}))
+	token := first.Next
+	next := func() *Page { return &Page{Size: 3, Token: token} }
+	must(t, ask(r, &r.whole, "s", 86400, ReadOptions{Page: next()}))
+	other := *l
+	other.Table.Layout = "another layout"
+	changed := Reader[sample]{options: r.options, mapping: &other, shape: r.shape, id: r.id, api: r.api, whole: r.whole, gathered: r.gathered}
+	damaged := []byte(token)
+	damaged[10] ^= 1
+	for what, err := range map[string]error{
+		"query":     ask(r, all("s"), "s", 86400, ReadOptions{Page: next()}),
+		"values":    ask(r, &r.whole, "t", 86400, ReadOptions{Page: next()}),
+		"range":     ask(r, &r.whole, "s", 86399, ReadOptions{Page: next()}),
+		"order":     ask(r, &r.whole, "s", 86400, ReadOptions{NewestFirst: true, Page: next()}),
+		"layout":    ask(&changed, &r.whole, "s", 86400, ReadOptions{Page: next()}),
+		"damaged":   ask(r, &r.whole, "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: string(damaged)}}),
+		"cut off":   ask(r, &r.whole, "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: token[:20]}}),
+		"no base64": ask(r, &r.whole, "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: "?"}}),
+	} {
+		if failed, ok := errors.AsType[*TokenError](err); !ok || failed.Error() == "" {
+			t.Errorf("token of another %s: %v", what, err)
+		}
+	}
+	for _, o := range []ReadOptions{{Page: &Page{}}, {Page: &Page{Size: 1}, LatestOnly: true}} {
+		if err := ask(r, all("s"), "s", 86400, o); !errors.Is(err, ErrPage) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

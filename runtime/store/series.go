@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// maxListedRows is the maximum number of rows that [QuerySeries] requests before it skips the
+// rest of a series.
+const maxListedRows = 1024
+
+// QuerySeries yields the series with events that a query selects with from <= time < to, each
+// once. It receives row keys and no values. If the series precedes the time in row keys, it skips
+// the rows of a series once it has seen some, so that it receives at most eight rows per series;
+// otherwise, it receives the keys of all rows in the range. The order is that of row keys, layout
+// by layout and salt by salt. The keys of the series that it has seen are in memory, unless it
+// skips rows, the table has one layout, and its pattern is not codec.BucketNewColumns.
+//
+// For a row key that cannot be decoded, it yields a *DecodeError, and the loop may continue; any
+// other error is the last value. A series may be yielded whose last event expires in the
+// meantime. S must be the type of the series in the [SeriesPart].
+func QuerySeries[S, E any](ctx context.Context, of TableReader[E], q *Query[E], base E, from, to time.Time) iter.Seq2[S, error] {
+	r := of.(*Reader[E])
+	seriesOf := r.mapping.seriesOf.(func(e *E) *S)
+	return func(yield func(S, error) bool) {
+		r.QuerySeries(ctx, q, base, from, to)(func(e E, err error) bool { return yield(*seriesOf(&e), err) })
+	}
+}
+
+// QuerySeries is the function [QuerySeries]; it yields events with only the series.
+func (r *Reader[E]) QuerySeries(ctx context.Context, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		read := r.begin(ctx, q, base, from, to, []ReadOptions{{Fields: []Field{}}})
+		read.op.Name = q.Name + "Series"
+		l := &listing[E]{read: &read, newest: r.mapping}
+		if len(r.older) > 0 || r.mapping.Pattern == codec.BucketNewColumns || !q.Contiguous {
+			l.seen = map[string]bool{}
+		}
+		read.runOf(func() { l.series() }, func(e *E, err error) bool { return yield(*e, err) })
+	}
+}
+
+// listing is a read of series.
+type listing[E any] struct {
+	read    *reading[E]
+	newest  *Mapping[E]
+	seen    map[string]bool // in keys of the newest mapping; nil if no series is seen twice
+	current string          // the prefix of the series of the last row
+	last    string          // key of the last row
+	beyond  bool            // rows may be received only for cells after the time range
+}
+
+// series yields the series of all mappings.
+func (l *listing[E]) series() {
+	for _, p := range l.read.periods() {
+		l.read.enter(p)
+		if !l.inPeriod() {
+			return
+		}
+	}
+}
+
+// inPeriod yields the series of one mapping. It reports whether the caller wants more.
+func (l *listing[E]) inPeriod() bool {
+	plan, err := l.read.plan()
+	if err != nil {
+		return l.failWith(err)
+	}
+	l.beyond = plan.Beyond
+	l.read.assembler.memory = l.read.reader.borrow()
+	defer l.read.reader.release(l.read.assembler.memory)
+	for i := range plan.Parts {
+		p := &plan.Parts[i]
+		for span := range l.read.asked.Spans {
+			l.current = ""
+			requests := p.Requests(span)
+			if lookup, needed := p.Lookup(span); needed {
+				requests = slices.Values([]scan.Request{lookup})
+			}
+			for q := range requests {
+				filter := scan.KeysOnly(q.Filter)
+				if l.beyond {
+					filter = scan.Chain{q.Filter, scan.StripValues{}}
+				}
+				if !l.inRows(q.Rows, l.read.reader.filters.of(filter)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// failWith yields an error that ends the read.
+func (l *listing[E]) failWith(err error) bool {
+	l.read.count(&l.read.given, err)
+	return false
+}
+
+// inRows yields the series of the rows of a request.
+func (l *listing[E]) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
+	skips := l.read.q.Contiguous || !l.read.q.MultiSeries
+	limit := 0
+	if skips {
+		limit = 1
+	}
+	for len(rows) > 0 {
+		received, found := 0, 0
+		for row, err := range l.read.reader.rows(l.read.ctx, &l.read.op, rows, filter, limit) {
+			if err != nil {
+				return l.failWith(err)
+			}
+			received++
+			isNew, more := l.row(row)
+			if !more {
+				return false
+			}
+			if isNew {
+				found++
+			}
+		}
+		switch {
+		case !l.read.q.MultiSeries && found > 0:
+			return false
+		case limit == 0 || received < limit:
+			return true
+		case l.current == "":
+			rows = after(rows, l.last)
+		default:
+			rows = behindRange(rows, codec.PrefixRows(l.current))
+		}
+		// A request costs more than a few rows: it asks for more rows while these have
+		// few rows of each series.
+		if 4*found >= received {
+			limit = min(2*limit, maxListedRows)
+		} else {
+			limit = max(1, limit/2)
+		}
+	}
+	return true
+}
+
+// behindRange returns the rows of a request that remain after a range at its beginning.
+func behindRange(in []codec.Rows, gone codec.Rows) []codec.Rows {
+	var left []codec.Rows
+	for _, rows := range in {
+		if rest, some := rows.Past(gone); some {
+			left = append(left, rest)
+		}
+	}
+	return left
+}
+
+// overlaps reports whether the row of a time or bucket may have events in the time range.
+func (a *assembler[E]) overlaps(at time.Time) bool {
+	if !a.mapping.Pattern.Bucketed() {
+		return a.wanted(at)
+	}
+	return at.Before(a.to) && a.mapping.Bucket.End(at).After(a.from)
+}
+
+// hasEvents reports whether a row has events in the time range.
+func (a *assembler[E]) hasEvents(at time.Time, row wire.Row) (found bool) {
+	a.inRow(at, row, func(_ *E, err error) bool {
+		found = found || err == nil
+		return !found
+	})
+	return found
+}
+
+// row yields the series of a row, unless it is that of the previous row or was yielded before. It
+// reports whether the row is the first of its series in this mapping, and whether the caller wants
+// more.
+func (l *listing[E]) row(row wire.Row) (isNew, more bool) {
+	a := &l.read.assembler
+	l.last = row.Key()
+	defer row.Release()
+	switch at, err := a.timeOf(row); {
+	case err == errForeign:
+		return false, true
+	case err != nil:
+		return false, l.read.count(&l.read.given, err)
+	case a.match != nil && !a.match(&a.base), !a.overlaps(at), l.beyond && !a.hasEvents(at, row):
+		return false, true
+	}
+	spans, err := l.read.reader.mapping.Spans(&a.base)
+	if err != nil {
+		return false, l.failWith(err)
+	}
+	if l.read.q.Contiguous {
+		// In codec.BucketNewColumns, the spans of a series are those of all columns.
+		i := slices.IndexFunc(spans, func(s codec.Span) bool { return strings.HasPrefix(l.last, s.Prefix) })
+		if i >= 0 && l.current == spans[i].Prefix {
+			return false, true
+		}
+		l.current = ""
+		if i >= 0 { // else another program wrote a wrong salt
+			l.current = spans[i].Prefix
+		}
+	}
+	if l.seen != nil {
+		if spans, err = l.newest.Spans(&a.base); err != nil {
+			return false, l.failWith(err)
+		}
+		id := spans[0].Prefix + "\x00" + spans[0].Suffix
+		if l.seen[id] {
+			return true, true
+		}
+		l.seen[id] = true
+	}
+	return true, l.read.count(&a.base, nil)
+}
