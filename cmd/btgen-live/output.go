@@ -16,10 +16,12 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
+	"github.com/btgen-dev/btgen/gen/layout"
 )
 
 // outputFormats are the formats of events that are read.
-var outputFormats = []string{"table", "ndjson", "csv"}
+var outputFormats = []string{"table", "ndjson", "csv", "parquet"}
 
 // formatOf returns the format of a file by its extension, or a default.
 func formatOf(file, otherwise string) string {
@@ -28,6 +30,8 @@ func formatOf(file, otherwise string) string {
 		return "ndjson"
 	case ".csv":
 		return "csv"
+	case ".parquet":
+		return "parquet"
 	}
 	return otherwise
 }
@@ -46,7 +50,10 @@ type exporter interface {
 }
 
 // open opens the output.
-func (r *reading) open(cmd *cobra.Command, columns []format.Column) (exporter, error) {
+func (r *reading) open(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
+	if r.format == "parquet" {
+		return r.openParquet(cmd, l, columns)
+	}
 	stdout := cmd.OutOrStdout()
 	t := &textFile{out: stdout, interactive: r.output == "" && cli.IsTerminal(cli.Unguarded(stdout))}
 	var o format.TableOptions
@@ -65,6 +72,43 @@ func (r *reading) open(cmd *cobra.Command, columns []format.Column) (exporter, e
 	t.encoder = newEncoder(r.format, columns, o)
 	t.text = t.encoder.Begin(nil)
 	return t, nil
+}
+
+// openParquet opens the output for Parquet.
+func (r *reading) openParquet(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
+	stdout := cli.Unguarded(cmd.OutOrStdout())
+	if r.output != "" {
+		file, err := createFile(r.output)
+		if err != nil {
+			return nil, err
+		}
+		return &parquetFile{parquet.NewWriter(file, l, columns), file}, nil
+	}
+	if cli.IsTerminal(stdout) {
+		return nil, errors.New("--format parquet: a terminal cannot show it; write a file with --output")
+	}
+	return &parquetFile{parquet.NewWriter(stdout, l, columns), nil}, nil
+}
+
+// parquetFile writes events as Parquet.
+type parquetFile struct {
+	*parquet.Writer
+	file *outputFile // nil for stdout
+}
+
+func (p *parquetFile) add(e *dynamic.Event) error { return p.Write(e) }
+
+// end ends the output. Without all events, it leaves out the end of the file, so that no
+// program takes it for a complete one.
+func (p *parquetFile) end(complete bool) error {
+	var err error
+	if complete {
+		err = p.Close()
+	}
+	if p.file == nil {
+		return err
+	}
+	return errors.Join(err, p.file.end(complete && err == nil))
 }
 
 // textFile writes events as text.
@@ -101,7 +145,7 @@ func (t *textFile) end(complete bool) error {
 	if t.file == nil {
 		return err
 	}
-	return cmp.Or(t.file.end(complete && err == nil), err)
+	return errors.Join(err, t.file.end(complete && err == nil))
 }
 
 // explain says which columns a table does not show.

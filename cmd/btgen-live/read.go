@@ -22,15 +22,16 @@ func newRead() *cobra.Command {
 	var r reading
 	cmd := &cobra.Command{
 		Use:   "read NAME [VALUE=...] --project P --instance I",
-		Short: "Print events as a table, NDJSON or CSV",
+		Short: "Print events as a table, NDJSON, CSV or Parquet",
 		Long: `Read events of the schema with the given name, and print them by name and type.
 
 ` + selectionHelp + `
 
 --format ndjson and csv write what other programs read, without loss: one JSON object per
-line, or comma-separated values with a header. --output writes a file, which appears once
-it is complete; its extension determines the format. Events are written as they arrive, so
-that memory is bounded.
+line, or comma-separated values with a header; so does parquet, with a column of the right
+type for each value. --output writes a file, which appears once it is complete; its
+extension determines the format. Events are written as they arrive, so that memory is
+bounded.
 
 Events that cannot be decoded are reported on stderr, and the others are printed.
 
@@ -44,7 +45,7 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	cmd.Flags().BoolVar(&r.options.NewestFirst, "newest-first", false, "print the newest events first")
 	cmd.Flags().IntVar(&r.options.Limit, "limit", 0, "maximum number of `events`; 0 for no limit")
 	cmd.Flags().StringSliceVar(&r.fields, "fields", nil, "`fields` to print, separated by commas; by default all")
-	cmd.Flags().StringVar(&r.format, "format", "", "table, ndjson or csv; by default that of the extension of --output, or table")
+	cmd.Flags().StringVar(&r.format, "format", "", "table, ndjson, csv or parquet; by default that of the extension of --output, or table")
 	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
 	return cmd
 }
@@ -78,7 +79,7 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := r.open(cmd, columns)
+	out, err := r.open(cmd, selected.schema.Layout(), columns)
 	if err != nil {
 		return errors.Join(err, client.Close())
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -27,9 +28,9 @@ func newWrite() *cobra.Command {
 	var w writing
 	cmd := &cobra.Command{
 		Use:   "write NAME [FILE] --project P --instance I",
-		Short: "Write events from NDJSON or CSV",
+		Short: "Write events from NDJSON, CSV or Parquet",
 		Long: `Write events of the schema with the given name to all of its tables, from a file or from
-stdin: what btgen-live read prints as NDJSON or CSV. Values that an event lacks get the
+stdin: what btgen-live read prints as NDJSON, CSV or Parquet. Values that an event lacks get the
 defaults of the schema. Of several events of a series and a time, the last one is stored.
 
 Lines that cannot be parsed, and events that the tables refuse, are reported with their
@@ -46,7 +47,7 @@ Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
 	}
 	w.target.optional(cmd, "app `profile` of the writes")
 	cmd.Flags().StringArrayVar(&w.schemas, "schemas", nil, schemasHelp)
-	cmd.Flags().StringVar(&w.format, "format", "", "ndjson or csv; by default that of the extension of the file, or ndjson")
+	cmd.Flags().StringVar(&w.format, "format", "", "ndjson, csv or parquet; by default that of the extension of the file, or ndjson")
 	cmd.Flags().BoolVar(&w.dryRun, "dry-run", false, "print the cells and write nothing")
 	cmd.Flags().IntVar(&w.maxErrors, "max-errors", 1000, "number of reported `lines` after which the command stops; 0 for no limit")
 	cmd.Flags().IntVar(&w.fromLine, "from-line", 1, "skip the events before this `line`")
@@ -115,7 +116,7 @@ func (w *writing) check() error {
 }
 
 // inputFormats are the formats of events to write.
-var inputFormats = []string{"ndjson", "csv"}
+var inputFormats = []string{"ndjson", "csv", "parquet"}
 
 // input returns the input and its name: a file, or stdin.
 func input(cmd *cobra.Command, args []string) (string, io.ReadCloser, error) {
@@ -131,8 +132,19 @@ func (w *writing) open(in io.Reader, name string, l *layout.Layout) (format.Read
 	if w.format == "" {
 		w.format = formatOf(name, "ndjson")
 	}
-	if w.format == "csv" {
+	switch w.format {
+	case "csv":
 		return format.NewCSVReader(in, l, w.reader)
+	case "parquet":
+		file, ok := in.(*os.File)
+		if !ok {
+			return nil, errors.New("Parquet must be read from a file")
+		}
+		info, err := file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return parquet.NewReader(file, info.Size(), l, w.reader)
 	}
 	return format.NewNDJSONReader(in, l, w.reader), nil
 }

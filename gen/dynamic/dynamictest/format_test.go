@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -55,40 +56,43 @@ func (d *deletion) formats(t *rapid.T) {
 		storable(t, d.layout, &events[i])
 		d.write(ctx, t, "all_", events[i])
 	}
-	var text []byte
-	name := rapid.SampledFrom([]string{"ndjson", "csv"}).Draw(t, "format")
-	encoder := map[string]func([]format.Column) format.Encoder{"ndjson": format.NewNDJSON, "csv": format.NewCSV}[name](format.Columns(d.layout))
-	text = encoder.Begin(text)
 	scanners, err := d.schema.NewScanners(d.server.Client, d.layout.Read.ID, store.ReaderOptions{TablePrefix: "all_", Now: d.clock})
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := 0
+	var read []dynamic.Event
 	for _, scanner := range scanners {
 		for row, err := range scanner.Rows(ctx, store.KeyRange{}, time.Time{}, scan.MaxTime) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range row.Events {
-				text = encoder.Append(text, &row.Events[i])
-				read++
-			}
+			read = append(read, row.Events...)
 		}
 	}
-	again := parsed(t, name, d.layout, encoder.End(text))
-	if len(again) != read || read == 0 {
-		t.Fatalf("%d of %d events are in\n%s", len(again), read, text)
+	if len(read) == 0 {
+		t.Fatal("nothing is read")
+	}
+	var again []dynamic.Event
+	for i, name := range rapid.Permutation([]string{"ndjson", "csv", "parquet"}).Draw(t, "formats") {
+		text := written(t, name, d.layout, read)
+		parsed := parsed(t, name, d.layout, text)
+		if !slices.EqualFunc(parsed, read, func(a, b dynamic.Event) bool { return Equal(&a, &b) }) {
+			t.Fatalf("%s: want %+v\ngot %+v\n%q", name, read, parsed, text)
+		}
+		if i == 0 {
+			again = parsed
+		}
 	}
 	w := d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: "rest_", Now: d.clock, KeepWrittenAt: true})
 	if err := w.WriteAll(ctx, again, store.WriteOptions{LastWins: true}); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatal(err)
 	}
 	for _, table := range d.layout.AllPeriods() {
 		if table != d.layout.Read && len(d.layout.Tables) > 1 && d.forgets(table) {
 			continue
 		}
 		if diff := cmp.Diff(Rows(ctx, d.server.Client, "all_"+table.ID), Rows(ctx, d.server.Client, "rest_"+table.ID)); diff != "" {
-			t.Fatalf("table %s: (-want +got)\n%s\n%s", table.ID, diff, text)
+			t.Fatalf("table %s: (-want +got)\n%s", table.ID, diff)
 		}
 	}
 }
@@ -120,15 +124,41 @@ func storable(t *rapid.T, l *layout.Layout, e *dynamic.Event) {
 	}
 }
 
-// parsed returns the events in a text.
+// written returns events in a format.
+func written(t *rapid.T, name string, l *layout.Layout, events []dynamic.Event) []byte {
+	var file bytes.Buffer
+	w, columns := parquet.NewWriter(&file, l, format.Columns(l)), format.Columns(l)
+	encoder := map[string]func([]format.Column) format.Encoder{"ndjson": format.NewNDJSON, "csv": format.NewCSV, "parquet": format.NewCSV}[name](columns)
+	text := encoder.Begin(nil)
+	for i := range events {
+		text = encoder.Append(text, &events[i])
+		if err := w.Write(&events[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if name == "parquet" {
+		return file.Bytes()
+	}
+	return encoder.End(text)
+}
+
+// parsed returns the events in a text or a file.
 func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Event {
 	in := io.Reader(bytes.NewReader(text))
 	if rapid.Bool().Draw(t, "slow") {
 		in = oneByte{in}
 	}
 	r := format.NewNDJSONReader(in, l, format.ReaderOptions{})
-	if name == "csv" {
-		var err error
+	var err error
+	switch name {
+	case "parquet":
+		if r, err = parquet.NewReader(bytes.NewReader(text), int64(len(text)), l, format.ReaderOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	case "csv":
 		if r, err = format.NewCSVReader(in, l, format.ReaderOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +172,7 @@ func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Ev
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		if line < 1 || line > bytes.Count(text, []byte("\n")) {
+		if line < 1 || name != "parquet" && line > bytes.Count(text, []byte("\n")) {
 			t.Fatalf("an event on line %d of\n%s", line, text)
 		}
 		out = append(out, e)

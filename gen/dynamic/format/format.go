@@ -97,6 +97,23 @@ func inputColumns(l *layout.Layout) []Column {
 // OfField reports whether the column is a field of the schema.
 func (c *Column) OfField() bool { return c.part == fieldPart }
 
+// Always reports whether every event that is read has a value.
+func (c *Column) Always() bool {
+	switch c.part {
+	case seriesPart, timePart, sequencePart:
+		return true
+	case fieldPart:
+		return !c.Optional
+	}
+	return false
+}
+
+// Micros reports whether the values are timestamps that always have whole microseconds, given
+// the precision of event times.
+func (c *Column) Micros(precision time.Duration) bool {
+	return c.part == expiresAtPart || c.part == timePart && precision%time.Microsecond == 0
+}
+
 // Value returns the value that an event has, with the Go types of package value; nil if it
 // has none.
 func (c *Column) Value(e *dynamic.Event) any {

@@ -1,0 +1,37 @@
+package format
+
+import (
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// Builder makes events of values by name, for readers of other formats.
+type Builder struct{ p *parser }
+
+// NewBuilder returns a builder of events of a schema.
+func NewBuilder(l *layout.Layout, o ReaderOptions) *Builder { return &Builder{newParser(l, o)} }
+
+// Find returns the index of the column with a name; -1 if there is none and
+// ReaderOptions.IgnoreUnknown is set. Otherwise, the error wraps [ErrUnknown], or [ErrTwice]
+// for a name that was found before.
+func (b *Builder) Find(name string) (int, error) { return b.p.column([]byte(name)) }
+
+// Missing returns the name of the first column that an event must have and that Find has not
+// found, or Set has not set since Start; empty if there is none.
+func (b *Builder) Missing() string { return b.p.missing() }
+
+// Column returns a column by index.
+func (b *Builder) Column(i int) *Column { return &b.p.columns[i] }
+
+// Start starts an event.
+func (b *Builder) Start() dynamic.Event { return b.p.start() }
+
+// Set sets the value of a column, which must have the Go type that package value lists.
+func (b *Builder) Set(e *dynamic.Event, i int, v any) {
+	b.p.seen[i] = true
+	b.p.columns[i].set(e, v)
+}
+
+// Complete sets the defaults of an event. It returns the name of the first column that is
+// missing; empty if there is none.
+func (b *Builder) Complete(e *dynamic.Event) string { return b.p.complete(e) }
