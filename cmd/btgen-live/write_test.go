@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// TestInterruptedWrite interrupts a process that writes: it says which lines are written, and
+// the next one continues there. Then it kills a process: another one that begins again
+// changes nothing, and completes the rest.
+func TestInterruptedWrite(t *testing.T) {
+	const lines, first = 9_000, 7_000
+	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := dynamic.New(r.Layouts[0])
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables())
+		return err
+	})
+	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("schemas", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(killedSchema), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var text []string
+	for i := range lines {
+		text = append(text, fmt.Sprintf("{\"host\":\"h%06d\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":%d}\n", i, i))
+	}
+	stored := func() int {
+		n := 0
+		if err := b.Client.Open("by_host").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool { n++; return true }, bigtable.RowFilter(bigtable.StripValueFilter())); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		cmd := exec.Command("btgen-live", "write", "Event", "--project", storetest.Project, "--instance", storetest.Instance)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failed bytes.Buffer
+		cmd.Stderr = &failed
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(in, strings.Join(text[:first], "")); err != nil { // and no end
+			t.Fatal(err)
+		}
+		for stored() < first {
+			time.Sleep(time.Millisecond)
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		want := "btgen-live: interrupted: all lines up to 7000 are written or reported, 7,000 events in total; to continue, repeat the command with --from-line 7001\n"
+		if signal == syscall.SIGINT && (cmd.ProcessState.ExitCode() != 2 || !strings.HasSuffix(failed.String(), want)) {
+			t.Fatalf("exit code %d: %s", cmd.ProcessState.ExitCode(), failed.String())
+		}
+		if err := os.WriteFile("all.ndjson", []byte(strings.Join(text, "")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args, rest := []string{"write", "Event", "all.ndjson", "--project", storetest.Project, "--instance", storetest.Instance}, "9,000 events written\n"
+		if signal == syscall.SIGINT {
+			args, rest = append(args, "--from-line", "7001"), "2,000 events written\n"
+		}
+		var out bytes.Buffer
+		if code := run(args, &out, &failed); code != 0 || out.String() != rest || stored() != lines {
+			t.Fatalf("exit code %d, %d events: %s%s", code, stored(), out.String(), failed.String())
+		}
+	}
+}
