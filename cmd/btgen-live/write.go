@@ -138,7 +138,7 @@ func (w *writing) open(in io.Reader, name string, l *layout.Layout) (format.Read
 	case "parquet":
 		file, ok := in.(*os.File)
 		if !ok {
-			return nil, errors.New("Parquet must be read from a file")
+			return nil, errors.New("want a file: Parquet cannot be read from a stream")
 		}
 		info, err := file.Stat()
 		if err != nil {

@@ -32,7 +32,7 @@ const (
 // Writer writes events. One row group is in memory at a time.
 type Writer struct {
 	columns []column
-	out     *pq.Writer
+	out     *pq.GenericWriter[any]
 	rows    []pq.Row // that are not handed to the library
 	n       int      // number of rows
 	inGroup int      // events of the row group
@@ -57,7 +57,7 @@ func NewWriter(out io.Writer, l *layout.Layout, columns []format.Column) *Writer
 		root.Group[c.Name] = as.node
 		root.order = append(root.order, c.Name)
 	}
-	w.out = pq.NewWriter(out, pq.NewSchema(l.Name, root), pq.Compression(&pq.Snappy), pq.CreatedBy("btgen", "", ""))
+	w.out = pq.NewGenericWriter[any](out, pq.NewSchema(l.Name, root), pq.Compression(&pq.Snappy), pq.CreatedBy("btgen", "", ""))
 	return w
 }
 
