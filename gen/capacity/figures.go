@@ -34,10 +34,15 @@ type Target struct {
 	Storage float64 // share of its capacity
 }
 
-// Targets are the ends of the range for which autoscaling is recommended: an SSD node has
-// 2.5 to 5 TB, an HDD node 8 to 16.
+// Targets are Google's recommendations for clusters that must reply fast and for those that must
+// only keep up, as of November 2026: 60% and 90% of the CPU. Autoscaling accepts CPU targets of 10
+// to 80%, and storage targets of 2.5 to 5 TiB per SSD node and 8 to 16 TiB per HDD node, so half of
+// a node and all of it.
 //
-// Source: https://cloud.google.com/bigtable/docs/autoscaling, as of November 2026.
+// Sources:
+// https://cloud.google.com/bigtable/docs/performance (CPU),
+// https://cloud.google.com/bigtable/docs/reference/admin/rpc/google.bigtable.admin.v2#autoscalingtargets
+// (the limits of autoscaling), read on 2026-11-23.
 var Targets = []Target{
 	{Name: "low latency", CPU: 0.6, Storage: 0.5},
 	{Name: "throughput", CPU: 0.9, Storage: 1},

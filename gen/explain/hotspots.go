@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -140,7 +141,9 @@ func heatWords(h *Heat) string {
 }
 
 // percent writes a share.
-func percent(share float64) string { return words.Number(math.Round(share*1000)/10) + "%" }
+func percent(share float64) string {
+	return strconv.FormatFloat(math.Round(share*1000)/10, 'f', -1, 64) + "%"
+}
 
 // heatName names a simulation.
 func heatName(h *Heat) string {
@@ -157,6 +160,8 @@ func seen(h *Heat) string {
 		return "One strong line: at any time, all of the load hits a single tablet, whatever is split."
 	case h.Tablet.Peak > 0.99:
 		return "A strong spot wherever a new bucket begins: all of the load hits a single tablet, until it is split."
+	case h.Hot && h.Tablet.Mean < 0.5:
+		return "A stronger stripe: one place takes " + percent(h.Tablet.Mean) + " of the load, and adding nodes does not spread it."
 	case h.Hot:
 		return "Strong lines: few places take the load, so adding nodes does not help."
 	case even < 1.5:

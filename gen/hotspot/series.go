@@ -22,7 +22,7 @@ type writer struct {
 	weight float64 // share of all events
 
 	fixed  [][]byte  // contents of the fixed runs of its keys, and of the others in the first one
-	last   string    // its last key
+	last   []byte    // its last key; nil if there is none
 	bucket time.Time // of the last key
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -141,8 +142,11 @@ type simulation struct {
 	ofTime  bool     // whether keys differ within a bucket
 	buf     []byte   // of the last key
 	part    []byte   // of the last run
+	series  []any    // of the last key
 	starts  []string // of the tablets, sorted; the first is empty
 	node    []int    // of each tablet
+
+	computed map[int]stepLoad // of some steps
 }
 
 // run is successive segments of the row key. Those of a fixed run have the same values in all keys
@@ -154,7 +158,7 @@ type run struct {
 
 // newSimulation returns a simulation that has not begun.
 func newSimulation(l *layout.Layout, t *layout.Table, load Load, most int) *simulation {
-	s := &simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most)}
+	s := &simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most), computed: map[int]stepLoad{}}
 	s.begin, s.step = window(t)
 	s.ofTime = !t.Pattern.Bucketed()
 	for _, g := range t.Segments {
@@ -225,33 +229,56 @@ func (s *simulation) storedKeys() []string {
 	if s.t.Pattern.Bucketed() {
 		kept = min(kept, s.begin.Sub(s.t.Bucket.Min()))
 	}
-	var out []string
+	var out keyList
 	for i := range s.writers {
 		w := &s.writers[i]
 		for n := range history {
 			// The fractions of all writers together cover the time evenly.
 			_, fraction := math.Modf(float64(i) * 0.6180339887498949)
 			age := time.Duration((float64(n) + fraction) / history * float64(kept))
-			out = append(out, s.key(w, s.begin.Add(-age)))
+			out.add(s.key(w, s.begin.Add(-age)))
 		}
 	}
-	slices.Sort(out)
+	keys := out.keys()
+	slices.Sort(keys)
+	return keys
+}
+
+// keyList collects keys in one string.
+type keyList struct {
+	text strings.Builder
+	ends []int
+}
+
+// add adds a copy of a key.
+func (k *keyList) add(key []byte) {
+	k.text.Write(key)
+	k.ends = append(k.ends, k.text.Len())
+}
+
+// keys returns the keys. They share memory, so a copy of one is kept longer than the others.
+func (k *keyList) keys() []string {
+	out, text, start := make([]string, len(k.ends)), k.text.String(), 0
+	for i, end := range k.ends {
+		out[i], start = text[start:end], end
+	}
 	return out
 }
 
-// key returns the row key of a writer's event, or an empty one if the event has none.
-func (s *simulation) key(w *writer, at time.Time) string {
+// key returns the row key of a writer's event, or an empty one if the event has none. The next
+// call overwrites it.
+func (s *simulation) key(w *writer, at time.Time) []byte {
 	if s.ofTime {
 		return s.newKey(w, at)
 	}
-	if start := s.t.Bucket.Start(at); w.last == "" || !start.Equal(w.bucket) {
-		w.last, w.bucket = s.newKey(w, at), start
+	if start := s.t.Bucket.Start(at); w.last == nil || !start.Equal(w.bucket) {
+		w.last, w.bucket = append(w.last[:0], s.newKey(w, at)...), start
 	}
 	return w.last
 }
 
 // newKey computes the row key of a writer's event.
-func (s *simulation) newKey(w *writer, at time.Time) string {
+func (s *simulation) newKey(w *writer, at time.Time) []byte {
 	k := w.key
 	k.At = at
 	if s.load.New {
@@ -259,7 +286,8 @@ func (s *simulation) newKey(w *writer, at time.Time) string {
 	}
 	for _, g := range s.t.Segments {
 		if g.Kind == layout.SeriesSegment && s.l.Series[g.Series].Type == schema.Timestamp {
-			k.Series = slices.Clone(k.Series)
+			s.series = append(s.series[:0], k.Series...)
+			k.Series = s.series
 			k.Series[g.Series] = at
 			break
 		}
@@ -277,7 +305,7 @@ func (s *simulation) newKey(w *writer, at time.Time) string {
 		}
 		part, ok := s.write(r.segments, &k)
 		if !ok {
-			return ""
+			return nil
 		}
 		key = append(key, part...)
 		if first {
@@ -288,7 +316,7 @@ func (s *simulation) newKey(w *writer, at time.Time) string {
 		w.fixed = parts
 	}
 	s.buf = key
-	return string(key)
+	return key
 }
 
 // write writes some segments of a key. It reports false if a writer would reject them.
@@ -313,11 +341,24 @@ func (s *simulation) newSeries(w *writer, at time.Time) []any {
 	return out
 }
 
-// keysOf returns the keys that the load of a step hits, with their shares, and the total
-// before normalization.
+// stepLoad is the keys that the load of a step hits, with their shares, and the total before
+// normalization.
+type stepLoad struct {
+	keys    []string
+	weights []float64
+	sum     float64
+}
+
+// keysOf returns the load of a step.
 func (s *simulation) keysOf(step int) (keys []string, weights []float64, sum float64) {
+	if have, computed := s.computed[step]; computed {
+		delete(s.computed, step)
+		return have.keys, have.weights, have.sum
+	}
 	at := s.at(step)
-	keys, weights = make([]string, 0, len(s.writers)), make([]float64, 0, len(s.writers))
+	var list keyList
+	list.text.Grow(len(s.writers) * len(s.buf))
+	list.ends, weights = make([]int, 0, len(s.writers)), make([]float64, 0, len(s.writers))
 	for i := range s.writers {
 		w := &s.writers[i]
 		_, fraction := math.Modf(float64(i+step) * 0.6180339887498949)
@@ -326,15 +367,16 @@ func (s *simulation) keysOf(step int) (keys []string, weights []float64, sum flo
 			_, back := math.Modf(float64(i)*0.7548776662466927 + float64(step)*0.5698402909980532)
 			when = when.Add(-time.Duration(back * float64(s.load.Range)))
 		}
-		if key := s.key(w, when); key != "" {
-			keys, weights = append(keys, key), append(weights, w.weight)
+		if key := s.key(w, when); len(key) > 0 {
+			list.add(key)
+			weights = append(weights, w.weight)
 			sum += w.weight
 		}
 	}
 	for i := range weights {
 		weights[i] /= sum
 	}
-	return keys, weights, sum
+	return list.keys(), weights, sum
 }
 
 // find returns the index of the part that contains a key, by the starts of the parts.
@@ -348,7 +390,7 @@ func quantiles(keys []string, parts int) []string {
 	out := []string{""}
 	for i := 1; i < parts; i++ {
 		if key := keys[i*len(keys)/parts]; key > out[len(out)-1] {
-			out = append(out, key)
+			out = append(out, strings.Clone(key))
 		}
 	}
 	return out
@@ -358,8 +400,9 @@ func quantiles(keys []string, parts int) []string {
 func (s *simulation) bands() []string {
 	all := slices.Clone(s.stored)
 	for step := 0; step < Steps; step += 8 {
-		keys, _, _ := s.keysOf(step)
+		keys, weights, sum := s.keysOf(step)
 		all = append(all, keys...)
+		s.computed[step] = stepLoad{keys, weights, sum}
 	}
 	slices.Sort(all)
 	out := quantiles(all, Bands)
@@ -447,7 +490,7 @@ func (s *simulation) split(shares []float64, tablets []int, keys []string, weigh
 		for _, i := range in {
 			if sum += weights[i]; sum >= shares[tablet]/2 {
 				if keys[i] > s.starts[tablet] && keys[i] > keys[in[0]] {
-					starts = append(starts, keys[i])
+					starts = append(starts, strings.Clone(keys[i]))
 				}
 				break
 			}

@@ -49,6 +49,7 @@ func simulate(l *layout.Layout) Result {
 
 // TestClosedForms compares simulations with what is known without one.
 func TestClosedForms(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, segments, expect string
 		want                   float64 // share of the hottest tablet
@@ -85,6 +86,7 @@ func TestClosedForms(t *testing.T) {
 // TestBusiestSeries checks that a series whose writes are more than those of a tablet stays
 // in one: rows cannot be split. Its writes come to one end.
 func TestBusiestSeries(t *testing.T) {
+	t.Parallel()
 	l := layoutOf(t, "region, id, time", "series: 100000, rate: 1/s, skew: 1.5")
 	load := l.Load()
 	if got := simulate(l); got.Tablet.Peak < load.Busiest() || got.Tablet.Mean > 1.5*load.Busiest() {
@@ -120,6 +122,7 @@ func values(m map[any]int) func(yield func(int) bool) {
 
 // TestDeterministic checks that the same seed has the same result.
 func TestDeterministic(t *testing.T) {
+	t.Parallel()
 	l := layoutOf(t, "region, id, time", "series: 5000, rate: 1/s, skew: 1, arrival: daily")
 	if simulate(l) != simulate(l) {
 		t.Error("two results of one seed")
@@ -131,6 +134,7 @@ var counted = flag.Int("keys", 0, "number of keys that TestCounted counts, such 
 // TestCounted compares the hottest tablet's share with that of random events whose keys are
 // counted. To count 20,000,000: go test ./gen/hotspot -run Counted -keys 20000000.
 func TestCounted(t *testing.T) {
+	t.Parallel()
 	events := max(*counted, testlong.Pick(300_000, 2_000_000))
 	for _, segments := range []string{"region, time, id", "id, region, time", "{hash: [id], buckets: 16}, time, region, id"} {
 		l := layoutOf(t, segments, "series: 50000, rate: 1/s, skew: 0.8")
@@ -149,7 +153,7 @@ func TestCounted(t *testing.T) {
 			for range events / Steps / 3 {
 				i, _ := slices.BinarySearch(cumulative, random.Float64()*sum)
 				when := at.Add(time.Duration((random.Float64() - 0.5) * float64(30*time.Minute)))
-				counts[find(starts, all.key(&all.writers[min(i, len(all.writers)-1)], when))]++
+				counts[find(starts, string(all.key(&all.writers[min(i, len(all.writers)-1)], when)))]++
 			}
 			mean += float64(slices.Max(counts)) / float64(events/Steps/3) / Steps
 		}

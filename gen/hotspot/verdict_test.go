@@ -20,6 +20,7 @@ import (
 // those whose busiest tablet takes too much, K02 those where all writes go to one tablet if every
 // number is new, and K09 the queries whose events have several salts.
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob("../../golden/" + testlong.Pick("rules/K0[1239]*.txtar", "*/*.txtar"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)

@@ -75,8 +75,8 @@ func (r *renderer) unique(tables []layout.StoredTable, tool string, name func(id
 	names, taken := map[string]string{}, map[string]string{}
 	for _, t := range tables {
 		own := name(t.ID)
-		if other, is := taken[strings.ToLower(own)]; is {
-			r.found.Errorf(t.Layouts[0].Table.Pos, "in %s, tables %q and %q would both be %s, which has no other characters", tool, other, t.ID, own).Hint = "rename one of the tables"
+		if other, is := taken[strings.ToLower(own)]; is && !r.found.HasErrors() { // other tools would report the same
+			r.found.Errorf(t.Layouts[0].Table.Pos, "in %s, tables %q and %q would both have the name %s", tool, other, t.ID, own).Hint = "rename one of the tables"
 		}
 		names[t.ID], taken[strings.ToLower(own)] = own, t.ID
 	}

@@ -60,7 +60,7 @@ func (r *renderer) terraform() {
 				continue // a new family keeps everything
 			}
 			name := names[t.ID] + "_" + identifier(f.Name)
-			if other, taken := resources[name]; taken {
+			if other, taken := resources[name]; taken && !r.found.HasErrors() {
 				r.found.Errorf(f.Pos, "in Terraform, the rules of family %q of table %q and of %s would both be %s", f.Name, t.ID, other, name).Hint = "rename the family"
 			}
 			resources[name] = fmt.Sprintf("family %q of table %q", f.Name, t.ID)

@@ -16,7 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// setups are the generated functions that create the tables of the example schemas.
+// setups are generated functions that create tables of example schemas.
 var setups = []func(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error){
 	alltypes.SetupSample,
 	alltypes.SetupSparse,
