@@ -7,6 +7,7 @@
 package modules_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +27,7 @@ import (
 	// the go command that runs them would compile it concurrently.
 	_ "github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the output of the commands in the manual")
@@ -115,6 +118,7 @@ func TestManual(t *testing.T) {
 	}
 	dir := testlong.Scratch(t)
 	newModule(t, root, dir, "example.com/balloons")
+	emulator := sync.OnceValue(func() string { return startEmulator(t) })
 	for _, p := range manual(t, root) {
 		for _, b := range p.blocks() {
 			action, arg, _ := strings.Cut(b.mark, ": ")
@@ -128,11 +132,19 @@ func TestManual(t *testing.T) {
 			case action == "excerpt":
 				b.checkExcerpt(t, root, arg)
 			case action == "module": // see TestManualModules
+			case action == "emulator":
+				b.session(t, dir, "BIGTABLE_EMULATOR_HOST="+emulator())
 			case b.language == "console":
 				b.session(t, dir)
 			}
 		}
 	}
+}
+
+// startEmulator starts an empty emulator for the blocks of the manual that are marked with it.
+func startEmulator(t *testing.T) string {
+	t.Helper()
+	return storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil }).Addr
 }
 
 // TestManualModules runs the blocks of the manual that are marked as modules, each in a
@@ -280,7 +292,7 @@ func (c command) run(t *testing.T, dir string, b block, env ...string) string {
 }
 
 // session runs the commands of the block except those that install btgen.
-func (b block) session(t *testing.T, dir string) {
+func (b block) session(t *testing.T, dir string, env ...string) {
 	t.Helper()
 	updated := ""
 	for _, c := range b.commands() {
@@ -288,7 +300,7 @@ func (b block) session(t *testing.T, dir string) {
 		if strings.HasPrefix(c.line, "go mod init") || strings.HasPrefix(c.line, "go get -tool") {
 			continue
 		}
-		if out := strings.TrimRight(c.run(t, dir, b, moduleEnv()...), "\n"); out != "" {
+		if out := strings.TrimRight(c.run(t, dir, b, append(moduleEnv(), env...)...), "\n"); out != "" {
 			updated += out + "\n"
 		}
 	}
@@ -335,7 +347,7 @@ func newModule(t *testing.T, root, dir, path string) {
 		}
 	}
 	for _, err := range []error{
-		mod.AddModuleStmt(path), mod.AddRequire(self, "v0.0.0"), mod.AddReplace(self, "", root, ""), mod.AddTool(self + "/cmd/btgen"),
+		mod.AddModuleStmt(path), mod.AddRequire(self, "v0.0.0"), mod.AddReplace(self, "", root, ""), mod.AddTool(self + "/cmd/btgen"), mod.AddTool(self + "/cmd/btgen-live"),
 	} {
 		if err != nil {
 			t.Fatal(err)
