@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -21,43 +22,49 @@ type design struct {
 	source string // where it is documented, in Markdown
 	table  string
 	gc     codec.GCRule // of all families; the server of the test would apply it to the old data
-	write  func(w *hand)
+	write  func(h *hand)
 	want   string // the schema that describes it, without the parts that infer.compare ignores
 	ask    string // part of the question that must be asked if the proposal differs
 	differ string // how the proposal differs from want, if a question covers it
 }
 
-// hand collects the mutations of a writer.
+// hand collects the cells of a writer.
 type hand struct {
-	keys     []string
-	rows     map[string]*bigtable.Mutation
-	families map[string]bool
+	keys []string
+	rows map[string][]bigtable.ReadItem // by key
 }
 
 // put sets a cell.
 func (h *hand) put(row, family, qualifier string, at time.Time, value []byte) {
 	if h.rows[row] == nil {
-		h.rows[row] = bigtable.NewMutation()
 		h.keys = append(h.keys, row)
 	}
-	h.families[family] = true
-	h.rows[row].Set(family, qualifier, bigtable.Time(at), value)
+	h.rows[row] = append(h.rows[row], bigtable.ReadItem{Row: row, Column: family + ":" + qualifier, Timestamp: bigtable.Time(at), Value: value})
+}
+
+// written returns the cells of a design.
+func (d *design) written() *hand {
+	h := &hand{rows: map[string][]bigtable.ReadItem{}}
+	d.write(h)
+	return h
 }
 
 // create creates the table of a design and writes its rows.
 func (d *design) create(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error {
-	h := &hand{rows: map[string]*bigtable.Mutation{}, families: map[string]bool{}}
-	d.write(h)
+	h := d.written()
 	conf := &bigtable.TableConf{TableID: d.table, ColumnFamilies: map[string]bigtable.Family{}}
-	for f := range h.families {
-		conf.ColumnFamilies[f] = bigtable.Family{}
+	var muts []*bigtable.Mutation
+	for _, key := range h.keys {
+		m := bigtable.NewMutation()
+		for _, c := range h.rows[key] {
+			family, qualifier, _ := strings.Cut(c.Column, ":")
+			conf.ColumnFamilies[family] = bigtable.Family{}
+			m.Set(family, qualifier, c.Timestamp, c.Value)
+		}
+		muts = append(muts, m)
 	}
 	if err := admin.CreateTableFromConf(ctx, conf); err != nil {
 		return err
-	}
-	var muts []*bigtable.Mutation
-	for _, key := range h.keys {
-		muts = append(muts, h.rows[key])
 	}
 	errs, err := client.Open(d.table).ApplyBulk(ctx, h.keys, muts)
 	if err == nil && errs != nil {

@@ -94,6 +94,19 @@ func columns(rows []row, as func(family string) string) []*column {
 	})
 }
 
+// columns returns the columns of the rows. Those of all rows are found once.
+func (k *key) columns() []*column {
+	same := func(family string) string { return family }
+	t := k.table
+	if len(k.rows) < len(spread(t.rows, maxKeys)) {
+		return columns(k.rows, same)
+	}
+	if t.columns == nil {
+		t.columns = columns(k.rows, same)
+	}
+	return t.columns
+}
+
 // drafts returns the schemas that a key allows.
 func (k *key) drafts() []*draft {
 	var out []*draft
@@ -106,7 +119,7 @@ func (k *key) drafts() []*draft {
 	add(k.newColumns())
 	add(k.offsets())
 	add(k.tsdb())
-	cols := columns(k.rows, func(family string) string { return family })
+	cols := k.columns()
 	if len(cols) == 0 || len(cols) > maxColumns {
 		return out
 	}
@@ -297,7 +310,7 @@ func (d *draft) blobs() [][]byte {
 // serialized.
 func blobFields(blobs [][]byte) (fields []field, format, ask string) {
 	format, members := "json", jsonMembers(blobs)
-	if len(blobs) == 0 || !all2(blobs, func(b []byte) bool { return len(b) > 0 && is(isObject, b) }) {
+	if len(blobs) == 0 || !all2(blobs, func(b []byte) bool { return len(b) > 0 && is(isObject, b) && is(isJSON, b) }) {
 		var ok bool
 		if members, ok = protoMembers(blobs); !ok {
 			return nil, "", ""
@@ -467,16 +480,16 @@ func (d *draft) metrics() {
 // start: qualifiers of the same few bytes. A sequence number of 4 bytes may follow.
 func (k *key) offsets() *draft {
 	width := len(k.rows[0].cells[0].qualifier)
-	var data values
+	distinct := map[string]bool{}
 	for _, r := range k.rows {
 		for _, c := range r.cells {
-			if len(c.qualifier) != width {
+			if len(c.qualifier) != width || width > 8 {
 				return nil
 			}
-			data.add(c.value)
+			distinct[c.qualifier] = true
 		}
 	}
-	if k.empty() || k.qualifiers() < 3 && !isBytes([]string{k.rows[0].cells[0].qualifier}) {
+	if k.empty() || len(distinct) < 3 && !isBytes([]string{k.rows[0].cells[0].qualifier}) {
 		return nil
 	}
 	for _, sequence := range []bool{false, true} {
@@ -484,7 +497,7 @@ func (k *key) offsets() *draft {
 			if sequence {
 				o.width -= sequenceBytes
 			}
-			return o.draft(&data)
+			return o.draft()
 		}
 	}
 	return nil
@@ -502,8 +515,9 @@ type offsets struct {
 }
 
 // draft returns the draft for the columns; nil if they do not fit any bucket.
-func (o *offsets) draft(data *values) *draft {
+func (o *offsets) draft() *draft {
 	k, most := o.key, uint64(0)
+	var data values
 	for _, r := range k.rows {
 		for _, c := range r.cells {
 			most = max(most, o.steps(c.qualifier))
@@ -522,10 +536,15 @@ func (o *offsets) draft(data *values) *draft {
 	times, timed := o.choose(precisions)
 	d.timed, d.sequence = timed, o.sequence
 	d.column = k.rows[0].cells[0].family
+	for _, r := range k.rows {
+		for _, c := range r.cells {
+			data.add(c.value)
+		}
+	}
 	if fields, format, ask := blobFields(d.blobs()); fields != nil && data.isBlob() {
 		d.fields, d.blob, d.blobAsk = fields, "{format: "+format+"}", ask
 	} else {
-		d.addColumn("value", d.column, data, false)
+		d.addColumn("value", d.column, &data, false)
 		d.fields[0].column = ""
 	}
 	d.count(times)
@@ -565,15 +584,6 @@ func (o *offsets) times() (out []eventTime, timed bool) {
 		}
 	}
 	return out, timed
-}
-
-// qualifiers returns the largest number of columns of a row, at most 3.
-func (k *key) qualifiers() int {
-	most := 0
-	for _, r := range k.rows {
-		most = max(most, min(3, len(r.cells)))
-	}
-	return most
 }
 
 // bigEndian returns the number that up to 8 bytes contain.

@@ -73,8 +73,9 @@ func Propose(s Sample) (*Proposal, error) {
 // table is a sample in a form that is easier to examine.
 type table struct {
 	Sample
-	rows  []row
-	cells int
+	rows    []row
+	cells   int
+	columns []*column // of the rows whose keys are examined; nil before they are
 }
 
 // row is a row of a sample.

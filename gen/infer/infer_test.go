@@ -331,37 +331,88 @@ func FuzzPropose(f *testing.F) {
 	})
 }
 
-// BenchmarkPropose infers from a sample of a million cells.
-func BenchmarkPropose(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var all []bigtable.Row
-	for device := range 500 {
-		for day := range 2 {
-			start := time.Date(2026, 3, 1+day, 0, 0, 0, 0, time.UTC)
-			key := fmt.Sprintf("site-%d#device-%04d#%s", device%7, device, start.Format(time.DateOnly))
+// TestHostile damages the rows of all designs: keys, columns, values and times that are cut off,
+// changed, or exchanged for others. There is no panic, and every schema is one that lint accepts.
+func TestHostile(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 11))
+	for n := range len(designs) {
+		d := &designs[n%len(designs)]
+		s := infer.Sample{Table: d.table, Families: map[string]codec.GCRule{}}
+		h := d.written()
+		for _, key := range h.keys[:min(len(h.keys), 25)] {
 			row := bigtable.Row{}
-			for _, column := range []string{"pressure", "state", "temp"} {
-				for n := range 334 {
-					value := fmt.Sprint(r.IntN(100000))
-					switch column {
-					case "state":
-						value = []string{"on", "off"}[r.IntN(2)]
-					case "temp":
-						value = fmt.Sprintf("%.2f", r.Float64()*40)
-					}
-					row["m"] = append(row["m"], bigtable.ReadItem{Row: key, Column: "m:" + column, Timestamp: bigtable.Time(start.Add(time.Duration(n) * time.Minute)), Value: []byte(value)})
+			damaged := damage(r, key) + "!"
+			for _, c := range h.rows[key][:min(len(h.rows[key]), 15)] {
+				family, qualifier, _ := strings.Cut(c.Column, ":")
+				c.Row, c.Column = damaged, family+":"+damage(r, qualifier)
+				c.Value = []byte(damage(r, string(c.Value)))
+				if r.IntN(9) == 0 {
+					c.Timestamp = bigtable.Timestamp(r.Int64() - r.Int64())
 				}
+				row[family] = append(row[family], c)
+				s.Families[family] = d.gc
 			}
-			all = append(all, row)
+			s.Rows = append(s.Rows, row)
+		}
+		slices.SortFunc(s.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
+		p, err := infer.Propose(s)
+		switch {
+		case err == nil:
+			linted(t, p)
+		case !errors.Is(err, infer.ErrNoSchema):
+			t.Errorf("%s: %v", d.name, err)
 		}
 	}
-	slices.SortFunc(all, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
-	s := infer.Sample{Table: "bench", Rows: all, Families: map[string]codec.GCRule{"m": {}}}
-	b.ReportAllocs()
-	for b.Loop() {
-		p, err := infer.Propose(s)
-		if err != nil || p.Report.Values.Total < 1_000_000 {
-			b.Fatal(err, p)
-		}
+}
+
+// damage changes text, sometimes.
+func damage(r *rand.Rand, s string) string {
+	switch n := r.IntN(12); {
+	case n == 0 && s != "":
+		return s[:r.IntN(len(s))]
+	case n == 1 && s != "":
+		i := r.IntN(len(s))
+		return s[:i] + string([]byte{byte(r.Uint32())}) + s[i+1:]
+	case n == 2:
+		return s + []string{"#", "\x00", "\xff\xfe", "\n? : {", "\u2028"}[r.IntN(5)] + s
+	}
+	return s
+}
+
+// BenchmarkPropose infers from samples of a million cells: of numbers as text, of JSON, and in
+// rows of one cell.
+func BenchmarkPropose(b *testing.B) {
+	for _, c := range []struct {
+		name            string
+		rows, cells     int
+		columns, values []string
+	}{
+		{"numbers", 1000, 334, []string{"pressure", "state", "temp"}, []string{"93991", "on", "21.75"}},
+		{"json", 1000, 1000, []string{"event"}, []string{`{"pressure": 93991, "state": "on", "temp": 21.75, "at": "2026-03-05T12:00:00Z", "tags": ["a", "b"]}`}},
+		{"rows", 1_000_000, 1, []string{"temp"}, []string{"21.75"}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := infer.Sample{Table: "bench", Families: map[string]codec.GCRule{"m": {}}}
+			for n := range c.rows {
+				start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n%2000)
+				key := fmt.Sprintf("site-%d#device-%05d#%s", n%7, n/2000, start.Format(time.DateOnly))
+				row := bigtable.Row{"m": nil}
+				for i, column := range c.columns {
+					for cell := range c.cells {
+						at := start.Add(time.Duration(c.cells-cell) * time.Minute)
+						row["m"] = append(row["m"], bigtable.ReadItem{Row: key, Column: "m:" + column, Timestamp: bigtable.Time(at), Value: []byte(c.values[i])})
+					}
+				}
+				s.Rows = append(s.Rows, row)
+			}
+			slices.SortFunc(s.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := infer.Propose(s)
+				if err != nil || p.Report.Values.Total < 1_000_000 {
+					b.Fatal(err, p)
+				}
+			}
+		})
 	}
 }

@@ -35,9 +35,9 @@ const (
 	isFloat
 	isBool
 	isUUID
-	isTime // RFC 3339
-	isJSON // an object or an array
-	isObject
+	isTime   // RFC 3339
+	isJSON   // an object or an array
+	isObject // if it is JSON
 	isBinaryFloat64
 	isBinaryInt64
 	isBinaryNanos
@@ -95,7 +95,7 @@ func is(kind int, b []byte) bool {
 	case isJSON:
 		return (b[0] == '{' || b[0] == '[') && json.Valid(b)
 	case isObject:
-		return b[0] == '{' && json.Valid(b)
+		return b[0] == '{' // if it is JSON
 	case isBinaryBool:
 		return len(b) == 1 && b[0] <= 1
 	case isBinaryUUID:
@@ -216,5 +216,5 @@ func show(b []byte) string {
 
 // isBlob reports whether all values are serialized events: JSON objects or protobuf messages.
 func (v *values) isBlob() bool {
-	return v.n > 0 && (!v.not[isObject] || v.not[isText] && v.coding().typ == "bytes")
+	return v.n > 0 && (!v.not[isJSON] && !v.not[isObject] || v.not[isText] && v.coding().typ == "bytes")
 }

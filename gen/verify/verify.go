@@ -111,11 +111,20 @@ type Schema struct {
 // one of them reads it.
 type verifier struct {
 	schemas []Schema
+	blobs   []*value.Blob // of serialized events, one per schema; nil for the others
 	report  *Report
 }
 
 func newVerifier(table string, schemas []Schema) *verifier {
-	return &verifier{schemas: schemas, report: &Report{Table: table, Findings: []Finding{}}}
+	v := &verifier{schemas: schemas, report: &Report{Table: table, Findings: []Finding{}}}
+	for _, s := range schemas {
+		var blob *value.Blob
+		if s.Table.Serialized() {
+			blob = value.NewBlob(s.Layout.Fields, s.Table.Blob)
+		}
+		v.blobs = append(v.blobs, blob)
+	}
+	return v
 }
 
 // done returns the report, the most frequent findings first.
@@ -127,7 +136,8 @@ func (v *verifier) done() *Report {
 // reading is the key of a row as a schema reads it.
 type reading struct {
 	Schema
-	key value.Key
+	key  value.Key
+	blob *value.Blob // nil unless events are serialized
 }
 
 // row verifies a row.
@@ -137,7 +147,7 @@ func (v *verifier) row(row bigtable.Row) {
 	for i, s := range v.schemas {
 		key, err := s.key(row.Key())
 		if err == nil {
-			readings = append(readings, reading{s, key})
+			readings = append(readings, reading{s, key, v.blobs[i]})
 		} else if i == 0 {
 			problem := err.Error()
 			first = Finding{Row: show(row.Key()), Problem: problem, Guess: guessKey(s, row.Key(), err), kind: "key"}
@@ -190,7 +200,7 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 				v.found(Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family), kind: "column"})
 				continue
 			}
-			err := checkValue(s, column, key, qualifier, item)
+			err := s.checkValue(column, key, qualifier, item)
 			v.report.Values.add(err == nil)
 			if err == nil {
 				continue
@@ -198,24 +208,25 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			if s.Table.Metrics() || s.Table.Pattern == codec.BucketOffsets {
 				name = family + ":" // a column for each value or event
 			}
-			v.found(Finding{Row: show(row.Key()), Column: name, Problem: err.Error(), Guess: guessValue(s, column, qualifier, item, err), kind: "value"})
+			v.found(Finding{Row: show(row.Key()), Column: name, Problem: err.Error(), Guess: guessValue(s.Schema, column, qualifier, item, err), kind: "value"})
 		}
 	}
 }
 
 // columnOf finds the column of a cell in the schemas that read the row.
-func columnOf(readings []reading, family, qualifier string) (Schema, layout.Column, bool) {
-	for _, s := range readings {
+func columnOf(readings []reading, family, qualifier string) (*reading, layout.Column, bool) {
+	for i := range readings {
+		s := &readings[i]
 		for _, c := range s.Table.AllColumns() {
 			switch {
 			case !inFamily(s.Table, c, family):
 			case s.Table.Metrics() && c.Qualifier == s.key.Metric, s.Table.Pattern == codec.BucketOffsets,
 				!s.Table.Metrics() && c.Qualifier == qualifier:
-				return s.Schema, c, true
+				return s, c, true
 			}
 		}
 	}
-	return Schema{}, layout.Column{}, false
+	return nil, layout.Column{}, false
 }
 
 // inFamily reports whether a column is in a family: in any, if events have classes.
@@ -233,7 +244,7 @@ var errStray = errors.New("the timestamp is not in the bucket of the row")
 var errImplausible = errors.New("implausible value")
 
 // checkValue returns why a cell cannot be read.
-func checkValue(s Schema, c layout.Column, key *value.Key, qualifier string, item bigtable.ReadItem) error {
+func (s *reading) checkValue(c layout.Column, key *value.Key, qualifier string, item bigtable.ReadItem) error {
 	t := s.Table
 	if at := int64(item.Timestamp); t.Pattern.EventTimed() && t.Pattern.Bucketed() && (at < key.At.UnixMicro() || at >= t.Bucket.End(key.At).UnixMicro()) {
 		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(at).Format(time.RFC3339), key.At.Format(time.RFC3339))
@@ -244,7 +255,7 @@ func checkValue(s Schema, c layout.Column, key *value.Key, qualifier string, ite
 			return times.Refuse([]byte(qualifier))
 		}
 	}
-	return decode(s, c, datumOf(t, qualifier, item))
+	return s.decode(c, datumOf(t, qualifier, item))
 }
 
 // datumOf returns the stored datum of a cell.
@@ -256,10 +267,10 @@ func datumOf(t *layout.Table, qualifier string, item bigtable.ReadItem) []byte {
 }
 
 // decode decodes a datum.
-func decode(s Schema, c layout.Column, datum []byte) error {
+func (s *reading) decode(c layout.Column, datum []byte) error {
 	switch c.Field {
 	case layout.WholeEvent:
-		return value.NewBlob(s.Layout.Fields, s.Table.Blob).Parse(make([]any, len(s.Layout.Fields)), datum)
+		return s.blob.Parse(make([]any, len(s.Layout.Fields)), datum)
 	case layout.WrittenAt:
 		coding := codec.Binary.Timestamp
 		if c.Text {
