@@ -96,7 +96,9 @@ func decoded(d decoding, f *layout.Field, text bool, v any) any {
 	}
 	switch v := v.(type) {
 	case uint64:
-		return int64(v)
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
 	case time.Time:
 		return v.UnixNano()
 	case time.Duration:
