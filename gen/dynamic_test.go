@@ -168,6 +168,19 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			}
 		}
 	}
+	parts := map[string]func(context.Context, model.Series, model.Series, time.Time, time.Time, model.Order) iter.Seq2[dynamic.Event, error]{}
+	for _, q := range d.schema.PartQueries() {
+		parts[q.Name] = func(ctx context.Context, low, high model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
+			if q.Prefix != "" {
+				return r.Query(ctx, q.Name, []any{low.Host, low.Shard}, from, to, how.Options())
+			}
+			end := any(high.Host)
+			if q.Range == "Shard" {
+				end = high.Shard
+			}
+			return r.QueryRange(ctx, q.Name, []any{low.Host, low.Shard}, end, from, to, how.Options())
+		}
+	}
 	many := map[string]model.AskMany[dynamic.Event]{}
 	for _, q := range d.schema.ManyQueries() {
 		many[q.Name] = func(ctx context.Context, given model.Series, several []model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
@@ -214,7 +227,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
 			return r.Latest(ctx, base.Series)
 		},
-		Many: many, Series: listed,
+		Many: many, Series: listed, Parts: parts,
 		ReadMany: func(ctx context.Context, bases []dynamic.Event, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
 			return r.ReadMany(ctx, series(bases), from, to, how.Options())
 		},

@@ -291,6 +291,13 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					},
 					{{- end}}
 				},
+				Parts: map[string]func(context.Context, model.Series, model.Series, time.Time, time.Time, model.Order) iter.Seq2[{{.Name}}.EventEvent, error]{
+					{{- range .PartQueries}}{{$q := .}}
+					"{{.Name}}": func(ctx context.Context, low, high model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
+						return r.{{.Name}}(ctx{{range .By}}{{if $q.Whole .}}, low.{{.}}{{end}}{{end}}, {{if .Prefix}}low.{{.Prefix}}{{else}}low.{{.Range}}, high.{{.Range}}{{end}}, from, to, how.Options())
+					},
+					{{- end}}
+				},
 				Delete: func(ctx context.Context, events []{{.Name}}.EventEvent, o store.DeleteOptions) (store.Deletion, error) {
 					return w.Delete(ctx, events, o)
 				},

@@ -123,6 +123,9 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]in
 	}
 	var queries []string
 	for _, q := range l.Queries {
+		if q.Path.Partial != nil {
+			continue // it takes a prefix or a range
+		}
 		if slices.Equal(slices.Sorted(slices.Values(q.By)), by) {
 			sel.of, sel.query = ofQuery, q.Name
 			return by, nil
@@ -137,6 +140,9 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]in
 func (s *selection) named(sel *selected, l *layout.Layout) ([]int, error) {
 	var names []string
 	for _, q := range l.Queries {
+		if q.Path.Partial != nil {
+			continue // it takes a prefix or a range
+		}
 		if q.Name == s.query {
 			sel.of, sel.query = ofQuery, q.Name
 			return q.By, nil

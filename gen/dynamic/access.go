@@ -123,6 +123,9 @@ func (r *Reader) Query(ctx context.Context, name string, given []any, from, to t
 	if q == nil {
 		return failed(fmt.Errorf("the schema has no query %q", name))
 	}
+	if len(q.of.Range) > 0 {
+		return failed(fmt.Errorf("query %q takes a range: call QueryRange", name))
+	}
 	base, err := r.schema.given(q, given)
 	if err != nil {
 		return failed(err)
@@ -152,6 +155,27 @@ func (r *Reader) QueryMany(ctx context.Context, name string, given, several []an
 		bases = append(bases, base)
 	}
 	return r.complete(r.readers[q.table].QueryMany(ctx, q.query, bases, from, to, opts...))
+}
+
+// QueryRange yields the events that a query with a range finds with from <= time < to, as
+// [store.Reader.QueryRange] does. given is as for Query, with the start of the range; high is its
+// end.
+func (r *Reader) QueryRange(ctx context.Context, name string, given []any, high any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
+	q := r.schema.queries[name]
+	if q == nil || len(q.of.Range) == 0 {
+		return failed(fmt.Errorf("the schema has no query %q with range", name))
+	}
+	low, err := r.schema.given(q, given)
+	if err != nil {
+		return failed(err)
+	}
+	ends := slices.Clone(given)
+	ends[q.of.Range[0]] = high
+	end, err := r.schema.given(q, ends)
+	if err != nil {
+		return failed(err)
+	}
+	return r.complete(r.readers[q.table].QueryRange(ctx, q.query, low, end, from, to, opts...))
 }
 
 // QuerySeries yields the series that a query finds, as [store.QuerySeries] does. given is as for
@@ -209,7 +233,7 @@ func (s *Schema) bases(series [][]any) ([]Event, error) {
 
 // given returns an event with the series values that a query specifies.
 func (s *Schema) given(q *query, values []any) (Event, error) {
-	return s.base(values, append([]int{}, q.of.By...)) // not nil, even if the query specifies none
+	return s.base(values, append([]int{}, slices.Concat(q.of.By, q.of.Prefix, q.of.Range)...)) // not nil, even if the query specifies none
 }
 
 // base returns an event with the series values of a read: those with the indexes in by,

@@ -49,7 +49,9 @@ func beamFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, e
 	s.parts = s.eventParts()
 	s.add(s.schemaVar(), s.newSchema())
 	for i := range l.Queries {
-		s.add(s.query(&l.Queries[i]))
+		if l.Queries[i].Path.Partial == nil {
+			s.add(s.query(&l.Queries[i]))
+		}
 	}
 	s.add(s.encode(), s.decode(), s.appendLine())
 	source, err := s.render()

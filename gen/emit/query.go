@@ -33,10 +33,17 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	})
 }
 
-// given renders an event with the values of a query, or several, and returns the variable. many
-// is the suffix of the functions that take several.
+// given renders an event with the values of a query, or several, and returns the variables. many
+// is the suffix of the functions that take several, or the ends of a range.
 func (s *schemaFile) given(g *jen.Group, q *layout.Query) (given *jen.Statement, many string) {
-	event := jen.Id(s.names.Event).Values(s.givenSeries(q))
+	if len(q.Range) > 0 {
+		partial := s.names.Query(q).Partial
+		low, high := jen.Id(s.names.Event).Values(s.givenSeries(q, partial[0])), jen.Id(s.names.Event).Values(s.givenSeries(q, partial[1]))
+		g.Id("low").Op(":=").Add(low)
+		g.Id("high").Op(":=").Add(high)
+		return jen.List(jen.Id("low"), jen.Id("high")), "Range"
+	}
+	event := jen.Id(s.names.Event).Values(s.givenSeries(q, s.names.Query(q).Partial...))
 	if len(q.Many) == 0 {
 		g.Id("event").Op(":=").Add(event)
 		return jen.Id("event"), ""
@@ -61,7 +68,7 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 	}).Qual("iter", "Seq2").Types(jen.Id(s.names.Series), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
+		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q, s.names.Query(q).Partial...))
 		g.Return(s.store("QuerySeries").Types(jen.Id(s.names.Series)).Call(jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Op("&").Id(names.Var), jen.Id("event"), jen.Id("from"), jen.Id("to")))
 	})
 }
@@ -80,7 +87,7 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 		s.queryParams(g, q)
 		g.Add(s.optsParam("DeleteOptions"))
 	}).Params(s.store("Deletion"), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
+		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q, s.names.Query(q).Partial...))
 		g.Return(s.store("DeleteQuery").Call(jen.Id("ctx"), jen.Id("w").Dot("EventWriter"), jen.Id(names.Deletes), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
 	})
 }
@@ -110,6 +117,12 @@ func (s *schemaFile) ofSeries(q *layout.Query) string {
 		}
 		given = append(given, name)
 	}
+	for _, i := range q.Prefix {
+		given = append(given, "prefix of "+s.layout.Series[i].Name)
+	}
+	for _, i := range q.Range {
+		given = append(given, fmt.Sprintf("range of %s, whose end is excluded", s.layout.Series[i].Name))
+	}
 	switch {
 	case len(given) == 0:
 		return "of all series"
@@ -119,15 +132,20 @@ func (s *schemaFile) ofSeries(q *layout.Query) string {
 	return "of the series with the given " + list(given)
 }
 
-// givenSeries renders the series values that a query specifies.
-func (s *schemaFile) givenSeries(q *layout.Query) jen.Code {
-	if len(q.By) == 0 {
+// givenSeries renders the series values that a query specifies. partial is the variable of the
+// prefix or of one end of the range that it specifies, if it does.
+func (s *schemaFile) givenSeries(q *layout.Query, partial ...string) jen.Code {
+	of := slices.Concat(q.Prefix, q.Range)
+	if len(q.By) == 0 && len(of) == 0 {
 		return jen.Null()
 	}
 	var fields []field
 	params := s.names.Query(q).Params
 	for n, i := range q.By {
 		fields = append(fields, field{s.names.Field(&s.layout.Series[i]).Name, jen.Id(params[n])})
+	}
+	for _, i := range of {
+		fields = append(fields, field{s.names.Field(&s.layout.Series[i]).Name, jen.Id(partial[0])})
 	}
 	return jen.Id(s.names.Series).Op(":").Id(s.names.Series).Add(inline(fields...))
 }
@@ -142,6 +160,12 @@ func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 			continue
 		}
 		g.Id(params[n]).Add(s.goType(&s.layout.Series[i]))
+	}
+	partial := s.names.Query(q).Partial
+	for _, i := range slices.Concat(q.Prefix, q.Range) {
+		for _, name := range partial {
+			g.Id(name).Add(s.goType(&s.layout.Series[i]))
+		}
 	}
 	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
 }
@@ -274,6 +298,18 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 	s.newKeyWriter(g, q.Table, "before", jen.Nil())
 	s.writeKnown(g, "before", q, q.Path.Before)
+	switch part := q.Path.Partial; {
+	case part == nil:
+	case len(q.Prefix) > 0:
+		f := &s.layout.Series[part.Series]
+		form := s.codec("KeyForm").Values()
+		if rendered := s.keyForm(part.Form); rendered != nil {
+			form = rendered
+		}
+		g.Id("before").Dot("StringPrefix").Call(jen.Lit(f.Name), form, s.value("e", f))
+	default:
+		s.writeKnown(g, "before", q, []layout.Segment{*part})
+	}
 	suffix := jen.Nil()
 	if len(q.Path.After) > 0 {
 		s.newKeyWriter(g, q.Table, "after", jen.Nil())

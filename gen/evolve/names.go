@@ -77,8 +77,8 @@ func (c *Comparison) names(old, new Version) {
 			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s is removed or renamed: the reader no longer has the method", q.Name))
 		case !slices.Equal(q.By, b.Queries[i].By) && !slices.Equal(byNames(a, q.By), byNames(b, b.Queries[i].By)):
 			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes different values: calls of its method must change", q.Name))
-		case !slices.Equal(byNames(a, q.Many), byNames(b, b.Queries[i].Many)):
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes one or several values: calls of its method must change", q.Name))
+		case takes(a, &q) != takes(b, &b.Queries[i]):
+			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes %s instead of %s: calls of its method must change", q.Name, takes(b, &b.Queries[i]), takes(a, &q)))
 		case q.Series && !b.Queries[i].Series:
 			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s can no longer list series: the reader no longer has the method", q.Name))
 		case q.Deletes != nil && b.Queries[i].Deletes == nil:
@@ -88,6 +88,19 @@ func (c *Comparison) names(old, new Version) {
 	if len(c.Findings) == before && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
 		c.plain("E72", b.NamePos, "", "the change affects neither stored events nor existing Go code")
 	}
+}
+
+// takes describes which of its values a query takes in another form.
+func takes(l *layout.Layout, q *layout.Query) string {
+	for _, form := range []struct {
+		of   []int
+		text string
+	}{{q.Many, "several values"}, {q.Prefix, "a prefix"}, {q.Range, "a range"}} {
+		for _, i := range form.of {
+			return form.text + " of " + l.Series[i].Name
+		}
+	}
+	return "single values"
 }
 
 // byNames returns the names of series values.

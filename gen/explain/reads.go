@@ -37,6 +37,12 @@ func given(l *layout.Layout, q *layout.Query) []string {
 	for _, i := range q.By {
 		out = append(out, l.Series[i].Name)
 	}
+	for _, i := range q.Prefix {
+		out = append(out, "prefix of "+l.Series[i].Name)
+	}
+	for _, i := range q.Range {
+		out = append(out, "range of "+l.Series[i].Name)
+	}
 	return out
 }
 

@@ -181,7 +181,7 @@ func (r *resolver) checkServes(t *Table, i int) {
 		if q.Table != t {
 			continue
 		}
-		if why := older.unserved(r.layout, older.path(q.By), q.By); why != "" {
+		if why := older.unserved(r.layout, older.pathOf(r.layout, q), q.By); why != "" {
 			r.errorf(older.Pos, fmt.Sprintf("set another table for %s, or remove the query until this layout's data has expired", q.Name),
 				"the layout before %s cannot answer %s: %s", schema.FormatInstant(older.Until), q.Name, why)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Query is a way to read events: those of all series with given values.
@@ -17,6 +18,8 @@ type Query struct {
 	Doc     string
 	By      []int  // the specified series values, in the order of the schema's list
 	Many    []int  // those of By of which the caller gives several: at most one
+	Prefix  []int  // the series value, not in By, of which the caller gives a prefix: at most one
+	Range   []int  // the one of which the caller gives a range: at most one
 	Series  bool   // the reader can list the series of the query
 	Scan    string // why a full scan is allowed; empty if it is not
 	ScanPos diag.Pos
@@ -53,6 +56,53 @@ type AccessPath struct {
 	// Filtered are the specified series values that are in none of these segments: rows
 	// with other values must be filtered out.
 	Filtered []int
+	// Partial is the segment right after Before of which the query gives a prefix or a range;
+	// nil if there is none.
+	Partial *Segment
+	// Refused is why rows cannot be selected by a prefix or a range; empty if they can.
+	Refused string
+}
+
+// pathOf returns how a table answers a query.
+func (t *Table) pathOf(l *Layout, q *Query) AccessPath {
+	partial := slices.Concat(q.Prefix, q.Range)
+	if len(partial) == 0 {
+		return t.path(q.By)
+	}
+	p := AccessPath{Salts: 1}
+	for _, g := range t.BeforeTime() {
+		switch {
+		case g.Kind == SeriesSegment && g.Series == partial[0]:
+			p.Partial, p.Refused = &g, t.refuses(l, q, g)
+			for _, i := range q.By {
+				if !hasSeries(p.Before, i) {
+					p.Filtered = append(p.Filtered, i)
+				}
+			}
+			return p
+		case g.Kind == SaltSegment && !g.known(q.By):
+			p.Salts = g.Buckets
+		case !g.known(q.By):
+			p.Refused = fmt.Sprintf("another value precedes %s in its row keys", l.Series[partial[0]].Name)
+			return p
+		}
+		p.Before = append(p.Before, g)
+	}
+	p.Refused = fmt.Sprintf("%s follows the time in its row keys", l.Series[partial[0]].Name)
+	return p
+}
+
+// refuses returns why the rows with a prefix or a range of a segment are not adjacent; empty if
+// they are.
+func (t *Table) refuses(l *Layout, q *Query, g Segment) string {
+	f := &l.Series[g.Series]
+	switch {
+	case len(q.Prefix) > 0 && (f.Type != schema.String || g.Form.Encoding != codec.KeyText):
+		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", f.Name)
+	case len(q.Range) > 0 && (!t.Sorted(l, g) || g.Form.Reverse):
+		return fmt.Sprintf("its row keys do not sort by %s", f.Name)
+	}
+	return ""
 }
 
 // path returns how a table answers a query by some series values.
@@ -197,7 +247,7 @@ func (p AccessPath) trimmed() AccessPath {
 // time restrict them if reads name the rows of buckets; if each event has a row, the
 // server scans the rows of all series.
 func (t *Table) scans(p AccessPath) bool {
-	return !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
+	return p.Partial == nil && !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
 }
 
 // Unbounded reports whether the specified values do not restrict the rows, even if the
@@ -242,6 +292,8 @@ func (t *Table) serves(l *Layout, p AccessPath, by []int) bool { return t.unserv
 func (t *Table) unserved(l *Layout, p AccessPath, by []int) string {
 	single := len(by) == len(l.Series)
 	switch {
+	case p.Refused != "":
+		return p.Refused
 	case !t.Shape(l).InOrder() && !single:
 		return "its labels are not padded, so the rows of several series are not in time order"
 	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // the key has an error
@@ -300,13 +352,13 @@ func (t *Table) unknown(l *Layout, by []int) string {
 // bestFor returns the table that answers a query best, and how; nil if none can. Among
 // those with about the lowest cost, it prefers those that keep events longest, then
 // those in which writing an event again replaces it, then the first.
-func bestFor(l *Layout, tables []*Table, by []int) (best *Table, path AccessPath) {
-	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.path(by), by) })
+func bestFor(l *Layout, tables []*Table, q *Query) (best *Table, path AccessPath) {
+	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.pathOf(l, q), q.By) })
 	if len(serving) == 0 {
 		return nil, AccessPath{}
 	}
 	horizon := horizonOf(serving)
-	cost := func(t *Table) float64 { return t.cost(l, t.path(by), horizon) }
+	cost := func(t *Table) float64 { return t.cost(l, t.pathOf(l, q), horizon) }
 	byCost := func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) }
 	least := cost(slices.MinFunc(serving, byCost))
 	serving = slices.DeleteFunc(serving, func(t *Table) bool { return cost(t) > sameCost*least })
@@ -315,7 +367,7 @@ func bestFor(l *Layout, tables []*Table, by []int) (best *Table, path AccessPath
 		serving = replacing
 	}
 	best = slices.MinFunc(serving, byCost)
-	return best, best.path(by)
+	return best, best.pathOf(l, q)
 }
 
 // queries resolves the queries.
@@ -336,12 +388,23 @@ func (r *resolver) queries() {
 		if n := slices.IndexFunc(q.By, func(by schema.Value[string]) bool { return by.V == q.Many.V }); n >= 0 {
 			out.Many = out.By[n : n+1]
 		}
+		for k, by := range slices.Backward(q.By) {
+			switch by.V {
+			case q.Prefix.V:
+				out.Prefix = []int{out.By[k]}
+			case q.Range.V:
+				out.Range = []int{out.By[k]}
+			default:
+				continue
+			}
+			out.By = slices.Delete(out.By, k, k+1)
+		}
 		among := tables
 		if q.Table.IsSet() {
 			out.Named = q.Table.Pos
 			among = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.ID != q.Table.V })
 		}
-		out.Table, out.Path = bestFor(r.layout, among, out.By)
+		out.Table, out.Path = bestFor(r.layout, among, &out)
 		if out.Table == nil {
 			r.unanswered(&out, q.Table.V)
 			continue
@@ -400,8 +463,11 @@ func (r *resolver) unanswered(q *Query, named string) {
 		if named != "" && t.ID != named {
 			continue
 		}
-		why, hint := t.unserved(r.layout, t.path(q.By), q.By), t.answering(r.schema, r.layout, q.By)
+		path := t.pathOf(r.layout, q)
+		why, hint := t.unserved(r.layout, path, q.By), t.answering(r.schema, r.layout, q.By)
 		switch {
+		case path.Refused != "":
+			hint = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
 		case t.Idle:
 			why, hint = "it has `serves: false`", "remove it once all events are in the table"
 		case !r.layout.tellsAll(t):
@@ -417,7 +483,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 	if named != "" {
 		pos, subject = q.Named, fmt.Sprintf("table %q cannot answer %s", named, q.Name)
 		tables := r.layout.telling()
-		if best, _ := bestFor(r.layout, tables, q.By); best != nil {
+		if best, _ := bestFor(r.layout, tables, q); best != nil {
 			first = fmt.Sprintf("use table %s, which can: %s; or remove table", best.ID, diag.Code("table: "+schema.Quoted(best.ID)))
 		}
 	}
@@ -509,7 +575,7 @@ func (l *Layout) ReadQuery() Query {
 // resolve sets the table of the query, how the query reads it, and the queries of its
 // earlier layouts.
 func (q *Query) resolve(l *Layout, t *Table) {
-	q.Table, q.Path = t, t.path(q.By)
+	q.Table, q.Path = t, t.pathOf(l, q)
 	q.FilteredBy = t.filteredBy(l, q.Path)
 	q.Older = nil
 	for _, older := range t.Older {

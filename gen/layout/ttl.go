@@ -294,7 +294,7 @@ func (r *resolver) readable() *Table {
 		tables = r.layout.Tables
 	}
 	tables = longest(tables)
-	best, _ := bestFor(r.layout, tables, r.layout.AllSeries())
+	best, _ := bestFor(r.layout, tables, &Query{By: r.layout.AllSeries()})
 	if best == nil { // the key has errors
 		best = tables[0]
 	}

@@ -68,16 +68,20 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 		return
 	}
 	from, to, now := sample.Day(q.Table)
+	gives := "does not give"
+	if q.Path.Partial != nil && q.Path.Partial.Series == series {
+		gives = "gives only a part of"
+	}
 	reads := "it reads the rows of all times"
 	if w := sample.WorkOf(l, q, now, from, to, nil); w.Walked > 0 {
 		reads = fmt.Sprintf("a day takes %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
 	}
 	if earlier(q) {
-		report.at(q.Pos, whileRead("K18"), "for %s, query %s does not give %s, which precedes the time in %q: %s", sample.Period(q.Table), q.Name, l.Series[series].Name, q.Table.ID, reads)
+		report.at(q.Pos, whileRead("K18"), "for %s, query %s %s %s, which precedes the time in %q: %s", sample.Period(q.Table), q.Name, gives, l.Series[series].Name, q.Table.ID, reads)
 		return
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it: %s; or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),
-		"query %s does not give %s, which precedes the time in %q: %s", q.Name, l.Series[series].Name, q.Table.ID, reads)
+		"query %s %s %s, which precedes the time in %q: %s", q.Name, gives, l.Series[series].Name, q.Table.ID, reads)
 }
 
 // wideSalt is the highest number of salt buckets that keeps keys in a useful order; our

@@ -84,6 +84,7 @@ type Query struct {
 	Beam                  string   // the function that returns it in the package for pipelines
 	Params                []string // the parameters for its series values, in their order
 	Several               string   // the parameter for several values of one of them
+	Partial               []string // the parameters for the prefix, or the ends of the range, of another one
 	// DeleteMethod is the method of the writer that deletes by the query, and Deletes the
 	// variable with the queries of all tables.
 	DeleteMethod, Deletes string
@@ -323,7 +324,7 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		n.Query(q).Params, n.Query(q).Several = n.params(r, l, q)
+		n.params(r, l, q)
 	}
 }
 

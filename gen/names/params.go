@@ -13,28 +13,37 @@ import (
 // imported packages, and variables of the methods.
 var visible = []string{
 	"context", "errors", "iter", "json", "time", "bigtable", "codec", "store",
-	"r", "ctx", "from", "to", "opts", "columns", "event", "events",
+	"r", "ctx", "from", "to", "opts", "columns", "event", "events", "low", "high",
 }
 
-// params returns the parameters for the series values of a query, and the one for several
-// values of one of them. They do not shadow what the file declares or imports.
-func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) (params []string, several string) {
+// params sets the parameters for the series values of a query: one for each, and those for
+// several values, a prefix or a range of one of them. They do not shadow what the file declares or
+// imports.
+func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) {
 	reserved := maps.Clone(r.own)
 	for _, name := range visible {
 		reserved[name] = true
 	}
-	wanted := make([]string, len(q.By))
-	for i, by := range q.By {
-		wanted[i] = unexported(n.Field(&l.Series[by]).Name)
+	name := func(series int) string { return unexported(n.Field(&l.Series[series]).Name) }
+	var wanted []string
+	for _, i := range q.By {
+		wanted = append(wanted, name(i))
 	}
 	for _, i := range q.Many {
-		wanted = append(wanted, plural(unexported(n.Field(&l.Series[i]).Name)))
+		wanted = append(wanted, plural(name(i)))
 	}
-	params = distinct(wanted, reserved)
+	for _, i := range q.Prefix {
+		wanted = append(wanted, name(i)+"Prefix")
+	}
+	for _, i := range q.Range {
+		wanted = append(wanted, name(i)+"From", name(i)+"To")
+	}
+	out, params := n.Query(q), distinct(wanted, reserved)
+	out.Params, params = params[:len(q.By)], params[len(q.By):]
 	if len(q.Many) > 0 {
-		several = params[len(q.By)]
+		out.Several, params = params[0], params[1:]
 	}
-	return params[:len(q.By)], several
+	out.Partial = params
 }
 
 // plural returns the plural of an English noun, which is regular.

@@ -256,6 +256,10 @@ var queryBlock = block[Query]{
 			also("For example, [location]. Every query also takes a time range."),
 		put("many", "the value of by of which the caller gives several", filled("a series value"), func(q *Query) *Value[string] { return &q.Many }).
 			also("{by: [region, line], many: line} becomes ByLines(ctx, region, lines, from, to), where lines is a slice."),
+		put("prefix", "the value of by of which the caller gives a prefix", filled("a series value"), func(q *Query) *Value[string] { return &q.Prefix }).
+			also("A string stored as text, right after the others in the key. {by: [region, line], prefix: line} becomes ByLinePrefix(ctx, region, linePrefix, from, to)."),
+		put("range", "the value of by of which the caller gives a range", filled("a series value"), func(q *Query) *Value[string] { return &q.Range }).
+			also("A value by which keys sort, right after the others. {by: [region, vehicle], range: vehicle} becomes ByVehicles(ctx, region, vehicleFrom, vehicleTo, from, to)."),
 		put("table", "the ID of the table that the query reads", filled("a table ID"), func(q *Query) *Value[string] { return &q.Table }).
 			also("For example, rollups. By default, btgen chooses the table with the least work."),
 		put("scan", "the reason why the query may read a whole table", reason("scan", "a nightly export"), func(q *Query) *Value[string] { return &q.Scan }).
@@ -408,21 +412,38 @@ func checkQueryTables(w *walker, s *Schema) {
 	}
 }
 
-// checkQueryForms reports queries of several values that do not give the value, or delete.
+// queryForm is how a query takes one of its values.
+type queryForm struct {
+	key   string // of the schema
+	value Value[string]
+}
+
+// forms returns the forms that a query declares.
+func (q *Query) forms() []queryForm {
+	all := []queryForm{{"many", q.Many}, {"prefix", q.Prefix}, {"range", q.Range}}
+	return slices.DeleteFunc(all, func(f queryForm) bool { return !f.value.IsSet() })
+}
+
+// checkQueryForms reports queries of several values, a prefix or a range that do not give the
+// value, or that delete or list series.
 func checkQueryForms(w *walker, s *Schema) {
-	for _, q := range s.Queries {
+	for i := range s.Queries {
+		q := &s.Queries[i]
 		names := make([]string, len(q.By))
-		for i, by := range q.By {
-			names[i] = by.V
+		for k, by := range q.By {
+			names[k] = by.V
 		}
-		switch {
-		case !q.Many.IsSet():
-		case q.Series.V:
-			w.errorf(q.Series.Pos, "query %s has many, and cannot list series", q.Name.V).Hint = "remove series, and add another query without many that lists them"
-		case !slices.Contains(names, q.Many.V):
-			w.errorf(q.Many.Pos, "query %s has many: %s, which is not in its by", q.Name.V, quote(q.Many.V)).Hint = w.suggest(q.Many.V, names, "by has ")
-		case q.Delete.V:
-			w.errorf(q.Delete.Pos, "query %s has many, and cannot delete", q.Name.V).Hint = "remove delete, and add another query without many that deletes"
+		for n, f := range q.forms() {
+			switch {
+			case n > 0:
+				w.errorf(f.value.Pos, "query %s has both %s and %s", q.Name.V, q.forms()[0].key, f.key).Hint = "remove one of them, or write two queries"
+			case !slices.Contains(names, f.value.V):
+				w.errorf(f.value.Pos, "query %s has %s: %s, which is not in its by", q.Name.V, f.key, quote(f.value.V)).Hint = w.suggest(f.value.V, names, "by has ")
+			case q.Series.V && f.key != "prefix":
+				w.errorf(q.Series.Pos, "query %s has %s, and cannot list series", q.Name.V, f.key).Hint = "remove series, and add another query without " + f.key + " that lists them"
+			case q.Delete.V:
+				w.errorf(q.Delete.Pos, "query %s has %s, and cannot delete", q.Name.V, f.key).Hint = "remove delete, and add another query without " + f.key + " that deletes"
+			}
 		}
 	}
 }

@@ -225,11 +225,14 @@ type Allow struct {
 
 // Query is a read of more than one series.
 type Query struct {
-	Name  Value[string]
-	By    []Value[string] // series values that the caller gives; empty to scan all series
-	Many  Value[string]   // the one of By of which the caller gives several values
-	Table Value[string]   // ID of the table to read, if the file names one
-	Scan  Value[string]   // the reason for a full scan, if one is allowed
+	Name Value[string]
+	By   []Value[string] // series values that the caller gives; empty to scan all series
+	Many Value[string]   // the one of By of which the caller gives several values
+	// Prefix and Range are the one of By of which the caller gives a prefix, or a range.
+	Prefix Value[string]
+	Range  Value[string]
+	Table  Value[string] // ID of the table to read, if the file names one
+	Scan   Value[string] // the reason for a full scan, if one is allowed
 	// Series is whether the reader has a method that lists the series of the query.
 	Series Value[bool]
 	// Delete is whether the writer has a method that deletes what the query finds.

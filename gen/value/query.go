@@ -37,6 +37,14 @@ func Spans(l *layout.Layout, q *layout.Query, series []any) ([]codec.Span, error
 func span(l *layout.Layout, q *layout.Query, k *Key) (codec.Span, error) {
 	before, after := q.Table.KeyWriter(), q.Table.KeyWriter()
 	WriteSegments(l, q.Table, &before, q.Path.Before, k)
+	if part := q.Path.Partial; part != nil {
+		f := &l.Series[part.Series]
+		if prefix, ok := k.Series[part.Series].(string); ok && len(q.Prefix) > 0 {
+			before.StringPrefix(f.Name, part.Form, prefix)
+		} else {
+			WriteSeries(&before, f, part.Form, k.Series[part.Series])
+		}
+	}
 	prefix, err := before.Prefix()
 	if err != nil {
 		return codec.Span{}, err

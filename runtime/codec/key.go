@@ -90,6 +90,26 @@ func (w *KeyWriter) StringAs(segment string, f KeyForm, v string) {
 	}
 }
 
+// StringPrefix writes the beginning of a text segment: the rows whose segment begins with v have
+// keys that begin with the result of [KeyWriter.Prefix]. It must be the last segment. An empty v
+// writes nothing.
+func (w *KeyWriter) StringPrefix(segment string, f KeyForm, v string) {
+	if v == "" {
+		return
+	}
+	w.StringAs(segment, f, v)
+	end := len(w.delim)
+	if end == 0 {
+		end = len(terminator)
+	}
+	if w.err == nil {
+		w.buf = w.buf[:len(w.buf)-end]
+	}
+}
+
+// terminator ends a string in a binary key.
+const terminator = "\x00\x01"
+
 // Bytes writes v in lowercase hex.
 func (w *KeyWriter) Bytes(segment string, v []byte) { w.BytesAs(segment, KeyForm{}, v) }
 

@@ -99,6 +99,29 @@ type Span struct {
 	Whole    bool // no segments follow Suffix or, if it is empty, the time
 	Newest   bool // read the newest rows first
 	MaxBytes int  // maximum size of a key list in a request; 0 for no limit
+	// From and Until are, if they are set, the range of keys to read at all times, instead of
+	// all keys with Prefix, which they have in common.
+	From, Until string
+}
+
+// Between returns the span of the keys that follow the beginning of low and precede high, which
+// must have the same form; false if there are none.
+func Between(low, high Span) (Span, bool) {
+	s := low
+	n := 0
+	for n < len(low.Prefix) && n < len(high.Prefix) && low.Prefix[n] == high.Prefix[n] {
+		n++
+	}
+	s.Prefix, s.From, s.Until = low.Prefix[:n], low.Prefix, high.Prefix
+	return s, s.From < s.Until
+}
+
+// All returns the rows of all times.
+func (s Span) All() Rows {
+	if s.Until != "" {
+		return Rows{Start: s.From, End: s.Until}
+	}
+	return PrefixRows(s.Prefix)
 }
 
 // Buckets yields the requests that together read every bucket of b that overlaps [from,

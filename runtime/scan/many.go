@@ -129,7 +129,7 @@ func (p *Part) alike(spans []codec.Span) iter.Seq[codec.Rows] {
 	}
 	switch {
 	case p.read.AllTimes:
-		rows := codec.PrefixRows(s.Prefix)
+		rows := s.All()
 		rows.Reverse = p.backward()
 		return one(rows, true)
 	case !t.Pattern.Bucketed():

@@ -184,7 +184,7 @@ func (p *Part) Request(span int) (q Request, one bool) {
 	s, f := p.span(span)
 	switch {
 	case p.read.AllTimes:
-		rows, one = codec.PrefixRows(s.Prefix), true
+		rows, one = s.All(), true
 		rows.Reverse = s.Newest != p.table.Descending()
 	case !p.table.Pattern.Bucketed():
 		rows, one = s.Times(p.table.TimeKey, p.From, p.To)
@@ -290,7 +290,7 @@ func (p *Part) Gathered() (Request, bool) {
 		switch {
 		case !p.Reads(i):
 		case r.AllTimes:
-			all[i] = []codec.Rows{codec.PrefixRows(span.Prefix)}
+			all[i] = []codec.Rows{span.All()}
 		case !t.Pattern.Bucketed():
 			if rows, some := span.Times(t.TimeKey, p.From, p.To); some {
 				all[i] = []codec.Rows{rows}
@@ -308,7 +308,7 @@ func (p *Part) Gathered() (Request, bool) {
 // First returns the request for the first row of a span, for parts whose Route is
 // [Skipping].
 func (p *Part) First(span int) Request {
-	rows := codec.PrefixRows(p.read.Spans[span].Prefix)
+	rows := p.read.Spans[span].All()
 	rows.Reverse = !p.table.Descending()
 	return Request{Rows: []codec.Rows{rows}, Filter: p.Filter, Limit: p.table.rowsFor(1)}
 }

@@ -147,6 +147,7 @@ type EventReader[S, E, C any] interface {
 type TableReader[E any] interface {
 	Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
+	QueryRange(ctx context.Context, q *Query[E], low, high E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	QueryMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, base E) (E, error)
 }

@@ -59,7 +59,10 @@ func fails[E any](err error) func(yielder[E]) {
 
 // spans returns the different spans of the values that are being read.
 func (r *reading[E]) spans() ([]codec.Span, error) {
-	if r.many == nil {
+	switch {
+	case r.high != nil:
+		return r.q.between(&r.given, r.high)
+	case r.many == nil:
 		return r.q.Spans(&r.given)
 	}
 	var all []codec.Span

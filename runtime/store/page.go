@@ -164,6 +164,13 @@ func (r *reading[E]) hashValues(h io.Writer, q *Query[E]) error {
 	if r.many == nil {
 		of.many = &many[E]{all: []E{r.given}}
 	}
+	if r.high != nil {
+		spans, err := q.Spans(r.high)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprint(h, spans)
+	}
 	values, err := of.distinct()
 	for i := range values {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(values[i].id), values[i].id)

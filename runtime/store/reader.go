@@ -133,6 +133,7 @@ type reading[E any] struct {
 	q         *Query[E]
 	given     E        // the values that the query specifies
 	many      *many[E] // if the query specifies several values; else nil
+	high      *E       // if the query specifies a range of values, whose start is in given, its end; else nil
 	options   ReadOptions
 	op        Operation
 	asked     scan.Read // the input of the planner
@@ -197,7 +198,7 @@ func (r *reading[E]) runOf(read func(), yield yielder[E]) {
 // plan plans the requests and configures the assembler for them.
 func (r *reading[E]) plan() (scan.ReadPlan, error) {
 	spans, err := r.spans()
-	if err != nil {
+	if err != nil || len(spans) == 0 {
 		return scan.ReadPlan{}, err
 	}
 	a, o := &r.assembler, &r.options

@@ -200,6 +200,9 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 	}
 	for i := range c.layout.Queries {
 		q := &c.layout.Queries[i]
+		if q.Path.Partial != nil {
+			continue
+		}
 		args := []reflect.Value{reflect.ValueOf(c.ctx)}
 		for _, n := range q.By {
 			value := reflect.ValueOf(s).Field(n)

@@ -73,6 +73,8 @@ type Access[E any] struct {
 	Queries  map[string]Ask[E] // by name
 	// Many are the queries of several values, by name: those of the series in several.
 	Many map[string]AskMany[E]
+	// Parts are the queries of a prefix of the value of low, or a range from low to high, by name.
+	Parts map[string]func(ctx context.Context, low, high Series, from, to time.Time, how Order) iter.Seq2[E, error]
 	// ReadMany and LatestMany read several series.
 	ReadMany   func(ctx context.Context, series []E, from, to time.Time, how Order) iter.Seq2[E, error]
 	LatestMany func(ctx context.Context, series []E) iter.Seq2[E, error]

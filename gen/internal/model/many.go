@@ -28,6 +28,7 @@ func (r *run[E]) several(given Series, from, to time.Time) {
 	})
 	r.latestOfEach(some, bases)
 	r.listed(given, from, to)
+	r.parts(from, to)
 	all := r.schema.ManyQueries()
 	if len(all) == 0 {
 		return
@@ -180,4 +181,28 @@ func (r *run[E]) listed(given Series, from, to time.Time) {
 	if _, err := r.driver.Traffic.Take(); err != nil {
 		r.Fatalf("the series of %s: a stream failed: %v", q.Name, err)
 	}
+}
+
+// parts compares a query of a prefix or a range with the model.
+func (r *run[E]) parts(from, to time.Time) {
+	all := r.schema.PartQueries()
+	if len(all) == 0 {
+		return
+	}
+	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query of a part")]
+	ends := append([]Series{{"aa", 2}, {"b", 100}}, allSeries...)
+	low, high := rapid.SampledFrom(ends).Draw(r.T, "low"), rapid.SampledFrom(ends).Draw(r.T, "high")
+	if low.Host > high.Host {
+		low.Host, high.Host = high.Host, low.Host
+	}
+	if low.Shard > high.Shard {
+		low.Shard, high.Shard = high.Shard, low.Shard
+	}
+	if q.Prefix != "" && rapid.Bool().Draw(r.T, "all hosts") {
+		low.Host = ""
+	}
+	wanted := func(s Series) bool { return q.holds(s, low, high) }
+	r.many(fmt.Sprintf("%s from %v to %v", q.Name, low, high), wanted, from, to, func(how Order) iter.Seq2[E, error] {
+		return r.access.Parts[q.Name](r.ctx, low, high, from, to, how)
+	})
 }

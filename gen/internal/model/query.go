@@ -14,6 +14,8 @@ type Query struct {
 	By   []string // Host and Shard, as in Go
 	Scan bool     // it reads a whole table
 	Many string   // the one of By of which it takes several values; empty if it takes one of each
+	// Prefix and Range are the one of By of which it takes a prefix, or a range.
+	Prefix, Range string
 }
 
 // yaml formats the query.
@@ -22,11 +24,19 @@ func (q Query) yaml() string {
 	if q.Scan {
 		text += ", scan: to be tried"
 	}
-	if q.Many != "" {
+	switch {
+	case q.Many != "":
 		return text + ", many: " + strings.ToLower(q.Many) + "}"
+	case q.Prefix != "":
+		return text + ", prefix: " + strings.ToLower(q.Prefix) + ", series: true, allow: {K18: to be tried}}"
+	case q.Range != "":
+		return text + ", range: " + strings.ToLower(q.Range) + ", allow: {K18: to be tried}}"
 	}
 	return text + ", delete: true, series: true}"
 }
+
+// Whole reports whether the query takes one value of a series value.
+func (q Query) Whole(name string) bool { return q.Many != name && q.Prefix != name && q.Range != name }
 
 // Takes reports whether the query takes several values of a series value.
 func (q Query) Takes(name string) bool { return q.Many == name }
@@ -67,6 +77,74 @@ func (s *Schema) ManyQueries() []Query {
 		}
 	}
 	return out
+}
+
+// PartQueries returns the queries of a prefix or a range that the table of the schema can answer.
+func (s *Schema) PartQueries() []Query {
+	var out []Query
+	for _, q := range []Query{
+		{Name: "HostPrefix", By: []string{"Host"}, Prefix: "Host"},
+		{Name: "HostPrefixOf", By: []string{"Shard", "Host"}, Prefix: "Host"},
+		{Name: "HostRange", By: []string{"Host"}, Range: "Host"},
+		{Name: "ShardRange", By: []string{"Shard"}, Range: "Shard"},
+		{Name: "ShardRangeOf", By: []string{"Host", "Shard"}, Range: "Shard"},
+	} {
+		if !slices.ContainsFunc(s.layouts(), func(l *Schema) bool { return !l.answersPart(&q) }) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// answersPart reports whether a layout can answer a query of a prefix or a range: if nothing but
+// constants, given values and, unless fields have rows, salts precede the value before the time,
+// and rows with neighboring values are neighbors.
+func (s *Schema) answersPart(q *Query) bool {
+	part := strings.ToLower(q.Prefix + q.Range)
+	metric, salted := false, false
+	for _, g := range s.Before {
+		switch {
+		case isSalt(g):
+			salted = salted || strings.Contains(g, part) || strings.Contains(g, "host") && !slices.Contains(q.By, "Host") || strings.Contains(g, "shard") && !slices.Contains(q.By, "Shard")
+		case g == "metric":
+			metric = true
+		case strings.Contains(g, "const"):
+		case !strings.Contains(g, part):
+			if len(q.By) == 1 {
+				return false
+			}
+		default:
+			return (!s.newColumns() || metric && !salted) && s.sortsBy(g, q)
+		}
+	}
+	return false
+}
+
+// sortsBy reports whether the rows with a prefix or a range of a segment are adjacent.
+func (s *Schema) sortsBy(g string, q *Query) bool {
+	switch {
+	case q.Prefix != "":
+		return !strings.Contains(g, "encoding: hex")
+	case strings.Contains(g, "reverse"):
+		return false
+	case q.Range == "Host":
+		return strings.Contains(g, "escape") || s.Delimiter == "" || strings.Contains(g, "encoding: hex") && s.Delimiter < "0"
+	}
+	return strings.Contains(g, "pad") || strings.Contains(g, "encoding: binary") || s.Delimiter == ""
+}
+
+// holds reports whether a query of a prefix or a range finds a series.
+func (q Query) holds(s, low, high Series) bool {
+	in := func(name string) bool { return slices.Contains(q.By, name) && q.Prefix != name && q.Range != name }
+	switch {
+	case in("Host") && s.Host != low.Host, in("Shard") && s.Shard != low.Shard:
+		return false
+	case q.Prefix != "":
+		return strings.HasPrefix(s.Host, low.Host)
+	case q.Range == "Host":
+		return s.Host >= low.Host && s.Host < high.Host
+	}
+	return s.Shard >= low.Shard && s.Shard < high.Shard
 }
 
 // Hosts returns the hosts of several series.
