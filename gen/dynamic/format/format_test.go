@@ -270,3 +270,13 @@ func FuzzNDJSON(f *testing.F) {
 		}
 	})
 }
+
+// A row key of another program may contain bytes that are not UTF-8, which JSON cannot.
+func TestNDJSONIsUTF8(t *testing.T) {
+	l := resolve(t)
+	e := &dynamic.Event{Series: []any{"a\xff"}, Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Values: make([]any, len(l.Fields))}
+	got := string(format.NewNDJSON(format.Columns(l)).Append(nil, e))
+	if want := "\"host\":\"a\ufffd\""; !strings.Contains(got, want) {
+		t.Errorf("%q has no %s", got, want)
+	}
+}

@@ -3,7 +3,9 @@ package format
 import (
 	"bytes"
 	"math"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -95,6 +97,9 @@ func appendLine(dst []byte, text string) []byte {
 // programs contain, become the replacement character.
 func appendQuoted(dst []byte, text string) []byte {
 	const hexDigits = "0123456789abcdef"
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
 	dst = append(dst, '"')
 	from := 0
 	for i := range len(text) {
