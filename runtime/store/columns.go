@@ -27,8 +27,16 @@ type Columns[E, C any] struct {
 // NewColumns returns the parts of an event. Those with a column must be in the order of
 // the table's columns.
 func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
-	cs := &Columns[E, C]{parts: parts}
-	for _, p := range parts {
+	cs := &Columns[E, C]{parts: slices.Clone(parts)}
+	written := false
+	for i, p := range cs.parts {
+		if p.set != nil && p.column.WrittenAt {
+			if written {
+				p = p.again()
+				cs.parts[i] = p
+			}
+			written = true
+		}
 		if p.set != nil {
 			cs.stored, cs.has, cs.encode = append(cs.stored, p), append(cs.has, p.has), append(cs.encode, p.encode)
 			cs.decode = append(cs.decode, p.decode)
@@ -40,6 +48,21 @@ func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
 		}
 	}
 	return cs
+}
+
+// again returns the part of another column with the same slice, which has a value of each
+// event already: several families may store the write time.
+func (p Part[E, C]) again() Part[E, C] {
+	decode := p.decode
+	p.add, p.addAll = func(*C, *E) {}, func(*C, []E) {}
+	p.decode = func(c *C, data eventData) error {
+		if data.column.holes > 0 {
+			return nil // not fetched
+		}
+		p.truncate(c, p.length(c)-data.Len())
+		return decode(c, data)
+	}
+	return p
 }
 
 // Reset empties the slices of c and keeps their memory.

@@ -226,3 +226,21 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	}
 	return len(want) - columns.appended, columns.appended
 }
+
+// Two families may store the write time of an event, which has one.
+func TestWrittenAtInTwoColumns(t *testing.T) {
+	writtenAt, writings := func(e *sample) *time.Time { return &e.WrittenAt }, func(c *sampleColumns) *[]time.Time { return &c.WrittenAt }
+	columns := NewColumns(
+		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }),
+		WrittenAtColumn("first", codec.Binary.Timestamp, writtenAt, writings),
+		WrittenAtColumn("second", codec.Binary.Timestamp, writtenAt, writings),
+	)
+	var c sampleColumns
+	for i := range 3 {
+		columns.Append(&c, &sample{Series: "a", WrittenAt: at(i)})
+	}
+	columns.appendAll(&c, []sample{{Series: "a", WrittenAt: at(3)}})
+	if want := []time.Time{at(0), at(1), at(2), at(3)}; !slices.Equal(c.WrittenAt, want) || len(c.Series) != len(want) {
+		t.Errorf("%v of %d events, want %v", c.WrittenAt, len(c.Series), want)
+	}
+}
