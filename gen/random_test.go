@@ -443,7 +443,7 @@ func (s *randomSchema) table(i int) {
 		if s.expiring {
 			ages = append(ages, "{one_second: {}}", "{one_second: {written_at: w}}", "{default_expiration: 2d, written_at: at w}")
 		}
-		segments = append(segments, s.pick("time", "time", "{time: unix_us}", `{time: "2006-01-02T15:04:05.000"}`))
+		segments = append(segments, s.pick("time", "time", "{time: unix_us}", "{time: unix_ms, reverse: max_int64}", "{time: binary_ms}", `{time: "2006-01-02T15:04:05.000"}`))
 	}
 	s.line("  table%d_%d:\n    pattern: %s\n    key: {delimiter: %q, segments: [%s]}", s.n, i, pattern, s.pick("delimiter", "#", "|", "##"), strings.Join(segments, ", "))
 	if bucket != "" {

@@ -42,10 +42,15 @@ func (s *schemaFile) timeFormat(f codec.TimeFormat) *jen.Statement {
 	}
 	kind := map[codec.TimeKind]string{
 		codec.UnixSeconds: "UnixSeconds", codec.UnixMillis: "UnixMillis", codec.UnixMicros: "UnixMicros", codec.UnixNanos: "UnixNanos", codec.BinaryTime: "BinaryTime",
+		codec.BinarySeconds: "BinarySeconds", codec.BinaryMillis: "BinaryMillis", codec.BinaryNanos: "BinaryNanos", codec.BinaryShortSeconds: "BinaryShortSeconds",
 	}[f.Kind]
 	fields := []field{{"Kind", s.codec(kind)}}
 	if f.Reverse {
 		fields = append(fields, field{"Reverse", jen.True()})
+	}
+	if f.From != codec.Largest {
+		from := map[codec.Minuend]string{codec.MaxInt32: "MaxInt32", codec.MaxUint32: "MaxUint32", codec.MaxInt64: "MaxInt64", codec.MaxUint64: "MaxUint64"}[f.From]
+		fields = append(fields, field{"From", s.codec(from)})
 	}
 	return inline(fields...)
 }

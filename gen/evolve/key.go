@@ -169,7 +169,7 @@ func bucketText(b codec.Bucket) string {
 	at := lockPos
 	out := schema.Bucket{Every: schema.Value[schema.Span]{V: schema.Span{Fixed: b.Every, Months: b.Months}, Pos: at}}
 	label := b.Label
-	label.Format.Reverse = false
+	label.Format.Reverse, label.Format.From = false, codec.Largest
 	out.Label = schema.Value[string]{V: label.String(), Pos: at}
 	if !b.Origin.IsZero() {
 		out.Origin = schema.Value[time.Time]{V: b.Origin, Pos: at}
@@ -198,11 +198,18 @@ func offsetText(sequence bool) string {
 
 // timeText returns the time of a key in the schema language.
 func timeText(f codec.TimeFormat) string {
-	reverse := ""
+	return "time: " + reversedText(f)
+}
+
+// reversedText returns a time format in the schema language, with reverse if it is reversed.
+func reversedText(f codec.TimeFormat) string {
+	forward := f
+	forward.Reverse, forward.From = false, codec.Largest
+	text := schema.Quoted(forward.String())
 	if f.Reverse {
-		reverse, f.Reverse = ", reverse: true", false
+		text += ", reverse: " + f.From.String()
 	}
-	return "time: " + schema.Quoted(f.String()) + reverse
+	return text
 }
 
 // precision compares the precision of event times.
@@ -249,20 +256,12 @@ func keyRestore(l *lock.Layout) string {
 
 // segmentText returns a segment in the schema language.
 func segmentText(l *lock.Layout, g lock.Segment) string {
-	reverse := func(text string, reversed bool) string {
-		if reversed {
-			return text + ", reverse: true}"
-		}
-		return text + "}"
-	}
 	switch g.Kind {
 	case layout.ConstSegment:
 		return "{const: " + schema.Quoted(g.Const) + "}"
 	case layout.BucketSegment:
 		if l.Bucket.Label.Format.Reverse {
-			f := l.Bucket.Label.Format
-			f.Reverse = false
-			return reverse("{bucket: "+schema.Quoted(f.String()), true)
+			return "{bucket: " + reversedText(l.Bucket.Label.Format) + "}"
 		}
 		return "bucket"
 	case layout.TimeSegment:

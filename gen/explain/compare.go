@@ -272,7 +272,8 @@ func retimed(g schema.Segment, p codec.Pattern) schema.Segment {
 
 // counted reports whether a time format counts from 1970.
 func counted(format string) bool {
-	return slices.Contains([]string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary"}, format)
+	f, err := codec.ParseTimeFormat(format)
+	return err == nil && f.Kind != codec.LayoutTime
 }
 
 // numbered reports whether a label is a number.

@@ -244,7 +244,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	}
 	t.TimeKey = format
 	if g.Reverse.V {
-		t.TimeKey = r.reversed(format, g.Reverse.Pos)
+		t.TimeKey = r.reversed(format, g)
 	}
 	if resolution := format.Resolution(); resolution == 0 || r.layout.Precision%resolution != 0 {
 		pos := g.Format.Pos
@@ -269,6 +269,7 @@ var timeNames = map[string]string{
 	"rfc3339": "2006-01-02T15:04:05", "iso8601": "2006-01-02T15:04:05", "iso": "2006-01-02T15:04:05", "date": "2006-01-02",
 	"unix": "unix_s", "epoch": "unix_s", "s": "unix_s", "seconds": "unix_s", "unix_seconds": "unix_s",
 	"ms": "unix_ms", "millis": "unix_ms", "epoch_ms": "unix_ms", "unix_millis": "unix_ms", "unixms": "unix_ms",
+	"binary_us": "binary", "binary8": "binary_ms", "int64_ms": "binary_ms", "int64_s": "binary_s", "int64_ns": "binary_ns", "int64_us": "binary", "uint32_s": "binary4_s", "int32_s": "binary4_s", "binary_4": "binary4_s", "binary4": "binary4_s",
 	"us": "unix_us", "micros": "unix_us", "unix_micros": "unix_us", "ns": "unix_ns", "nanos": "unix_ns", "unix_nanos": "unix_ns",
 }
 
@@ -281,7 +282,7 @@ func goLayout(text, usual string) string {
 	if name := timeNames[strings.ToLower(text)]; name != "" {
 		return "write " + diag.Code(schema.Quoted(name))
 	}
-	return fmt.Sprintf("write %s, another of unix_s, unix_ms, unix_us, unix_ns and binary, or a Go time layout that starts with the year", diag.Code(schema.Quoted(usual)))
+	return fmt.Sprintf("write %s, another of unix_s, unix_ms, unix_us, unix_ns, binary and binary_ms, or a Go time layout that starts with the year", diag.Code(schema.Quoted(usual)))
 }
 
 // translated returns a time format in the syntax of another language as a layout of Go, or
@@ -310,14 +311,23 @@ func (r *resolver) defaultTime(t *Table) string {
 	return "unix_ms"
 }
 
-// reversed returns the format with the newest time first.
-func (r *resolver) reversed(f codec.TimeFormat, pos diag.Pos) codec.TimeFormat {
+// reversed returns the format with the newest time first, as the segment requests it.
+func (r *resolver) reversed(f codec.TimeFormat, g *schema.Segment) codec.TimeFormat {
 	if f.Kind == codec.LayoutTime {
-		r.errorf(pos, "use a number, as in {time: unix_ms, reverse: true} or {bucket: unix_s, reverse: true}", "the time format %q cannot be reversed", f)
+		r.errorf(g.Reverse.Pos, "use a number, as in {time: unix_ms, reverse: true} or {bucket: unix_s, reverse: true}", "the time format %q cannot be reversed", f)
 		return f
 	}
-	f.Reverse = true
-	return f
+	from := codec.Largest
+	if g.From.IsSet() {
+		from, _ = codec.ParseMinuend(g.From.V) // the language has no others
+	}
+	out, err := f.Reversed(from)
+	if err != nil {
+		message, hint := wanted(err)
+		r.errorf(g.From.Pos, hint, "%s", message)
+		return f
+	}
+	return out
 }
 
 // layouts are the proposed time layouts, coarsest first.

@@ -104,9 +104,9 @@ func (t *Table) InBytes(l *Layout, g Segment) bool {
 	case SequenceSegment:
 		return t.Delimiter == ""
 	case BucketSegment:
-		return t.Bucket.Label.Format.Kind == codec.BinaryTime
+		return t.Bucket.Label.Format.InBytes()
 	case TimeSegment:
-		return t.TimeKey.Kind == codec.BinaryTime
+		return t.TimeKey.InBytes()
 	}
 	return false
 }

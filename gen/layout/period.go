@@ -342,7 +342,7 @@ func timeSet(t *Table) keyset.Set {
 		}
 		times, format = t.Bucket, t.Bucket.Label.Format
 	}
-	if format.Kind == codec.BinaryTime {
+	if format.InBytes() {
 		class = keyset.AnyByte
 	}
 	low, high, ok := times.Ends(from, to)

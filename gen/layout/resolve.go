@@ -230,7 +230,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	}
 	t.Bucket.Label = label
 	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Reverse.V }); i >= 0 {
-		t.Bucket.Label.Format = r.reversed(label.Format, s.Segments[i].Reverse.Pos)
+		t.Bucket.Label.Format = r.reversed(label.Format, &s.Segments[i])
 	}
 	if label.Kind == codec.NumberLabel && !s.Bucket.Origin.IsSet() {
 		r.errorf(pos, "add the day on which bucket 1 begins: "+originProposal(s, text),

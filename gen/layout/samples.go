@@ -89,7 +89,7 @@ func labelSamples(t *Table) []string {
 
 // timeSamples returns the literal characters of a time, and the digits.
 func timeSamples(f codec.TimeFormat) []string {
-	if f.Kind == codec.BinaryTime {
+	if f.InBytes() {
 		return nil // read by its width
 	}
 	return append(digits(), strings.FieldsFunc(f.Layout, func(r rune) bool { return r >= '0' && r <= '9' })...)

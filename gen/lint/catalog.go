@@ -133,6 +133,11 @@ func keyRules() []Rule {
 			Reason: "The time range is then applied as a cell filter: the server reads the rows of all times under the known prefix, and the caller waits.",
 			Fix:    "Add a table whose key has the values that the query gives before the time, and the rest after it.",
 		},
+		{
+			ID: "K19", Severity: diag.Warning, Title: "a time that ends in 2038 or 2106", Source: judgment, check: shortTime,
+			Reason: "A signed number of 32 bits can count the seconds until 2038-01-19, an unsigned one until 2106-02-07. Bigtable has no later rows for such a key: the writer refuses the events with ErrTimeRange.",
+			Fix:    "Use binary_s or another format of 8 bytes. Allow the rule for a table that other programs write, and change its layout in time.",
+		},
 	}
 }
 

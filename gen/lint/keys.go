@@ -110,9 +110,32 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, g := range t.Segments {
 		if g.Kind == layout.TimeSegment && t.TimeKey.Reverse || g.Kind == layout.BucketSegment && t.Bucket.Label.Format.Reverse {
-			forwards := strings.Replace(g.Text, ", reverse: true", "", 1)
+			forwards, _, _ := strings.Cut(g.Text, ", reverse: ")
+			forwards += "}"
 			report.at(g.Pos, "read with ReadOptions{NewestFirst: true} instead, and write "+withSegment(t, g, forwards),
 				"a reversed time sorts the newest rows first: Bigtable also scans in reverse, at some extra cost, so ascending times serve both orders")
+		}
+	}
+}
+
+// shortTime is K19: a number that is full in 2038 or 2106.
+func shortTime(_ *layout.Layout, t *layout.Table, report reporter) {
+	for _, g := range t.Segments {
+		format := t.TimeKey
+		switch g.Kind {
+		case layout.BucketSegment:
+			format = t.Bucket.Label.Format
+		case layout.TimeSegment:
+		default:
+			continue
+		}
+		if last := format.Max(); last.Year() < 2200 {
+			longer := "unix_s"
+			if format.InBytes() {
+				longer = "binary_s"
+			}
+			report.at(g.Pos, fmt.Sprintf("in a new table, use %s; for one that exists, allow it: %s", code("%s", longer), allow("K19", "as other programs write it")),
+				"the time %s ends at %s: the writer refuses later events", format, last.Format(time.RFC3339))
 		}
 	}
 }
@@ -201,11 +224,11 @@ func opaque(l *layout.Layout, t *layout.Table, g layout.Segment) (what, text str
 			return fmt.Sprintf("series value %q", f.Name), f.Name
 		}
 	case layout.BucketSegment:
-		if t.Bucket.Label.Format.Kind == codec.BinaryTime {
+		if t.Bucket.Label.Format.InBytes() {
 			return "the bucket", "bucket"
 		}
 	case layout.TimeSegment:
-		if t.TimeKey.Kind == codec.BinaryTime {
+		if t.TimeKey.InBytes() {
 			return "the time", "time"
 		}
 	}

@@ -387,7 +387,7 @@ func readBucket(r *reader) codec.Bucket {
 			r.fail("%q is not a time", origin)
 		}
 	}
-	b.Label.Format.Reverse = r.flag("reverse")
+	b.Label.Format = r.reversed(b.Label.Format)
 	return b
 }
 
@@ -396,8 +396,26 @@ func readTime(r *reader) codec.TimeFormat {
 	if err != nil {
 		r.fail("%v", err)
 	}
-	f.Reverse = r.flag("reverse")
-	return f
+	return r.reversed(f)
+}
+
+// reversed reads what reverseWords wrote.
+func (r *reader) reversed(f codec.TimeFormat) codec.TimeFormat {
+	from := codec.Largest
+	if name, ok := r.option("reverse"); ok {
+		m, err := codec.ParseMinuend(name)
+		if err != nil {
+			r.fail("%v", err)
+		}
+		from = m
+	} else if !r.flag("reverse") {
+		return f
+	}
+	out, err := f.Reversed(from)
+	if err != nil {
+		r.fail("%v", err)
+	}
+	return out
 }
 
 func readFamily(r *reader) Family {

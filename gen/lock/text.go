@@ -161,19 +161,27 @@ func (v *EnumValue) words() []string {
 // bucketWords returns a bucket.
 func bucketWords(b codec.Bucket) []string {
 	forward := b.Label
-	forward.Format.Reverse = false
+	forward.Format.Reverse, forward.Format.From = false, codec.Largest
 	out := []string{schema.Span{Fixed: b.Every, Months: b.Months}.String(), quote(forward.String())}
 	if !b.Origin.IsZero() {
 		out = append(out, "origin="+b.Origin.UTC().Format(time.RFC3339Nano))
 	}
-	return flags(out, "reverse", b.Label.Format.Reverse)
+	return append(out, reverseWords(b.Label.Format)...)
+}
+
+// reverseWords returns whether a time format is reversed, and from which number.
+func reverseWords(f codec.TimeFormat) []string {
+	if f.From != codec.Largest {
+		return []string{"reverse=" + f.From.String()}
+	}
+	return flags(nil, "reverse", f.Reverse)
 }
 
 // timeWords returns a time format.
 func timeWords(f codec.TimeFormat) []string {
 	forward := f
-	forward.Reverse = false
-	return flags([]string{quote(forward.String())}, "reverse", f.Reverse)
+	forward.Reverse, forward.From = false, codec.Largest
+	return append([]string{quote(forward.String())}, reverseWords(f)...)
 }
 
 // stamps are the names of timestamp sources.

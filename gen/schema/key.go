@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // encodings are the encodings of series values in keys.
@@ -58,9 +59,32 @@ func beginSegment(kind SegmentKind) func(diag.Pos, *Segment) {
 	return func(pos diag.Pos, s *Segment) { s.Pos, s.Kind = pos, kind }
 }
 
-// reverseKey is a key of all segments that can sort in descending order.
+// reverseKey is the key reverse of series values.
 var reverseKey = put("reverse", "whether the newest or largest sorts first", boolean, func(s *Segment) *Value[bool] { return &s.Reverse }).
-	also("The default is false. Time layouts cannot be reversed.")
+	also("The default is false.")
+
+// minuends are the numbers from which a reversed time can be subtracted.
+var minuends = []string{codec.MaxInt32.String(), codec.MaxUint32.String(), codec.MaxInt64.String(), codec.MaxUint64.String()}
+
+// reverseTimeKey is the key reverse of the bucket and the time: a boolean, or the number from
+// which the time is subtracted.
+var reverseTimeKey = func() key[Segment] {
+	minuend := word("value of reverse", minuends, map[string]string{"long.max_value": "max_int64", "long_max": "max_int64", "int64": "max_int64", "integer.max_value": "max_int32", "int_max": "max_int32"})
+	return key[Segment]{
+		name: "reverse", doc: "whether the newest sorts first: true, or the number minus the time",
+		more:  "The default is false. max_int64 is Long.MAX_VALUE minus the time; also max_int32, max_uint32 and max_uint64. Time layouts cannot be reversed.",
+		shape: shape{kind: shapeEither, what: boolean.shape.what, either: []shape{boolean.shape, minuend.shape}},
+		read: func(w *walker, n *node, s *Segment) {
+			if n.kind != scalar || n.text == "true" || n.text == "false" {
+				s.Reverse, _ = located(boolean).read(w, n)
+				return
+			}
+			if from, ok := located(minuend).read(w, n); ok {
+				s.From, s.Reverse = from, Value[bool]{V: true, Pos: n.pos}
+			}
+		},
+	}
+}()
 
 // The kinds of segments. The first key of each identifies it.
 var (
@@ -84,8 +108,8 @@ var (
 		begin: beginSegment(SegmentBucket),
 		keys: []key[Segment]{
 			must(put("bucket", "the format of the start of the bucket, as in unix_ms", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
-				also(`unix_s, unix_ms, unix_us, unix_ns, binary, or a Go time layout that sorts, such as "2006-01-02". For the label of the bucket, write bucket alone.`)),
-			reverseKey,
+				also(`unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a Go time layout that sorts, such as "2006-01-02". For the label of the bucket, write bucket alone.`)),
+			reverseTimeKey,
 		},
 	}
 	timeSegment = block[Segment]{
@@ -93,8 +117,8 @@ var (
 		begin: beginSegment(SegmentTime),
 		keys: []key[Segment]{
 			must(put("time", `the format of the time, as in unix_ms or "2006-01-02-1504"`, filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
-				also("unix_s, unix_ms, unix_us, unix_ns, binary, or a Go time layout that sorts.")),
-			reverseKey,
+				also("unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a Go time layout that sorts.")),
+			reverseTimeKey,
 		},
 	}
 	constSegment = block[Segment]{
@@ -188,6 +212,8 @@ func timed(word string, s Segment) string {
 	switch {
 	case !s.Format.IsSet():
 		return word
+	case s.From.IsSet():
+		return fmt.Sprintf("{%s: %q, reverse: %s}", word, s.Format.V, s.From.V)
 	case s.Reverse.V:
 		return fmt.Sprintf("{%s: %q, reverse: true}", word, s.Format.V)
 	}

@@ -165,6 +165,7 @@ type Segment struct {
 	Pad      Value[int]      // SegmentName
 	Escape   Value[bool]     // SegmentName
 	Reverse  Value[bool]     // SegmentName, SegmentBucket, SegmentTime
+	From     Value[string]   // SegmentBucket, SegmentTime: what a reversed time is subtracted from, if not the default
 	Format   Value[string]   // SegmentBucket, SegmentTime: as written after "bucket:" or "time:"
 	Const    Value[string]   // SegmentConst
 	Hash     []Value[string] // SegmentHash

@@ -275,7 +275,7 @@ func TestBucketWidest(t *testing.T) {
 func buckets() *rapid.Generator[codec.Bucket] {
 	return rapid.Custom(func(t *rapid.T) codec.Bucket {
 		var b codec.Bucket
-		labels := []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary", "20060102T150405", "week%d", "%d.", "w%03d.", "%012d"}
+		labels := []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary", "binary_ms", "binary4_s", "20060102T150405", "week%d", "%d.", "w%03d.", "%012d"}
 		origin := rapid.Bool().Draw(t, "has origin")
 		if rapid.Bool().Draw(t, "calendar") {
 			b.Months = rapid.SampledFrom([]int{1, 2, 3, 4, 6, 12, 24, 120}).Draw(t, "months")
@@ -309,7 +309,7 @@ func buckets() *rapid.Generator[codec.Bucket] {
 		}
 		b.Label = mustLabel(rapid.SampledFrom(labels).Draw(t, "label"))
 		if b.Label.Format.Kind != codec.LayoutTime {
-			b.Label.Format.Reverse = rapid.Bool().Draw(t, "reverse")
+			b.Label.Format = rapid.SampledFrom(reversals(b.Label.Format)).Draw(t, "reverse")
 		}
 		return b
 	})
@@ -548,13 +548,13 @@ func second(_ time.Time, err error) error { return err }
 
 // Whatever is parsed as a label is what the writer writes for the same bucket.
 func TestBucketParsesOnlyItsLabels(t *testing.T) {
-	labels := []string{"2006", "2006-01", "2006-01-02", "2006-002", "2006-01-02T15", "20060102-1504", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "unix_s", "unix_ms", "unix_us", "unix_ns", "binary"}
+	labels := []string{"2006", "2006-01", "2006-01-02", "2006-002", "2006-01-02T15", "20060102-1504", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "unix_s", "unix_ms", "unix_us", "unix_ns", "binary", "binary_ms", "binary4_s"}
 	widths := []codec.Bucket{{Every: time.Minute}, {Every: time.Hour}, {Every: 90 * time.Minute}, {Every: day}, {Every: week}, {Months: 1}, {Months: 12}}
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SampledFrom(widths).Draw(t, "width")
 		b.Label = mustLabel(rapid.SampledFrom(labels).Draw(t, "label"))
-		b.Label.Format.Reverse = b.Label.Format.Kind != codec.LayoutTime && rapid.Bool().Draw(t, "reverse")
+		b.Label.Format = rapid.SampledFrom(reversals(b.Label.Format)).Draw(t, "reverse")
 		label, err := b.AppendLabel(nil, time.Unix(rapid.Int64Range(0, 9e9).Draw(t, "seconds"), 0).UTC())
 		if err != nil {
 			return

@@ -119,7 +119,7 @@ func (f KeyForm) enumBits() int {
 // timestamp returns the time format of a timestamp in this form.
 func (f KeyForm) timestamp() TimeFormat {
 	if f.Encoding == KeyBinary {
-		return TimeFormat{Kind: binaryNanos, Reverse: f.Reverse}
+		return TimeFormat{Kind: BinaryNanos, Reverse: f.Reverse}
 	}
 	return TimeFormat{Kind: UnixNanos, Reverse: f.Reverse}
 }

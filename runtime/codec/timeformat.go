@@ -13,29 +13,77 @@ import (
 type TimeKind int
 
 const (
-	LayoutTime  TimeKind = iota // a layout of package time
-	UnixSeconds                 // seconds since 1970, 10 digits
-	UnixMillis                  // milliseconds since 1970, 13 digits
-	UnixMicros                  // microseconds since 1970, 16 digits
-	UnixNanos                   // nanoseconds since 1970, 19 digits
-	BinaryTime                  // microseconds since 1970, 8 bytes, big-endian
-
-	binaryNanos // nanoseconds since 1970, 8 bytes: for timestamp segments, not available in schemas
+	LayoutTime         TimeKind = iota // a layout of package time
+	UnixSeconds                        // seconds since 1970, 10 digits
+	UnixMillis                         // milliseconds since 1970, 13 digits
+	UnixMicros                         // microseconds since 1970, 16 digits
+	UnixNanos                          // nanoseconds since 1970, 19 digits
+	BinaryTime                         // microseconds since 1970, 8 bytes, big-endian
+	BinarySeconds                      // seconds since 1970, 8 bytes, big-endian
+	BinaryMillis                       // milliseconds since 1970, 8 bytes, big-endian
+	BinaryNanos                        // nanoseconds since 1970, 8 bytes, big-endian
+	BinaryShortSeconds                 // seconds since 1970, 4 bytes, big-endian, unsigned
 )
 
 // unixFormats describes the kinds that count from 1970, so not LayoutTime.
 var unixFormats = [...]struct {
 	name  string
-	unit  int64     // in nanoseconds
-	width int       // digits, or bytes
+	unit  int64 // in nanoseconds
+	width int   // digits, or bytes
+	limit Minuend
 	end   time.Time // the first instant that needs more digits
 }{
-	UnixSeconds: {"unix_s", 1e9, 10, time.Unix(1e10, 0).UTC()},
-	UnixMillis:  {"unix_ms", 1e6, 13, time.Unix(1e10, 0).UTC()},
-	UnixMicros:  {"unix_us", 1e3, 16, time.Unix(1e10, 0).UTC()},
-	UnixNanos:   {"unix_ns", 1, 19, maxNanos.Add(1)},
-	BinaryTime:  {"binary", 1e3, 8, year10k},
-	binaryNanos: {"binary nanoseconds", 1, 8, maxNanos.Add(1)},
+	UnixSeconds:        {"unix_s", 1e9, 10, 0, time.Unix(1e10, 0).UTC()},
+	UnixMillis:         {"unix_ms", 1e6, 13, 0, time.Unix(1e10, 0).UTC()},
+	UnixMicros:         {"unix_us", 1e3, 16, 0, time.Unix(1e10, 0).UTC()},
+	UnixNanos:          {"unix_ns", 1, 19, MaxInt64, maxNanos.Add(1)},
+	BinaryTime:         {"binary", 1e3, 8, MaxInt64, year10k},
+	BinarySeconds:      {"binary_s", 1e9, 8, MaxInt64, year10k},
+	BinaryMillis:       {"binary_ms", 1e6, 8, MaxInt64, year10k},
+	BinaryNanos:        {"binary_ns", 1, 8, MaxInt64, maxNanos.Add(1)},
+	BinaryShortSeconds: {"binary4_s", 1e9, 4, MaxUint32, time.Unix(math.MaxUint32+1, 0).UTC()},
+}
+
+// Minuend is the number from which a reversed format subtracts the time.
+type Minuend int
+
+const (
+	Largest   Minuend = iota // the default of the format; see [TimeFormat]
+	MaxInt32                 // 2147483647
+	MaxUint32                // 4294967295
+	MaxInt64                 // 9223372036854775807, Long.MAX_VALUE in Java
+	MaxUint64                // 18446744073709551615: inverts all bits of 8 bytes
+)
+
+// minuends describes the minuends: their values, and their widths in digits and bytes.
+var minuends = [...]struct {
+	name          string
+	value         uint64
+	digits, bytes int
+}{
+	MaxInt32:  {"max_int32", math.MaxInt32, 10, 4},
+	MaxUint32: {"max_uint32", math.MaxUint32, 10, 4},
+	MaxInt64:  {"max_int64", math.MaxInt64, 19, 8},
+	MaxUint64: {"max_uint64", math.MaxUint64, 20, 8},
+}
+
+// ParseMinuend parses the name of a minuend in a schema: max_int32, max_uint32, max_int64
+// or max_uint64.
+func ParseMinuend(s string) (Minuend, error) {
+	for m := MaxInt32; m <= MaxUint64; m++ {
+		if minuends[m].name == s {
+			return m, nil
+		}
+	}
+	return Largest, fmt.Errorf("minuend %q: want max_int32, max_uint32, max_int64 or max_uint64", s)
+}
+
+// String returns the name of the minuend in a schema; that of Largest is true.
+func (m Minuend) String() string {
+	if m <= Largest || int(m) >= len(minuends) {
+		return "true"
+	}
+	return minuends[m].name
 }
 
 // TimeFormat encodes times in a fixed number of bytes, in UTC, so that bytes sort in
@@ -45,23 +93,26 @@ type TimeFormat struct {
 	Kind   TimeKind
 	Layout string // for LayoutTime
 	// Reverse sorts the newest time first. It writes the largest number of the same
-	// number of digits minus the number; for UnixNanos and BinaryTime, MaxInt64 minus
-	// the number. LayoutTime cannot be reversed.
+	// number of digits minus the number; for UnixNanos and 8 bytes, MaxInt64 minus the
+	// number; for 4 bytes, MaxUint32 minus the number. LayoutTime cannot be reversed.
 	Reverse bool
+	// From replaces the number from which a reversed format subtracts; see
+	// [TimeFormat.Reversed]. Digits are padded to those of the number.
+	From Minuend
 }
 
-var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, binary, or a layout that sorts: " +
+var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a layout that sorts: " +
 	"2006, then 01 and 02 (or 002), 15, 04, 05, .000 in this order and none left out, " +
 	`with any of "-_/:.T,~@+" in between`)
 
 // ParseTimeFormat parses a format in a schema: unix_s, unix_ms, unix_us, unix_ns,
-// binary, or a layout of package time that sorts. Such a layout starts with 2006,
-// followed in this order by 01 and 02 (or 002, the day of the year), 15, 04, 05 and a
+// binary, binary_s, binary_ms, binary_ns, binary4_s, or a layout of package time that
+// sorts. Such a layout starts with 2006, followed in this order by 01 and 02 (or 002, the day of the year), 15, 04, 05 and a
 // fraction such as .000. It may end after any of them, must not skip one, and may
 // contain any of "-_/:.T,~@+" in between. A schema specifies separately whether a
 // format is reversed.
 func ParseTimeFormat(s string) (TimeFormat, error) {
-	for kind := UnixSeconds; kind <= BinaryTime; kind++ {
+	for kind := UnixSeconds; kind <= BinaryShortSeconds; kind++ {
 		if s == unixFormats[kind].name {
 			return TimeFormat{Kind: kind}, nil
 		}
@@ -84,29 +135,64 @@ func ParseTimeFormat(s string) (TimeFormat, error) {
 	return TimeFormat{Layout: s}, nil
 }
 
-// Validate reports whether f is a result of [ParseTimeFormat], possibly reversed if it
-// is numeric.
-func (f TimeFormat) Validate() error {
-	if f.Kind < LayoutTime || f.Kind > BinaryTime {
-		return fmt.Errorf("time format of kind %d: %w", int(f.Kind), errTimeFormat)
+// Reversed returns the format that subtracts times from m, as the schema language writes
+// it: From is Largest if m is the default. It rejects layouts, and numbers that cannot
+// represent the present in the width of m.
+func (f TimeFormat) Reversed(m Minuend) (TimeFormat, error) {
+	switch {
+	case f.Kind == LayoutTime:
+		return f, fmt.Errorf("time format %q cannot be reversed: want unix_s, unix_ms, unix_us, unix_ns or binary", f.Layout)
+	case m == Largest, m == unixFormats[f.Kind].limit:
+		f.Reverse, f.From = true, Largest
+		return f, nil
+	case f.inBytes() && minuends[m].bytes != f.Width():
+		return f, fmt.Errorf("time format %s has %d bytes, and %s has %d: want %s", f, f.Width(), m, minuends[m].bytes, f.minuends())
+	case minuends[m].bytes == 4 && f.Resolution() != time.Second:
+		return f, fmt.Errorf("time format %s exceeds %s: want %s", f, m, f.minuends())
 	}
-	if f.Reverse && f.Kind == LayoutTime {
-		return fmt.Errorf("time format %q cannot be reversed: want unix_s, unix_ms, unix_us, unix_ns or binary", f.Layout)
+	f.Reverse, f.From = true, m
+	return f, nil
+}
+
+// minuends lists the numbers from which the format can subtract, for messages.
+func (f TimeFormat) minuends() string {
+	switch {
+	case f.Kind == BinaryShortSeconds:
+		return "max_int32 or max_uint32"
+	case f.Kind == UnixSeconds:
+		return "max_int32, max_uint32, max_int64 or max_uint64"
+	}
+	return "max_int64 or max_uint64"
+}
+
+// Validate reports whether f is a result of [ParseTimeFormat], or of
+// [TimeFormat.Reversed] if it is reversed.
+func (f TimeFormat) Validate() error {
+	if f.Kind < LayoutTime || f.Kind > BinaryShortSeconds || f.From < Largest || f.From > MaxUint64 || f.From != Largest && !f.Reverse {
+		return fmt.Errorf("time format of kind %d from %d: %w", int(f.Kind), int(f.From), errTimeFormat)
 	}
 	plain := f
-	plain.Reverse = false
+	plain.Reverse, plain.From = false, Largest
 	got, err := ParseTimeFormat(plain.String())
 	if err == nil && got != plain {
-		err = fmt.Errorf("time format %q: %w", f.Layout, errTimeFormat)
+		return fmt.Errorf("time format %q: %w", f.Layout, errTimeFormat)
+	}
+	if err == nil && f.Reverse {
+		if got, err = plain.Reversed(f.From); err == nil && got != f {
+			err = fmt.Errorf("time format %s is reversed by default from %s: want true", plain, f.From)
+		}
 	}
 	return err
 }
 
-// String returns the format as written in a schema, followed by "reversed" if it is.
+// String returns the format as written in a schema, followed by "reversed" if it is, and
+// by the number it is subtracted from if that is not the default.
 func (f TimeFormat) String() string {
 	switch {
 	case f.Kind == LayoutTime:
 		return f.Layout
+	case f.From != Largest:
+		return unixFormats[f.Kind].name + " reversed from " + f.From.String()
 	case f.Reverse:
 		return unixFormats[f.Kind].name + " reversed"
 	}
@@ -115,21 +201,31 @@ func (f TimeFormat) String() string {
 
 // Width returns the length of every formatted time, in bytes.
 func (f TimeFormat) Width() int {
-	if f.Kind == LayoutTime {
+	switch {
+	case f.Kind == LayoutTime:
 		return len(f.Layout) // each element of a layout has the length of its output
+	case f.From != Largest && !f.inBytes():
+		return minuends[f.From].digits
 	}
 	return unixFormats[f.Kind].width
 }
 
-// inBytes reports whether the format is binary and may contain the delimiter.
+// InBytes reports whether the format is binary and may contain any byte, such as the
+// delimiter.
+func (f TimeFormat) InBytes() bool { return f.inBytes() }
+
 func (f TimeFormat) inBytes() bool { return f.Kind >= BinaryTime }
 
 // largest returns the number from which a reversed format subtracts.
-func (f TimeFormat) largest() int64 {
-	if f.Kind >= UnixNanos {
-		return math.MaxInt64
+func (f TimeFormat) largest() uint64 {
+	limit := unixFormats[f.Kind].limit
+	if f.From != Largest {
+		limit = f.From
 	}
-	return pow10(unixFormats[f.Kind].width) - 1
+	if limit != Largest {
+		return minuends[limit].value
+	}
+	return uint64(pow10(unixFormats[f.Kind].width) - 1)
 }
 
 // Resolution returns the duration that one formatted time stands for; 0 if it is a
@@ -172,10 +268,15 @@ func (f TimeFormat) Months() int {
 func (f TimeFormat) Min() time.Time { return epoch }
 
 // Max returns the first later instant that the format cannot represent: the one that
-// needs another digit, or the year 10000.
+// needs another digit or byte, or the year 10000.
 func (f TimeFormat) Max() time.Time {
-	if f.Kind == LayoutTime {
+	switch {
+	case f.Kind == LayoutTime:
 		return year10k
+	case f.From == MaxInt32 || f.From == MaxUint32:
+		return time.Unix(int64(f.largest())+1, 0).UTC()
+	case f.From != Largest && f.Kind != UnixNanos && f.Kind != BinaryNanos:
+		return year10k // the number has room for it
 	}
 	return unixFormats[f.Kind].end
 }
@@ -190,14 +291,17 @@ func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 		return appendLayout(dst, f.Layout, t.UTC()), nil
 	}
 	u := unixFormats[f.Kind]
-	n := t.Unix()*(1e9/u.unit) + int64(t.Nanosecond())/u.unit
+	n := uint64(t.Unix()*(1e9/u.unit) + int64(t.Nanosecond())/u.unit)
 	if f.Reverse {
 		n = f.largest() - n
 	}
-	if f.inBytes() {
-		return binary.BigEndian.AppendUint64(dst, uint64(n)), nil
+	switch {
+	case f.Kind == BinaryShortSeconds:
+		return binary.BigEndian.AppendUint32(dst, uint32(n)), nil
+	case f.inBytes():
+		return binary.BigEndian.AppendUint64(dst, n), nil
 	}
-	return appendDigits(dst, n, u.width), nil
+	return appendUnsigned(dst, n, f.Width()), nil
 }
 
 // Parse parses a time that [TimeFormat.Append] wrote and rejects everything else. The
@@ -214,25 +318,27 @@ func (f TimeFormat) parse(s string) (time.Time, bool) {
 	if f.Kind == LayoutTime {
 		return parseLayout(f.Layout, s)
 	}
-	u := unixFormats[f.Kind]
-	if len(s) != u.width {
+	if len(s) != f.Width() {
 		return time.Time{}, false
 	}
-	n, ok := f.number(s)
+	number, ok := f.number(s)
 	if f.Reverse {
-		n = f.largest() - n
+		number = f.largest() - number // wraps around for a number that is too large
 	}
-	perSecond := 1e9 / u.unit
-	return time.Unix(n/perSecond, n%perSecond*u.unit).UTC(), ok
+	n, perSecond := int64(number), 1e9/unixFormats[f.Kind].unit
+	return time.Unix(n/perSecond, n%perSecond*unixFormats[f.Kind].unit).UTC(), ok && n >= 0
 }
 
 // number parses a number of the format's width.
-func (f TimeFormat) number(s string) (int64, bool) {
+func (f TimeFormat) number(s string) (uint64, bool) {
 	if f.inBytes() {
-		n := int64(KeyForm{}.parseBinary(s))
-		return n, n >= 0
+		return KeyForm{}.parseBinary(s), true
 	}
-	return digits(s)
+	if len(s) > 19 {
+		return unsignedDigits(s)
+	}
+	n, ok := digits(s)
+	return uint64(n), ok
 }
 
 // floor rounds t down to the resolution.

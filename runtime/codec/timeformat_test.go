@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ var layouts = []string{
 	"20060102150405.000000", "2006-01-02T15:04:05,000000000+", "2006.01.02.15.04.05.0", "2006,01~02+15",
 }
 
-var unixFormats = []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary"}
+var unixFormats = []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary", "binary_s", "binary_ms", "binary_ns", "binary4_s"}
 
 func mustFormat(s string) codec.TimeFormat {
 	f, err := codec.ParseTimeFormat(s)
@@ -30,9 +31,28 @@ func mustFormat(s string) codec.TimeFormat {
 func formats() *rapid.Generator[codec.TimeFormat] {
 	return rapid.Custom(func(t *rapid.T) codec.TimeFormat {
 		f := mustFormat(rapid.SampledFrom(append(unixFormats, layouts...)).Draw(t, "format"))
-		f.Reverse = f.Kind != codec.LayoutTime && rapid.Bool().Draw(t, "reverse")
-		return f
+		return rapid.SampledFrom(reversals(f)).Draw(t, "reverse")
 	})
+}
+
+// reversals returns the format, and the format reversed from every number that it can be
+// subtracted from.
+func reversals(f codec.TimeFormat) []codec.TimeFormat {
+	all := []codec.TimeFormat{f}
+	for m := codec.Largest; m <= codec.MaxUint64; m++ {
+		if reversed, err := f.Reversed(m); err == nil && !slices.Contains(all, reversed) {
+			all = append(all, reversed)
+		}
+	}
+	return all
+}
+
+// inRange returns t, or the last instant that f can represent.
+func inRange(f codec.TimeFormat, t time.Time) time.Time {
+	if !t.Before(f.Max()) {
+		return f.Max().Add(-1)
+	}
+	return t
 }
 
 func TestParseTimeFormat(t *testing.T) {
@@ -68,6 +88,10 @@ func TestTimeFormatForm(t *testing.T) {
 		{"unix_us", "1614945789050600", time.Microsecond, 0},
 		{"unix_ns", "1614945789050600000", time.Nanosecond, 0},
 		{"binary", "\x00\x05\xbc\xc8\xde\x16\x7e\xe8", time.Microsecond, 0},
+		{"binary_s", "\x00\x00\x00\x00\x60\x42\x1d\xbd", time.Second, 0},
+		{"binary_ms", "\x00\x00\x01\x78\x02\x35\x98\x7a", time.Millisecond, 0},
+		{"binary_ns", "\x16\x69\x73\x2d\x0e\x88\x07\x40", time.Nanosecond, 0},
+		{"binary4_s", "\x60\x42\x1d\xbd", time.Second, 0},
 		{"2006", "2021", 0, 12},
 		{"2006-01", "2021-03", 0, 1},
 		{"2006-01-02", "2021-03-05", 24 * time.Hour, 0},
@@ -95,7 +119,7 @@ func TestTimeFormatForm(t *testing.T) {
 func TestTimeFormatBounds(t *testing.T) {
 	ends := map[string]string{
 		"unix_s": "2286-11-20T17:46:40Z", "unix_ms": "2286-11-20T17:46:40Z", "unix_us": "2286-11-20T17:46:40Z",
-		"unix_ns": "2262-04-11T23:47:16.854775808Z",
+		"unix_ns": "2262-04-11T23:47:16.854775808Z", "binary_ns": "2262-04-11T23:47:16.854775808Z", "binary4_s": "2106-02-07T06:28:16Z",
 	}
 	for _, s := range append(unixFormats, layouts...) {
 		f := mustFormat(s)
@@ -129,7 +153,8 @@ func TestTimeFormatRoundTrip(t *testing.T) {
 		}
 	})
 	check(t, "what is written is read, rounded down", func(t *rapid.T) {
-		f, at := formats().Draw(t, "format"), times(1970, 2262).Draw(t, "t")
+		f := formats().Draw(t, "format")
+		at := inRange(f, times(1970, 2262).Draw(t, "t"))
 		s, err := f.Append(nil, at)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +172,7 @@ func TestTimeFormatRoundTrip(t *testing.T) {
 	})
 	check(t, "bytes sort as time does", func(t *rapid.T) {
 		f := formats().Draw(t, "format")
-		a, b := times(1970, 2262).Draw(t, "a"), times(1970, 2262).Draw(t, "b")
+		a, b := inRange(f, times(1970, 2262).Draw(t, "a")), inRange(f, times(1970, 2262).Draw(t, "b"))
 		if b.Before(a) {
 			a, b = b, a
 		}
@@ -166,6 +191,9 @@ func TestTimeFormatParseIsStrict(t *testing.T) {
 	for s, texts := range map[string][]string{
 		"unix_s":                  {"", "161494578", "16149457899", "+161494578", "161494578x", " 614945789"},
 		"unix_ns":                 {"9223372036854775808", "9999999999999999999"},
+		"binary_ms":               {"", "\x00\x00\x01\x78", "\x80\x00\x00\x00\x00\x00\x00\x00", "\x7f\xff\xff\xff\xff\xff\xff\xff"},
+		"binary_s":                {"\x7f\xff\xff\xff\xff\xff\xff\xff", "\x7f\xff\xff\xf1\x88\x6e\x09\x00"},
+		"binary4_s":               {"", "\x60\x42\x1d", "\x00\x00\x00\x00\x60\x42\x1d\xbd"},
 		"2006-01-02":              {"", "2021-3-05", "2021-02-29", "2021-13-01", "2021-00-01", "2021-01-00", "2021-01-0x", "2021/01/01", "2021-01-01 ", "1969-12-31", "20210-1-01"},
 		"2006-002":                {"2021-000", "2021-366"},
 		"2006-01-02T15:04:05.000": {"2021-01-01T24:00:00.000", "2021-01-01T00:60:00.000", "2021-01-01T00:00:60.000", "2021-01-01T00:00:00,000", "2021-01-01T00:00:00.00", "2021-01-01T00:00:00.0000"},
@@ -173,6 +201,58 @@ func TestTimeFormatParseIsStrict(t *testing.T) {
 		for _, text := range texts {
 			if got, err := mustFormat(s).Parse(text); !errors.Is(err, codec.ErrTimeRange) {
 				t.Errorf("%s: %q is read as %v, %v", s, text, got, err)
+			}
+		}
+	}
+}
+
+// Reversed numbers are those that other programs write: Long.MAX_VALUE - ms, for example.
+func TestReversedTimes(t *testing.T) {
+	at := date("2021-03-05T12:03:09.0506Z")
+	for _, tt := range []struct {
+		format string
+		from   codec.Minuend
+		want   string // empty if the format cannot be subtracted from it
+		end    string
+	}{
+		{"unix_ms", codec.MaxInt64, "9223370421909986757", "10000-01-01T00:00:00Z"},
+		{"unix_s", codec.MaxInt64, "9223372035239830018", "10000-01-01T00:00:00Z"},
+		{"unix_s", codec.MaxInt32, "0532537858", "2038-01-19T03:14:08Z"},
+		{"unix_s", codec.MaxUint32, "2680021506", "2106-02-07T06:28:16Z"},
+		{"unix_us", codec.MaxUint64, "18445129127919501015", "10000-01-01T00:00:00Z"},
+		{"unix_ns", codec.MaxInt64, "7608426247804175807", "2262-04-11T23:47:16.854775808Z"},
+		{"unix_ns", codec.MaxUint64, "16831798284658951615", "2262-04-11T23:47:16.854775808Z"},
+		{"binary_ms", codec.MaxInt64, "\x7f\xff\xfe\x87\xfd\xca\x67\x85", "10000-01-01T00:00:00Z"},
+		{"binary_ms", codec.MaxUint64, "\xff\xff\xfe\x87\xfd\xca\x67\x85", "10000-01-01T00:00:00Z"},
+		{"binary4_s", codec.Largest, "\x9f\xbd\xe2\x42", "2106-02-07T06:28:16Z"},
+		{"binary4_s", codec.MaxInt32, "\x1f\xbd\xe2\x42", "2038-01-19T03:14:08Z"},
+		{"unix_ms", codec.MaxInt32, "", ""},
+		{"binary_s", codec.MaxUint32, "", ""},
+		{"binary4_s", codec.MaxInt64, "", ""},
+		{"2006-01-02", codec.MaxInt64, "", ""},
+	} {
+		f, err := mustFormat(tt.format).Reversed(tt.from)
+		if (err == nil) != (tt.want != "") {
+			t.Errorf("%s from %s: %v", tt.format, tt.from, err)
+		}
+		if tt.want == "" {
+			continue
+		}
+		got, err := f.Append(nil, at)
+		if err != nil || string(got) != tt.want || f.Width() != len(tt.want) || f.Validate() != nil {
+			t.Errorf("%s: %q, %v, width %d, %v; want %q", f, got, err, f.Width(), f.Validate(), tt.want)
+		}
+		if back, err := f.Parse(tt.want); err != nil || !back.Equal(codec.Truncate(at, f.Resolution())) {
+			t.Errorf("%s: %q is read as %s, %v", f, tt.want, back, err)
+		}
+		if end := f.Max().Format(time.RFC3339Nano); end != tt.end {
+			t.Errorf("%s ends at %s, want %s", f, end, tt.end)
+		}
+		for _, out := range []string{tt.want[1:], tt.want + "0", strings.Repeat("\xff", len(tt.want)), strings.Repeat("9", len(tt.want))} {
+			if back, err := f.Parse(out); err == nil {
+				if again, err := f.Append(nil, back); err != nil || string(again) != out {
+					t.Errorf("%s: %q is read as %s", f, out, back)
+				}
 			}
 		}
 	}
@@ -240,7 +320,7 @@ func near() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		base := rapid.SampledFrom([]string{
 			"1970-01-01", "2021-03-05T12:00:00Z", "2021-12-31T23:59:59Z", "2262-04-11T23:47:16.854775807Z",
-			"2286-11-20T17:46:40Z", "9999-12-31T23:59:59.999999999Z",
+			"2038-01-19T03:14:07Z", "2106-02-07T06:28:15Z", "2286-11-20T17:46:40Z", "9999-12-31T23:59:59.999999999Z",
 		}).Draw(t, "base")
 		unit := rapid.SampledFrom([]time.Duration{1, time.Microsecond, time.Millisecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 240 * time.Hour}).Draw(t, "unit")
 		return date(base).Add(unit * time.Duration(rapid.IntRange(-40, 40).Draw(t, "n")))

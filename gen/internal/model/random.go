@@ -241,9 +241,9 @@ func insert(t *rapid.T, s *Schema, segment string) {
 
 // drawTime draws the form of the time in the key.
 func drawTime(t *rapid.T, s *Schema) string {
-	word, formats := "time", []string{"unix_ms", "unix_us", "unix_ns", "unix_ms, reverse: true", "unix_ns, reverse: true", "binary", "binary, reverse: true", `"2006-01-02T150405.000"`}
+	word, formats := "time", []string{"unix_ms", "unix_us", "unix_ns", "unix_ms, reverse: true", "unix_ns, reverse: true", "binary", "binary, reverse: true", "binary_ms", "binary_ns, reverse: max_uint64", "unix_ms, reverse: max_int64", `"2006-01-02T150405.000"`}
 	if s.bucketed() {
-		word, formats = "bucket", []string{"unix_s", "unix_ms, reverse: true", "binary", `"2006-01-02T1504"`}
+		word, formats = "bucket", []string{"unix_s", "unix_ms, reverse: true", "binary", "binary4_s", "unix_s, reverse: max_int64", "binary_ms, reverse: max_int64", `"2006-01-02T1504"`}
 	}
 	if rapid.Bool().Draw(t, "short") {
 		return word
