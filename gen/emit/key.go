@@ -222,6 +222,7 @@ func (s *schemaFile) keyForm(f codec.KeyForm) *jen.Statement {
 	if f.Encoding != codec.KeyText {
 		name := map[codec.KeyEncoding]string{
 			codec.KeyDecimal: "KeyDecimal", codec.KeyHex: "KeyHex", codec.KeyBase64URL: "KeyBase64URL", codec.KeyRaw: "KeyRaw", codec.KeyBinary: "KeyBinary",
+			codec.KeyBigEndian: "KeyBigEndian", codec.KeyLittleEndian: "KeyLittleEndian",
 		}[f.Encoding]
 		fields = append(fields, field{"Encoding", s.codec(name)})
 	}

@@ -36,7 +36,7 @@ func (t *Table) Samples(l *Layout, g Segment) (samples []string, what string) {
 // have in a key; none if that is unknown or readers do not search for the delimiter.
 func formSamples(f Field, form codec.KeyForm) []string {
 	switch {
-	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding == codec.KeyBinary:
+	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding >= codec.KeyBinary:
 		return nil
 	case form.Encoding == codec.KeyHex:
 		return strings.Split("0123456789abcdef", "")

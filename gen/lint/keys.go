@@ -219,7 +219,7 @@ func opaque(l *layout.Layout, t *layout.Table, g layout.Segment) (what, text str
 	switch g.Kind {
 	case layout.SeriesSegment:
 		f := l.Series[g.Series]
-		binary := g.Form.Encoding == codec.KeyBinary || g.Form.Encoding == codec.KeyRaw
+		binary := g.Form.Encoding >= codec.KeyRaw
 		if binary && f.Type != schema.Bytes || g.Form.Encoding == codec.KeyHex && f.Type == schema.String {
 			return fmt.Sprintf("series value %q", f.Name), f.Name
 		}
@@ -241,7 +241,7 @@ func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	for _, g := range t.AfterTime() {
-		if g.Kind != layout.SeriesSegment || t.Sorted(l, g) {
+		if g.Kind != layout.SeriesSegment || g.Form.Encoding >= codec.KeyBinary || t.Sorted(l, g) {
 			continue
 		}
 		switch f := l.Series[g.Series]; f.Type {

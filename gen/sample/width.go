@@ -277,7 +277,7 @@ func rawKey(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 // segmentWidth bounds the average size of a series value in a key. example is the size of
 // the example.
 func segmentWidth(f *layout.Field, t *layout.Table, form codec.KeyForm, load layout.Load, example Bounds) Bounds {
-	fixed := form.Pad > 0 || form.Encoding == codec.KeyBinary && !isVariable(f)
+	fixed := form.Pad > 0 || form.Encoding >= codec.KeyBinary && !isVariable(f)
 	switch {
 	case fixed, !isVariable(f) && f.Type != schema.Enum && longestNumber[f.Type] == 0:
 		return example

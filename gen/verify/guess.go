@@ -49,7 +49,7 @@ func guessKey(s Schema, row string, err error) string {
 func guessSegments(t *layout.Table, row string) string {
 	have, want := strings.Count(row, t.Delimiter)+1, len(t.Segments)
 	for _, g := range t.Segments {
-		if g.Form.Escape || g.Form.Encoding == codec.KeyBinary || g.Form.Encoding == codec.KeyRaw || g.Kind == layout.ConstSegment {
+		if g.Form.Escape || g.Form.Encoding >= codec.KeyRaw || g.Kind == layout.ConstSegment {
 			return "" // may contain the delimiter
 		}
 	}

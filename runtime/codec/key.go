@@ -24,7 +24,7 @@ const (
 // KeyWriter builds a row key from segments separated by a delimiter. It rejects text
 // segments that a reader could not read back: empty ones with [ErrEmpty], and ones that
 // contain the delimiter with [ErrDelimiter]. Segments of a fixed number of bytes
-// ([KeyBinary], or [KeyRaw] with a pad) may contain the delimiter. The writer keeps the
+// ([KeyBinary] and the like, or [KeyRaw] with a pad) may contain the delimiter. The writer keeps the
 // first error; [KeyWriter.Key] returns it.
 //
 // A key with an empty delimiter is binary. Its segments have fixed widths, except for
@@ -176,8 +176,8 @@ func (w *KeyWriter) int(segment string, f KeyForm, v int64, bits int) {
 	switch {
 	case !fitsInt(v, bits):
 		w.fail(segment, strconv.FormatInt(v, 10), ErrRange)
-	case f.Encoding == KeyBinary:
-		w.endFixed(f.appendBinary(w.buf, uint64(v)^signBit(bits), bits))
+	case f.inBinary():
+		w.endFixed(f.appendBinary(w.buf, uint64(v)^f.flipped(bits), bits))
 	case f.Pad == 0:
 		w.end(segment, strconv.AppendInt(w.buf, v, 10))
 	case v < 0 || uint64(v) > f.largest():
@@ -195,9 +195,9 @@ func (w *KeyWriter) Uint(segment string, v uint64) { w.UintAs(segment, KeyForm{}
 func (w *KeyWriter) UintAs(segment string, f KeyForm, v uint64, bits int) {
 	switch {
 	case !w.accepts(segment, f, uintSegment(bits)):
-	case v>>(bits-1)>>1 != 0, f.Encoding != KeyBinary && f.Pad > 0 && v > f.largest():
+	case v>>(bits-1)>>1 != 0, !f.inBinary() && f.Pad > 0 && v > f.largest():
 		w.fail(segment, strconv.FormatUint(v, 10), ErrRange)
-	case f.Encoding == KeyBinary:
+	case f.inBinary():
 		w.endFixed(f.appendBinary(w.buf, v, bits))
 	case f.Pad == 0:
 		w.end(segment, strconv.AppendUint(w.buf, v, 10))

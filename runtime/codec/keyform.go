@@ -19,24 +19,27 @@ var (
 type KeyEncoding int
 
 const (
-	KeyText      KeyEncoding = iota // the default of each type
-	KeyDecimal                      // a number in decimal
-	KeyHex                          // lowercase hex
-	KeyBase64URL                    // base64url without padding (RFC 4648, section 5)
-	KeyRaw                          // unchanged bytes
-	KeyBinary                       // a fixed number of bytes, big-endian
+	KeyText         KeyEncoding = iota // the default of each type
+	KeyDecimal                         // a number in decimal
+	KeyHex                             // lowercase hex
+	KeyBase64URL                       // base64url without padding (RFC 4648, section 5)
+	KeyRaw                             // unchanged bytes
+	KeyBinary                          // a fixed number of bytes, big-endian, that sort
+	KeyBigEndian                       // two's complement, big-endian: negative numbers sort after positive ones
+	KeyLittleEndian                    // two's complement, little-endian: does not sort
 )
 
 var encodingNames = [...]string{
 	KeyText: "text", KeyDecimal: "decimal", KeyHex: "hex", KeyBase64URL: "base64url", KeyRaw: "raw", KeyBinary: "binary",
+	KeyBigEndian: "big_endian", KeyLittleEndian: "little_endian",
 }
 
 // ParseKeyEncoding parses the name of an encoding in a schema: text, decimal, hex,
-// base64url, raw or binary.
+// base64url, raw, binary, big_endian or little_endian.
 func ParseKeyEncoding(s string) (KeyEncoding, error) {
 	i := slices.Index(encodingNames[:], s)
 	if i < 0 {
-		return 0, fmt.Errorf("key encoding %q: want text, decimal, hex, base64url, raw or binary", s)
+		return 0, fmt.Errorf("key encoding %q: want text, decimal, hex, base64url, raw, binary, big_endian or little_endian", s)
 	}
 	return KeyEncoding(i), nil
 }
@@ -57,14 +60,16 @@ func (e KeyEncoding) String() string {
 //	string            text (escape), hex
 //	bytes             text (the same as hex), hex, base64url, raw (pad or escape)
 //	bool              text, binary of 1 byte
-//	int, uint         text and decimal (pad, reverse), hex (pad, reverse), binary of 4 or 8 bytes (reverse)
-//	duration          the same, in nanoseconds
+//	int               text and decimal (pad, reverse), hex (pad, reverse), binary of 4 or 8 bytes (reverse), big_endian, little_endian
+//	uint              the same, without big_endian, which is binary
+//	duration          as int, in nanoseconds
 //	timestamp         text and decimal of 19 digits (reverse), binary of 8 bytes (reverse)
 //	uuid              text, hex of 32 digits, raw or binary of 16 bytes
 //	enum              text (the name), and its number as an int of 4 bytes
 //
 // Binary numbers are big-endian. The sign bit of signed numbers is inverted, so that
-// their bytes sort in numeric order. Timestamps are nanoseconds since the Unix epoch.
+// their bytes sort in numeric order; in big_endian and little_endian it is not, as other
+// programs write numbers. Timestamps are nanoseconds since the Unix epoch.
 type KeyForm struct {
 	Encoding KeyEncoding
 	// Pad is the number of digits, padded with zeros: 1 to 20 in decimal, 1 to 16 in
@@ -108,15 +113,19 @@ var segments = [...]struct {
 	BoolSegment:      {"bool", []KeyEncoding{KeyText, KeyBinary}, 1},
 	Int32Segment:     {"int32", numberEncodings, 4},
 	Int64Segment:     {"int64", numberEncodings, 8},
-	Uint32Segment:    {"uint32", numberEncodings, 4},
-	Uint64Segment:    {"uint64", numberEncodings, 8},
+	Uint32Segment:    {"uint32", unsignedEncodings, 4},
+	Uint64Segment:    {"uint64", unsignedEncodings, 8},
 	DurationSegment:  {"duration", numberEncodings, 8},
 	TimestampSegment: {"timestamp", []KeyEncoding{KeyText, KeyDecimal, KeyBinary}, 8},
 	UUIDSegment:      {"uuid", []KeyEncoding{KeyText, KeyHex, KeyRaw, KeyBinary}, 16},
 	EnumSegment:      {"enum", numberEncodings, 4},
 }
 
-var numberEncodings = []KeyEncoding{KeyText, KeyDecimal, KeyHex, KeyBinary}
+// The encodings of numbers. That of unsigned numbers in big-endian bytes is KeyBinary.
+var (
+	numberEncodings   = []KeyEncoding{KeyText, KeyDecimal, KeyHex, KeyBinary, KeyBigEndian, KeyLittleEndian}
+	unsignedEncodings = []KeyEncoding{KeyText, KeyDecimal, KeyHex, KeyBinary, KeyLittleEndian}
+)
 
 // String returns the name of the type in a schema.
 func (t SegmentType) String() string {
@@ -146,6 +155,8 @@ func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 	switch {
 	case f.Reverse && !f.number(t) && t != TimestampSegment:
 		return fmt.Errorf("%w: type %s as %s cannot be reversed", ErrForm, t, f.Encoding)
+	case f.Reverse && (f.Encoding == KeyBigEndian || f.Encoding == KeyLittleEndian):
+		return fmt.Errorf("%w: type %s as %s cannot be reversed: want binary", ErrForm, t, f.Encoding)
 	case f.Reverse && f.Fixed(t) == 0:
 		return fmt.Errorf("%w: a reversed number needs a pad", ErrForm)
 	case delimiter == "" && f.Fixed(t) == 0 && !f.Terminated(t):
@@ -187,7 +198,7 @@ func (f KeyForm) validatePad(t SegmentType) error {
 		lo, hi = 19, 19
 	case f.number(t) && f.Encoding == KeyHex:
 		lo, hi = 1, 16
-	case f.number(t) && f.Encoding != KeyBinary:
+	case f.number(t) && !f.inBinary():
 		hi = 20
 	}
 	switch {
@@ -237,7 +248,7 @@ func (f KeyForm) Sorts(t SegmentType, delimiter string) bool {
 	case BoolSegment, TimestampSegment, UUIDSegment:
 		return true
 	}
-	return f.Fixed(t) > 0
+	return f.Fixed(t) > 0 && f.Encoding != KeyBigEndian && f.Encoding != KeyLittleEndian
 }
 
 // number reports whether values of type t are encoded as numbers.
@@ -252,7 +263,12 @@ func (f KeyForm) number(t SegmentType) bool {
 // InBytes reports whether values have a fixed number of bytes and may contain the
 // delimiter.
 func (f KeyForm) InBytes(t SegmentType) bool {
-	return f.Encoding == KeyBinary || f.Encoding == KeyRaw && (t == UUIDSegment || f.Pad > 0)
+	return f.inBinary() || f.Encoding == KeyRaw && (t == UUIDSegment || f.Pad > 0)
+}
+
+// inBinary reports whether numbers are encoded in a fixed number of bytes.
+func (f KeyForm) inBinary() bool {
+	return f.Encoding == KeyBinary || f.Encoding == KeyBigEndian || f.Encoding == KeyLittleEndian
 }
 
 // Terminated reports whether a binary key terminates values of type t in this form:

@@ -63,7 +63,12 @@ func (f KeyForm) appendBinary(dst []byte, n uint64, bits int) []byte {
 	if f.Reverse {
 		n = ^n
 	}
-	if bits <= 32 {
+	switch {
+	case f.Encoding == KeyLittleEndian && bits <= 32:
+		return binary.LittleEndian.AppendUint32(dst, uint32(n))
+	case f.Encoding == KeyLittleEndian:
+		return binary.LittleEndian.AppendUint64(dst, n)
+	case bits <= 32:
 		return binary.BigEndian.AppendUint32(dst, uint32(n))
 	}
 	return binary.BigEndian.AppendUint64(dst, n)
@@ -74,7 +79,10 @@ func (f KeyForm) parseBinary(s string) uint64 {
 	var n uint64
 	for i := range len(s) {
 		c := s[i]
-		if f.Reverse {
+		switch {
+		case f.Encoding == KeyLittleEndian:
+			c = s[len(s)-1-i]
+		case f.Reverse:
 			c = ^c
 		}
 		n = n<<8 | uint64(c)
@@ -82,10 +90,13 @@ func (f KeyForm) parseBinary(s string) uint64 {
 	return n
 }
 
-// signBit returns the sign bit of a binary number. It is inverted so that negative
-// numbers sort first.
-func signBit(bits int) uint64 {
-	if bits <= 32 {
+// flipped returns the bits of a signed number that the form inverts: in binary, the sign
+// bit, so that negative numbers sort first.
+func (f KeyForm) flipped(bits int) uint64 {
+	switch {
+	case f.Encoding != KeyBinary:
+		return 0
+	case bits <= 32:
 		return 1 << 31
 	}
 	return 1 << 63
@@ -110,7 +121,7 @@ func uintSegment(bits int) SegmentType {
 
 // enumBits returns the width of an enum's number in bits.
 func (f KeyForm) enumBits() int {
-	if f.Encoding == KeyBinary {
+	if f.inBinary() {
 		return 32
 	}
 	return 64

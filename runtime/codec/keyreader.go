@@ -105,10 +105,10 @@ func (r *KeyReader) IntAs(segment string, f KeyForm, bits int) int64 {
 
 func (r *KeyReader) int(segment string, f KeyForm, v string, bits int) int64 {
 	switch {
-	case f.Encoding == KeyBinary && bits <= 32:
-		return int64(int32(f.parseBinary(v) ^ signBit(bits)))
-	case f.Encoding == KeyBinary:
-		return int64(f.parseBinary(v) ^ signBit(bits))
+	case f.inBinary() && bits <= 32:
+		return int64(int32(f.parseBinary(v) ^ f.flipped(bits)))
+	case f.inBinary():
+		return int64(f.parseBinary(v) ^ f.flipped(bits))
 	case f.Pad > 0:
 		n, ok := f.parsePadded(v)
 		if !ok || n>>(bits-1) != 0 {
@@ -137,7 +137,7 @@ func (r *KeyReader) UintAs(segment string, f KeyForm, bits int) uint64 {
 		return 0
 	}
 	switch {
-	case f.Encoding == KeyBinary:
+	case f.inBinary():
 		return f.parseBinary(v)
 	case f.Pad > 0:
 		n, ok := f.parsePadded(v)

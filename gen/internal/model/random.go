@@ -206,8 +206,8 @@ func drawKey(t *rapid.T, s *Schema) {
 	}
 	segments := []string{
 		pick("host", []string{"host", "host", "{name: host, encoding: hex}", "{name: host, escape: true}"}, []string{"host"}),
-		pick("shard", []string{"shard", "{name: shard, encoding: decimal, pad: 5, reverse: true}", "{name: shard, encoding: hex, pad: 2}", "{name: shard, encoding: binary}"},
-			[]string{"shard", "{name: shard, encoding: hex, pad: 16, reverse: true}"}),
+		pick("shard", []string{"shard", "{name: shard, encoding: decimal, pad: 5, reverse: true}", "{name: shard, encoding: hex, pad: 2}", "{name: shard, encoding: binary}", "{name: shard, encoding: big_endian}"},
+			[]string{"shard", "{name: shard, encoding: hex, pad: 16, reverse: true}", "{name: shard, encoding: little_endian}"}),
 	}
 	segments = rapid.Permutation(segments).Draw(t, "order")
 	if s.newColumns() {
