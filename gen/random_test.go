@@ -388,7 +388,7 @@ func (s *randomSchema) typed(what string, field bool) string {
 		text += ", default: " + defaults[typ]
 	}
 	if s.chance("text", 3) {
-		text += ", values: text"
+		text += ", values: " + s.pick("values of the field", "text", "big_endian", "little_endian")
 	}
 	return text
 }

@@ -61,16 +61,16 @@ func (s *Schema) column(t *layout.Table, c layout.Column) part {
 		return s.eventColumn(t, c)
 	case layout.WrittenAt:
 		coding := codec.Binary.Timestamp
-		if c.Text {
+		if c.Values.Text() {
 			coding = codec.Text.Timestamp
 		}
 		return store.WrittenAtColumn(c.Qualifier, coding, writtenAt, writtenAts)
 	}
 	f := &s.layout.Fields[c.Field]
-	coding, of, in := value.Coding(f, c.Text), s.valueOf(c.Field), s.valuesOf(c.Field)
+	coding, of, in := value.Coding(f, c.Values), s.valueOf(c.Field), s.valuesOf(c.Field)
 	var older []store.Older[any]
 	for _, o := range c.Older {
-		older = append(older, store.Was(o.Qualifier, value.OlderCoding(f, o.Was, o.Text)).In(o.Family))
+		older = append(older, store.Was(o.Qualifier, value.OlderCoding(f, o.Was, o.Values)).In(o.Family))
 	}
 	if f.Default != nil && !f.Optional {
 		return store.DefaultColumn(c.Qualifier, coding, f.Default, of, in, older...)

@@ -154,7 +154,7 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 	case layout.WholeEvent:
 		part = s.eventColumn(t, c)
 	case layout.WrittenAt:
-		args := []jen.Code{jen.Lit(c.Qualifier), s.codec(encoding(c.Text)).Dot("Timestamp")}
+		args := []jen.Code{jen.Lit(c.Qualifier), s.codec(encoding(c.Values)).Dot("Timestamp")}
 		part = s.store("WrittenAtColumn").Call(append(args, s.accessors("WrittenAt", "WrittenAt", jen.Qual("time", "Time"))...)...)
 	default:
 		f := &s.layout.Fields[c.Field]
@@ -195,9 +195,9 @@ func sliceDefault(f *layout.Field) *jen.Statement {
 // coding renders the encoding of a field's values in a column.
 func (s *schemaFile) coding(c layout.Column, f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
-		return s.codec(encoding(c.Text) + "EnumAs").Types(jen.Id(s.names.Field(f).Enum)).Call(jen.Id(s.names.Field(f).EnumNames))
+		return s.codec(encoding(c.Values) + "EnumAs").Types(jen.Id(s.names.Field(f).Enum)).Call(jen.Id(s.names.Field(f).EnumNames))
 	}
-	return s.codec(encoding(c.Text)).Dot(suffix(f.Type))
+	return s.codec(encoding(c.Values)).Dot(suffix(f.Type))
 }
 
 // eventColumn renders a column that stores all fields of an event.

@@ -96,11 +96,8 @@ func (s *schemaFile) ifSet(e string, f *layout.Field, code ...jen.Code) *jen.Sta
 }
 
 // encoding is the codec's name for the encoding of a column.
-func encoding(text bool) string {
-	if text {
-		return "Text"
-	}
-	return "Binary"
+func encoding(v codec.Values) string {
+	return [...]string{codec.BinaryValues: "Binary", codec.TextValues: "Text", codec.BigEndianValues: "BigEndian", codec.LittleEndianValues: "LittleEndian"}[v]
 }
 
 // defaultValue is the default of a field as Go source.

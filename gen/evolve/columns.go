@@ -112,10 +112,7 @@ func (c *comparer) in(l *lock.Layout, col lock.Column) string {
 	case l.Blob == layout.JSONText:
 		return fmt.Sprintf("%q: %s", col.Key, value)
 	}
-	form := "binary"
-	if col.Text {
-		form = "text"
-	}
+	form := col.Values
 	where := strconv.Quote(col.Key)
 	if col.Key == "" {
 		return fmt.Sprintf("offsets: %s: %s as %s", col.Field, value, form)
@@ -275,7 +272,7 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 	}
 	c.text(old, new, at)
 	if old.Type == schema.Enum {
-		text := old.Text || c.new.Blob == layout.JSONText
+		text := old.Values.Text() || c.new.Blob == layout.JSONText
 		c.enum(enumOf{item(new), new.Key, old.Enum, new.Enum, text})
 	}
 	if !again {
@@ -321,13 +318,10 @@ func (c *comparer) exchanged(old, new lock.Column, at Change) {
 
 // text compares the encoding of values that are stored one by one.
 func (c *comparer) text(old, new lock.Column, at Change) {
-	if old.Text == new.Text || old.Type == schema.String || old.Type == schema.JSON {
+	if old.Values == new.Values || old.Type == schema.String || old.Type == schema.JSON {
 		return
 	}
-	at.Rule, at.way.restore = "E10", "values: binary"
-	if old.Text {
-		at.way.restore = "values: text"
-	}
+	at.Rule, at.way.restore = "E10", "values: "+old.Values.String()
 	c.add(at, "the encoding of column %q changes: stored values are undecodable or wrong", new.Key)
 }
 
@@ -356,13 +350,18 @@ func widened(old lock.Column, to schema.Type) lock.Column {
 // widens reports whether every stored value of a field is also a value of the new type, with the
 // same bytes.
 func (c *comparer) widens(old, new lock.Column) bool {
-	if old.Text != new.Text {
+	if old.Values != new.Values || sized(old) {
 		return false
 	}
 	if old.Type == schema.String && new.Type == schema.Bytes {
-		return !old.Text && c.new.Blob != layout.JSONText
+		return !old.Values.Text() && c.new.Blob != layout.JSONText
 	}
 	return widens(old.Type, new.Type)
+}
+
+// sized reports whether the number of bytes of a value depends on its type.
+func sized(col lock.Column) bool {
+	return col.Values == codec.BigEndianValues || col.Values == codec.LittleEndianValues
 }
 
 // implicit reports whether protobuf omits the zero value of a field.

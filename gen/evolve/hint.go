@@ -251,8 +251,8 @@ func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) sc
 		return out
 	}
 	out.Column = schema.Value[string]{V: old.Key, Pos: lockPos}
-	if i := find(p.facts.Newest().Columns, change.column, false); p.table.Blob == "" && i >= 0 && p.facts.Newest().Columns[i].Text != old.Text {
-		out.Values = schema.Value[string]{V: map[bool]string{true: "text", false: "binary"}[old.Text], Pos: lockPos}
+	if i := find(p.facts.Newest().Columns, change.column, false); p.table.Blob == "" && i >= 0 && p.facts.Newest().Columns[i].Values != old.Values {
+		out.Values = schema.Value[string]{V: old.Values.String(), Pos: lockPos}
 	}
 	return out
 }

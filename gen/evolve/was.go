@@ -83,7 +83,7 @@ func (c *comparer) fieldOf(older lock.Column) string {
 // wasText returns how was names a stored column of a field; nil for one of another type or
 // encoding.
 func (c *comparer) wasText(old lock.Column, of *lock.Column) string {
-	same := of != nil && of.Type == old.Type && of.Text == old.Text
+	same := of != nil && of.Type == old.Type && of.Values == old.Values
 	switch {
 	case c.new.Blob == layout.Protobuf && same:
 		return fmt.Sprintf("was: [{number: %s}]", old.Key)
@@ -96,7 +96,7 @@ func (c *comparer) wasText(old lock.Column, of *lock.Column) string {
 	case c.new.Blob == layout.JSONText:
 		return fmt.Sprintf("was: [{column: %s, type: %s}]", quoted(old.Key), old.Type)
 	}
-	return fmt.Sprintf("was: [{column: %s, type: %s, values: %s}]", quoted(old.Key), old.Type, map[bool]string{true: "text", false: "binary"}[old.Text])
+	return fmt.Sprintf("was: [{column: %s, type: %s, values: %s}]", quoted(old.Key), old.Type, old.Values)
 }
 
 // older compares the columns that only older events have. It returns the keys of those in

@@ -174,7 +174,7 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	if len(l.Classes) > 0 && t.Families[0].Class > 0 {
 		out.Family = "" // in the family of each class
 	}
-	as := map[bool]string{true: "text", false: "binary"}[c.Text]
+	as := c.Values.String()
 	switch {
 	case c.Field == layout.WrittenAt:
 		out.Means = "the write time, as " + as

@@ -200,7 +200,7 @@ type Column struct {
 	Qualifier string
 	Field     int  // index into Layout.Fields, or WholeEvent or WrittenAt
 	Family    int  // index into Table.Families; if events have classes, each family has every column
-	Text      bool // the datum is encoded as text, not binary
+	Values   codec.Values // how the datum is encoded
 	// Older are the columns in which older events have the field, newest first.
 	Older []Column
 	// Was is the field as older events have it; nil for a column that new events have.

@@ -147,7 +147,7 @@ func TestColumns(t *testing.T) {
 	var got []string
 	for _, table := range l.Tables {
 		for _, c := range table.Columns {
-			got = append(got, fmt.Sprintf("%s %s %d %v", table.ID, c.Qualifier, c.Field, c.Text))
+			got = append(got, fmt.Sprintf("%s %s %d %v", table.ID, c.Qualifier, c.Field, c.Values.Text()))
 		}
 	}
 	compare(t, []string{"cells a 0 false", "cells bb 1 true", "rows event -1 false"}, got)

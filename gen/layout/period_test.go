@@ -98,8 +98,8 @@ before:
 		"readings 24h0m0s 2026-01-05 2027-01-11",
 		"old_readings 168h0m0s 0001-01-01 2026-01-05",
 	}, got)
-	compare(t, true, l.Tables[0].Older[1].Columns[0].Text)
-	compare(t, false, l.Tables[0].Older[0].Columns[0].Text)
+	compare(t, true, l.Tables[0].Older[1].Columns[0].Values.Text())
+	compare(t, false, l.Tables[0].Older[0].Columns[0].Values.Text())
 }
 
 // Edges that cut a bucket, layouts out of order and keys that could meet are refused, with

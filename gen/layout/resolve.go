@@ -297,12 +297,12 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 	}
 	seen := map[string]string{}
 	for i, f := range r.schema.Fields {
-		c := Column{Pos: f.Name.Pos, Qualifier: f.Name.V, Field: i, Family: r.familyOf(t, s, &f), Text: s.Values.V == "text"}
+		c := Column{Pos: f.Name.Pos, Qualifier: f.Name.V, Field: i, Family: r.familyOf(t, s, &f), Values: valuesOf(s.Values, r.layout.Fields[i].Type)}
 		if f.Column.IsSet() {
 			c.Pos, c.Qualifier = f.Column.Pos, f.Column.V
 		}
 		if f.Values.IsSet() {
-			c.Text = f.Values.V == "text"
+			c.Values = valuesOf(f.Values, r.layout.Fields[i].Type)
 		}
 		if other, twice := seen[c.Qualifier]; twice {
 			r.errorf(c.Pos, "give each field a separate column", "fields %q and %q have the same column %q", other, f.Name.V, c.Qualifier)
@@ -310,6 +310,17 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 		seen[c.Qualifier] = f.Name.V
 		t.Columns = append(t.Columns, c)
 	}
+}
+
+// valuesOf returns the encoding of the values of a type: the plainest with the same bytes.
+func valuesOf(v schema.Value[string], t schema.Type) codec.Values {
+	as, _ := codec.ParseValues(v.V) // the language has no others
+	sized := t == schema.Int32 || t == schema.Uint32 || t == schema.Enum
+	wide := t == schema.Int64 || t == schema.Uint64 || t == schema.Float32 || t == schema.Float64 || t == schema.Timestamp || t == schema.Duration
+	if as == codec.BigEndianValues && !sized || as == codec.LittleEndianValues && !sized && !wide {
+		return codec.BinaryValues
+	}
+	return as
 }
 
 // blob resolves the column of a serialized event.

@@ -168,7 +168,7 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 				"pattern %s names its columns after event times: there is no column for written_at", t.Pattern)
 			continue
 		}
-		c := Column{Pos: f.WrittenAt.Pos, Qualifier: f.WrittenAt.V, Field: WrittenAt, Family: i, Text: s.Values.V == "text"}
+		c := Column{Pos: f.WrittenAt.Pos, Qualifier: f.WrittenAt.V, Field: WrittenAt, Family: i, Values: valuesOf(s.Values, schema.JSON)}
 		for _, other := range t.Columns {
 			if other.Qualifier == c.Qualifier && other.Family == i {
 				r.errorf(c.Pos, "give it a separate column", "the column %q of written_at also stores event data", c.Qualifier)

@@ -136,7 +136,7 @@ func (r *resolver) older(t *Table) {
 		f := &r.layout.Fields[c.Field]
 		for k := range f.Was {
 			w := &f.Was[k]
-			if w.Column == "" && !w.moved || r.unnamed(t, f, w, c.Text) {
+			if w.Column == "" && !w.moved || r.unnamed(t, f, w, c.Values) {
 				continue
 			}
 			family, known := r.olderFamily(t, c, w)
@@ -144,12 +144,12 @@ func (r *resolver) older(t *Table) {
 				continue
 			}
 			before := f.Before(w)
-			older := Column{Pos: w.Pos, Qualifier: w.Column, Field: c.Field, Family: family, Text: c.Text, Was: &before}
+			older := Column{Pos: w.Pos, Qualifier: w.Column, Field: c.Field, Family: family, Values: c.Values, Was: &before}
 			if w.moved {
 				older.Qualifier = c.Qualifier
 			}
 			if w.values.IsSet() {
-				older.Text = w.values.V == "text"
+				older.Values = valuesOf(w.values, w.Type)
 			}
 			at := place{older.Family, older.Qualifier}
 			if other, twice := taken[at]; twice {
@@ -165,11 +165,11 @@ func (r *resolver) older(t *Table) {
 
 // unnamed reports whether the columns of a table are named by times: a field that is
 // renamed is then read as before, and one of another type cannot be told apart.
-func (r *resolver) unnamed(t *Table, f *Field, w *Was, text bool) bool {
+func (r *resolver) unnamed(t *Table, f *Field, w *Was, as codec.Values) bool {
 	if t.Pattern != codec.BucketOffsets {
 		return false
 	}
-	if w.Type != f.Type || w.values.IsSet() && (w.values.V == "text") != text || w.family.IsSet() {
+	if w.Type != f.Type || w.values.IsSet() && valuesOf(w.values, w.Type) != as || w.family.IsSet() {
 		r.errorf(w.Pos, "keep the type, and add a field for the new values",
 			"pattern %s names columns after times: older values of field %q cannot be told apart in table %q", t.Pattern, f.Name, t.ID)
 	}

@@ -84,7 +84,7 @@ type Column struct {
 	Family   string // of fields that are stored individually, without TTL classes
 	Type     schema.Type
 	Written  bool // the column stores the true write time; it has no Type
-	Text     bool // the value is text, not binary
+	Values   codec.Values // how the value is encoded
 	Optional bool
 	Default  *string     // as text; nil if there is none
 	Enum     []EnumValue // sorted by Number and Name, including those no longer in use
@@ -283,7 +283,7 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	if c.Field != layout.WrittenAt {
 		out = fieldOf(&l.Fields[c.Field])
 	}
-	out.Key, out.Text = c.Qualifier, c.Text
+	out.Key, out.Values = c.Qualifier, c.Values
 	if t.Pattern == codec.BucketOffsets { // the qualifier is a time
 		out.Key = ""
 	}

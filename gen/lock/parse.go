@@ -497,7 +497,12 @@ func (l *Layout) readColumn(r *reader) {
 		}
 	}
 	c.Family, _ = r.option("family")
-	c.Text, c.Optional = r.flag("text"), r.flag("optional")
+	for v := codec.TextValues; v <= codec.LittleEndianValues; v++ {
+		if r.flag(v.String()) {
+			c.Values = v
+		}
+	}
+	c.Optional = r.flag("optional")
 	if text, ok := r.option("default"); ok {
 		value, err := unquote(text)
 		if err != nil {

@@ -154,5 +154,5 @@ func rebuildField(facts *Layout, c Column) layout.Field {
 // rebuildColumn returns the column of a field.
 func rebuildColumn(t *layout.Table, c Column, field int) layout.Column {
 	family := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == c.Family })
-	return layout.Column{Qualifier: c.Key, Field: field, Text: c.Text, Family: max(0, family)}
+	return layout.Column{Qualifier: c.Key, Field: field, Values: c.Values, Family: max(0, family)}
 }

@@ -146,19 +146,21 @@ func (r *recorder) column(c *Column) {
 	words := []string{"written"}
 	switch {
 	case c.Written:
-	case c.Type == schema.Bytes && !c.Text && r.layout.Blob != layout.JSONText:
+	case c.Type == schema.Bytes && !c.Values.Text() && r.layout.Blob != layout.JSONText:
 		words = []string{schema.String.String()} // the same bytes
+	case c.Values == codec.BigEndianValues || c.Values == codec.LittleEndianValues: // by the width of the type
+		words = []string{c.Type.String()}
 	default:
 		words = []string{wide(c.Type)}
 	}
-	if c.Text && c.Type != schema.String && c.Type != schema.JSON {
-		words = append(words, "text")
+	if c.Values != codec.BinaryValues && c.Type != schema.String && c.Type != schema.JSON {
+		words = append(words, c.Values.String())
 	}
 	if c.Family != "" {
 		words = append(words, "in", c.Family)
 	}
 	r.add(key, words...)
-	r.enum(key, c.Enum, c.Text || r.layout.Blob == layout.JSONText)
+	r.enum(key, c.Enum, c.Values.Text() || r.layout.Blob == layout.JSONText)
 }
 
 // enum adds the values of an enum: what is stored, and what it means.

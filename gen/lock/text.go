@@ -231,7 +231,10 @@ func (c *Column) words() []string {
 	if c.Family != "" {
 		out = append(out, "family="+c.Family)
 	}
-	out = flags(out, "text", c.Text, "optional", c.Optional)
+	if c.Values != codec.BinaryValues {
+		out = append(out, c.Values.String())
+	}
+	out = flags(out, "optional", c.Optional)
 	if c.Default != nil {
 		out = append(out, "default="+quote(*c.Default))
 	}

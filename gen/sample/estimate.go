@@ -141,7 +141,7 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 		case c.Field == layout.WholeEvent:
 			cell.value = blobBytes(l, t.Blob, load)
 		default:
-			cell.value = valueBytes(&l.Fields[c.Field], c.Text, load)
+			cell.value = valueBytes(&l.Fields[c.Field], c.Values, load)
 		}
 		switch {
 		case c.Field == layout.WrittenAt:
@@ -157,11 +157,12 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 	return out
 }
 
-// valueBytes returns the size of a field's value, as text or binary.
-func valueBytes(f *layout.Field, text bool, load layout.Load) int64 {
-	if n := load.Widths[f.Name]; n > 0 && varies(f, text) {
+// valueBytes returns the size of a field's value.
+func valueBytes(f *layout.Field, as codec.Values, load layout.Load) int64 {
+	if n := load.Widths[f.Name]; n > 0 && varies(f, as) {
 		return n
 	}
+	text, sized := as.Text(), as == codec.BigEndianValues || as == codec.LittleEndianValues
 	switch f.Type {
 	case schema.String, schema.Bytes, schema.JSON:
 		return load.ValueBytes
@@ -183,9 +184,16 @@ func valueBytes(f *layout.Field, text bool, load layout.Load) int64 {
 		if text {
 			return 19
 		}
+	case schema.Int32, schema.Uint32:
+		if sized {
+			return 4
+		}
 	case schema.Enum:
 		if text {
 			return averageName(f.Enum)
+		}
+		if sized {
+			return 4
 		}
 	}
 	return 8
@@ -207,7 +215,7 @@ func blobBytes(l *layout.Layout, format layout.Format, load layout.Load) int64 {
 	for i := range l.Fields {
 		f := &l.Fields[i]
 		if format == layout.JSONText {
-			total += int64(len(f.Name)) + 4 + valueBytes(f, true, load) // "name":value,
+			total += int64(len(f.Name)) + 4 + valueBytes(f, codec.TextValues, load) // "name":value,
 			continue
 		}
 		total += 1 + protoBytes(f, load)
@@ -222,9 +230,9 @@ func blobBytes(l *layout.Layout, format layout.Format, load layout.Load) int64 {
 func protoBytes(f *layout.Field, load layout.Load) int64 {
 	switch f.Type {
 	case schema.Float32, schema.Float64, schema.Bool:
-		return valueBytes(f, false, load)
+		return valueBytes(f, codec.BinaryValues, load)
 	case schema.String, schema.Bytes, schema.JSON, schema.UUID:
-		return 1 + valueBytes(f, false, load)
+		return 1 + valueBytes(f, codec.BinaryValues, load)
 	case schema.Timestamp, schema.Duration:
 		return 9
 	case schema.Enum:

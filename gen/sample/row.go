@@ -109,13 +109,13 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 		if !slices.ContainsFunc(row.Cells, func(other Cell) bool { return other.Family == cell.Family }) {
 			return // the family has no other data of the event
 		}
-		cell.Value = writtenAt(e, c.Text)
+		cell.Value = writtenAt(e, c.Values.Text())
 	case c.Field == layout.WholeEvent:
 		cell.Value = value.NewBlob(l.Fields, t.Blob).Append(nil, e.Values)
 	case e.Values[c.Field] == nil:
 		return
 	default:
-		cell.Value = value.Append(nil, &l.Fields[c.Field], c.Text, e.Values[c.Field])
+		cell.Value = value.Append(nil, &l.Fields[c.Field], c.Values, e.Values[c.Field])
 	}
 	switch {
 	case t.Metrics():
@@ -138,7 +138,7 @@ func writtenAt(e *Event, text bool) []byte {
 func Readable(l *layout.Layout, t *layout.Table, column int) bool {
 	c := t.Columns[column]
 	switch {
-	case c.Text:
+	case c.Values.Text():
 		return true
 	case c.Field == layout.WholeEvent:
 		return t.Blob == layout.JSONText

@@ -78,14 +78,14 @@ func familyWidth(t *layout.Table, c layout.Column) Bounds {
 func rawDatum(l *layout.Layout, t *layout.Table, c layout.Column, load layout.Load) Bounds {
 	switch c.Field {
 	case layout.WrittenAt:
-		if c.Text {
+		if c.Values.Text() {
 			return textTimestamp
 		}
 		return exactly(8)
 	case layout.WholeEvent:
 		return rawBlob(l, t.Blob, load)
 	}
-	return width(&l.Fields[c.Field], c.Text, load)
+	return width(&l.Fields[c.Field], c.Values, load)
 }
 
 // exactly returns equal bounds.
@@ -97,8 +97,8 @@ func (b Bounds) plus(other Bounds) Bounds {
 }
 
 // varies reports whether values of a field differ in size, so that it can be declared.
-func varies(f *layout.Field, text bool) bool {
-	b := typeWidth(f, text, layout.Load{ValueBytes: 1})
+func varies(f *layout.Field, as codec.Values) bool {
+	b := typeWidth(f, as, layout.Load{ValueBytes: 1})
 	return b.Lower != b.Upper || isVariable(f)
 }
 
@@ -109,11 +109,11 @@ func isVariable(f *layout.Field) bool {
 
 // width bounds the average size of a field's value in a cell: the declared one or, without
 // one, the shortest and the longest values of the type.
-func width(f *layout.Field, text bool, load layout.Load) Bounds {
-	if n := load.Widths[f.Name]; n > 0 && varies(f, text) {
+func width(f *layout.Field, as codec.Values, load layout.Load) Bounds {
+	if n := load.Widths[f.Name]; n > 0 && varies(f, as) {
 		return about(n)
 	}
-	return typeWidth(f, text, load)
+	return typeWidth(f, as, load)
 }
 
 // about bounds an average that was rounded to an integer.
@@ -123,7 +123,8 @@ func about(n int64) Bounds { return Bounds{float64(n) - 0.5, float64(n) + 0.5} }
 var textTimestamp = Bounds{20, 30}
 
 // typeWidth is width without sizes of single values.
-func typeWidth(f *layout.Field, text bool, load layout.Load) Bounds {
+func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
+	text := as.Text()
 	switch f.Type {
 	case schema.String, schema.Bytes, schema.JSON:
 		return variable(load)
@@ -148,7 +149,7 @@ func typeWidth(f *layout.Field, text bool, load layout.Load) Bounds {
 			return numberWidth(f, len(ShowValue(f, exampleValue(f, 0, exampleTime))))
 		}
 	}
-	return exactly(float64(valueBytes(f, text, layout.Load{})))
+	return exactly(float64(valueBytes(f, as, layout.Load{})))
 }
 
 // exampleTime is any time of an example event.
@@ -205,7 +206,7 @@ func rawBlob(l *layout.Layout, format layout.Format, load layout.Load) Bounds {
 
 // jsonWidth bounds the size of a value in JSON. Escapes are not counted.
 func jsonWidth(f *layout.Field, load layout.Load) Bounds {
-	b := width(f, true, load)
+	b := width(f, codec.TextValues, load)
 	switch f.Type {
 	case schema.String, schema.UUID, schema.Timestamp, schema.Duration, schema.Enum:
 		return b.plus(exactly(2))
@@ -220,11 +221,11 @@ func jsonWidth(f *layout.Field, load layout.Load) Bounds {
 func protoWidth(f *layout.Field, load layout.Load) Bounds {
 	switch f.Type {
 	case schema.Float32, schema.Float64, schema.Bool:
-		return exactly(float64(valueBytes(f, false, layout.Load{})))
+		return exactly(float64(valueBytes(f, codec.BinaryValues, layout.Load{})))
 	case schema.UUID:
 		return exactly(17)
 	case schema.String, schema.Bytes, schema.JSON:
-		b := width(f, false, load)
+		b := width(f, codec.BinaryValues, load)
 		return Bounds{b.Lower + float64(lengthBytes(int64(b.Lower))), b.Upper + float64(lengthBytes(int64(b.Upper)))}
 	case schema.Timestamp:
 		return Bounds{7, 13} // a message of seconds since 1970 and, if not 0, nanoseconds
@@ -243,7 +244,7 @@ func protoWidth(f *layout.Field, load layout.Load) Bounds {
 	if v, ok := exampleValue(f, 0, exampleTime).(int64); ok && v < 0 {
 		return exactly(10) // as of all negative numbers
 	}
-	digits := width(f, true, load)
+	digits := width(f, codec.TextValues, load)
 	return Bounds{varintBytes(digits.Lower - 1), varintBytes(digits.Upper)}
 }
 

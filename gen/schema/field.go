@@ -161,7 +161,7 @@ var fieldBlock = block[draft]{
 		put("family", "the column family, in tables with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }).
 			also("It must be a family of those tables."),
 		put("values", "how the value is encoded; text is readable in cbt", exceptLists(word("value encoding", valueForms, nil)), func(d *draft) *Value[string] { return &d.Values }).
-			also("The default is that of the table. Binary is big-endian int64 and IEEE 754."),
+			also("The default is that of the table. Binary is big-endian int64 and IEEE 754; big_endian and little_endian have 4 or 8 bytes by type."),
 		put("number", "the protobuf field number", numberForm, func(d *draft) *Value[int] { return &d.Number }).
 			also("Protobuf reserves 19000 to 19999. Required if a table stores protobuf; never change or reuse a number."),
 		set("was", "the columns in which older events have the field, newest first", wasForm, func(d *draft) *[]Was { return &d.Was }).

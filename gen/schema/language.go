@@ -15,7 +15,7 @@ const defaultPrecision = time.Millisecond
 // The valid words of some keys.
 var (
 	patterns    = patternNames()
-	valueForms  = []string{"binary", "text"}
+	valueForms  = []string{"binary", "text", "big_endian", "little_endian"}
 	blobFormats = []string{"protobuf", "json"}
 )
 
@@ -123,7 +123,7 @@ var layoutKeys = []key[Table]{
 		func(t *Table) *[]Family { return &t.Families }).
 		also("They replace family and ttl, and each field names its family. For example, {raw: {ttl: {max_age: 7d}}, stats: {ttl: {max_age: 90d}}}."),
 	put("values", "how values are encoded; text is readable in cbt", word("value encoding", valueForms, nil), func(t *Table) *Value[string] { return &t.Values }).
-		also("The default is binary: big-endian int64 and IEEE 754."),
+		also("The default is binary: big-endian int64 and IEEE 754. big_endian and little_endian are for numbers that other programs wrote, in 4 or 8 bytes by type."),
 	set("blob", "the column of a serialized event", record(blobBlock), func(t *Table) *Blob { return &t.Blob }).
 		also("For serialized patterns. For example, {column: e, format: protobuf}."),
 	set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }).

@@ -71,7 +71,7 @@ type Field struct {
 	Example  Value[any]    // for drawings and example events; typed like Default
 	Column   Value[string] // column qualifier, if it differs from the name
 	Family   Value[string]
-	Values   Value[string] // "binary" or "text"
+	Values   Value[string] // "binary", "text", "big_endian" or "little_endian"
 	Number   Value[int]    // protobuf field number
 	Of       []EnumValue   // the values of an Enum, in the order of the file
 	Was      []Was         // where older events have the field, newest first
@@ -84,7 +84,7 @@ type Was struct {
 	Pos    diag.Pos
 	Column Value[string] // a column, or a member of events in JSON
 	Family Value[string]
-	Values Value[string] // "binary" or "text"
+	Values Value[string] // as in Field
 	Number Value[int]    // a protobuf field number
 	Type   Value[Type]
 	Of     []EnumValue // the values of an Enum
@@ -107,7 +107,7 @@ type Table struct {
 	Bucket    Bucket
 	Family    Value[string]
 	Families  []Family
-	Values    Value[string] // "binary" or "text"
+	Values    Value[string] // as in Field
 	Blob      Blob
 	TTL       *TTL // nil if the file has none
 	Splits    []Value[string]

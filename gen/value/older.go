@@ -12,8 +12,8 @@ import (
 
 // OlderCoding returns how values of a field are decoded that are stored in the cells of
 // older events, as the field was before.
-func OlderCoding(f, before *layout.Field, text bool) codec.Coding[any] {
-	return codec.Converted(Coding(before, text), func(v any) (any, error) { return Convert(f, before, v) })
+func OlderCoding(f, before *layout.Field, as codec.Values) codec.Coding[any] {
+	return codec.Converted(Coding(before, as), func(v any) (any, error) { return Convert(f, before, v) })
 }
 
 // Convert converts a value of a field as it was before, to one that it has now.

@@ -36,7 +36,7 @@ import (
 // kind defines how the values of one type are stored. All functions except check require
 // values of the type.
 type kind struct {
-	text, binary codec.Coding[any]
+	codings      [codec.LittleEndianValues + 1]codec.Coding[any]                      // by encoding
 	zero         any                                                                  // omitted by protobuf
 	proto        func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte    // appends a field
 	fromProto    func(r *codec.ProtoReader, f *layout.Field) any                      // reads the current one
@@ -52,8 +52,7 @@ type kind struct {
 type typed[T, V any] struct {
 	to         func(v V) T
 	from       func(v T) V
-	text       codec.Coding[T]
-	binary     codec.Coding[T]
+	codings    func(c *codec.Codings) codec.Coding[T]
 	proto      func(dst []byte, number int, p codec.Presence, v T) []byte
 	fromProto  func(r *codec.ProtoReader) T
 	json       func(dst []byte, name string, v T) []byte
@@ -67,7 +66,7 @@ type typed[T, V any] struct {
 func (t typed[T, V]) kind() kind {
 	var zero T
 	k := kind{
-		text: coding(t.text, t.to, t.from), binary: coding(t.binary, t.to, t.from), zero: t.from(zero), member: reflect.TypeFor[T](),
+		zero: t.from(zero), member: reflect.TypeFor[T](),
 		proto: func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte {
 			return t.proto(dst, f.Number, p, t.to(v.(V)))
 		},
@@ -78,6 +77,9 @@ func (t typed[T, V]) kind() kind {
 			}
 			return nil
 		},
+	}
+	for v := range k.codings {
+		k.codings[v] = coding(t.codings(codec.Values(v).Codings()), t.to, t.from)
 	}
 	k.fromProto = func(r *codec.ProtoReader, _ *layout.Field) any { return t.from(t.fromProto(r)) }
 	k.fromMember = func(_ *layout.Field, member any) (any, error) {
@@ -137,7 +139,7 @@ func of(f *layout.Field) kind {
 // kinds are the kinds of the types other than enums.
 var kinds = map[schema.Type]kind{
 	schema.String: typed[string, string]{
-		same[string], same[string], codec.Text.String, codec.Binary.String,
+		same[string], same[string], func(c *codec.Codings) codec.Coding[string] { return c.String },
 		codec.AppendProtoString, (*codec.ProtoReader).Text, codec.AppendJSONString, nil,
 		(*codec.KeyWriter).StringAs,
 		func(r *codec.KeyReader, segment string, form codec.KeyForm) string {
@@ -146,17 +148,17 @@ var kinds = map[schema.Type]kind{
 		nil,
 	}.kind(),
 	schema.Bytes: typed[[]byte, []byte]{
-		same[[]byte], present, codec.Text.Bytes, codec.Binary.Bytes,
+		same[[]byte], present, func(c *codec.Codings) codec.Coding[[]byte] { return c.Bytes },
 		codec.AppendProtoBytes, (*codec.ProtoReader).Bytes, codec.AppendJSONBytes, nil,
 		(*codec.KeyWriter).BytesAs, (*codec.KeyReader).BytesAs, func(v []byte) bool { return v != nil },
 	}.kind(),
 	schema.Bool: typed[bool, bool]{
-		same[bool], same[bool], codec.Text.Bool, codec.Binary.Bool,
+		same[bool], same[bool], func(c *codec.Codings) codec.Coding[bool] { return c.Bool },
 		codec.AppendProtoBool, (*codec.ProtoReader).Bool, codec.AppendJSONBool, nil,
 		(*codec.KeyWriter).BoolAs, (*codec.KeyReader).BoolAs, nil,
 	}.kind(),
 	schema.Int32: typed[int32, int64]{
-		func(v int64) int32 { return int32(v) }, func(v int32) int64 { return int64(v) }, codec.Text.Int32, codec.Binary.Int32,
+		func(v int64) int32 { return int32(v) }, func(v int32) int64 { return int64(v) }, func(c *codec.Codings) codec.Coding[int32] { return c.Int32 },
 		codec.AppendProtoInt32, (*codec.ProtoReader).Int32, codec.AppendJSONInt32, nil,
 		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int32) {
 			w.IntAs(segment, form, int64(v), 32)
@@ -167,7 +169,7 @@ var kinds = map[schema.Type]kind{
 		func(v int64) bool { return v == int64(int32(v)) },
 	}.kind(),
 	schema.Int64: typed[int64, int64]{
-		same[int64], same[int64], codec.Text.Int64, codec.Binary.Int64,
+		same[int64], same[int64], func(c *codec.Codings) codec.Coding[int64] { return c.Int64 },
 		codec.AppendProtoInt64, (*codec.ProtoReader).Int64, codec.AppendJSONInt64, nil,
 		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int64) {
 			w.IntAs(segment, form, v, 64)
@@ -178,7 +180,7 @@ var kinds = map[schema.Type]kind{
 		nil,
 	}.kind(),
 	schema.Uint32: typed[uint32, uint64]{
-		func(v uint64) uint32 { return uint32(v) }, func(v uint32) uint64 { return uint64(v) }, codec.Text.Uint32, codec.Binary.Uint32,
+		func(v uint64) uint32 { return uint32(v) }, func(v uint32) uint64 { return uint64(v) }, func(c *codec.Codings) codec.Coding[uint32] { return c.Uint32 },
 		codec.AppendProtoUint32, (*codec.ProtoReader).Uint32, codec.AppendJSONUint32, nil,
 		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v uint32) {
 			w.UintAs(segment, form, uint64(v), 32)
@@ -189,7 +191,7 @@ var kinds = map[schema.Type]kind{
 		func(v uint64) bool { return v <= math.MaxUint32 },
 	}.kind(),
 	schema.Uint64: typed[uint64, uint64]{
-		same[uint64], same[uint64], codec.Text.Uint64, codec.Binary.Uint64,
+		same[uint64], same[uint64], func(c *codec.Codings) codec.Coding[uint64] { return c.Uint64 },
 		codec.AppendProtoUint64, (*codec.ProtoReader).Uint64, codec.AppendJSONUint64, nil,
 		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v uint64) {
 			w.UintAs(segment, form, v, 64)
@@ -200,28 +202,28 @@ var kinds = map[schema.Type]kind{
 		nil,
 	}.kind(),
 	schema.Float32: typed[float32, float64]{
-		func(v float64) float32 { return float32(v) }, func(v float32) float64 { return float64(v) }, codec.Text.Float32, codec.Binary.Float32,
+		func(v float64) float32 { return float32(v) }, func(v float32) float64 { return float64(v) }, func(c *codec.Codings) codec.Coding[float32] { return c.Float32 },
 		codec.AppendProtoFloat32, (*codec.ProtoReader).Float32, codec.AppendJSONFloat32, nil,
 		nil, nil, nil,
 	}.kind(),
 	schema.Float64: typed[float64, float64]{
-		same[float64], same[float64], codec.Text.Float64, codec.Binary.Float64,
+		same[float64], same[float64], func(c *codec.Codings) codec.Coding[float64] { return c.Float64 },
 		codec.AppendProtoFloat64, (*codec.ProtoReader).Float64, codec.AppendJSONFloat64, nil,
 		nil, nil, nil,
 	}.kind(),
 	schema.Timestamp: typed[time.Time, time.Time]{
-		same[time.Time], same[time.Time], codec.Text.Timestamp, codec.Binary.Timestamp,
+		same[time.Time], same[time.Time], func(c *codec.Codings) codec.Coding[time.Time] { return c.Timestamp },
 		codec.AppendProtoTimestamp, (*codec.ProtoReader).Timestamp, codec.AppendJSONTimestamp, utc,
 		(*codec.KeyWriter).TimestampAs, (*codec.KeyReader).TimestampAs, nil,
 	}.kind(),
 	schema.Duration: durationKind(),
 	schema.UUID: typed[codec.UUID, string]{
-		uuid, codec.UUID.String, codec.Text.UUID, codec.Binary.UUID,
+		uuid, codec.UUID.String, func(c *codec.Codings) codec.Coding[codec.UUID] { return c.UUID },
 		codec.AppendProtoUUID, (*codec.ProtoReader).UUID, codec.AppendJSONUUID, nil,
 		(*codec.KeyWriter).UUIDAs, (*codec.KeyReader).UUIDAs, isUUID,
 	}.kind(),
 	schema.JSON: typed[json.RawMessage, string]{
-		func(v string) json.RawMessage { return json.RawMessage(v) }, func(v json.RawMessage) string { return string(v) }, codec.Text.JSON, codec.Binary.JSON,
+		func(v string) json.RawMessage { return json.RawMessage(v) }, func(v json.RawMessage) string { return string(v) }, func(c *codec.Codings) codec.Coding[json.RawMessage] { return c.JSON },
 		codec.AppendProtoJSON, (*codec.ProtoReader).JSON, codec.AppendJSONJSON, nil,
 		nil, nil, nil,
 	}.kind(),
@@ -238,7 +240,7 @@ func present(b []byte) []byte {
 // durationKind is the kind of durations, which JSON contains in Go's format.
 func durationKind() kind {
 	k := typed[time.Duration, time.Duration]{
-		same[time.Duration], same[time.Duration], codec.Text.Duration, codec.Binary.Duration,
+		same[time.Duration], same[time.Duration], func(c *codec.Codings) codec.Coding[time.Duration] { return c.Duration },
 		codec.AppendProtoDuration, (*codec.ProtoReader).Duration, codec.AppendJSONDuration, nil,
 		(*codec.KeyWriter).DurationAs, (*codec.KeyReader).DurationAs, nil,
 	}.kind()
@@ -310,22 +312,17 @@ func enumCoding(names codec.Enum, as codec.Coding[int64]) codec.Coding[any] {
 	return coding(as, func(name string) int64 { return numberOf(names, name) }, func(n int64) string { return nameOf(names, n) })
 }
 
-// Coding returns how the values of a field are stored in cells: as text, or binary.
-func Coding(f *layout.Field, text bool) codec.Coding[any] {
-	switch {
-	case f.Type == schema.Enum && text:
-		return enumCoding(f.Enum, codec.TextEnumAs[int64](f.Enum))
-	case f.Type == schema.Enum:
-		return enumCoding(f.Enum, codec.BinaryEnumAs[int64](f.Enum))
-	case text:
-		return kinds[f.Type].text
+// Coding returns how the values of a field are stored in cells.
+func Coding(f *layout.Field, as codec.Values) codec.Coding[any] {
+	if f.Type == schema.Enum {
+		return enumCoding(f.Enum, as.Enum(f.Enum))
 	}
-	return kinds[f.Type].binary
+	return kinds[f.Type].codings[as]
 }
 
-// Append appends a value to dst as a cell contains it: as text, or binary.
-func Append(dst []byte, f *layout.Field, text bool, v any) []byte {
-	return Coding(f, text).Append(dst, v)
+// Append appends a value to dst as a cell contains it.
+func Append(dst []byte, f *layout.Field, as codec.Values, v any) []byte {
+	return Coding(f, as).Append(dst, v)
 }
 
 // Zero returns the value of a field that protobuf omits.

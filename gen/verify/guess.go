@@ -167,22 +167,24 @@ func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadI
 		return "the types or numbers of fields changed"
 	}
 	f := &s.Layout.Fields[c.Field]
-	if _, err := value.Coding(f, !c.Text).Decode(datum); err == nil {
-		return fmt.Sprintf("values were stored %s: `values` changed", map[bool]string{true: "binary", false: "as text"}[c.Text])
+	for as := codec.BinaryValues; as <= codec.LittleEndianValues; as++ {
+		if _, err := value.Coding(f, as).Decode(datum); err == nil && as != c.Values {
+			return fmt.Sprintf("values were stored as %s: `values` changed", as)
+		}
 	}
 	if errors.Is(err, codec.ErrEnum) {
 		return "a value of the enum was removed or renamed"
 	}
-	if len(datum) == 8 && c.Text {
+	if len(datum) == 8 && c.Values.Text() {
 		return "the value has 8 bytes, like a binary number: `values` or the type changed"
 	}
 	for _, other := range []schema.Type{schema.Int64, schema.Float64, schema.Bool, schema.Timestamp, schema.UUID, schema.Duration} {
 		if other == f.Type {
 			continue
 		}
-		for _, text := range []bool{c.Text, !c.Text} {
-			if _, err := value.Coding(&layout.Field{Type: other}, text).Decode(datum); err == nil {
-				return fmt.Sprintf("the type was different: the value is %s %s", map[bool]string{true: "the text of a", false: "as long as a binary"}[text], other)
+		for _, as := range []codec.Values{codec.TextValues, codec.BinaryValues} {
+			if _, err := value.Coding(&layout.Field{Type: other}, as).Decode(datum); err == nil {
+				return fmt.Sprintf("the type was different: the value is %s %s", map[bool]string{true: "the text of a", false: "as long as a binary"}[as.Text()], other)
 			}
 		}
 	}

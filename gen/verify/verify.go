@@ -273,19 +273,19 @@ func (s *reading) decode(c layout.Column, datum []byte) error {
 		return s.blob.Parse(make([]any, len(s.Layout.Fields)), datum)
 	case layout.WrittenAt:
 		coding := codec.Binary.Timestamp
-		if c.Text {
+		if c.Values.Text() {
 			coding = codec.Text.Timestamp
 		}
 		_, err := coding.Decode(datum)
 		return err
 	}
 	f := &s.Layout.Fields[c.Field]
-	coding := value.Coding(f, c.Text)
+	coding := value.Coding(f, c.Values)
 	if c.Was != nil {
-		coding = value.OlderCoding(f, c.Was, c.Text)
+		coding = value.OlderCoding(f, c.Was, c.Values)
 	}
 	v, err := coding.Decode(datum)
-	if err == nil && !c.Text {
+	if err == nil && !c.Values.Text() {
 		err = plausible(v)
 	}
 	return err

@@ -79,7 +79,7 @@ func TestEdits(t *testing.T) {
 		{"delimiter", "bucket_new_cells", `delimiter: "#"`, `delimiter: "/"`, "0% of 10", "0 of 0", "0 of 0", `the delimiter was "#"`},
 		{"column renamed", "bucket_new_cells", "{type: int64,", "{type: int64, column: p,", "100% of 10", "66.6% of 60", "100% of 40", "a field was removed, or its column renamed"},
 		{"family renamed", "bucket_new_cells", "family: m", "family: n", "100% of 10", "0% of 60", "0 of 0", "the family was renamed"},
-		{"text", "bucket_new_cells", "    family: m", "    family: m\n    values: text", "100% of 10", "100% of 60", "33.3% of 60", "values were stored binary"},
+		{"text", "bucket_new_cells", "    family: m", "    family: m\n    values: text", "100% of 10", "100% of 60", "33.3% of 60", "values were stored as binary"},
 		{"type", "bucket_new_cells", "{type: int64", "{type: float64", "100% of 10", "100% of 60", "66.6% of 60", "the column was an integer"},
 		{"type of another size", "bucket_new_cells", "{type: int64", "{type: bool", "100% of 10", "100% of 60", "66.6% of 60", "the type was different: the value is as long as a binary"},
 		{"blob", "bucket_serialized", "    family: m", "    blob: {format: json}\n    family: m", "100% of 10", "100% of 20", "0% of 20", "events were stored as protobuf"},

@@ -85,7 +85,7 @@ func earlierTable(l *layout.Layout, t *layout.Table, versions []int) *layout.Tab
 		if c.Field >= 0 && versions[c.Field] >= 0 {
 			w := &l.Fields[c.Field].Was[versions[c.Field]]
 			if k := slices.IndexFunc(c.Older, func(o layout.Column) bool { return o.Pos == w.Pos }); k >= 0 {
-				c.Qualifier, c.Family, c.Text = c.Older[k].Qualifier, c.Older[k].Family, c.Older[k].Text
+				c.Qualifier, c.Family, c.Values = c.Older[k].Qualifier, c.Older[k].Family, c.Older[k].Values
 			}
 		}
 		c.Older = nil

@@ -183,7 +183,7 @@ func draw(t *rapid.T, p codec.Pattern) (s Schema) {
 	s = Schema{
 		Pattern:   p.String(),
 		Precision: rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Minute}).Draw(t, "precision"),
-		Text:      rapid.Bool().Draw(t, "text"),
+		Values:    rapid.SampledFrom([]string{"", "text", "little_endian"}).Draw(t, "values"),
 	}
 	if p == codec.BucketOffsets {
 		s.Precision = rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second}).Draw(t, "finer precision")

@@ -19,7 +19,7 @@ type Schema struct {
 	Pattern   string
 	Precision time.Duration
 	Bucket    time.Duration // 0 for a row per event
-	Text      bool          // values are encoded as text
+	Values    string        // how values are encoded; empty for binary
 	Delimiter string        // empty for a binary key
 	Before    []string      // segments before the time, as in a schema
 	TimeKey   string        // segment with the time or the bucket
@@ -169,8 +169,8 @@ func (s *Schema) layoutLines() []string {
 	if s.bucketed() {
 		out = append(out, "bucket: "+short(s.Bucket))
 	}
-	if s.Text && !s.serialized() {
-		out = append(out, "values: text")
+	if s.Values != "" && !s.serialized() {
+		out = append(out, "values: "+s.Values)
 	}
 	return out
 }
@@ -202,7 +202,7 @@ func (s *Schema) writeEarlier(line func(format string, args ...any)) {
 		}
 		l := &s.Earlier[i]
 		lines := l.layoutLines()
-		if !l.Text && !l.serialized() {
+		if l.Values == "" && !l.serialized() {
 			lines = append(lines, "values: binary")
 		}
 		lines = append(lines, l.familyLines()...)
