@@ -55,6 +55,10 @@ func (c *comparer) age(old, new lock.Family) {
 		c.add(at, "family %q starts or stops being the family of a TTL class: its stored events are read differently", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
 		at.Rule = "E37"
+		if !ages(new.GC) {
+			c.add(at, "cells in family %q now have the time of their writing: an event that a program with the old code writes again may keep its previous values", new.Name)
+			return
+		}
 		c.add(at, "ages in family %q now count from the write: programs with the old code may miss late events; deploy readers first", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
 		at.Rule = "E15"
@@ -83,6 +87,11 @@ func ttlText(f lock.Family) string {
 	return gcText(f.GC, f.Timestamp == codec.TimestampWrite)
 }
 
+// ages reports whether a rule has an age.
+func ages(r codec.GCRule) bool {
+	return r.Kind == codec.GCMaxAge || slices.ContainsFunc(r.Rules, ages)
+}
+
 // gcText returns a garbage collection rule in the schema language.
 func gcText(r codec.GCRule, fromWrite bool) string {
 	list := func(name string) string {
@@ -92,21 +101,21 @@ func gcText(r codec.GCRule, fromWrite bool) string {
 		}
 		return "{" + name + ": [" + strings.Join(parts, ", ") + "]}"
 	}
+	from := ""
+	if fromWrite {
+		from = ", from: write"
+	}
 	switch r.Kind {
 	case codec.GCMaxAge:
-		from := ""
-		if fromWrite {
-			from = ", from: write"
-		}
 		return "{max_age: " + schema.FormatDuration(r.MaxAge) + from + "}"
 	case codec.GCMaxVersions:
-		return fmt.Sprintf("{max_versions: %d}", r.MaxVersions)
+		return fmt.Sprintf("{max_versions: %d%s}", r.MaxVersions, from)
 	case codec.GCUnion:
 		return list("any_of")
 	case codec.GCIntersection:
 		return list("all_of")
 	}
-	return "{keep: forever}"
+	return "{keep: forever" + from + "}"
 }
 
 // lifetime returns which cells of a family are alive.

@@ -140,7 +140,7 @@ func (r *resolver) fromWrite(ttl *schema.TTL) bool {
 	var visit func(t *schema.TTL)
 	visit = func(t *schema.TTL) {
 		switch {
-		case t.Kind == schema.MaxAge && t.From.V == "write":
+		case t.From.V == "write":
 			write = append(write, t)
 		case t.Kind == schema.MaxAge:
 			event = append(event, t)
@@ -152,7 +152,7 @@ func (r *resolver) fromWrite(ttl *schema.TTL) bool {
 	visit(ttl)
 	if len(write) > 0 && len(event) > 0 {
 		r.errorf(event[0].Pos, "write from: write with each max_age, or with none",
-			"this age counts from the event and another from the write, but a cell has one timestamp")
+			"this age counts from the event and another rule from the write, but a cell has one timestamp")
 	}
 	return len(write) > 0
 }

@@ -76,12 +76,15 @@ func versionsOnNewColumns(_ *layout.Layout, t *layout.Table, report reporter) {
 func timestampConflict(rule string) func(l *layout.Layout, t *layout.Table, report reporter) {
 	return func(_ *layout.Layout, t *layout.Table, report reporter) {
 		for _, f := range t.Families {
-			strategy := f.Strategy
+			strategy, what := f.Strategy, string(f.Strategy)
 			if f.Life.Timestamp == codec.TimestampWrite {
 				strategy = layout.MaxAgeFromWrite // also if nested in another rule
+				if f.Strategy != strategy {
+					what += " with from: write"
+				}
 			}
 			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule {
-				report.at(f.GCPos, verdict.Instead, "ttl %s does not fit pattern %s: %s", strategy, t.Pattern, verdict.Reason)
+				report.at(f.GCPos, verdict.Instead, "ttl %s does not fit pattern %s: %s", what, t.Pattern, verdict.Reason)
 			}
 		}
 	}

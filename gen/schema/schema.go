@@ -205,7 +205,7 @@ type TTL struct {
 	Pos       diag.Pos
 	Kind      TTLKind
 	Age       Value[time.Duration] // MaxAge, DefaultExpiration: positive
-	From      Value[string]        // MaxAge: "event" or "write"
+	From      Value[string]        // MaxAge, MaxVersions, KeepForever: "event" or "write"
 	Versions  Value[int]           // MaxVersions
 	Rules     []TTL                // AnyOf, AllOf
 	WrittenAt Value[string]        // OneSecond, DefaultExpiration: a column

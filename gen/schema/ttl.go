@@ -92,6 +92,10 @@ var writtenAtKey = func() key[TTL] {
 	return k
 }()
 
+// fromKey says what the timestamps of cells are.
+var fromKey = put("from", "what the timestamps of cells are, and ages are measured from: event or write", word("value of from", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }).
+	also("The default is event. Write is for patterns in which cell timestamps are not event times, and for tables in which other programs write cells without timestamps.")
+
 // The strategies. The first key of each identifies it.
 var (
 	maxAgeTTL = block[TTL]{
@@ -100,8 +104,7 @@ var (
 		keys: []key[TTL]{
 			must(put("max_age", "the maximum age of data, as in 30d", ttlAgeForm, ageOf).
 				also("A duration in weeks, days, hours, minutes and seconds: 30d, 52w, 1d12h. It is measured from the time of the event, unless from is write.")),
-			put("from", "what the age is measured from: event or write", word("value of from", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }).
-				also("The default is event. Write is for patterns in which cell timestamps are not event times."),
+			fromKey,
 		},
 	}
 	maxVersionsTTL = block[TTL]{
@@ -110,6 +113,7 @@ var (
 		keys: []key[TTL]{
 			must(put("max_versions", "the number of cells that a column keeps", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions }).
 				also("An event expires when its cells are no longer among the newest of their column and row.")),
+			fromKey,
 		},
 	}
 	oneSecondTTL = block[TTL]{
@@ -144,7 +148,7 @@ var (
 			more:  "Keeping data must be explicit.",
 			shape: foreverForm.shape,
 			read:  func(w *walker, n *node, _ *TTL) { foreverForm.read(w, n) },
-		})},
+		}), fromKey},
 	}
 )
 

@@ -152,6 +152,7 @@ func (t TTL) String() string {
 		e.text("from", t.From)
 	case MaxVersions:
 		e.add("max_versions", strconv.Itoa(t.Versions.V))
+		e.text("from", t.From)
 	case AnyOf, AllOf:
 		var rules []string
 		for _, r := range t.Rules {
@@ -172,6 +173,7 @@ func (t TTL) String() string {
 		e.add("classes", classes.String())
 	case KeepForever:
 		e.add("keep", "forever")
+		e.text("from", t.From)
 	}
 	return e.String()
 }

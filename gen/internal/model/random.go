@@ -267,7 +267,7 @@ func drawTTL(t *rapid.T, s *Schema, strategy layout.Strategy) TTL {
 	other := TTL{Kind: "max_age", Age: rapid.SampledFrom(ages).Draw(t, "other age")}
 	versions := TTL{Kind: "max_versions", Versions: rapid.IntRange(1, 3).Draw(t, "versions")}
 	if !s.eventTimed() && rapid.Bool().Draw(t, "write") {
-		age.FromWrite, other.FromWrite = true, true
+		age.FromWrite, other.FromWrite, versions.FromWrite = true, true, true
 	}
 	enough := versions
 	if s.eventTimed() {
@@ -297,7 +297,7 @@ func drawTTL(t *rapid.T, s *Schema, strategy layout.Strategy) TTL {
 	case layout.DefaultExpiration:
 		return TTL{Kind: "default_expiration", Age: age.Age}
 	}
-	return TTL{Kind: "keep"}
+	return TTL{Kind: "keep", FromWrite: versions.FromWrite}
 }
 
 // countsVersions reports whether the rank of a cell matters.

@@ -239,12 +239,9 @@ func (f *Family) ttl() string {
 func (t TTL) yaml() string {
 	switch t.Kind {
 	case "max_age":
-		if t.FromWrite {
-			return fmt.Sprintf("{max_age: %s, from: write}", short(t.Age))
-		}
-		return fmt.Sprintf("{max_age: %s}", short(t.Age))
+		return fmt.Sprintf("{max_age: %s%s}", short(t.Age), t.from())
 	case "max_versions":
-		return fmt.Sprintf("{max_versions: %d}", t.Versions)
+		return fmt.Sprintf("{max_versions: %d%s}", t.Versions, t.from())
 	case "any_of", "all_of":
 		var rules []string
 		for _, r := range t.Rules {
@@ -256,7 +253,15 @@ func (t TTL) yaml() string {
 	case "default_expiration":
 		return fmt.Sprintf("{default_expiration: %s}", short(t.Age))
 	}
-	return "{keep: forever}"
+	return "{keep: forever" + t.from() + "}"
+}
+
+// from formats what the timestamps of cells are.
+func (t TTL) from() string {
+	if t.FromWrite {
+		return ", from: write"
+	}
+	return ""
 }
 
 // short formats a duration as in a schema.
