@@ -162,7 +162,7 @@ func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
 			}
 			return k.At, err
 		},
-		Delimiter: t.Delimiter, Open: !path.Whole, PerEvent: t.Pattern.Bucketed() && !t.SharesRows(),
+		Delimiter: t.TimeDelimiter(), Rest: t.Rest(s.layout), Open: !path.Whole, PerEvent: t.Pattern.Bucketed() && !t.SharesRows(),
 	}
 	if len(path.After) > 0 {
 		keys.Suffix = func(e *Event, metric string) ([]byte, error) {

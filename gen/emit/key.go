@@ -110,6 +110,9 @@ func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 		if len(t.BeforeTime()) > 0 {
 			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
 		}
+		if t.Segments[len(t.BeforeTime())].Joined {
+			g.Id("w").Dot("Join").Call()
+		}
 		if t.Pattern.Bucketed() {
 			g.Id("w").Dot("Bucket").Call(jen.Id(s.names.Table(t).Bucket), jen.Id("k").Dot("Bucket"))
 		} else {
@@ -190,6 +193,9 @@ func ofKey() keyCode { return keyCode{to: "w", from: "k", metric: jen.Id("k").Do
 // writeSegments renders the segments other than the time.
 func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []layout.Segment, c keyCode) {
 	for _, segment := range segments {
+		if segment.Joined {
+			g.Id(c.to).Dot("Join").Call()
+		}
 		switch segment.Kind {
 		case layout.SeriesSegment:
 			g.Add(s.writeSegment(c, &s.layout.Series[segment.Series], segment.Form))
@@ -285,7 +291,10 @@ func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
 		Params(jen.Id(s.names.Table(t).Key), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Var().Id("k").Id(s.names.Table(t).Key)
 		g.Id("r").Op(":=").Add(s.codec("NewKeyReader")).Call(jen.Id("row"), jen.Lit(t.Delimiter))
-		for _, segment := range t.Segments {
+		for i, segment := range t.Segments {
+			if segment.Joined {
+				g.Id("r").Dot("Join").Call(jen.Lit(t.Tail(s.layout, i)))
+			}
 			g.Add(s.parseSegment(t, segment))
 		}
 		g.Return(jen.Id("k"), jen.Id("r").Dot("Close").Call())

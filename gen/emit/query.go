@@ -211,6 +211,9 @@ func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 		Func().Id(s.names.Query(q).Keys).Params(jen.Id("e").Op("*").Id(s.names.Event)).Params(jen.Op("*").Add(s.codec("KeyPattern")), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("p").Op(":=").Add(s.codec("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
 		for _, segment := range q.Table.Segments {
+			if segment.Joined {
+				g.Id("p").Dot("Join").Call()
+			}
 			g.Add(s.keySegment(q, segment))
 		}
 		g.Return(jen.Id("p").Dot("Pattern").Call())
@@ -319,7 +322,10 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 			suffix = jen.Id("after").Dot("Key")
 		}
 	}
-	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.Delimiter), jen.Lit(q.Path.Whole))
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.TimeDelimiter()), jen.Lit(q.Path.Whole))
+	if rest := q.Rest(s.layout); rest > 0 {
+		g.Id("span").Dot("Rest").Op("=").Lit(rest)
+	}
 }
 
 // writeKnown renders the code that writes the segments that a query specifies.

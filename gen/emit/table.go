@@ -253,8 +253,11 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 			jen.Return(s.keyOf(t, false, more...).Dot("suffix").Call()))})
 	}
 	fields = append(fields, field{"Parse", s.keyFunc(t)})
-	if t.Delimiter != "" {
-		fields = append(fields, field{"Delimiter", jen.Lit(t.Delimiter)})
+	if t.TimeDelimiter() != "" {
+		fields = append(fields, field{"Delimiter", jen.Lit(t.TimeDelimiter())})
+	}
+	if rest := t.Rest(s.layout); rest > 0 {
+		fields = append(fields, field{"Rest", jen.Lit(rest)})
 	}
 	if !path.Whole {
 		fields = append(fields, field{"Open", jen.True()})

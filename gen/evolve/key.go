@@ -52,7 +52,7 @@ func (c *comparer) segment(old, new []lock.Segment) int {
 // sameSegment reports whether two segments write the same bytes for a value. Values of an
 // enum are compared elsewhere.
 func sameSegment(a, b lock.Segment, named bool) bool {
-	return a.Kind == b.Kind && (!named || a.Name == b.Name) && a.Type == b.Type && a.Form == b.Form && a.Const == b.Const &&
+	return a.Kind == b.Kind && (!named || a.Name == b.Name) && a.Type == b.Type && a.Form == b.Form && a.Const == b.Const && a.Joined == b.Joined &&
 		a.Buckets == b.Buckets && (!named || slices.Equal(a.Salted, b.Salted))
 }
 
@@ -258,14 +258,14 @@ func keyRestore(l *lock.Layout) string {
 func segmentText(l *lock.Layout, g lock.Segment) string {
 	switch g.Kind {
 	case layout.ConstSegment:
-		return "{const: " + schema.Quoted(g.Const) + "}"
+		return "{const: " + schema.Quoted(g.Const) + joinedText(g) + "}"
 	case layout.BucketSegment:
 		if l.Bucket.Label.Format.Reverse {
-			return "{bucket: " + reversedText(l.Bucket.Label.Format) + "}"
+			return "{bucket: " + reversedText(l.Bucket.Label.Format) + joinedText(g) + "}"
 		}
 		return "bucket"
 	case layout.TimeSegment:
-		return "{" + timeText(l.TimeKey) + "}"
+		return "{" + timeText(l.TimeKey) + joinedText(g) + "}"
 	case layout.MetricSegment:
 		return "metric"
 	case layout.SequenceSegment:
@@ -276,10 +276,18 @@ func segmentText(l *lock.Layout, g lock.Segment) string {
 	return seriesText(g)
 }
 
+// joinedText returns the key joined in the schema language; empty if it is not set.
+func joinedText(g lock.Segment) string {
+	if g.Joined {
+		return ", joined: true"
+	}
+	return ""
+}
+
 // seriesText returns the segment of a series value in the schema language.
 func seriesText(g lock.Segment) string {
 	text := g.Name
-	if g.Form != (codec.KeyForm{}) {
+	if g.Form != (codec.KeyForm{}) || g.Joined {
 		text = "{name: " + g.Name + ", encoding: " + g.Form.Encoding.String()
 		if g.Form.Pad > 0 {
 			text += fmt.Sprintf(", pad: %d", g.Form.Pad)
@@ -290,7 +298,7 @@ func seriesText(g lock.Segment) string {
 		if g.Form.Escape {
 			text += ", escape: true"
 		}
-		text += "}"
+		text += joinedText(g) + "}"
 	}
 	return text
 }

@@ -116,7 +116,7 @@ func keyOf(l *layout.Layout, t *layout.Table) Key {
 	out := Key{Form: sample.ShowKey(sample.Picture(l, t)), Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
 	parts := sample.KeyParts(l, t)
 	for i, g := range t.Segments {
-		segment := Segment{Name: oneLine(t.SegmentName(l, g)), Kind: kinds[g.Kind], Means: sample.Means(l, t, g)}
+		segment := Segment{Name: oneLine(t.SegmentName(l, g)), Kind: kinds[g.Kind], Means: sample.Means(l, t, g), Joined: g.Joined}
 		if g.Kind == layout.SeriesSegment {
 			segment.Doc = oneLine(l.Series[g.Series].Doc)
 		}

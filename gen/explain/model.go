@@ -96,6 +96,8 @@ type Segment struct {
 	Means   string `json:"means"`
 	Doc     string `json:"doc,omitempty"`
 	Example Bytes  `json:"example"`
+	// Joined is set if the next segment follows directly, without the delimiter.
+	Joined bool `json:"joined,omitempty"`
 }
 
 // Family explains a column family.

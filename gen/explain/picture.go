@@ -66,7 +66,7 @@ func drawKey(t *Table) keyPicture {
 			p.Height += keyLineHeight
 		}
 		if i > 0 {
-			if delimiter != "" {
+			if delimiter != "" && !t.Key.Segments[i-1].Joined {
 				p.Joints = append(p.Joints, joint{round(x + gap/2), y + 48, delimiter})
 			}
 			x += gap

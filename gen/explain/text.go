@@ -202,7 +202,7 @@ func (w *textWriter) example(t *Table) {
 	key, braces := quote, strings.Repeat(" ", len(quote))
 	var at []int // the column at which each segment begins
 	for i, part := range parts {
-		if i > 0 {
+		if i > 0 && !t.Key.Segments[i-1].Joined {
 			key += w.in(dim, delimiter)
 			braces = pad(braces, words.Width(braces)+words.Width(delimiter))
 		}

@@ -179,7 +179,14 @@ func seriesValue(f *layout.Field, form codec.KeyForm, index, of uint64) any {
 	random := mix(index ^ uint64(len(f.Name))<<32)
 	switch f.Type {
 	case schema.String:
-		return fmt.Sprintf("%010x", random>>24)
+		text := fmt.Sprintf("%010x", random>>24)
+		for len(text) < form.Pad {
+			text += text
+		}
+		if form.Pad > 0 {
+			text = text[:form.Pad]
+		}
+		return text
 	case schema.Bytes:
 		raw := binary.BigEndian.AppendUint64(nil, random)
 		for len(raw) < form.Pad {

@@ -44,7 +44,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 // segment resolves one segment and returns its description for messages or, if it is
 // invalid, that of the segment that it is probably meant to be; it may be empty.
 func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos, Text: g.String()}
+	out := Segment{Pos: g.Pos, Text: g.String(), Joined: g.Joined.V}
 	switch g.Kind {
 	case schema.SegmentHash:
 		return r.salt(g)
@@ -93,7 +93,7 @@ var segmentTypes = map[schema.Type]codec.SegmentType{
 
 // named resolves a named segment: a series value or the metric.
 func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos, Text: g.String()}
+	out := Segment{Pos: g.Pos, Text: g.String(), Joined: g.Joined.V}
 	name := g.Name.V
 	out.Series = slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })
 	if out.Series >= 0 {
@@ -101,7 +101,7 @@ func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment,
 		return out, fmt.Sprintf("series value %q", name), true
 	}
 	if name == "metric" {
-		for _, pos := range []diag.Pos{g.Encoding.Pos, g.Pad.Pos, g.Escape.Pos, g.Reverse.Pos} {
+		for _, pos := range []diag.Pos{g.Encoding.Pos, g.Pad.Pos, g.Escape.Pos, g.Reverse.Pos, g.Joined.Pos} {
 			if pos.IsValid() {
 				r.errorf(pos, "remove it", "the metric is a column name, which the key contains unchanged")
 			}
@@ -444,6 +444,108 @@ func (r *resolver) checkBinaryBucket(t *Table) {
 	}
 }
 
+// checkJoined rejects keys in which a reader could not tell where a segment ends that the
+// next one joins.
+func (r *resolver) checkJoined(t *Table) {
+	last := len(t.Segments) - 1
+	for i, g := range t.Segments {
+		refuse := func(hint, format string, args ...any) {
+			r.found.Errorf(g.Pos, format, args...).Rule = "K20"
+			r.found[len(r.found)-1].Hint = hint
+		}
+		switch {
+		case !g.Joined:
+		case i == last:
+			refuse("remove joined", "no segment follows the last one")
+		case t.bytesOf(r.layout, g) > 0 || t.Unknown:
+		case i >= t.timeIndex() && t.timeIndex() >= 0:
+			refuse("remove joined, if the key has a delimiter there; otherwise, the table cannot be described",
+				"a segment of variable width after the time cannot be joined: the rows of a series would not have a common end")
+		case !t.fixedAfter(r.layout, i):
+			refuse("remove joined, if the key has a delimiter there; give the following segments a fixed width, with pad or encoding: binary; or describe both as one string",
+				"%q has a variable width, and so has a segment after it: a reader could not tell where it ends", t.SegmentName(r.layout, g))
+		}
+	}
+}
+
+// bytesOf returns the number of bytes of a segment, without the delimiter; 0 if it varies.
+func (t *Table) bytesOf(l *Layout, g Segment) int {
+	switch g.Kind {
+	case BucketSegment:
+		return t.Bucket.Width()
+	case TimeSegment:
+		return t.TimeKey.Width()
+	}
+	return t.Width(l, g)
+}
+
+// fixedAfter reports whether all segments after the i-th have a fixed width.
+func (t *Table) fixedAfter(l *Layout, i int) bool {
+	return !slices.ContainsFunc(t.Segments[i+1:], func(g Segment) bool { return t.bytesOf(l, g) == 0 })
+}
+
+// bytesAfter returns the number of bytes of a key after the i-th segment, including
+// delimiters, if all following segments have a fixed width.
+func (t *Table) bytesAfter(l *Layout, i int) int {
+	n := 0
+	for k := i; k < len(t.Segments); k++ {
+		if k > i {
+			n += t.bytesOf(l, t.Segments[k])
+		}
+		if k < len(t.Segments)-1 && !t.Segments[k].Joined {
+			n += len(t.Delimiter)
+		}
+	}
+	return n
+}
+
+// Tail returns the number of bytes of a key after the i-th segment, if that is joined and of
+// variable width; else 0.
+func (t *Table) Tail(l *Layout, i int) int {
+	if g := t.Segments[i]; !g.Joined || t.bytesOf(l, g) > 0 {
+		return 0
+	}
+	return t.bytesAfter(l, i)
+}
+
+// Rest returns the number of bytes of the keys of a series from the time on, if a segment
+// of variable width before it is joined, so that the keys of another series can have the
+// same prefix; else 0.
+func (t *Table) Rest(l *Layout) int {
+	at := t.timeIndex()
+	if at < 1 || !t.joinsVariable(l, t.BeforeTime()) {
+		return 0
+	}
+	n := t.bytesAfter(l, at-1)
+	if !t.Segments[at-1].Joined {
+		n -= len(t.Delimiter) // which belongs to the prefix
+	}
+	return n
+}
+
+// joinsVariable reports whether one of the segments has a variable width and no delimiter
+// after it.
+func (t *Table) joinsVariable(l *Layout, segments []Segment) bool {
+	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Joined && t.bytesOf(l, g) == 0 })
+}
+
+// TimeDelimiter returns what separates the time or the bucket from the next segment.
+func (t *Table) TimeDelimiter() string {
+	if i := t.timeIndex(); i >= 0 && t.Segments[i].Joined {
+		return ""
+	}
+	return t.Delimiter
+}
+
+// DelimiterAfter returns what follows the i-th segment: the delimiter, unless the next one
+// joins it or there is none.
+func (t *Table) DelimiterAfter(i int) string {
+	if i == len(t.Segments)-1 || t.Segments[i].Joined {
+		return ""
+	}
+	return t.Delimiter
+}
+
 // kinds lists the kinds of the segments.
 func (t *Table) kinds() []SegmentKind {
 	out := make([]SegmentKind, len(t.Segments))
@@ -520,7 +622,10 @@ func (t *Table) Ties(l *Layout) int {
 	for _, g := range t.Segments[first:] {
 		n += t.Width(l, g)
 	}
-	return n + len(t.Delimiter)*(len(t.Segments)-first-1)
+	for i := first; i < len(t.Segments); i++ {
+		n += len(t.DelimiterAfter(i))
+	}
+	return n
 }
 
 // SegmentName returns the name of a segment in drawings.

@@ -56,6 +56,8 @@ func (r *resolver) keyFieldName(t *Table, g Segment, name string) {
 func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) {
 	samples, what := t.Samples(r.layout, g)
 	switch {
+	case g.Joined:
+		return what + " has no delimiter after it", "remove row_key_schema"
 	case t.Delimiter == "" && last:
 		return r.misfitEnd(t, g, samples, what)
 	case t.Delimiter == "" && !r.terminated(g):

@@ -169,6 +169,7 @@ type Segment struct {
 	Series int           // SeriesSegment: index into Layout.Series
 	Form   codec.KeyForm // SeriesSegment: encoding of the value
 	Const  string        // ConstSegment
+	Joined bool          // the next segment follows directly, without the delimiter
 	Salted []int         // SaltSegment: indexes of the hashed series values
 	// Buckets is the number of salts.
 	Buckets int

@@ -207,7 +207,7 @@ func (r *resolver) checkApart(newer, older *Table) {
 		r.errorf(older.Pos, "store the newer layout in another table, and name this one here: "+diag.Code("table: "+schema.Quoted(older.ID)),
 			"table %q has a row key schema, which the row keys of both layouts would have to match", older.ID)
 	}
-	example, overlap := keyset.Overlap(r.keySet(newer), r.keySet(older))
+	example, overlap := keyset.Overlap(r.layout.keySet(newer), r.layout.keySet(older))
 	if !overlap {
 		return
 	}
@@ -244,20 +244,17 @@ func sharedFamilies(a, b *Table) [][2]int {
 }
 
 // keySet returns a superset of the row keys of a layout.
-func (r *resolver) keySet(t *Table) keyset.Set {
+func (l *Layout) keySet(t *Table) keyset.Set {
 	var parts []keyset.Set
 	for i, g := range t.Segments {
-		if i > 0 {
-			parts = append(parts, keyset.Text(t.Delimiter))
-		}
-		parts = append(parts, r.segmentSet(t, g))
+		parts = append(parts, l.segmentSet(t, g), keyset.Text(t.DelimiterAfter(i)))
 	}
 	return keyset.Concat(parts...)
 }
 
 // segmentSet returns the possible contents of a key segment.
-func (r *resolver) segmentSet(t *Table, g Segment) keyset.Set {
-	width := t.Width(r.layout, g)
+func (l *Layout) segmentSet(t *Table, g Segment) keyset.Set {
+	width := t.Width(l, g)
 	switch g.Kind {
 	case ConstSegment:
 		return keyset.Text(g.Const)
@@ -275,7 +272,7 @@ func (r *resolver) segmentSet(t *Table, g Segment) keyset.Set {
 		}
 		return keyset.Repeat(keyset.AnyByte, width)
 	}
-	return r.valueSet(t, g, width)
+	return l.valueSet(t, g, width)
 }
 
 // The bytes of some encodings.
@@ -286,8 +283,8 @@ var (
 )
 
 // valueSet returns the texts of a series value.
-func (r *resolver) valueSet(t *Table, g Segment, width int) keyset.Set {
-	f := &r.layout.Series[g.Series]
+func (l *Layout) valueSet(t *Table, g Segment, width int) keyset.Set {
+	f := &l.Series[g.Series]
 	switch {
 	case g.Form.InBytes(segmentTypes[f.Type]):
 		return keyset.Repeat(keyset.AnyByte, width)
@@ -318,7 +315,7 @@ func (r *resolver) valueSet(t *Table, g Segment, width int) keyset.Set {
 		return keyset.Concat(keyset.Optional(keyset.Text("-")), keyset.Repeat(keyset.Digits, width))
 	}
 	class := keyset.AnyByte
-	if len(t.Delimiter) == 1 {
+	if len(t.Delimiter) == 1 && !g.Joined {
 		class = class.Without(t.Delimiter[0])
 	}
 	return keyset.Repeat(class, width)

@@ -36,6 +36,9 @@ type Query struct {
 	Deletes   []Query
 	DeletePos diag.Pos
 	Other     bool
+	// joined is set if a segment before the time ends without a delimiter: keys of another
+	// series may then be among those of a series.
+	joined bool
 }
 
 // AccessPath describes which rows of a table a query reads.
@@ -179,17 +182,28 @@ func (q *Query) Filtered() []int { return q.Path.Filtered }
 // Contiguous reports whether the query reads rows of all times and the rows of each
 // series are adjacent.
 func (q *Query) Contiguous() bool {
-	return !q.Path.Timed && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
+	return !q.Path.Timed && !q.joined && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
 }
 
 // ByKeys reports whether the query filters row keys, because its ranges contain other
 // rows or because the keys select the time.
-func (q *Query) ByKeys(l *Layout) bool { return len(q.Filtered()) > 0 || q.timeInKeys(l) }
+func (q *Query) ByKeys(l *Layout) bool {
+	return len(q.Filtered()) > 0 || q.timeInKeys(l) || !q.Path.Timed && q.Table.joinsVariable(l, q.Path.Before)
+}
 
 // timeInKeys reports whether the query reads rows of all times and their keys select
 // the time.
 func (q *Query) timeInKeys(l *Layout) bool {
 	return !q.Path.Timed && !q.Table.Shape(l).ByTimestamp()
+}
+
+// Rest returns what [Table.Rest] returns, if the time follows what the query specifies; else
+// 0, because the query filters keys.
+func (q *Query) Rest(l *Layout) int {
+	if !q.Path.Timed {
+		return 0
+	}
+	return q.Table.Rest(l)
 }
 
 // PatternPart is the part of a key pattern for a segment.
@@ -212,7 +226,7 @@ func (q *Query) PatternPart(l *Layout, g Segment) PatternPart {
 		return KnownPart
 	case q.Table.Width(l, g) > 0:
 		return BytesPart
-	case q.Table.Delimiter == "":
+	case q.Table.Delimiter == "" && !g.Joined:
 		return TerminatedPart
 	}
 	return AnyPart
@@ -409,6 +423,7 @@ func (r *resolver) queries() {
 			r.unanswered(&out, q.Table.V)
 			continue
 		}
+		out.joined = out.Table.joinsVariable(r.layout, out.Table.BeforeTime())
 		out.FilteredBy = out.Table.filteredBy(r.layout, out.Path)
 		if q.Delete.V {
 			out.DeletePos = q.Delete.Pos
@@ -575,7 +590,7 @@ func (l *Layout) ReadQuery() Query {
 // resolve sets the table of the query, how the query reads it, and the queries of its
 // earlier layouts.
 func (q *Query) resolve(l *Layout, t *Table) {
-	q.Table, q.Path = t, t.pathOf(l, q)
+	q.Table, q.Path, q.joined = t, t.pathOf(l, q), t.joinsVariable(l, t.BeforeTime())
 	q.FilteredBy = t.filteredBy(l, q.Path)
 	q.Older = nil
 	for _, older := range t.Older {

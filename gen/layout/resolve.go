@@ -158,6 +158,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	}
 	r.bucket(t, s)
 	r.key(t, s)
+	r.checkJoined(t)
 	if t.Splits == nil {
 		t.Splits = saltSplits(t)
 	}

@@ -29,6 +29,9 @@ func (t *Table) Samples(l *Layout, g Segment) (samples []string, what string) {
 		return digits(), "the sequence"
 	}
 	f := l.Series[g.Series]
+	if f.Type == schema.String && g.Form.Pad > 0 {
+		return nil, "series value \"" + f.Name + "\"" // read by its width
+	}
 	return formSamples(f, g.Form), "series value \"" + f.Name + "\""
 }
 

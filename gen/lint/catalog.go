@@ -138,6 +138,11 @@ func keyRules() []Rule {
 			Reason: "A signed number of 32 bits can count the seconds until 2038-01-19, an unsigned one until 2106-02-07. Bigtable has no later rows for such a key: the writer refuses the events with ErrTimeRange.",
 			Fix:    "Use binary_s or another format of 8 bytes. Allow the rule for a table that other programs write, and change its layout in time.",
 		},
+		{
+			ID: "K20", Title: "a joined segment whose end cannot be found", Limit: true, Source: judgment, By: ByLanguage,
+			Reason: "With joined, the next segment follows directly. A reader finds the end of a segment of variable width only by counting the bytes after it, so all of them must have a fixed width, and the time must be among them.",
+			Fix:    "Give the following segments a fixed width, or remove joined if the key has a delimiter there.",
+		},
 	}
 }
 

@@ -55,7 +55,7 @@ func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	for _, g := range t.Segments {
-		if text, what := delimited(l, t, g, t.Delimiter); text != "" {
+		if text, what := delimited(l, t, g, t.Delimiter); text != "" && !g.Joined {
 			report.at(g.Pos, "use a delimiter that no segment can contain"+otherDelimiter(l, t),
 				"%s can contain the delimiter %q, as in %q: row keys would be ambiguous", what, t.Delimiter, text)
 		}
@@ -110,8 +110,8 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, g := range t.Segments {
 		if g.Kind == layout.TimeSegment && t.TimeKey.Reverse || g.Kind == layout.BucketSegment && t.Bucket.Label.Format.Reverse {
-			forwards, _, _ := strings.Cut(g.Text, ", reverse: ")
-			forwards += "}"
+			before, after, _ := strings.Cut(g.Text, ", reverse: ")
+			forwards := before + strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz_0123456789")
 			report.at(g.Pos, "read with ReadOptions{NewestFirst: true} instead, and write "+withSegment(t, g, forwards),
 				"a reversed time sorts the newest rows first: Bigtable also scans in reverse, at some extra cost, so ascending times serve both orders")
 		}

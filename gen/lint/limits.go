@@ -29,10 +29,9 @@ const (
 // keySize is L01 for the fixed parts of a key; the writer checks each key.
 func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 	size := 0
-	for _, g := range t.Segments {
-		size += l.FixedSize(g)
+	for i, g := range t.Segments {
+		size += l.FixedSize(g) + len(t.DelimiterAfter(i))
 	}
-	size += max(0, len(t.Segments)-1) * len(t.Delimiter)
 	if size > codec.MaxKey {
 		report.at(t.KeyPos, "shorten it", "the fixed parts of the row key alone take %s bytes; Bigtable allows at most %s", number(float64(size)), number(codec.MaxKey))
 	}

@@ -336,6 +336,9 @@ func (l *Layout) readSegment(r *reader) {
 	default:
 		r.fail("%q is not a segment kind", kind)
 	}
+	if g.Kind != layout.SaltSegment {
+		g.Joined = r.flag("joined")
+	}
 	l.Segments = append(l.Segments, g)
 }
 

@@ -117,7 +117,10 @@ func (l *Layout) columnKind() string {
 }
 
 // words returns a segment.
-func (g *Segment) words() []string {
+func (g *Segment) words() []string { return flags(g.ownWords(), "joined", g.Joined) }
+
+// ownWords returns a segment without what follows it.
+func (g *Segment) ownWords() []string {
 	switch g.Kind {
 	case layout.ConstSegment:
 		return []string{"const", quote(g.Const)}

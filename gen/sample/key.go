@@ -16,14 +16,15 @@ import (
 
 // Picture returns the form of the row key, such as location#balloon_id#bucket.
 func Picture(l *layout.Layout, t *layout.Table) string {
-	var parts []string
-	for _, g := range t.Segments {
-		parts = append(parts, t.SegmentName(l, g))
+	var out strings.Builder
+	for i, g := range t.Segments {
+		after := t.DelimiterAfter(i)
+		if after == "" && i < len(t.Segments)-1 && !(g.Kind == layout.ConstSegment && g.Joined) {
+			after = " "
+		}
+		out.WriteString(t.SegmentName(l, g) + after)
 	}
-	if t.Delimiter == "" {
-		return strings.Join(parts, " ")
-	}
-	return strings.Join(parts, t.Delimiter)
+	return out.String()
 }
 
 // Time returns a time that the table can store: 12:00 or later, some days after the
@@ -94,7 +95,11 @@ func keyParts(l *layout.Layout, t *layout.Table, k *value.Key) []KeyPart {
 		if err != nil {
 			return nil
 		}
-		out = append(out, KeyPart{t.SegmentName(l, g), string(prefix[before : len(prefix)-len(t.Delimiter)])})
+		end := len(prefix) - len(t.Delimiter)
+		if g.Joined {
+			end = len(prefix)
+		}
+		out = append(out, KeyPart{t.SegmentName(l, g), string(prefix[before:end])})
 		before = len(prefix)
 	}
 	return out
@@ -140,7 +145,7 @@ func keyValue(f *layout.Field, form codec.KeyForm) any {
 	}
 	switch f.Type {
 	case schema.String:
-		return f.Name
+		return exampleText(f.Name, form)
 	case schema.Bytes:
 		return exampleBytes(form)
 	case schema.Bool:
@@ -172,6 +177,14 @@ func fitting(n int64, form codec.KeyForm) int64 {
 		n /= 10
 	}
 	return n
+}
+
+// exampleText returns a text, cut or repeated to the length that a form requires.
+func exampleText(text string, form codec.KeyForm) string {
+	if form.Pad == 0 || form.Encoding != codec.KeyText {
+		return text
+	}
+	return strings.Repeat(text, form.Pad/len(text)+1)[:form.Pad]
 }
 
 // exampleBytes returns bytes of the length that a form requires.

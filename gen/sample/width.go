@@ -264,7 +264,10 @@ func lengthBytes(n int64) int64 {
 
 // rawKey bounds the average size of the row keys.
 func rawKey(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
-	out := exactly(float64(len(t.Delimiter) * (len(t.Segments) - 1)))
+	out := exactly(0)
+	for i := range t.Segments {
+		out = out.plus(exactly(float64(len(t.DelimiterAfter(i)))))
+	}
 	for i, part := range KeyParts(l, t) {
 		bytes := exactly(float64(len(part.Bytes)))
 		if g := t.Segments[i]; g.Kind == layout.SeriesSegment {

@@ -63,6 +63,10 @@ func beginSegment(kind SegmentKind) func(diag.Pos, *Segment) {
 var reverseKey = put("reverse", "whether the newest or largest sorts first", boolean, func(s *Segment) *Value[bool] { return &s.Reverse }).
 	also("The default is false.")
 
+// joinedKey is the key of segments that the next one may follow directly.
+var joinedKey = put("joined", "whether the next segment follows directly, without the delimiter", boolean, func(s *Segment) *Value[bool] { return &s.Joined }).
+	also("The default is false. For keys that other programs write. After a value of variable width, all segments must have a fixed width.")
+
 // minuends are the numbers from which a reversed time can be subtracted.
 var minuends = []string{codec.MaxInt32.String(), codec.MaxUint32.String(), codec.MaxInt64.String(), codec.MaxUint64.String()}
 
@@ -97,10 +101,11 @@ var (
 			put("encoding", "how the value is encoded, one of "+oneOf(encodings), word("encoding", encodings, map[string]string{"base64": "base64url", "int": "decimal", "string": "text", "bytes": "raw", "bigendian": "big_endian", "littleendian": "little_endian", "le": "little_endian", "be": "big_endian"}), func(s *Segment) *Value[string] { return &s.Encoding }).
 				also("The default is text for strings, decimal for numbers, hex for bytes."),
 			put("pad", "the number of characters that the value is padded to", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }).
-				also("Padded numbers sort in numeric order and can be reversed. Raw bytes must have exactly this length."),
+				also("Padded numbers sort in numeric order and can be reversed. Raw bytes, and strings as text, must have exactly this length."),
 			reverseKey,
 			put("escape", "whether the writer escapes the delimiter in values instead of refusing them", boolean, func(s *Segment) *Value[bool] { return &s.Escape }).
 				also("The default is false. For text and raw bytes."),
+			joinedKey,
 		},
 	}
 	bucketSegment = block[Segment]{
@@ -110,6 +115,7 @@ var (
 			must(put("bucket", "the format of the start of the bucket, as in unix_ms", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
 				also(`unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a Go time layout that sorts, such as "2006-01-02". For the label of the bucket, write bucket alone.`)),
 			reverseTimeKey,
+			joinedKey,
 		},
 	}
 	timeSegment = block[Segment]{
@@ -119,6 +125,7 @@ var (
 			must(put("time", `the format of the time, as in unix_ms or "2006-01-02-1504"`, filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
 				also("unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a Go time layout that sorts.")),
 			reverseTimeKey,
+			joinedKey,
 		},
 	}
 	constSegment = block[Segment]{
@@ -127,6 +134,7 @@ var (
 		keys: []key[Segment]{
 			must(put("const", "a constant string", filled("a constant"), func(s *Segment) *Value[string] { return &s.Const }).
 				also("For example, {const: phone}.")),
+			joinedKey,
 		},
 	}
 	hashSegment = block[Segment]{
@@ -178,7 +186,7 @@ func (s Segment) String() string {
 	case SegmentTime:
 		return timed("time", s)
 	case SegmentConst:
-		return fmt.Sprintf("{const: %q}", s.Const.V)
+		return fmt.Sprintf("{const: %q%s}", s.Const.V, s.joinedText())
 	case SegmentSequence:
 		return "{sequence: true}"
 	case SegmentHash:
@@ -201,21 +209,32 @@ func (s Segment) String() string {
 	if s.Escape.V {
 		text += ", escape: true"
 	}
+	text += s.joinedText()
 	if text == "" {
 		return s.Name.V
 	}
 	return "{name: " + s.Name.V + text + "}"
 }
 
+// joinedText returns the key joined in the schema language; empty if it is not set.
+func (s Segment) joinedText() string {
+	if s.Joined.V {
+		return ", joined: true"
+	}
+	return ""
+}
+
 // timed returns a bucket or time segment in the schema language.
 func timed(word string, s Segment) string {
-	switch {
-	case !s.Format.IsSet():
+	if !s.Format.IsSet() {
 		return word
-	case s.From.IsSet():
-		return fmt.Sprintf("{%s: %q, reverse: %s}", word, s.Format.V, s.From.V)
-	case s.Reverse.V:
-		return fmt.Sprintf("{%s: %q, reverse: true}", word, s.Format.V)
 	}
-	return fmt.Sprintf("{%s: %q}", word, s.Format.V)
+	reverse := ""
+	switch {
+	case s.From.IsSet():
+		reverse = ", reverse: " + s.From.V
+	case s.Reverse.V:
+		reverse = ", reverse: true"
+	}
+	return fmt.Sprintf("{%s: %q%s%s}", word, s.Format.V, reverse, s.joinedText())
 }

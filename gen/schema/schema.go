@@ -164,6 +164,7 @@ type Segment struct {
 	Encoding Value[string]   // SegmentName
 	Pad      Value[int]      // SegmentName
 	Escape   Value[bool]     // SegmentName
+	Joined   Value[bool]     // SegmentName, SegmentBucket, SegmentTime, SegmentConst
 	Reverse  Value[bool]     // SegmentName, SegmentBucket, SegmentTime
 	From     Value[string]   // SegmentBucket, SegmentTime: what a reversed time is subtracted from, if not the default
 	Format   Value[string]   // SegmentBucket, SegmentTime: as written after "bucket:" or "time:"

@@ -22,6 +22,9 @@ type Key struct {
 // WriteSegments writes segments of a key.
 func WriteSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segments []layout.Segment, k *Key) {
 	for _, g := range segments {
+		if g.Joined {
+			w.Join()
+		}
 		switch g.Kind {
 		case layout.SeriesSegment:
 			WriteSeries(w, &l.Series[g.Series], g.Form, k.Series[g.Series])
@@ -79,7 +82,10 @@ func ReadVerified(l *layout.Layout, t *layout.Table, row string) (Key, error) {
 func read(l *layout.Layout, t *layout.Table, row string, verify bool) (Key, error) {
 	k := Key{Series: make([]any, len(l.Series)), Salt: OwnSalt}
 	r := codec.NewKeyReader(row, t.Delimiter)
-	for _, g := range t.Segments {
+	for i, g := range t.Segments {
+		if g.Joined {
+			r.Join(t.Tail(l, i))
+		}
 		readSegment(l, t, &r, g, &k)
 	}
 	for _, g := range t.Segments {

@@ -59,7 +59,7 @@ func span(l *layout.Layout, q *layout.Query, k *Key) (codec.Span, error) {
 		}
 	}
 	return codec.Span{
-		Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Path.Whole, MaxBytes: codec.MaxRowSet,
+		Prefix: string(prefix), Delimiter: q.Table.TimeDelimiter(), Suffix: string(suffix), Whole: q.Path.Whole, MaxBytes: codec.MaxRowSet, Rest: q.Rest(l),
 	}, err
 }
 
@@ -67,6 +67,9 @@ func span(l *layout.Layout, q *layout.Query, k *Key) (codec.Span, error) {
 func KeyPattern(l *layout.Layout, q *layout.Query, series []any) (*codec.KeyPattern, error) {
 	p := codec.NewKeyPattern(q.Table.Delimiter)
 	for _, g := range q.Table.Segments {
+		if g.Joined {
+			p.Join()
+		}
 		switch q.PatternPart(l, g) {
 		case layout.TimePart:
 			p.Time()

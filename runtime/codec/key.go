@@ -47,6 +47,8 @@ type KeyWriter struct {
 	err   *FieldError
 
 	structured bool // set by Structured
+	joined     bool // set by Join, until the next segment is written
+	ended      int  // number of bytes of the delimiter at the end of buf
 
 	buckets int    // number of buckets of the salt between BeginSalt and EndSalt, else 0
 	hash    uint64 // hash of the segments since BeginSalt
@@ -73,11 +75,17 @@ func NewKeyWriter(dst []byte, delimiter string) KeyWriter {
 // OrderedCodeBytes in sorted mode.
 func (w *KeyWriter) Structured() { w.structured = true }
 
+// Join makes the next segment end without the delimiter or, in a binary key, without a
+// terminator: what follows is written directly after it. A value of variable width then
+// may contain the delimiter but must not be empty; what follows it must have a fixed
+// width, so that a reader can tell them apart.
+func (w *KeyWriter) Join() { w.joined = true }
+
 // String writes v in the default form. It rejects invalid UTF-8 with [ErrUTF8].
 func (w *KeyWriter) String(segment, v string) { w.StringAs(segment, KeyForm{}, v) }
 
 // StringAs writes v as text, escaped text or hex. It rejects invalid UTF-8 with
-// [ErrUTF8].
+// [ErrUTF8] and, with a pad, values of another number of bytes with [ErrRange].
 func (w *KeyWriter) StringAs(segment string, f KeyForm, v string) {
 	switch {
 	case !w.accepts(segment, f, StringSegment):
@@ -85,6 +93,10 @@ func (w *KeyWriter) StringAs(segment string, f KeyForm, v string) {
 		w.fail(segment, quote(v), ErrUTF8)
 	case f.Encoding == KeyHex:
 		w.end(segment, hex.AppendEncode(w.buf, []byte(v)))
+	case f.Pad > 0 && f.Pad != len(v):
+		w.fail(segment, quote(v), ErrRange)
+	case f.Pad > 0:
+		w.endFixed(append(w.buf, v...))
 	default:
 		variable(w, segment, f, v)
 	}
@@ -136,7 +148,7 @@ func variable[T ~string | ~[]byte](w *KeyWriter, segment string, f KeyForm, v T)
 	switch {
 	case w.delim == "" && w.structured && len(v) == 0:
 		w.fail(segment, "", ErrKeySchema)
-	case w.delim == "":
+	case w.delim == "" && !w.joined:
 		w.endFixed(appendTerminated(w.buf, v))
 	case f.Escape:
 		w.end(segment, appendEscaped(w.buf, v, w.delim[0]+1))
@@ -334,13 +346,14 @@ func (w *KeyWriter) accepts(segment string, f KeyForm, t SegmentType) bool {
 
 // end finishes a text segment. buf is w.buf with the segment appended.
 func (w *KeyWriter) end(segment string, buf []byte) {
-	start := len(w.buf)
+	start, joined := len(w.buf), w.joined
 	n := len(buf) - start
-	w.buf = append(buf, w.delim...)
+	w.delimit(buf)
 	switch {
-	case w.delim == "": // its width or terminator tells where it ends
+	case w.delim == "" && !joined: // its width or terminator tells where it ends
 	case n == 0:
 		w.fail(segment, "", ErrEmpty)
+	case joined: // as does the width of what follows
 	case w.firstDelimiter(start) != n:
 		w.fail(segment, quote(string(buf[start:])), ErrDelimiter)
 	case w.structured && slices.Min(buf[start:]) <= w.delim[0]:
@@ -355,10 +368,19 @@ func (w *KeyWriter) end(segment string, buf []byte) {
 // delimiter.
 func (w *KeyWriter) endFixed(buf []byte) {
 	start := len(w.buf)
-	w.buf = append(buf, w.delim...)
+	w.delimit(buf)
 	if w.buckets > 0 {
 		w.takeSalt(start, len(buf)-start)
 	}
+}
+
+// delimit continues after a segment with the delimiter, unless the next one joins it.
+func (w *KeyWriter) delimit(buf []byte) {
+	if w.joined {
+		w.buf, w.joined, w.ended = buf, false, 0
+		return
+	}
+	w.buf, w.ended = append(buf, w.delim...), len(w.delim)
 }
 
 // takeSalt removes the last segment, n bytes at start, from the key and adds it to the
@@ -391,7 +413,7 @@ func (w *KeyWriter) Key() ([]byte, error) {
 	if len(prefix) == w.base {
 		return nil, &FieldError{Field: keyField, Err: ErrEmpty}
 	}
-	return prefix[:len(prefix)-len(w.delim)], nil
+	return prefix[:len(prefix)-w.ended], nil
 }
 
 // Prefix returns dst with the segments appended, each followed by the delimiter. It

@@ -57,7 +57,7 @@ func (e KeyEncoding) String() string {
 // rejects the others with [ErrForm].
 //
 //	type              encodings
-//	string            text (escape), hex
+//	string            text (pad or escape), hex
 //	bytes             text (the same as hex), hex, base64url, raw (pad or escape)
 //	bool              text, binary of 1 byte
 //	int               text and decimal (pad, reverse), hex (pad, reverse), binary of 4 or 8 bytes (reverse), big_endian, little_endian
@@ -73,7 +73,7 @@ func (e KeyEncoding) String() string {
 type KeyForm struct {
 	Encoding KeyEncoding
 	// Pad is the number of digits, padded with zeros: 1 to 20 in decimal, 1 to 16 in
-	// hex. For raw bytes it is the length. 0 means variable width.
+	// hex. For raw bytes and strings as text it is the length. 0 means variable width.
 	Pad int
 	// Reverse sorts the largest or newest value first. It writes 10^Pad−1−v in decimal
 	// and 16^Pad−1−v in hex, except that 19 decimal digits hold MaxInt64−v and 20 hold
@@ -192,7 +192,7 @@ func (f KeyForm) validateEscape(t SegmentType, delimiter string) error {
 func (f KeyForm) validatePad(t SegmentType) error {
 	lo, hi := 0, 0
 	switch {
-	case t == BytesSegment && f.Encoding == KeyRaw:
+	case t == BytesSegment && f.Encoding == KeyRaw, t == StringSegment && f.Encoding == KeyText:
 		hi = MaxKey
 	case t == TimestampSegment && f.Encoding != KeyBinary && f.Pad != 0:
 		lo, hi = 19, 19
@@ -215,7 +215,7 @@ func (f KeyForm) validatePad(t SegmentType) error {
 // [KeyForm.Terminated] reports.
 func (f KeyForm) Fixed(t SegmentType) int {
 	switch {
-	case f.InBytes(t) && f.Encoding == KeyRaw && t == BytesSegment:
+	case f.InBytes(t) && (t == BytesSegment || t == StringSegment):
 		return f.Pad
 	case f.InBytes(t):
 		return segments[t].binary
@@ -263,7 +263,7 @@ func (f KeyForm) number(t SegmentType) bool {
 // InBytes reports whether values have a fixed number of bytes and may contain the
 // delimiter.
 func (f KeyForm) InBytes(t SegmentType) bool {
-	return f.inBinary() || f.Encoding == KeyRaw && (t == UUIDSegment || f.Pad > 0)
+	return f.inBinary() || f.Encoding == KeyRaw && (t == UUIDSegment || f.Pad > 0) || t == StringSegment && f.Pad > 0
 }
 
 // inBinary reports whether numbers are encoded in a fixed number of bytes.
@@ -274,5 +274,5 @@ func (f KeyForm) inBinary() bool {
 // Terminated reports whether a binary key terminates values of type t in this form:
 // text strings, and raw bytes without a pad.
 func (f KeyForm) Terminated(t SegmentType) bool {
-	return t == StringSegment && f.Encoding == KeyText || t == BytesSegment && f.Encoding == KeyRaw && f.Pad == 0
+	return t == StringSegment && f.Encoding == KeyText && f.Pad == 0 || t == BytesSegment && f.Encoding == KeyRaw && f.Pad == 0
 }

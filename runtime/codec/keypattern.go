@@ -10,6 +10,7 @@ import (
 type KeyPattern struct {
 	delimiter string
 	segments  []KeyPieces
+	joined    map[int]bool // segments after which the next one begins directly
 	time      int // index of the segment with the time
 	err       error
 	others    []*KeyPattern // alternatives
@@ -17,6 +18,14 @@ type KeyPattern struct {
 
 // NewKeyPattern returns an empty pattern for keys with the given delimiter.
 func NewKeyPattern(delimiter string) *KeyPattern { return &KeyPattern{delimiter: delimiter} }
+
+// Join makes the next segment end without the delimiter, as [KeyWriter.Join] does.
+func (p *KeyPattern) Join() {
+	if p.joined == nil {
+		p.joined = map[int]bool{}
+	}
+	p.joined[len(p.segments)] = true
+}
 
 // Any adds a segment with any value.
 func (p *KeyPattern) Any() { p.segment(KeyPiece{Any: true}) }
@@ -54,7 +63,7 @@ func (p *KeyPattern) Pattern() (*KeyPattern, error) { return p, p.err }
 func (p *KeyPattern) At(times KeyPiece) KeyPieces {
 	var out KeyPieces
 	for i, pieces := range p.segments {
-		if i > 0 {
+		if i > 0 && !p.joined[i-1] {
 			out = out.and(KeyPiece{Text: p.delimiter})
 		}
 		if i == p.time {
@@ -116,9 +125,16 @@ func (p KeyPieces) and(more ...KeyPiece) KeyPieces {
 // Pattern returns a pattern for the keys with the prefix and suffix of s and the given
 // times. A row range of these times also contains rows of other series.
 func (s Span) Pattern(times KeyPiece) KeyPieces {
+	if s.Rest > 0 && s.Suffix == "" {
+		return KeyPieces{}.and(KeyPiece{Text: s.Prefix}, KeyPiece{Any: true, Width: s.Rest})
+	}
 	out := KeyPieces{}.and(KeyPiece{Text: s.Prefix}, times, KeyPiece{Text: s.Delimiter + s.Suffix})
-	if !s.Whole {
+	switch after := s.Rest - times.Width - len(s.Delimiter+s.Suffix); {
+	case s.Whole:
+	case s.Rest == 0:
 		out = out.and(KeyPiece{Any: true})
+	case after > 0:
+		out = out.and(KeyPiece{Any: true, Width: after})
 	}
 	return out
 }

@@ -16,6 +16,10 @@ type KeyReader struct {
 	rest  string
 	delim string
 	done  bool // no segments are left
+	// joined is set by Join until the next segment is read, and tail is the number of bytes
+	// that follow the segment, for one of variable width.
+	joined bool
+	tail   int
 	err   *FieldError
 }
 
@@ -28,6 +32,10 @@ func NewKeyReader(key, delimiter string) KeyReader {
 	}
 	return r
 }
+
+// Join makes the next segment end as after [KeyWriter.Join]. tail is the number of bytes
+// of the key that follow it, for a segment of variable width.
+func (r *KeyReader) Join(tail int) { r.joined, r.tail = true, tail }
 
 // String reads what [KeyWriter.String] wrote.
 func (r *KeyReader) String(segment string) string { return r.StringAs(segment, KeyForm{}) }
@@ -236,7 +244,11 @@ func (r *KeyReader) Const(text string) {
 		return
 	}
 	rest, ok := strings.CutPrefix(r.rest, text)
+	joined := r.joined
+	r.joined = false
 	switch {
+	case ok && joined && !r.done:
+		r.rest = rest
 	case ok && rest == "" && !r.done:
 		r.rest, r.done = "", true
 	case ok && strings.HasPrefix(rest, r.delim) && !r.done:
@@ -314,7 +326,7 @@ func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool
 	if !r.accepts(segment, f, t) {
 		return "", false
 	}
-	if r.delim == "" && f.Terminated(t) {
+	if r.delim == "" && f.Terminated(t) && !r.joined {
 		return r.terminated(segment)
 	}
 	v, ok := r.piece(segment, f.Fixed(t), f.InBytes(t))
@@ -331,10 +343,33 @@ func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool
 // piece consumes the next segment: exactly width bytes if the value is in bytes or the
 // key is binary, else up to the delimiter.
 func (r *KeyReader) piece(segment string, width int, inBytes bool) (string, bool) {
+	if r.joined {
+		return r.join(segment, width)
+	}
 	if inBytes || r.delim == "" {
 		return r.fixed(segment, width)
 	}
 	return r.next(segment)
+}
+
+// join consumes a segment after which the next one begins directly: exactly width bytes
+// or, if that is 0, all but the last ones of the key.
+func (r *KeyReader) join(segment string, width int) (string, bool) {
+	r.joined = false
+	if r.err != nil {
+		return "", false
+	}
+	n := width
+	if n == 0 {
+		n = len(r.rest) - r.tail
+	}
+	if n <= 0 || n > len(r.rest) {
+		r.fail(segment, r.rest, "a value that is followed by "+strconv.Itoa(r.tail)+" bytes"+editedKey)
+		return "", false
+	}
+	v := r.rest[:n]
+	r.rest = r.rest[n:]
+	return v, true
 }
 
 // fixed consumes a segment of n bytes and the delimiter after it; false after an error.

@@ -99,6 +99,10 @@ type Span struct {
 	Whole    bool // no segments follow Suffix or, if it is empty, the time
 	Newest   bool // read the newest rows first
 	MaxBytes int  // maximum size of a key list in a request; 0 for no limit
+	// Rest is the number of bytes after Prefix in all keys of the series; keys of other
+	// lengths are those of other series. It is 0 if all keys with the prefix are of the
+	// series, and then the times have a fixed width.
+	Rest int
 	// From and Until are, if they are set, the range of keys to read at all times, instead of
 	// all keys with Prefix, which they have in common.
 	From, Until string

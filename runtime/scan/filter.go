@@ -245,7 +245,7 @@ func (t *Table) InTimes(f Filter, from, to time.Time) Filter {
 // matching restricts f to keys with the suffix of the span, for reads of a range that
 // also contains rows of other series.
 func (t *Table) matching(span codec.Span, f Filter) Filter {
-	if span.Suffix == "" {
+	if span.Suffix == "" && span.Rest == 0 {
 		return f
 	}
 	return chain(Keys{span.Pattern(codec.AnyTime(t.keyTimes()))}, f)

@@ -43,7 +43,7 @@ func (s *Search) RequestOf(key string) Request {
 // spans. It returns false if a single request of [Table.Search] suffices, if one
 // request cannot read these rows, or if no event can be live.
 func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
-	if !t.Pattern.Bucketed() || t.InOrder() && len(spans) == 1 || !apart(spans) {
+	if !t.Pattern.Bucketed() || t.InOrder() && len(spans) == 1 || spans[0].Rest > 0 || !apart(spans) {
 		return Request{}, false
 	}
 	all, filter, ok := t.recent(spans, now)

@@ -210,6 +210,8 @@ func (p *Part) span(i int) (codec.Span, Filter) {
 		f := t.matching(s, p.Filter)
 		s.Suffix, s.Whole = "", false
 		return s, f
+	case s.Rest > 0: // a range may contain rows of other series
+		return s, t.matching(s, p.Filter)
 	}
 	return s, p.Filter
 }
@@ -275,7 +277,7 @@ func (p *Part) request(rows []codec.Rows, f Filter) Request {
 // they are few.
 func (t *Table) Gathers(r *Read) bool {
 	n := len(r.Spans)
-	return n > 1 && n <= MaxStreams && !t.Ties && (t.InOrder() || !r.MultiSeries) && apart(r.Spans)
+	return n > 1 && n <= MaxStreams && !t.Ties && r.Spans[0].Rest == 0 && (t.InOrder() || !r.MultiSeries) && apart(r.Spans)
 }
 
 // Gathered returns one request for the rows of all spans, in key order; false if they

@@ -21,6 +21,9 @@ type Keys[E any] struct {
 	Parse func(row string, e *E) (time.Time, error)
 	// Delimiter separates the segments; it is empty for binary keys.
 	Delimiter string
+	// Rest is the number of bytes after Prefix in all keys of a series, if the keys of other
+	// series can have the same prefix; else 0. See codec.Span.
+	Rest int
 	// Open is set if more segments follow Suffix.
 	Open bool
 	// PerEvent is set if each event of a bucket has a separate row.
@@ -111,5 +114,7 @@ func (k *Keys[E]) span(e *E, metric string) (codec.Span, error) {
 	if k.Suffix != nil {
 		suffix = func() ([]byte, error) { return k.Suffix(e, metric) }
 	}
-	return Span(func() ([]byte, error) { return k.Prefix(e, metric) }, suffix, k.Delimiter, !k.Open)
+	span, err := Span(func() ([]byte, error) { return k.Prefix(e, metric) }, suffix, k.Delimiter, !k.Open)
+	span.Rest = k.Rest
+	return span, err
 }
