@@ -306,6 +306,9 @@ func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.C
 	r := func(method string, args ...jen.Code) *jen.Statement { return jen.Id("r").Dot(method).Call(args...) }
 	switch segment.Kind {
 	case layout.ConstSegment:
+		if segment.Tells {
+			return r("Kind", jen.Lit(segment.Const))
+		}
 		return r("Const", jen.Lit(segment.Const))
 	case layout.SaltSegment:
 		return r("Salt", jen.Lit(segment.Buckets))

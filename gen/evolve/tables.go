@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -103,7 +104,13 @@ func (c *Comparison) match() {
 	}
 	for i := range c.pairs {
 		p := &c.pairs[i]
-		take(p, func(t *lock.Table) bool { return shareFamily(t, p.facts) })
+		take(p, func(t *lock.Table) bool {
+			return shareFamily(t, p.facts) && keyText(t.Newest()) == keyText(p.facts.Newest())
+		})
+	}
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		take(p, func(t *lock.Table) bool { return shareFamily(t, p.facts) && !otherKind(t, p.facts) })
 	}
 	if c.in.Whole {
 		for i := range c.pairs {
@@ -134,6 +141,11 @@ func shareFamily(a, b *lock.Table) bool {
 	return slices.ContainsFunc(b.Layouts, func(l lock.Layout) bool {
 		return slices.ContainsFunc(l.Families, func(f lock.Family) bool { return families[f.Name] })
 	})
+}
+
+// otherKind reports whether two tables are about different kinds of records in one family.
+func otherKind(a, b *lock.Table) bool {
+	return a.Family != b.Family && strings.Contains(a.Family, ":") && strings.Contains(b.Family, ":")
 }
 
 // comparePair adds the findings of a table.

@@ -57,7 +57,7 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segmen
 		}
 		return out, "the sequence", true
 	case schema.SegmentConst:
-		out.Kind, out.Const = ConstSegment, g.Const.V
+		out.Kind, out.Const, out.Tells = ConstSegment, g.Const.V, g.Tells.V
 		return out, fmt.Sprintf("the text %q", out.Const), true
 	case schema.SegmentBucket:
 		out.Kind = BucketSegment
@@ -462,7 +462,7 @@ func (r *resolver) checkJoined(t *Table) {
 			refuse("remove joined, if the key has a delimiter there; otherwise, the table cannot be described",
 				"a segment of variable width after the time cannot be joined: the rows of a series would not have a common end")
 		case !t.fixedAfter(r.layout, i):
-			refuse("remove joined, if the key has a delimiter there; give the following segments a fixed width, with pad or encoding: binary; or describe both as one string",
+			refuse("give the following segments a fixed width, with pad or encoding: binary; or describe both as one string",
 				"%q has a variable width, and so has a segment after it: a reader could not tell where it ends", t.SegmentName(r.layout, g))
 		}
 	}

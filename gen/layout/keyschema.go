@@ -60,7 +60,7 @@ func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) 
 		return what + " has no delimiter after it", "remove row_key_schema"
 	case t.Delimiter == "" && last:
 		return r.misfitEnd(t, g, samples, what)
-	case t.Delimiter == "" && !r.terminated(g):
+	case t.Delimiter == "" && !terminated(r.layout, g):
 		return what + " is neither escaped nor terminated, which ordered code requires of all segments except the last",
 			"remove row_key_schema, or give the key a delimiter and segments of text"
 	case t.Delimiter == "":
@@ -85,7 +85,7 @@ func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) 
 // misfitEnd is misfit for the last segment of a binary key.
 func (r *resolver) misfitEnd(t *Table, g Segment, samples []string, what string) (reason, hint string) {
 	switch {
-	case r.terminated(g):
+	case terminated(r.layout, g):
 		return what + " comes last, so its terminator would be read as the start of another segment", "put the bucket or the time last, as text"
 	case t.InBytes(r.layout, g), strings.Contains(strings.Join(samples, ""), "\x00"):
 		return what + " can contain zero bytes, which are not escaped as ordered code requires", `write it as text, as in {bucket: "2006-01-02"} or {time: unix_ms}`
@@ -94,8 +94,8 @@ func (r *resolver) misfitEnd(t *Table, g Segment, samples []string, what string)
 }
 
 // terminated reports whether a binary key terminates the segment.
-func (r *resolver) terminated(g Segment) bool {
-	return g.Kind == SeriesSegment && g.Form.Terminated(segmentTypes[r.layout.Series[g.Series].Type])
+func terminated(l *Layout, g Segment) bool {
+	return g.Kind == SeriesSegment && g.Form.Terminated(segmentTypes[l.Series[g.Series].Type])
 }
 
 // InBytes reports whether a segment has a fixed number of arbitrary bytes.

@@ -169,6 +169,7 @@ type Segment struct {
 	Series int           // SeriesSegment: index into Layout.Series
 	Form   codec.KeyForm // SeriesSegment: encoding of the value
 	Const  string        // ConstSegment
+	Tells  bool          // ConstSegment: rows with other text are those of other schemas
 	Joined bool          // the next segment follows directly, without the delimiter
 	Salted []int         // SaltSegment: indexes of the hashed series values
 	// Buckets is the number of salts.
@@ -199,9 +200,9 @@ const (
 type Column struct {
 	Pos       diag.Pos
 	Qualifier string
-	Field     int  // index into Layout.Fields, or WholeEvent or WrittenAt
-	Family    int  // index into Table.Families; if events have classes, each family has every column
-	Values   codec.Values // how the datum is encoded
+	Field     int          // index into Layout.Fields, or WholeEvent or WrittenAt
+	Family    int          // index into Table.Families; if events have classes, each family has every column
+	Values    codec.Values // how the datum is encoded
 	// Older are the columns in which older events have the field, newest first.
 	Older []Column
 	// Was is the field as older events have it; nil for a column that new events have.

@@ -188,7 +188,17 @@ func (q *Query) Contiguous() bool {
 // ByKeys reports whether the query filters row keys, because its ranges contain other
 // rows or because the keys select the time.
 func (q *Query) ByKeys(l *Layout) bool {
-	return len(q.Filtered()) > 0 || q.timeInKeys(l) || !q.Path.Timed && q.Table.joinsVariable(l, q.Path.Before)
+	return len(q.Filtered()) > 0 || q.timeInKeys(l) || q.amongKinds() || !q.Path.Timed && q.Table.joinsVariable(l, q.Path.Before)
+}
+
+// amongKinds reports whether the row ranges of the query also contain rows of other kinds,
+// which are those of other schemas.
+func (q *Query) amongKinds() bool {
+	read := len(q.Path.Before)
+	if q.Path.Timed {
+		read = len(q.Table.BeforeTime()) + 1 + len(q.Path.After)
+	}
+	return slices.ContainsFunc(q.Table.Segments[min(read, len(q.Table.Segments)):], func(g Segment) bool { return g.Tells })
 }
 
 // timeInKeys reports whether the query reads rows of all times and their keys select

@@ -134,7 +134,11 @@ func shortTime(_ *layout.Layout, t *layout.Table, report reporter) {
 			if format.InBytes() {
 				longer = "binary_s"
 			}
-			report.at(g.Pos, fmt.Sprintf("in a new table, use %s; for one that exists, allow it: %s", code("%s", longer), allow("K19", "as other programs write it")),
+			proposal := withSegment(t, g, fmt.Sprintf("{%s: %s}", t.SegmentName(nil, g), longer))
+			if report.written(t).Bucket.Label.IsSet() {
+				proposal = code("label: %s", longer)
+			}
+			report.at(g.Pos, fmt.Sprintf("in a new table, write %s; for one that exists, allow it: %s", proposal, allow("K19", "as other programs write it")),
 				"the time %s ends at %s: the writer refuses later events", format, last.Format(time.RFC3339))
 		}
 	}

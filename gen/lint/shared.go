@@ -55,24 +55,36 @@ func (r Rule) findShared(tables []*layout.Table) diag.List {
 
 // separateFamilies reports families of a table that several schemas use, or several tables of
 // one, which may have been there in an earlier layout: the events of one would be read as the
-// other's.
+// other's, unless their keys tell kinds of records apart.
 func separateFamilies(layouts []*layout.Layout, found *diag.List) {
 	type place struct{ table, family string }
 	type user struct {
-		of  *layout.Table
-		pos diag.Pos
+		l          *layout.Layout
+		of, period *layout.Table
+		family     *layout.Family
 	}
-	users := map[place]user{}
+	users := map[place][]user{}
 	for _, l := range layouts {
 		for _, t := range l.Tables {
 			for _, period := range t.Periods() {
-				for _, f := range period.Families {
-					first, taken := users[place{period.ID, f.Name}]
-					if !taken {
-						users[place{period.ID, f.Name}] = user{t, f.Pos}
-					} else if first.of != t {
-						found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, period.ID, first.pos).Hint = "rename the family: schemas that share a table need separate families"
+				for i := range period.Families {
+					f := &period.Families[i]
+					at, one := place{period.ID, f.Name}, user{l, t, period, f}
+					for _, first := range users[at] {
+						if first.of == t {
+							continue
+						}
+						switch {
+						case !layout.TellApart(first.l, first.period, l, period):
+							found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, period.ID, first.family.Pos).Hint = "rename the family, or tell the keys of both schemas apart at the same segment, as in {const: click, kind: true} and {const: view, kind: true}"
+						case f.GC.String() != first.family.GC.String() || f.Life.Timestamp != first.family.Life.Timestamp:
+							found.Errorf(f.GCPos, "family %q of table %q has a different ttl at %s, but a family has one rule for all its data", f.Name, period.ID, first.family.GCPos).Hint = "use the same ttl in both schemas, or rename the family"
+						default:
+							continue
+						}
+						break
 					}
+					users[at] = append(users[at], one)
 				}
 			}
 		}

@@ -90,11 +90,12 @@ func timestampConflict(rule string) func(l *layout.Layout, t *layout.Table, repo
 	}
 }
 
-// neverCollects is T08: a version limit that no column ever reaches.
+// neverCollects is T08: a version limit that no column ever reaches. Where timestamps are
+// those of writes, an event that is written again adds a cell.
 func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		collects := f.GC.Normalize().Kind != codec.GCNone
-		if collects && (f.Life.EventTimed() || f.Life.Timestamp == codec.TimestampWrite) && keepsAll(f.Life.Retention, t.MaxCells) {
+		if collects && f.Life.EventTimed() && keepsAll(f.Life.Retention, t.MaxCells) {
 			report.at(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or keep the data explicitly: `ttl: {keep: forever}`",
 				"the rule %s never deletes anything: it keeps %s per column and row, the maximum", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
 		}

@@ -84,7 +84,7 @@ type Column struct {
 	Field    string
 	Family   string // of fields that are stored individually, without TTL classes
 	Type     schema.Type
-	Written  bool // the column stores the true write time; it has no Type
+	Written  bool         // the column stores the true write time; it has no Type
 	Values   codec.Values // how the value is encoded
 	Optional bool
 	Default  *string     // as text; nil if there is none
@@ -117,7 +117,7 @@ func Of(l *layout.Layout, t *layout.Table) Table {
 		facts.Number = len(periods) - i
 		out.Layouts = append(out.Layouts, facts)
 	}
-	out.Family = out.Layouts[0].Families[0].Name
+	out.Family = out.Layouts[0].Families[0].Name + t.Kinds()
 	return out
 }
 

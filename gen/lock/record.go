@@ -30,7 +30,7 @@ func Record(l *layout.Layout, t *layout.Table) string {
 	}
 	r.rows()
 	for _, f := range facts.Families {
-		r.add("family "+f.Name, f.recorded()...)
+		r.add("family "+f.Name+t.Kinds(), f.recorded()...)
 	}
 	for i := range facts.Columns {
 		r.column(&facts.Columns[i])

@@ -151,7 +151,7 @@ func ShowValue(f *layout.Field, v any) string {
 	case []byte:
 		return hex.EncodeToString(v)
 	}
-	return string(value.Append(nil, f, true, v))
+	return string(value.Append(nil, f, codec.TextValues, v))
 }
 
 // ShowEvent formats the values of an event for display.

@@ -103,6 +103,9 @@ func firstValues(f *layout.Field, tables []*layout.Table, series int) []any {
 	}
 	switch f.Type {
 	case schema.String:
+		for _, t := range tables {
+			out = append(out, exampleText(f.Name, t.FormOf(series)))
+		}
 		return append(out, f.Name, "a", "b", "Z", "0", "1")
 	case schema.Bytes:
 		for _, t := range tables {

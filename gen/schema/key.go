@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -79,7 +80,7 @@ var reverseTimeKey = func() key[Segment] {
 		more:  "The default is false. max_int64 is Long.MAX_VALUE minus the time; also max_int32, max_uint32 and max_uint64. Time layouts cannot be reversed.",
 		shape: shape{kind: shapeEither, what: boolean.shape.what, either: []shape{boolean.shape, minuend.shape}},
 		read: func(w *walker, n *node, s *Segment) {
-			if n.kind != scalar || n.text == "true" || n.text == "false" {
+			if n.kind != scalar || slices.Contains([]string{"true", "false", "yes", "no", "y", "n", "on", "off", "1", "0"}, strings.ToLower(n.text)) {
 				s.Reverse, _ = located(boolean).read(w, n)
 				return
 			}
@@ -134,6 +135,8 @@ var (
 		keys: []key[Segment]{
 			must(put("const", "a constant string", filled("a constant"), func(s *Segment) *Value[string] { return &s.Const }).
 				also("For example, {const: phone}.")),
+			put("kind", "whether rows with another text there are those of other schemas", boolean, func(s *Segment) *Value[bool] { return &s.Tells }).
+				also("The default is false: such a row cannot be decoded. With true, several schemas can store different kinds of records in one table and family."),
 			joinedKey,
 		},
 	}
@@ -186,7 +189,11 @@ func (s Segment) String() string {
 	case SegmentTime:
 		return timed("time", s)
 	case SegmentConst:
-		return fmt.Sprintf("{const: %q%s}", s.Const.V, s.joinedText())
+		kind := ""
+		if s.Tells.V {
+			kind = ", kind: true"
+		}
+		return fmt.Sprintf("{const: %q%s%s}", s.Const.V, kind, s.joinedText())
 	case SegmentSequence:
 		return "{sequence: true}"
 	case SegmentHash:

@@ -169,6 +169,7 @@ type Segment struct {
 	From     Value[string]   // SegmentBucket, SegmentTime: what a reversed time is subtracted from, if not the default
 	Format   Value[string]   // SegmentBucket, SegmentTime: as written after "bucket:" or "time:"
 	Const    Value[string]   // SegmentConst
+	Tells    Value[bool]     // SegmentConst: rows with other text are those of other schemas
 	Hash     []Value[string] // SegmentHash
 	Buckets  Value[int]      // SegmentHash
 }

@@ -110,6 +110,10 @@ func readSegment(l *layout.Layout, t *layout.Table, r *codec.KeyReader, g layout
 	case layout.MetricSegment:
 		k.Metric = r.String("metric")
 	case layout.ConstSegment:
+		if g.Tells {
+			r.Kind(g.Const)
+			return
+		}
 		r.Const(g.Const)
 	case layout.BucketSegment:
 		k.At = r.Bucket(t.Bucket)

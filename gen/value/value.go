@@ -36,16 +36,16 @@ import (
 // kind defines how the values of one type are stored. All functions except check require
 // values of the type.
 type kind struct {
-	codings      [codec.LittleEndianValues + 1]codec.Coding[any]                      // by encoding
-	zero         any                                                                  // omitted by protobuf
-	proto        func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte    // appends a field
-	fromProto    func(r *codec.ProtoReader, f *layout.Field) any                      // reads the current one
-	json         func(dst []byte, f *layout.Field, v any) []byte                      // appends a member
-	member       reflect.Type                                                         // of a member, when it is parsed
-	fromMember   func(f *layout.Field, member any) (any, error)                       // a member that is present
-	key          func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) // writes a segment
-	fromKey      func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any    // reads a segment
-	check        func(f *layout.Field, v any) error                                   // rejects other Go types, and values that no cell can store
+	codings    [codec.LittleEndianValues + 1]codec.Coding[any]                      // by encoding
+	zero       any                                                                  // omitted by protobuf
+	proto      func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte    // appends a field
+	fromProto  func(r *codec.ProtoReader, f *layout.Field) any                      // reads the current one
+	json       func(dst []byte, f *layout.Field, v any) []byte                      // appends a member
+	member     reflect.Type                                                         // of a member, when it is parsed
+	fromMember func(f *layout.Field, member any) (any, error)                       // a member that is present
+	key        func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) // writes a segment
+	fromKey    func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any    // reads a segment
+	check      func(f *layout.Field, v any) error                                   // rejects other Go types, and values that no cell can store
 }
 
 // typed is the kind of a type whose values the codec has as T and this package as V.

@@ -239,7 +239,7 @@ func TestBucketValidate(t *testing.T) {
 		{codec.Bucket{Months: 1, Origin: date("2021-03-05"), Label: mustLabel("2006-01")}, "2021-03-01"},
 		{codec.Bucket{Every: day}, "unix_ms"},
 		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02", Reverse: true}}}, "reversed"},
-		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.BinaryTime + 1}}}, "unix_ms"},
+		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.BinaryShortSeconds + 1}}}, "unix_ms"},
 		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Layout: "unix_s"}}}, "unix_ms"},
 		{codec.Bucket{Every: day, Label: codec.Label{Kind: codec.NumberLabel, Pad: 19}}, "%018d"},
 	}

@@ -132,6 +132,11 @@ func segmentsOf(delim string) []segment {
 				continue
 			}
 			draw := k.draw
+			if k.t == codec.StringSegment && f.Encoding == codec.KeyText && f.Pad > 0 {
+				draw = func(t *rapid.T) any {
+					return string(rapid.SliceOfN(rapid.ByteRange(' ', '~'), f.Pad, f.Pad).Draw(t, "v"))
+				}
+			}
 			if k.t == codec.BytesSegment && f.Encoding == codec.KeyRaw && f.Pad > 0 {
 				draw = func(t *rapid.T) any { return string(rapid.SliceOfN(rapid.Byte(), f.Pad, f.Pad).Draw(t, "v")) }
 			}
@@ -515,7 +520,7 @@ func TestKeyFormValidateSaysWhatToWrite(t *testing.T) {
 		{codec.KeyForm{Encoding: codec.KeyRaw}, codec.BoolSegment, "#", "type bool cannot be encoded as raw: want text or binary"},
 		{codec.KeyForm{Encoding: codec.KeyHex}, codec.Int64Segment, "#", "want a pad of 1 to 16"},
 		{codec.KeyForm{Pad: 21}, codec.Int64Segment, "#", "want a pad of 0 to 20"},
-		{codec.KeyForm{Pad: 3}, codec.StringSegment, "#", "string as text cannot have a pad"},
+		{codec.KeyForm{Encoding: codec.KeyHex, Pad: 3}, codec.StringSegment, "#", "string as hex cannot have a pad"},
 		{codec.KeyForm{Reverse: true}, codec.Int64Segment, "#", "a reversed number needs a pad"},
 		{codec.KeyForm{Reverse: true}, codec.EnumSegment, "#", "enum as text cannot be reversed"},
 		{codec.KeyForm{}, codec.Int64Segment, "", "want binary, raw, or a pad"},

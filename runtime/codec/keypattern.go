@@ -11,7 +11,7 @@ type KeyPattern struct {
 	delimiter string
 	segments  []KeyPieces
 	joined    map[int]bool // segments after which the next one begins directly
-	time      int // index of the segment with the time
+	time      int          // index of the segment with the time
 	err       error
 	others    []*KeyPattern // alternatives
 }

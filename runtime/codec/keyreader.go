@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,16 +12,18 @@ import (
 // KeyReader parses a row key that a [KeyWriter] built, segment by segment. It accepts
 // only what the writer writes: encoding the values again yields the same key. It keeps
 // the first error, a [*FieldError] that wraps [ErrKey]; after an error all methods
-// return zero values.
+// return zero values. See [KeyReader.Kind] for keys of other kinds of rows.
 type KeyReader struct {
 	rest  string
 	delim string
 	done  bool // no segments are left
+	lost  bool // after an error, it is unknown where the next segment begins
+	other bool // the key is that of another kind of rows; see Kind
 	// joined is set by Join until the next segment is read, and tail is the number of bytes
 	// that follow the segment, for one of variable width.
 	joined bool
 	tail   int
-	err   *FieldError
+	err    *FieldError
 }
 
 // NewKeyReader returns a reader of key. An empty delimiter means that the key is
@@ -29,6 +32,7 @@ func NewKeyReader(key, delimiter string) KeyReader {
 	r := KeyReader{rest: key, delim: delimiter}
 	if len(key) > MaxKey {
 		r.fail(keyField, key, "at most 4096 bytes")
+		r.lost = true
 	}
 	return r
 }
@@ -240,7 +244,7 @@ func (r *KeyReader) Sequence() uint32 {
 
 // Const reads what [KeyWriter.Const] wrote and rejects any other string.
 func (r *KeyReader) Const(text string) {
-	if r.err != nil {
+	if r.lost {
 		return
 	}
 	rest, ok := strings.CutPrefix(r.rest, text)
@@ -255,13 +259,28 @@ func (r *KeyReader) Const(text string) {
 		r.rest = rest[len(r.delim):]
 	default:
 		r.fail(keyField, r.rest, strconv.Quote(text)+editedKey)
+		r.lost = true
 	}
+}
+
+// ErrKind is the error for the key of a row of another kind; see [KeyReader.Kind].
+var ErrKind = errors.New("the row is of another kind")
+
+// Kind is [KeyReader.Const] for text that distinguishes kinds of rows in a table. If a key
+// has other text there, [KeyReader.Close] returns an error that wraps [ErrKind], even if
+// the values before it do not have the forms of this kind.
+func (r *KeyReader) Kind(text string) {
+	if r.lost {
+		return
+	}
+	r.Const(text)
+	r.other = r.lost
 }
 
 // Bucket reads what [KeyWriter.Bucket] wrote and returns the bucket's start.
 func (r *KeyReader) Bucket(b Bucket) time.Time {
 	if r.err == nil && r.delim == "" && b.Width() == 0 {
-		r.err = &FieldError{Field: bucketField, Value: b.Label.String(), Err: formError(ErrForm)}
+		r.err, r.lost = &FieldError{Field: bucketField, Value: b.Label.String(), Err: formError(ErrForm)}, true
 	}
 	v, ok := r.piece(bucketField, b.Width(), b.inBytes())
 	if !ok {
@@ -295,26 +314,29 @@ func (r *KeyReader) Close() error {
 	if r.err == nil && !r.done {
 		r.fail(keyField, r.rest, "nothing more"+editedKey)
 	}
-	if r.err != nil {
+	switch {
+	case r.other:
+		r.err.Err = fmt.Errorf("%w: %w", r.err.Err, ErrKind)
+		return r.err
+	case r.err != nil:
 		return r.err
 	}
 	return nil
 }
 
-// accepts reports whether there is no error yet and a value of type t can have the form
-// f. If it cannot, accepts records the error.
+// accepts reports whether the next segment can be consumed as a value of type t in the form
+// f. If the type cannot have the form, accepts records the error.
 func (r *KeyReader) accepts(segment string, f KeyForm, t SegmentType) bool {
-	if r.err != nil {
-		return false
-	}
-	if f == (KeyForm{}) && r.delim != "" {
-		return true // every type has a default
+	if r.lost || f == (KeyForm{}) && r.delim != "" {
+		return !r.lost // every type has a default
 	}
 	if err := f.Validate(t, r.delim); err != nil {
-		r.err = &FieldError{Field: segment, Err: formError(err)}
-		return false
+		r.lost = true
+		if r.err == nil {
+			r.err = &FieldError{Field: segment, Err: formError(err)}
+		}
 	}
-	return true
+	return !r.lost
 }
 
 // formError converts an error that wraps [ErrForm] to a reader's error.
@@ -356,7 +378,7 @@ func (r *KeyReader) piece(segment string, width int, inBytes bool) (string, bool
 // or, if that is 0, all but the last ones of the key.
 func (r *KeyReader) join(segment string, width int) (string, bool) {
 	r.joined = false
-	if r.err != nil {
+	if r.lost {
 		return "", false
 	}
 	n := width
@@ -365,20 +387,22 @@ func (r *KeyReader) join(segment string, width int) (string, bool) {
 	}
 	if n <= 0 || n > len(r.rest) {
 		r.fail(segment, r.rest, "a value that is followed by "+strconv.Itoa(r.tail)+" bytes"+editedKey)
+		r.lost = true
 		return "", false
 	}
 	v := r.rest[:n]
 	r.rest = r.rest[n:]
-	return v, true
+	return v, r.err == nil
 }
 
 // fixed consumes a segment of n bytes and the delimiter after it; false after an error.
 func (r *KeyReader) fixed(segment string, n int) (string, bool) {
-	if r.err != nil {
+	if r.lost {
 		return "", false
 	}
 	if len(r.rest) < n {
 		r.fail(segment, r.rest, strconv.Itoa(n)+" bytes")
+		r.lost = true
 		return "", false
 	}
 	v, rest := r.rest[:n], r.rest[n:]
@@ -390,6 +414,7 @@ func (r *KeyReader) terminated(segment string) (string, bool) {
 	v, rest, ok := cutTerminated(r.rest)
 	if !ok {
 		r.fail(segment, r.rest, "a value that ends with 0x00 0x01")
+		r.lost = true
 		return "", false
 	}
 	return v, r.advance(segment, rest)
@@ -400,28 +425,31 @@ func (r *KeyReader) advance(segment, rest string) bool {
 	next, ok := strings.CutPrefix(rest, r.delim)
 	if rest != "" && !ok {
 		r.fail(segment, rest, "the delimiter "+strconv.Quote(r.delim)+editedKey)
+		r.lost = true
 		return false
 	}
 	r.rest, r.done = next, rest == ""
-	return true
+	return r.err == nil
 }
 
 // next consumes the next segment up to the delimiter; false after an error.
 func (r *KeyReader) next(segment string) (string, bool) {
-	if r.err != nil {
+	if r.lost {
 		return "", false
 	}
 	v, rest, more := strings.Cut(r.rest, r.delim)
 	switch {
 	case r.done || v == "":
 		r.fail(segment, "", "a value"+editedKey)
+		r.lost = true
 		return "", false
 	case !more && r.runsInto(v):
 		r.fail(segment, v, "a value that does not end with a part of the delimiter")
+		r.lost = true
 		return "", false
 	}
 	r.rest, r.done = rest, !more
-	return v, true
+	return v, r.err == nil
 }
 
 // runsInto reports whether v followed by the delimiter contains an earlier delimiter,
@@ -431,6 +459,9 @@ func (r *KeyReader) runsInto(v string) bool {
 }
 
 func (r *KeyReader) fail(field, value, want string) {
+	if r.err != nil {
+		return
+	}
 	e := &FieldError{Field: field, Err: fmt.Errorf("%w: want %s", ErrKey, want)}
 	if value != "" {
 		e.Value = quote(value)

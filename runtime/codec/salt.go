@@ -123,11 +123,14 @@ func (w *KeyWriter) SaltNumber(buckets, salt int) {
 // Salt reads a salt from 0 to buckets−1. To check that it matches the segments, read
 // them and call [KeyReader.VerifySalt].
 func (r *KeyReader) Salt(buckets int) int {
-	if r.err != nil {
+	if r.lost {
 		return 0
 	}
 	if !saltBuckets(buckets) {
-		r.err = &FieldError{Field: saltField, Err: formError(ErrForm)}
+		r.lost = true
+		if r.err == nil {
+			r.err = &FieldError{Field: saltField, Err: formError(ErrForm)}
+		}
 		return 0
 	}
 	v, ok := r.piece(saltField, SaltWidth(buckets, r.delim), false)

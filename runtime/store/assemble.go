@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -106,6 +107,8 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 	at, err := a.mapping.Key(row.Key(), &a.base)
 	a.known = err == nil && ofSeries
 	switch {
+	case errors.Is(err, codec.ErrKind):
+		return at, errForeign
 	case len(a.mapping.others) > 0 && (err == nil && !a.mapping.covers(at) || err != nil && a.mapping.foreign(row.Key())):
 		return at, errForeign
 	case err != nil:

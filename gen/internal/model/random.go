@@ -219,7 +219,7 @@ func drawKey(t *rapid.T, s *Schema) {
 	case 0, 1:
 		insert(t, s, rapid.SampledFrom([]string{"{hash: [host], buckets: 4}", "{hash: [shard], buckets: 3}", "{hash: [host, shard], buckets: 20}"}).Draw(t, "hash"))
 	case 2:
-		insert(t, s, "{const: x}")
+		insert(t, s, rapid.SampledFrom([]string{"{const: x}", "{const: x, kind: true}", "{const: xy, joined: true}"}).Draw(t, "const"))
 		insert(t, s, "{const: x}")
 	case 3:
 		if !s.eventTimed() {
@@ -228,6 +228,21 @@ func drawKey(t *rapid.T, s *Schema) {
 		}
 	}
 	s.TimeKey = drawTime(t, s)
+	s.drawJoined(t)
+}
+
+// drawJoined may let the segments after the host follow it without a delimiter, if all of
+// them have a fixed width and the time is among them.
+func (s *Schema) drawJoined(t *rapid.T) {
+	i := slices.IndexFunc(s.Before, func(g string) bool { return strings.Contains(g, "host") && !strings.Contains(g, "hash") })
+	varies := func(g string) bool { return g == "metric" || g == "shard" && s.Delimiter != "" }
+	if i < 0 || slices.ContainsFunc(slices.Concat(s.Before[i+1:], s.After), varies) || !rapid.Bool().Draw(t, "joined") {
+		return
+	}
+	s.Before[i] = "{name: host, joined: true}"
+	if len(s.After) > 0 && rapid.Bool().Draw(t, "joined time") {
+		s.TimeKey = strings.Replace(s.TimeKey, "}", ", joined: true}", 1) // not for the short form
+	}
 }
 
 // insert inserts a segment at a random place in the key.

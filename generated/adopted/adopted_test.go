@@ -1,0 +1,165 @@
+package adopted_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/generated/adopted"
+	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// noon is the time of the first event in the tests, long before the writes.
+var noon = time.Date(2100, 3, 5, 12, 0, 0, 0, time.UTC)
+
+// put writes a row as other programs do: with cells at the time of the write.
+func put(t *testing.T, bt *storetest.Bigtable, table, key, family string, cells map[string]string) {
+	t.Helper()
+	m := bigtable.NewMutation()
+	for column, value := range cells {
+		m.Set(family, column, bigtable.Time(noon.Add(48*time.Hour)), []byte(value))
+	}
+	if err := bt.Client.Open(table).Apply(t.Context(), key, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reversed is Long.MAX_VALUE - millis.
+func reversed(at time.Time) uint64 { return math.MaxInt64 - uint64(at.UnixMilli()) }
+
+// javaKey is Bytes.add(Bytes.toBytes(device), Bytes.toBytes(Long.MAX_VALUE - millis)).
+func javaKey(device string, at time.Time) string {
+	return string(binary.BigEndian.AppendUint64([]byte(device), reversed(at)))
+}
+
+// javaCells are the cells of a reading: Bytes.toBytes of a float and of an int.
+func javaCells(e adopted.ReadingEvent) map[string]string {
+	return map[string]string{
+		"celsius": string(binary.BigEndian.AppendUint32(nil, math.Float32bits(e.Celsius))),
+		"status":  string(binary.BigEndian.AppendUint32(nil, uint32(e.Status))),
+	}
+}
+
+// clock is after all writes of the tests.
+func clock() time.Time { return noon.Add(72 * time.Hour) }
+
+// Readings that a Java program wrote are read in every way, although the keys of a device
+// begin with the whole name of another one.
+func TestReadingsOfJava(t *testing.T) {
+	bt := adoptedtest.New(t)
+	devices := []string{"pump-1", "pump-17", "p", "pump-1\x7f", "pump-1\x00"}
+	want := map[string][]adopted.ReadingEvent{}
+	for n, device := range devices {
+		for k := range 3 {
+			e := adopted.ReadingEvent{
+				ReadingSeries: adopted.ReadingSeries{Device: device},
+				Time:          noon.Add(time.Duration(k) * time.Hour), Celsius: float32(n) + 0.5, Status: int32(-k),
+			}
+			want[device] = append(want[device], e)
+			put(t, bt, "readings", javaKey(device, e.Time), "d", javaCells(e))
+		}
+	}
+	r := adopted.NewReadingReader(bt.Client, store.ReaderOptions{Now: clock})
+	w := adopted.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
+	for device, events := range want {
+		series := events[0].ReadingSeries
+		storetest.Same(t, "Read "+device, r.Read(t.Context(), series, noon, noon.Add(24*time.Hour)), events...)
+		storetest.Same(t, "one hour of "+device, r.Read(t.Context(), series, noon.Add(time.Hour), noon.Add(2*time.Hour)), events[1])
+		storetest.Same(t, "newest of "+device, r.Read(t.Context(), series, noon, clock(), store.ReadOptions{NewestFirst: true, Limit: 1}), events[2])
+		latest, err := r.Latest(t.Context(), series)
+		if err != nil || latest != events[2] {
+			t.Errorf("Latest of %q: %+v, %v", device, latest, err)
+		}
+	}
+
+	// Writing an event again replaces what the other program wrote, although that is newer
+	// than the event.
+	again := want["pump-1"][0]
+	again.Celsius = 99
+	if err := w.Write(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "written again", r.Read(t.Context(), again.ReadingSeries, noon, noon.Add(time.Minute)), again)
+
+	// Deleting a device leaves those with longer names.
+	if _, err := w.DeleteSeries(t.Context(), again.ReadingSeries); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "deleted", r.Read(t.Context(), again.ReadingSeries, noon, clock()))
+	for _, device := range devices[1:] {
+		storetest.Same(t, "left", r.Read(t.Context(), want[device][0].ReadingSeries, noon, clock()), want[device]...)
+	}
+}
+
+// A cell of another width is an error that names the row, not a missing event.
+func TestReadingOfAnotherProgram(t *testing.T) {
+	bt := adoptedtest.New(t)
+	put(t, bt, "readings", javaKey("pump-1", noon), "d", map[string]string{"celsius": "21.5", "status": "3"})
+	r := adopted.NewReadingReader(bt.Client, store.ReaderOptions{Now: clock})
+	var decode *store.DecodeError
+	for _, err := range r.Read(t.Context(), adopted.ReadingSeries{Device: "pump-1"}, noon, clock()) {
+		if !errors.As(err, &decode) || decode.Row != javaKey("pump-1", noon) {
+			t.Errorf("%v", err)
+		}
+	}
+	if decode == nil {
+		t.Error("the row was skipped")
+	}
+}
+
+// activityKey is the key of a row of the shared table.
+func activityKey(user uint64, kind string, at time.Time) string {
+	return fmt.Sprintf("user#%d#%s#%d", user, kind, reversed(at))
+}
+
+// Two schemas read their own records of one table and family, also in scans of all users,
+// and rows of a third kind concern neither. A row of the own kind that cannot be decoded is
+// an error.
+func TestKinds(t *testing.T) {
+	bt := adoptedtest.New(t)
+	var clicks []adopted.ClickEvent
+	var views []adopted.ViewEvent
+	for user := range uint64(3) {
+		for k := range 2 {
+			at := noon.Add(time.Duration(2*int(user)+k) * time.Minute)
+			click := adopted.ClickEvent{ClickSeries: adopted.ClickSeries{User: user}, Time: at, Target: fmt.Sprint("t", user, k)}
+			view := adopted.ViewEvent{ViewSeries: adopted.ViewSeries{User: user}, Time: at, Page: fmt.Sprint("p", user, k), Duration: time.Second}
+			clicks, views = append(clicks, click), append(views, view)
+			put(t, bt, "activity", activityKey(user, "click", at), "a", map[string]string{"target": click.Target})
+			put(t, bt, "activity", activityKey(user, "view", at), "a", map[string]string{"page": view.Page, "duration": string(binary.BigEndian.AppendUint64(nil, 1e9))})
+			put(t, bt, "activity", activityKey(user, "like", at), "a", map[string]string{"other": "x"})
+		}
+	}
+	put(t, bt, "activity", "user#mallory#like#1", "a", map[string]string{"other": "x"})
+	ctx := t.Context()
+	rc := adopted.NewClickReader(bt.Client, store.ReaderOptions{Now: clock})
+	rv := adopted.NewViewReader(bt.Client, store.ReaderOptions{Now: clock})
+	storetest.Same(t, "clicks of a user", rc.Read(ctx, clicks[2].ClickSeries, noon, clock()), clicks[2:4]...)
+	storetest.Same(t, "views of a user", rv.Read(ctx, views[2].ViewSeries, noon, clock()), views[2:4]...)
+	storetest.SameInAnyOrder(t, "all clicks", rc.AllClicks(ctx, noon, clock()), clicks...)
+	storetest.SameInAnyOrder(t, "all views", rv.AllViews(ctx, noon, clock()), views...)
+
+	wc := adopted.NewClickWriter(bt.Client, store.WriterOptions{Now: clock})
+	if _, err := wc.DeleteSeries(ctx, clicks[2].ClickSeries); err != nil {
+		t.Fatal(err)
+	}
+	storetest.SameInAnyOrder(t, "clicks of others", rc.AllClicks(ctx, noon, clock()), append(clicks[:2:2], clicks[4:]...)...)
+	storetest.SameInAnyOrder(t, "all views are left", rv.AllViews(ctx, noon, clock()), views...)
+
+	put(t, bt, "activity", activityKey(0, "click", noon.Add(time.Hour)), "a", map[string]string{"target": "\xff"})
+	failed := false
+	for _, err := range rc.AllClicks(ctx, noon, clock()) {
+		var decode *store.DecodeError
+		failed = failed || errors.As(err, &decode)
+	}
+	if !failed {
+		t.Error("a click that cannot be decoded was skipped")
+	}
+}
