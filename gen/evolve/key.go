@@ -258,7 +258,11 @@ func keyRestore(l *lock.Layout) string {
 func segmentText(l *lock.Layout, g lock.Segment) string {
 	switch g.Kind {
 	case layout.ConstSegment:
-		return "{const: " + schema.Quoted(g.Const) + joinedText(g) + "}"
+		kind := ""
+		if g.Tells {
+			kind = ", kind: true"
+		}
+		return "{const: " + schema.Quoted(g.Const) + kind + joinedText(g) + "}"
 	case layout.BucketSegment:
 		if l.Bucket.Label.Format.Reverse {
 			return "{bucket: " + reversedText(l.Bucket.Label.Format) + joinedText(g) + "}"

@@ -61,6 +61,7 @@ type Segment struct {
 	Form    codec.KeyForm // SeriesSegment
 	Enum    []EnumValue   // SeriesSegment of an enum
 	Const   string        // ConstSegment
+	Tells   bool          // ConstSegment: rows with other text are those of other schemas
 	Joined  bool          // the next segment follows directly
 	Salted  []string      // SaltSegment: the series values that it is computed from
 	Buckets int           // SaltSegment
@@ -188,7 +189,7 @@ func number(key string) string {
 func segmentsOf(l *layout.Layout, t *layout.Table) []Segment {
 	var out []Segment
 	for _, g := range t.Segments {
-		s := Segment{Kind: g.Kind, Const: g.Const, Joined: g.Joined, Buckets: g.Buckets}
+		s := Segment{Kind: g.Kind, Const: g.Const, Tells: g.Tells, Joined: g.Joined, Buckets: g.Buckets}
 		if g.Kind == layout.SeriesSegment {
 			f := &l.Series[g.Series]
 			s.Name, s.Type, s.Form, s.Enum = f.Name, f.Type, g.Form, enumOf(f.Enum)

@@ -309,6 +309,7 @@ func (l *Layout) readSegment(r *reader) {
 	switch kind {
 	case "const":
 		g.Kind, g.Const = layout.ConstSegment, r.quoted()
+		g.Tells = r.flag("kind")
 	case "bucket":
 		g.Kind = layout.BucketSegment
 	case "time":

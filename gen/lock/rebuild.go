@@ -75,7 +75,7 @@ func rebuildKey(l *layout.Layout, t *layout.Table, facts *Layout, like *layout.L
 		return slices.IndexFunc(l.Series, func(f layout.Field) bool { return f.Name == name })
 	}
 	for _, g := range facts.Segments {
-		s := layout.Segment{Kind: g.Kind, Form: g.Form, Const: g.Const, Joined: g.Joined, Buckets: g.Buckets}
+		s := layout.Segment{Kind: g.Kind, Form: g.Form, Const: g.Const, Tells: g.Tells, Joined: g.Joined, Buckets: g.Buckets}
 		switch g.Kind {
 		case layout.SeriesSegment:
 			s.Series = index(g.Name)

@@ -123,7 +123,7 @@ func (g *Segment) words() []string { return flags(g.ownWords(), "joined", g.Join
 func (g *Segment) ownWords() []string {
 	switch g.Kind {
 	case layout.ConstSegment:
-		return []string{"const", quote(g.Const)}
+		return flags([]string{"const", quote(g.Const)}, "kind", g.Tells)
 	case layout.BucketSegment:
 		return []string{"bucket"}
 	case layout.TimeSegment:

@@ -271,7 +271,7 @@ func rawKey(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 	for i, part := range KeyParts(l, t) {
 		bytes := exactly(float64(len(part.Bytes)))
 		if g := t.Segments[i]; g.Kind == layout.SeriesSegment {
-			bytes = segmentWidth(&l.Series[g.Series], t, g.Form, load, bytes)
+			bytes = segmentWidth(&l.Series[g.Series], t, g, load, bytes)
 		}
 		out = out.plus(bytes)
 	}
@@ -280,7 +280,8 @@ func rawKey(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 
 // segmentWidth bounds the average size of a series value in a key. example is the size of
 // the example.
-func segmentWidth(f *layout.Field, t *layout.Table, form codec.KeyForm, load layout.Load, example Bounds) Bounds {
+func segmentWidth(f *layout.Field, t *layout.Table, g layout.Segment, load layout.Load, example Bounds) Bounds {
+	form := g.Form
 	fixed := form.Pad > 0 || form.Encoding >= codec.KeyBinary && !isVariable(f)
 	switch {
 	case fixed, !isVariable(f) && f.Type != schema.Enum && longestNumber[f.Type] == 0:
@@ -290,7 +291,7 @@ func segmentWidth(f *layout.Field, t *layout.Table, form codec.KeyForm, load lay
 		if n == 0 {
 			n = load.ValueBytes
 		}
-		return Bounds{encodedWidth(f, t, form, about(n).Lower), encodedWidth(f, t, form, about(n).Upper)}
+		return Bounds{encodedWidth(f, t, g, about(n).Lower), encodedWidth(f, t, g, about(n).Upper)}
 	case f.Type == schema.Enum:
 		return enumWidth(f.Enum)
 	case isVariable(f):
@@ -300,7 +301,8 @@ func segmentWidth(f *layout.Field, t *layout.Table, form codec.KeyForm, load lay
 }
 
 // encodedWidth returns how many bytes a value of n bytes or digits takes in a key.
-func encodedWidth(f *layout.Field, t *layout.Table, form codec.KeyForm, n float64) float64 {
+func encodedWidth(f *layout.Field, t *layout.Table, g layout.Segment, n float64) float64 {
+	form := g.Form
 	switch {
 	case f.Type != schema.String && f.Type != schema.Bytes:
 		return n
@@ -308,7 +310,7 @@ func encodedWidth(f *layout.Field, t *layout.Table, form codec.KeyForm, n float6
 		return math.Ceil(4 * n / 3)
 	case form.Encoding == codec.KeyHex, f.Type == schema.Bytes && form.Encoding != codec.KeyRaw:
 		return 2 * n
-	case t.Delimiter == "":
+	case t.Delimiter == "" && !g.Joined:
 		return n + 2 // the end of the value
 	}
 	return n

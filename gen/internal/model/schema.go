@@ -164,7 +164,11 @@ func (s *Schema) write(b *strings.Builder) {
 
 // layoutLines formats the pattern, the key and the encoding of a layout.
 func (s *Schema) layoutLines() []string {
-	segments := slices.Concat(s.Before, []string{s.TimeKey}, s.After)
+	at := s.TimeKey
+	if len(s.After) == 0 {
+		at = strings.Replace(at, ", joined: true", "", 1)
+	}
+	segments := slices.Concat(s.Before, []string{at}, s.After)
 	out := []string{"pattern: " + s.Pattern, fmt.Sprintf("key: {%ssegments: [%s]}", s.delimiter(), strings.Join(segments, ", "))}
 	if s.bucketed() {
 		out = append(out, "bucket: "+short(s.Bucket))
