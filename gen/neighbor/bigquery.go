@@ -227,13 +227,13 @@ func (r *renderer) decodingOf(l layout.StoredLayout, c *layout.Column) decoding 
 	case layout.WholeEvent:
 		return r.decodingOfEvents(l)
 	case layout.WrittenAt:
-		return fieldDecoding(&layout.Field{Type: schema.Timestamp}, c.Text)
+		return fieldDecoding(&layout.Field{Type: schema.Timestamp}, c.Values)
 	}
 	f := &l.Schema.Fields[c.Field]
 	if c.Was != nil {
 		f = c.Was
 	}
-	return fieldDecoding(f, c.Text)
+	return fieldDecoding(f, c.Values)
 }
 
 // decodingOfEvents returns how serialized events are decoded.
@@ -250,9 +250,14 @@ func (r *renderer) decodingOfEvents(l layout.StoredLayout) decoding {
 
 // fieldDecoding returns how the values of a field are decoded. BINARY is HBase's Bytes.toBytes: 8
 // bytes for an integer or a float64, but other bytes than btgen's for a boolean.
-func fieldDecoding(f *layout.Field, text bool) decoding {
-	if text {
+func fieldDecoding(f *layout.Field, as codec.Values) decoding {
+	switch as {
+	case codec.TextValues:
 		return textDecoding(f)
+	case codec.BigEndianValues:
+		return asBytes.with("a number of 4 bytes, big-endian.")
+	case codec.LittleEndianValues:
+		return asBytes.with("a number in little-endian bytes.")
 	}
 	switch f.Type {
 	case schema.String, schema.JSON:

@@ -38,9 +38,13 @@ func TestDecodings(t *testing.T) {
 	for typ, values := range extremes {
 		for _, text := range []bool{false, true} {
 			f := &layout.Field{Name: "f", Type: typ, Enum: codec.Enum{{Number: 2, Name: "busy"}}}
-			d := fieldDecoding(f, text)
+			as := codec.BinaryValues
+			if text {
+				as = codec.TextValues
+			}
+			d := fieldDecoding(f, as)
 			for _, v := range values {
-				cell := value.Append(nil, f, text, v)
+				cell := value.Append(nil, f, as, v)
 				got, ok := decode(d, cell)
 				if !ok || !reflect.DeepEqual(got, decoded(d, f, text, v)) {
 					t.Errorf("%s, text %v: %v is stored as %q, which %v decodes as %v", typ, text, v, cell, d, got)
@@ -88,7 +92,7 @@ func decode(d decoding, cell []byte) (any, bool) {
 // decoded is what a query should return for a value, as the remarks describe it.
 func decoded(d decoding, f *layout.Field, text bool, v any) any {
 	if d.Type == "BYTES" || d.Type == "STRING" { // the cell itself
-		cell := value.Append(nil, f, text, v)
+		cell := value.Append(nil, f, codec.TextValues, v)
 		if d.Type == "BYTES" {
 			return cell
 		}

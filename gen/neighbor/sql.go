@@ -64,17 +64,22 @@ func (v sqlValue) decoded(l *layout.Layout, t *layout.Table, c *layout.Column) s
 	case c.Field == layout.WholeEvent:
 		return v.with("the event in protobuf, as message %s.%s.", l.Package, l.Name)
 	case c.Field == layout.WrittenAt:
-		return v.field(&layout.Field{Type: schema.Timestamp}, c.Text)
+		return v.field(&layout.Field{Type: schema.Timestamp}, c.Values)
 	case c.Was != nil:
-		return v.field(c.Was, c.Text)
+		return v.field(c.Was, c.Values)
 	}
-	return v.field(&l.Fields[c.Field], c.Text)
+	return v.field(&l.Fields[c.Field], c.Values)
 }
 
 // field decodes the value of a field. A value that GoogleSQL would change stays as it is stored.
-func (v sqlValue) field(f *layout.Field, text bool) sqlValue {
-	if text {
+func (v sqlValue) field(f *layout.Field, as codec.Values) sqlValue {
+	switch as {
+	case codec.TextValues:
 		return v.textField(f)
+	case codec.BigEndianValues:
+		return v.with("a number of 4 bytes, big-endian.")
+	case codec.LittleEndianValues:
+		return v.with("a number in little-endian bytes.")
 	}
 	switch f.Type {
 	case schema.String, schema.JSON:
@@ -224,7 +229,12 @@ func (v sqlValue) time(f codec.TimeFormat) sqlValue {
 		return v
 	}
 	n := v.cast("INT64")
-	if f.Reverse {
+	switch {
+	case f.From == codec.MaxUint64:
+		return v // of 20 digits
+	case f.From != codec.Largest:
+		n = n.reversed(f.From.Value())
+	case f.Reverse:
 		n = n.number19(digits)
 	}
 	if function == "" {

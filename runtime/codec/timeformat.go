@@ -78,6 +78,14 @@ func ParseMinuend(s string) (Minuend, error) {
 	return Largest, fmt.Errorf("minuend %q: want max_int32, max_uint32, max_int64 or max_uint64", s)
 }
 
+// Value returns the number; 0 for Largest.
+func (m Minuend) Value() uint64 {
+	if m <= Largest || int(m) >= len(minuends) {
+		return 0
+	}
+	return minuends[m].value
+}
+
 // String returns the name of the minuend in a schema; that of Largest is true.
 func (m Minuend) String() string {
 	if m <= Largest || int(m) >= len(minuends) {
