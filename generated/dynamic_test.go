@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/feed"
@@ -24,6 +25,9 @@ import (
 
 // dynamicCases has a test for each schema.
 var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []byte){
+	"adopted_clicks":       asGenerated(adopted.NewClickWriter, adopted.NewClickReader),
+	"adopted_readings":     asGenerated(adopted.NewReadingWriter, adopted.NewReadingReader),
+	"adopted_views":        asGenerated(adopted.NewViewWriter, adopted.NewViewReader),
 	"all_types":            asGenerated(alltypes.NewSampleWriter, alltypes.NewSampleReader),
 	"balloon_combined":     asGenerated(weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader),
 	"balloon_layouts":      asGenerated(weather.NewBalloonLayoutsWriter, weather.NewBalloonLayoutsReader),

@@ -28,6 +28,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/generated/adopted"
+	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
 	"github.com/btgen-dev/btgen/generated/device"
@@ -600,6 +602,9 @@ func TestExplainedRows(t *testing.T) {
 
 // explainedWriters are the writers of the example schemas.
 var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *layout.Table){
+	"adopted.Click":               storesOf(adoptedServer, adopted.NewClickWriter),
+	"adopted.Reading":             storesOf(adoptedServer, adopted.NewReadingWriter),
+	"adopted.View":                storesOf(adoptedServer, adopted.NewViewWriter),
 	"alltypes.Sample":             storesOf(allServer, alltypes.NewSampleWriter),
 	"alltypes.Sparse":             storesOf(allServer, alltypes.NewSparseWriter),
 	"device.Alarm":                storesOf(deviceServer, device.NewAlarmWriter),
@@ -628,6 +633,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 func weatherServer(t *testing.T) string { return weathertest.New(t).Addr }
 func usageServer(t *testing.T) string   { return usagetest.New(t).Addr }
 func allServer(t *testing.T) string     { return alltypestest.New(t).Addr }
+func adoptedServer(t *testing.T) string { return adoptedtest.New(t).Addr }
 func deviceServer(t *testing.T) string  { return devicetest.New(t).Addr }
 func noaaServer(t *testing.T) string    { return noaatest.New(t).Addr }
 func transitServer(t *testing.T) string { return transittest.New(t).Addr }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,9 @@ func TestExamples(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	tables, read, equivalent, equal := 0, 0, 0, 0
 	for _, path := range paths {
+		if strings.HasPrefix(filepath.Base(path), "adopted_") {
+			continue // tables of other programs: see TestDesigns
+		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -38,10 +38,7 @@ func TestDecodings(t *testing.T) {
 	for typ, values := range extremes {
 		for _, text := range []bool{false, true} {
 			f := &layout.Field{Name: "f", Type: typ, Enum: codec.Enum{{Number: 2, Name: "busy"}}}
-			as := codec.BinaryValues
-			if text {
-				as = codec.TextValues
-			}
+			as := encodingOf(text)
 			d := fieldDecoding(f, as)
 			for _, v := range values {
 				cell := value.Append(nil, f, as, v)
@@ -58,6 +55,14 @@ func TestDecodings(t *testing.T) {
 	if len(extremes) != 14 {
 		t.Errorf("%d types", len(extremes))
 	}
+}
+
+// encodingOf returns the encoding of values as text or binary.
+func encodingOf(text bool) codec.Values {
+	if text {
+		return codec.TextValues
+	}
+	return codec.BinaryValues
 }
 
 // decode decodes a cell as BigQuery documents: BINARY is HBase's Bytes.toBytes, and TEXT is text.
@@ -92,7 +97,7 @@ func decode(d decoding, cell []byte) (any, bool) {
 // decoded is what a query should return for a value, as the remarks describe it.
 func decoded(d decoding, f *layout.Field, text bool, v any) any {
 	if d.Type == "BYTES" || d.Type == "STRING" { // the cell itself
-		cell := value.Append(nil, f, codec.TextValues, v)
+		cell := value.Append(nil, f, encodingOf(text), v)
 		if d.Type == "BYTES" {
 			return cell
 		}
