@@ -235,7 +235,7 @@ func ParseText(f *layout.Field, text []byte) (any, error) { return parserOf(f)(t
 
 // parserOf returns ParseText for a field.
 func parserOf(f *layout.Field) func(text []byte) (any, error) {
-	decode := value.Coding(f, true).Decode
+	decode := value.Coding(f, codec.TextValues).Decode
 	if f.Type == schema.Bytes {
 		decode = parseBytes
 	}
