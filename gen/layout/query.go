@@ -100,6 +100,8 @@ func (t *Table) pathOf(l *Layout, q *Query) AccessPath {
 func (t *Table) refuses(l *Layout, q *Query, g Segment) string {
 	f := &l.Series[g.Series]
 	switch {
+	case g.Joined && t.Width(l, g) == 0:
+		return fmt.Sprintf("%s has no fixed width and no delimiter after it in its row keys, which do not sort by it", f.Name)
 	case len(q.Prefix) > 0 && (f.Type != schema.String || g.Form.Encoding != codec.KeyText):
 		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", f.Name)
 	case len(q.Range) > 0 && (!t.Sorted(l, g) || g.Form.Reverse):

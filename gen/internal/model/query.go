@@ -123,6 +123,8 @@ func (s *Schema) answersPart(q *Query) bool {
 // sortsBy reports whether the rows with a prefix or a range of a segment are adjacent.
 func (s *Schema) sortsBy(g string, q *Query) bool {
 	switch {
+	case strings.Contains(g, "joined"), q.Range != "" && strings.Contains(g, "_endian"):
+		return false
 	case q.Prefix != "":
 		return !strings.Contains(g, "encoding: hex")
 	case strings.Contains(g, "reverse"):
