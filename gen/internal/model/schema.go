@@ -164,11 +164,9 @@ func (s *Schema) write(b *strings.Builder) {
 
 // layoutLines formats the pattern, the key and the encoding of a layout.
 func (s *Schema) layoutLines() []string {
-	at := s.TimeKey
-	if len(s.After) == 0 {
-		at = strings.Replace(at, ", joined: true", "", 1)
-	}
-	segments := slices.Concat(s.Before, []string{at}, s.After)
+	segments := slices.Concat(s.Before, []string{s.TimeKey}, s.After)
+	last := &segments[len(segments)-1] // nothing follows it
+	*last = strings.Replace(*last, ", joined: true", "", 1)
 	out := []string{"pattern: " + s.Pattern, fmt.Sprintf("key: {%ssegments: [%s]}", s.delimiter(), strings.Join(segments, ", "))}
 	if s.bucketed() {
 		out = append(out, "bucket: "+short(s.Bucket))
