@@ -42,9 +42,19 @@ func (d *Document) Price(prices capacity.Prices) {
 // Simulate simulates the load of each table, for [Table].Heat. layouts are those of [New]. It
 // takes up to two seconds and 100 MB of memory per table.
 func (d *Document) Simulate(layouts []*layout.Layout) {
+	var all []simulation
 	for i, l := range layouts {
-		parallel.For(len(l.Tables), func(j int) { d.Schemas[i].Tables[j].Heat = heatOf(l, l.Tables[j]) })
+		for j, t := range l.Tables {
+			some := simulationsOf(l, t)
+			heat := make([]Heat, len(some))
+			d.Schemas[i].Tables[j].Heat = heat
+			for k := range some {
+				some[k].out = &heat[k]
+			}
+			all = append(all, some...)
+		}
 	}
+	parallel.For(len(all), func(i int) { all[i].run() })
 }
 
 // schemaOf explains a schema.

@@ -44,9 +44,18 @@ type design struct {
 	table *layout.Table
 }
 
-// heatOf simulates the load of a table: its writes, those of the alternatives to its key, and
-// its declared reads.
-func heatOf(l *layout.Layout, t *layout.Table) []Heat {
+// simulation is a simulation that has not run.
+type simulation struct {
+	l     *layout.Layout
+	table *layout.Table
+	load  hotspot.Load
+	heat  Heat  // what is known of the outcome
+	out   *Heat // where the outcome is stored
+}
+
+// simulationsOf returns the simulations of the load of a table: of its writes, of those with the
+// alternatives to its key, and of its declared reads.
+func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 	designs := []design{{"as declared", t}}
 	if !hotspot.InOnePlace(l, t) {
 		designs = append(designs, design{"time first", hotspot.TimeFirst(t)})
@@ -55,18 +64,14 @@ func heatOf(l *layout.Layout, t *layout.Table) []Heat {
 		designs = append(designs, design{fmt.Sprintf("salted, %d buckets", assumedSalt), hotspot.Salted(l, t, assumedSalt)})
 	}
 	load := hotspot.Load{Load: l.Load(), Seed: hotspot.Seed}
-	var out []Heat
+	var out []simulation
 	for i, d := range designs {
-		h := heat(l, d.table, load)
-		h.Load, h.Design, h.Chosen = "writes", d.name, i == 0
-		out = append(out, h)
+		out = append(out, simulation{l: l, table: d.table, load: load, heat: Heat{Load: "writes", Design: d.name, Chosen: i == 0}})
 	}
 	if hotspot.Sequential(l, t) && !t.Allows("K02") {
 		sequential := load
 		sequential.New = true
-		h := heat(l, t, sequential)
-		h.Load, h.Design = "writes", "new series, if the numbers are sequential"
-		out = append(out, h)
+		out = append(out, simulation{l: l, table: t, load: sequential, heat: Heat{Load: "writes", Design: "new series, if the numbers are sequential"}})
 	}
 	for _, r := range l.Expect.Reads {
 		if l.ReadTable(r.Method) != t {
@@ -75,28 +80,26 @@ func heatOf(l *layout.Layout, t *layout.Table) []Heat {
 		if load.Range = r.Range; load.Range == 0 && r.Method != schema.LatestMethod {
 			load.Range = capacity.AssumedRange
 		}
-		h := heat(l, t, load)
-		h.Load, h.Design, h.Hot = r.Method, "as declared", false
-		out = append(out, h)
+		out = append(out, simulation{l: l, table: t, load: load, heat: Heat{Load: r.Method, Design: "as declared"}})
 	}
 	return out
 }
 
-// heat simulates one load.
-func heat(l *layout.Layout, t *layout.Table, load hotspot.Load) Heat {
-	r := hotspot.Simulate(l, t, load)
-	out := Heat{
-		Key: sample.ShowKey(sample.Picture(l, t)), Seed: load.Seed, Tablets: r.Tablets, Nodes: r.Nodes, Tablet: rounded(r.Tablet), Node: rounded(r.Node),
-		Hot: hotspot.Hot(t, load.Load, r.Tablet.Peak), Step: schema.FormatDuration(r.Width.Truncate(time.Second)),
-	}
+// run runs the simulation and stores its outcome.
+func (s *simulation) run() {
+	r := hotspot.Simulate(s.l, s.table, s.load)
+	h := s.heat
+	h.Key, h.Seed, h.Tablets, h.Nodes = sample.ShowKey(sample.Picture(s.l, s.table)), s.load.Seed, r.Tablets, r.Nodes
+	h.Tablet, h.Node, h.Step = rounded(r.Tablet), rounded(r.Node), schema.FormatDuration(r.Width.Truncate(time.Second))
+	h.Hot = h.Load == "writes" && hotspot.Hot(s.table, s.load.Load, r.Tablet.Peak)
 	for _, band := range r.Heat {
 		digits := make([]byte, len(band))
 		for step, share := range band {
 			digits[step] = '0' + level(share)
 		}
-		out.Bands = append(out.Bands, string(digits))
+		h.Bands = append(h.Bands, string(digits))
 	}
-	return out
+	*s.out = h
 }
 
 // rounded rounds shares to what is shown.

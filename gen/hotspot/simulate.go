@@ -3,8 +3,6 @@ package hotspot
 import (
 	"math"
 	"slices"
-	"sort"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -84,34 +82,36 @@ func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
 	s.stored = s.storedKeys()
 	s.tablets = min(mostTablets, max(fewTablets, int(2*Total(t, load.Load)/NodeWrites)))
 	s.nodes = s.tablets / perNode
-	s.starts = quantiles(s.stored, s.tablets)
+	s.starts = quantiles(&s.stored, s.tablets)
 	s.node = make([]int, s.tablets)
 	for i := range s.node {
 		s.node[i] = i % s.nodes
 	}
 	out := Result{Width: s.step, Tablets: s.tablets, Nodes: s.nodes}
-	bands := s.bands()
+	bands := places{starts: s.bands()}
+	s.stored = keyList{}
+	tablets := places{}
 	total := 0.0
 	for step := range Steps {
-		keys, weights, sum := s.keysOf(step)
+		now := s.loadOf(step)
 		if load.trace != nil {
 			load.trace(step, s.at(step), s.starts)
 		}
-		tablets := s.tabletsOf(keys)
-		shares := s.sharesOf(tablets, weights)
-		for i, key := range keys {
-			out.Heat[find(bands, key)][step] += weights[i]
+		tablets.starts = s.starts
+		shares := s.sharesOf(tablets.of(&now.keys), now.weights)
+		for i, band := range bands.of(&now.keys) {
+			out.Heat[band][step] += now.weights[i]
 		}
 		nodes := make([]float64, s.nodes)
 		for i, share := range shares {
 			nodes[s.node[i]] += share
 		}
-		arriving := s.arriving(step) * sum
+		arriving := s.arriving(step) * now.sum
 		total += arriving
 		out.Tablet.add(slices.Max(shares), arriving)
 		out.Node.add(slices.Max(nodes), arriving)
 		out.Last.add(shares[len(shares)-1], arriving)
-		s.rebalance(shares, tablets, keys, weights)
+		s.rebalance(shares, &tablets, now)
 	}
 	for _, share := range []*Share{&out.Tablet, &out.Node, &out.Last} {
 		share.Mean /= max(total, math.SmallestNonzeroFloat64)
@@ -133,20 +133,23 @@ type simulation struct {
 	t       *layout.Table
 	load    Load
 	writers []writer
-	stored  []string // keys of stored data, sorted
+	stored  keyList // keys of stored data, sorted
 	begin   time.Time
 	step    time.Duration
 	tablets int // at the beginning
 	nodes   int
-	runs    []run    // of key segments
-	ofTime  bool     // whether keys differ within a bucket
-	buf     []byte   // of the last key
-	part    []byte   // of the last run
-	series  []any    // of the last key
-	starts  []string // of the tablets, sorted; the first is empty
-	node    []int    // of each tablet
+	runs    []run           // of key segments
+	ofTime  bool            // whether keys differ within a bucket
+	buf     []byte          // of the last key
+	text    []byte          // of the last run
+	part    codec.KeyWriter // of the last run
+	series  []any           // of the last key
+	starts  []string        // of the tablets, sorted; the first is empty
+	node    []int           // of each tablet
 
-	computed map[int]stepLoad // of some steps
+	computed map[int]*stepLoad // of some steps
+	current  *stepLoad         // of the last step
+	sorting  []sortedKey       // memory for sorting
 }
 
 // run is successive segments of the row key. Those of a fixed run have the same values in all keys
@@ -158,7 +161,7 @@ type run struct {
 
 // newSimulation returns a simulation that has not begun.
 func newSimulation(l *layout.Layout, t *layout.Table, load Load, most int) *simulation {
-	s := &simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most), computed: map[int]stepLoad{}}
+	s := &simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most), computed: map[int]*stepLoad{}}
 	s.begin, s.step = window(t)
 	s.ofTime = !t.Pattern.Bucketed()
 	for _, g := range t.Segments {
@@ -220,7 +223,7 @@ func (s *simulation) arriving(step int) float64 {
 
 // storedKeys returns keys of the data before the window, some of each writer at stratified
 // times.
-func (s *simulation) storedKeys() []string {
+func (s *simulation) storedKeys() keyList {
 	_, kept := s.t.Ages()
 	if kept == 0 {
 		kept = usualDays * 24 * time.Hour
@@ -229,7 +232,7 @@ func (s *simulation) storedKeys() []string {
 	if s.t.Pattern.Bucketed() {
 		kept = min(kept, s.begin.Sub(s.t.Bucket.Min()))
 	}
-	var out keyList
+	out := newKeyList(history*len(s.writers), 64)
 	for i := range s.writers {
 		w := &s.writers[i]
 		for n := range history {
@@ -239,30 +242,7 @@ func (s *simulation) storedKeys() []string {
 			out.add(s.key(w, s.begin.Add(-age)))
 		}
 	}
-	keys := out.keys()
-	slices.Sort(keys)
-	return keys
-}
-
-// keyList collects keys in one string.
-type keyList struct {
-	text strings.Builder
-	ends []int
-}
-
-// add adds a copy of a key.
-func (k *keyList) add(key []byte) {
-	k.text.Write(key)
-	k.ends = append(k.ends, k.text.Len())
-}
-
-// keys returns the keys. They share memory, so a copy of one is kept longer than the others.
-func (k *keyList) keys() []string {
-	out, text, start := make([]string, len(k.ends)), k.text.String(), 0
-	for i, end := range k.ends {
-		out[i], start = text[start:end], end
-	}
-	return out
+	return out.sorted(s.sort(&out, nil))
 }
 
 // key returns the row key of a writer's event, or an empty one if the event has none. The next
@@ -321,10 +301,10 @@ func (s *simulation) newKey(w *writer, at time.Time) []byte {
 
 // write writes some segments of a key. It reports false if a writer would reject them.
 func (s *simulation) write(segments []layout.Segment, k *value.Key) ([]byte, bool) {
-	w := codec.NewKeyWriter(s.part[:0], s.t.Delimiter)
-	value.WriteSegments(s.l, s.t, &w, segments, k)
-	part, err := w.Key()
-	s.part = part[:0]
+	s.part = codec.NewKeyWriter(s.text[:0], s.t.Delimiter)
+	value.WriteSegments(s.l, s.t, &s.part, segments, k)
+	part, err := s.part.Key()
+	s.text = part[:0]
 	return part, err == nil
 }
 
@@ -344,21 +324,36 @@ func (s *simulation) newSeries(w *writer, at time.Time) []any {
 // stepLoad is the keys that the load of a step hits, with their shares, and the total before
 // normalization.
 type stepLoad struct {
-	keys    []string
+	keys    keyList
 	weights []float64
 	sum     float64
+	bucket  time.Time // the bucket of all keys, if they have one
 }
 
-// keysOf returns the load of a step.
-func (s *simulation) keysOf(step int) (keys []string, weights []float64, sum float64) {
+// newLoad returns a load without keys.
+func (s *simulation) newLoad() *stepLoad {
+	return &stepLoad{keys: newKeyList(len(s.writers), len(s.buf)), weights: make([]float64, 0, len(s.writers))}
+}
+
+// loadOf returns the load of a step, which is valid until the next call.
+func (s *simulation) loadOf(step int) *stepLoad {
 	if have, computed := s.computed[step]; computed {
+		s.current = have
 		delete(s.computed, step)
-		return have.keys, have.weights, have.sum
+		return have
 	}
+	s.compute(step, s.current)
+	return s.current
+}
+
+// compute sets the load of a step.
+func (s *simulation) compute(step int, out *stepLoad) {
 	at := s.at(step)
-	var list keyList
-	list.text.Grow(len(s.writers) * len(s.buf))
-	list.ends, weights = make([]int, 0, len(s.writers)), make([]float64, 0, len(s.writers))
+	bucket := s.onlyBucket(at)
+	if !bucket.IsZero() && bucket.Equal(out.bucket) {
+		return // the keys are the same
+	}
+	*out = stepLoad{keys: out.keys.emptied(), weights: out.weights[:0], bucket: bucket}
 	for i := range s.writers {
 		w := &s.writers[i]
 		_, fraction := math.Modf(float64(i+step) * 0.6180339887498949)
@@ -368,54 +363,41 @@ func (s *simulation) keysOf(step int) (keys []string, weights []float64, sum flo
 			when = when.Add(-time.Duration(back * float64(s.load.Range)))
 		}
 		if key := s.key(w, when); len(key) > 0 {
-			list.add(key)
-			weights = append(weights, w.weight)
-			sum += w.weight
+			out.keys.add(key)
+			out.weights = append(out.weights, w.weight)
+			out.sum += w.weight
 		}
 	}
-	for i := range weights {
-		weights[i] /= sum
+	for i := range out.weights {
+		out.weights[i] /= out.sum
 	}
-	return list.keys(), weights, sum
 }
 
-// find returns the index of the part that contains a key, by the starts of the parts.
-func find(starts []string, key string) int {
-	return max(0, sort.Search(len(starts), func(i int) bool { return starts[i] > key })-1)
-}
-
-// quantiles returns the starts of parts of sorted keys of equal size. Equal keys are in one
-// part, so there may be fewer parts.
-func quantiles(keys []string, parts int) []string {
-	out := []string{""}
-	for i := 1; i < parts; i++ {
-		if key := keys[i*len(keys)/parts]; key > out[len(out)-1] {
-			out = append(out, strings.Clone(key))
-		}
+// onlyBucket returns the bucket of all keys of the step around a time; zero if there are several.
+func (s *simulation) onlyBucket(at time.Time) time.Time {
+	if s.ofTime || s.load.Range > 0 {
+		return time.Time{}
 	}
-	return out
+	first, last := s.t.Bucket.Start(at.Add(-s.step/2)), s.t.Bucket.Start(at.Add(s.step/2))
+	if !first.Equal(last) {
+		return time.Time{}
+	}
+	return first
 }
 
 // bands returns the starts of the bands of pictures.
 func (s *simulation) bands() []string {
-	all := slices.Clone(s.stored)
+	all := newKeyList(s.stored.len()+Steps/8*len(s.writers), len(s.buf))
+	all.addAll(&s.stored)
 	for step := 0; step < Steps; step += 8 {
-		keys, weights, sum := s.keysOf(step)
-		all = append(all, keys...)
-		s.computed[step] = stepLoad{keys, weights, sum}
+		load := s.newLoad()
+		s.compute(step, load)
+		all.addAll(&load.keys)
+		s.computed[step] = load
 	}
-	slices.Sort(all)
-	out := quantiles(all, Bands)
+	sorted := all.sorted(s.sort(&all, nil))
+	out := quantiles(&sorted, Bands)
 	return out[:min(len(out), Bands)]
-}
-
-// tabletsOf returns the tablets of keys.
-func (s *simulation) tabletsOf(keys []string) []int {
-	out := make([]int, len(keys))
-	for i, key := range keys {
-		out[i] = find(s.starts, key)
-	}
-	return out
 }
 
 // sharesOf returns the share of each tablet.
@@ -430,9 +412,10 @@ func (s *simulation) sharesOf(tablets []int, weights []float64) []float64 {
 // rebalance changes tablets for the next step: it splits hot ones at the median key of their
 // load, merges cold neighbors beyond the original number, and spreads the tablets over the
 // nodes by their load, the largest first.
-func (s *simulation) rebalance(shares []float64, tablets []int, keys []string, weights []float64) {
-	if s.split(shares, tablets, keys, weights) {
-		shares = s.sharesOf(s.tabletsOf(keys), weights)
+func (s *simulation) rebalance(shares []float64, tablets *places, now *stepLoad) {
+	if s.split(shares, tablets.found, now) {
+		tablets.starts = s.starts
+		shares = s.sharesOf(tablets.of(&now.keys), now.weights)
 	}
 	shares = s.merge(shares)
 	order := make([]int, len(shares))
@@ -464,7 +447,7 @@ func (s *simulation) rebalance(shares []float64, tablets []int, keys []string, w
 }
 
 // split splits hot tablets, and reports whether there were any.
-func (s *simulation) split(shares []float64, tablets []int, keys []string, weights []float64) bool {
+func (s *simulation) split(shares []float64, tablets []int, now *stepLoad) bool {
 	hot := map[int][]int{} // keys of hot tablets
 	for i, tablet := range tablets {
 		if shares[tablet] > hotTablet/float64(s.tablets) {
@@ -477,20 +460,12 @@ func (s *simulation) split(shares []float64, tablets []int, keys []string, weigh
 		if in == nil || len(starts) >= growth*s.tablets {
 			continue
 		}
-		slices.SortFunc(in, func(a, b int) int {
-			switch {
-			case keys[a] < keys[b]:
-				return -1
-			case keys[a] > keys[b]:
-				return 1
-			}
-			return a - b
-		})
 		sum := 0.0
-		for _, i := range in {
-			if sum += weights[i]; sum >= shares[tablet]/2 {
-				if keys[i] > s.starts[tablet] && keys[i] > keys[in[0]] {
-					starts = append(starts, strings.Clone(keys[i]))
+		sorted := s.sort(&now.keys, in)
+		for _, k := range sorted {
+			if sum += now.weights[k.index]; sum >= shares[tablet]/2 {
+				if middle := string(now.keys.at(k.index)); middle > s.starts[tablet] && middle > string(now.keys.at(sorted[0].index)) {
+					starts = append(starts, middle)
 				}
 				break
 			}

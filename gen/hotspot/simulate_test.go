@@ -153,7 +153,7 @@ func TestCounted(t *testing.T) {
 			for range events / Steps / 3 {
 				i, _ := slices.BinarySearch(cumulative, random.Float64()*sum)
 				when := at.Add(time.Duration((random.Float64() - 0.5) * float64(30*time.Minute)))
-				counts[find(starts, string(all.key(&all.writers[min(i, len(all.writers)-1)], when)))]++
+				counts[find(starts, all.key(&all.writers[min(i, len(all.writers)-1)], when))]++
 			}
 			mean += float64(slices.Max(counts)) / float64(events/Steps/3) / Steps
 		}

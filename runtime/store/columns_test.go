@@ -219,10 +219,10 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	begin()
 	err := ReadColumns(t.Context(), r, intoColumns(r.mapping), &columns, q, base, from, to, o)
 	if fmt.Sprint(err) != fmt.Sprint(failed) {
-		t.Errorf("%s %+v: %v, want %v", r.id, o, err, failed)
+		t.Errorf("%s %+v: %v, want %v", r.table.id, o, err, failed)
 	}
 	if got := columns.text(); !slices.Equal(got[1:], want) || columns.Series[0] != "kept" {
-		t.Errorf("%s %+v from %v to %v:\n%v\nwant\n%v", r.id, o, from, to, got, want)
+		t.Errorf("%s %+v from %v to %v:\n%v\nwant\n%v", r.table.id, o, from, to, got, want)
 	}
 	return len(want) - columns.appended, columns.appended
 }

@@ -44,14 +44,14 @@ type erasedRow struct {
 // table of d.
 func (w *Writer[E]) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser[E] {
 	t := &w.tables[table]
+	r := &Reader[E]{
+		options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
+		mapping: t.mapping, shape: t.shape.AllCells(),
+		whole: Query[E]{Name: name, Spans: t.mapping.Spans}, gathered: maxGathered,
+	}
+	r.table = t.mapping.newRowReader(t.id, t.api, t.wire.allowed, w.options.Timeout, &r.shape)
 	return &eraser[E]{
-		table: table,
-		reader: &Reader[E]{
-			options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
-			mapping: t.mapping, shape: t.shape.AllCells(), id: t.id, api: t.api, wire: t.wire.allowed,
-			whole: Query[E]{Name: name, Spans: t.mapping.Spans}, gathered: maxGathered,
-		},
-		mapping: t.mapping, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
+		table: table, reader: r, mapping: t.mapping, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
 		op: Operation{Name: name, Table: t.id},
 	}
 }
@@ -107,7 +107,7 @@ func (e *erasing[E]) part(p part) error {
 		if !p.Reads(span) {
 			continue
 		}
-		for row, err := range r.reader.spanRows(r.ctx, &r.op, p, span, always) {
+		for row, err := range r.reader.table.spanRows(r.ctx, &r.op, p, span, always) {
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (e *erasing[E]) part(p part) error {
 // field, bucket by bucket.
 func (e *erasing[E]) metrics(p part) (failed error) {
 	p.turns = nil
-	e.reading.merged(p, nil, func(rows []wire.Row, err error) bool {
+	e.reading.severalSpans(p).merged(func(rows []wire.Row, err error) bool {
 		if err == nil {
 			err = e.bucketOfMetrics(rows)
 			release(rows)
@@ -454,13 +454,13 @@ func (t *eraser[E]) send() error {
 func (t *eraser[E]) apply(keys []string, mutations []*bigtable.Mutation) error {
 	ctx, cancel := within(t.ctx, t.timeout)
 	defer cancel()
-	errs, err := t.reader.api.ApplyBulk(ctx, keys, mutations)
+	errs, err := t.reader.table.api.ApplyBulk(ctx, keys, mutations)
 	if err != nil {
-		return &DeleteError{Table: t.reader.id, Row: keys[0], Err: missing(t.reader.id, explain(ctx, err))}
+		return &DeleteError{Table: t.reader.table.id, Row: keys[0], Err: missing(t.reader.table.id, explain(ctx, err))}
 	}
 	for i, err := range errs {
 		if err != nil {
-			return &DeleteError{Table: t.reader.id, Row: keys[i], Err: missing(t.reader.id, explain(ctx, err))}
+			return &DeleteError{Table: t.reader.table.id, Row: keys[i], Err: missing(t.reader.table.id, explain(ctx, err))}
 		}
 	}
 	return nil

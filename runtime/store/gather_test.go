@@ -232,10 +232,10 @@ func TestGatheredMemory(t *testing.T) {
 			plan, err := read.plan()
 			must(t, err)
 			p := part{Part: &plan.Parts[0]}
-			streams, err := read.gather(&p)
-			must(t, err)
+			several := read.severalSpans(p)
+			must(t, several.gather(r.gathered))
 			var held []wire.Row
-			for _, s := range streams {
+			for _, s := range several.gathered {
 				for _, row := range s.queue {
 					held = append(held, row.row)
 				}
@@ -247,8 +247,8 @@ func TestGatheredMemory(t *testing.T) {
 					size += row.Size()
 				}
 			}
-			if p.complete || size > r.gathered || size+last.Size() <= r.gathered || p.read != last.Key() {
-				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, p.complete, size, last.Size(), p.read, last.Key())
+			if several.part.complete || size > r.gathered || size+last.Size() <= r.gathered || several.part.read != last.Key() {
+				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, several.part.complete, size, last.Size(), several.part.read, last.Key())
 			}
 		}
 	}

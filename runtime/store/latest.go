@@ -3,18 +3,16 @@ package store
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // Latest returns the newest event of the series of base, or ErrNotFound.
 func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
-	op := Operation{Name: "Latest", Table: r.id}
+	op := Operation{Name: "Latest", Table: r.table.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
 	spans, err := r.mapping.Spans(&base)
@@ -47,9 +45,9 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 	a := &r.assembler
 	for i := range r.asked.Spans {
 		q := p.First(i)
-		filter := r.reader.filters.of(q.Filter)
+		filter := r.reader.table.filters.of(q.Filter)
 		for rest := q.Rows; len(rest) > 0; {
-			row, err := r.reader.newest(r.ctx, &r.op, rest, filter, q.Limit)
+			row, err := r.reader.table.newest(r.ctx, &r.op, rest, filter, q.Limit)
 			if err != nil {
 				yield(&a.base, err)
 				return false
@@ -76,9 +74,9 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 func (r *Reader[E]) without(rest []codec.Rows, key string, a *assembler[E], found bool) []codec.Rows {
 	spans, err := r.mapping.Spans(&a.base)
 	if found && err == nil && strings.HasPrefix(key, spans[0].Prefix) { // the same span, and so the same salt
-		return r.past(rest, codec.PrefixRows(spans[0].Prefix))
+		return r.table.past(rest, codec.PrefixRows(spans[0].Prefix))
 	}
-	return r.before(rest, key)
+	return r.table.before(rest, key)
 }
 
 // firstOfEach yields the first event of each series.
@@ -111,7 +109,7 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 	now := r.options.Now()
 	if recent, ok := r.shape.Recent(spans, now); ok {
 		a := r.newestOnly(base, m)
-		rows, err := r.recentRows(ctx, op, a, now, spans, recent)
+		rows, err := r.table.recentRows(ctx, op, now, spans, recent, a.timeOf)
 		if err != nil {
 			return base, err
 		}
@@ -127,29 +125,9 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 // newestOnly returns an assembler that makes the newest event of a series.
 func (r *Reader[E]) newestOnly(base E, m *memory) *assembler[E] {
 	return &assembler[E]{
-		mapping: r.mapping, shape: &r.shape, table: r.id, base: base, to: scan.MaxTime,
+		mapping: r.mapping, shape: &r.shape, table: r.table.id, base: base, to: scan.MaxTime,
 		now: r.options.Now, ranksEnd: scan.MaxTime, memory: m,
 	}
-}
-
-// recentRows returns the newest rows of each span among the current bucket and later
-// ones; nil if there are none.
-func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, q scan.Request) ([]wire.Row, error) {
-	rows, starts, found := make([]wire.Row, len(spans)), make([]time.Time, len(spans)), false
-	for row, err := range r.rows(ctx, op, q.Rows, r.filters.of(q.Filter), q.Limit) {
-		if err != nil {
-			return nil, err
-		}
-		i := spanOf(spans, row.Key())
-		if start, err := a.timeOf(row); err == nil && r.mapping.Bucket.End(start).After(now) && (!rows[i].Exists() || start.After(starts[i])) {
-			rows[i], starts[i], found = row, start, true
-		}
-	}
-	if !found {
-		return nil, nil
-	}
-	keepNewest(rows, starts)
-	return rows, nil
 }
 
 // search finds the newest event. Data that expires between the request and the next
@@ -170,7 +148,7 @@ func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []c
 		if left == nil {
 			left = s.Requests[0].Rows
 		}
-		rows, err := r.newestRows(ctx, op, a, &s, left)
+		rows, err := r.table.newestRows(ctx, op, &s, left, a.timeOf)
 		if err != nil {
 			return base, err
 		}
@@ -187,98 +165,8 @@ func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []c
 		case key == "":
 			return event, err // the rows before it are unknown
 		}
-		if left = r.before(left, key); len(left) == 0 {
+		if left = r.table.before(left, key); len(left) == 0 {
 			return event, err
 		}
 	}
-}
-
-// newestRows returns the row of the newest bucket or event of each span, or of the
-// first span in the remaining ranges.
-func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], s *scan.Search, left []codec.Rows) ([]wire.Row, error) {
-	rows := make([]wire.Row, len(s.Requests))
-	for i, q := range s.Requests {
-		in := q.Rows
-		if i == 0 {
-			in = left
-		}
-		row, err := r.newestOwnRow(ctx, op, a, s, q, in)
-		if err != nil {
-			return nil, err
-		}
-		rows[i] = row
-	}
-	if r.mapping.Pattern != codec.BucketNewColumns {
-		return rows, nil
-	}
-	starts := make([]time.Time, len(rows))
-	for i, row := range rows {
-		var err error
-		if row.Exists() {
-			starts[i], err = a.timeOf(row)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	keepNewest(rows, starts)
-	return rows, nil
-}
-
-// newestOwnRow is newestRow without the rows of other mappings, which may lie between those of
-// this one.
-func (r *Reader[E]) newestOwnRow(ctx context.Context, op *Operation, a *assembler[E], s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
-	for len(in) > 0 {
-		row, err := r.newestRow(ctx, op, s, q, in)
-		if err != nil || !row.Exists() || len(r.mapping.others) == 0 {
-			return row, err
-		}
-		if _, err := a.timeOf(row); err != errForeign {
-			return row, nil
-		}
-		in = r.before(in, row.Key())
-	}
-	return wire.Row{}, nil
-}
-
-// newestRow returns the row of the newest bucket or event that a request or lookup
-// finds in the ranges; the zero Row if there is none.
-func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
-	if !q.KeysOnly {
-		return r.newest(ctx, op, in, r.filters.of(q.Filter), q.Limit)
-	}
-	stored, err := r.stored(ctx, op, q)
-	if err != nil {
-		return wire.Row{}, err
-	}
-	if last := in[0].Keys; last != nil { // a row without an event
-		var event E
-		start, err := r.mapping.Key(last[0], &event)
-		if err != nil {
-			return wire.Row{}, err
-		}
-		stored = slices.DeleteFunc(stored, func(s scan.Stored) bool { return !s.Start.Before(start) })
-	}
-	if len(stored) == 0 {
-		return wire.Row{}, nil
-	}
-	found := s.RequestOf(stored[len(stored)-1].Key)
-	return r.one(ctx, op, found.Rows[0], r.filters.of(found.Filter), found.Limit)
-}
-
-// stored returns the rows that a lookup finds, in order of time. It is for tables whose
-// labels do not sort.
-func (r *Reader[E]) stored(ctx context.Context, op *Operation, lookup scan.Request) ([]scan.Stored, error) {
-	var out []scan.Stored
-	var event E
-	for row, err := range r.rows(ctx, op, lookup.Rows, r.filters.of(lookup.Filter), lookup.Limit) {
-		if err != nil {
-			return nil, err
-		}
-		if start, err := r.mapping.Key(row.Key(), &event); err == nil && r.mapping.covers(start) { // else not our row: skip
-			out = append(out, scan.Stored{Start: start, Key: row.Key()})
-		}
-	}
-	slices.SortFunc(out, func(a, b scan.Stored) int { return a.Start.Compare(b.Start) })
-	return out, nil
 }

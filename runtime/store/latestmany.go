@@ -5,13 +5,9 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"sort"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
 // Limits of [Reader.LatestMany]: the number of series whose newest rows are in memory, and the
@@ -28,7 +24,7 @@ const (
 // *DecodeError, and the loop may continue; any other error is the last value.
 func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		op := Operation{Name: "Latest", Table: r.id}
+		op := Operation{Name: "Latest", Table: r.table.id}
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
@@ -66,8 +62,7 @@ func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, erro
 type latestSeries[E any] struct {
 	base  E
 	spans []codec.Span
-	rows  []wire.Row // its newest rows, one per span, if they are in the current bucket or later
-	start []time.Time
+	rows  seriesRows // in the current bucket or later
 	done  bool
 	event E
 	err   error
@@ -123,53 +118,26 @@ func (r *Reader[E]) latestOf(ctx context.Context, op *Operation, some []latestSe
 // recentOf finds the newest events of those series that have events in the current bucket or
 // later ones, if ranges describe the rows of these.
 func (r *Reader[E]) recentOf(ctx context.Context, op *Operation, some []latestSeries[E]) error {
-	type place struct{ series, span int }
-	var spans []codec.Span
-	places := map[string]place{}
-	var prefixes []string
-	for i := range some {
-		for k, span := range some[i].spans {
-			spans = append(spans, span)
-			prefixes = append(prefixes, span.Prefix)
-			places[span.Prefix] = place{i, k}
-		}
-		some[i].rows, some[i].start = make([]wire.Row, len(some[i].spans)), make([]time.Time, len(some[i].spans))
-	}
-	now := r.options.Now()
-	requests, ok := r.shape.RecentOf(spans, now)
-	if !ok {
-		return nil
-	}
+	var none E
 	m := r.borrow()
 	defer r.release(m)
-	var none E
-	a := r.newestOnly(none, m)
-	slices.Sort(prefixes)
-	for _, q := range requests {
-		for row, err := range r.rows(ctx, op, q.Rows, r.filters.of(q.Filter), 0) {
-			if err != nil {
-				return err
-			}
-			of := sort.SearchStrings(prefixes, row.Key()+"\x00") - 1
-			if of < 0 || !strings.HasPrefix(row.Key(), prefixes[of]) {
-				continue
-			}
-			at := places[prefixes[of]]
-			l := &some[at.series]
-			start, err := a.timeOf(row)
-			if err == nil && r.mapping.Bucket.End(start).After(now) && (!l.rows[at.span].Exists() || start.After(l.start[at.span])) {
-				l.rows[at.span], l.start[at.span] = row, start
-			}
-		}
+	all := make([]*seriesRows, len(some))
+	for i := range some {
+		some[i].rows = newSeriesRows(some[i].spans)
+		all[i] = &some[i].rows
+	}
+	ok, err := r.table.recentOf(ctx, op, all, r.options.Now(), r.newestOnly(none, m).timeOf)
+	if !ok || err != nil {
+		return err
 	}
 	for i := range some {
 		l := &some[i]
-		if !slices.ContainsFunc(l.rows, wire.Row.Exists) {
+		if !l.rows.some() {
 			continue
 		}
-		keepNewest(l.rows, l.start)
+		keepNewest(l.rows.rows, l.rows.starts)
 		a := r.newestOnly(l.base, m)
-		l.event, l.err = a.last(l.rows)
+		l.event, l.err = a.last(l.rows.rows)
 		l.done = !errors.Is(l.err, ErrNotFound)
 	}
 	return nil

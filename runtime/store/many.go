@@ -185,7 +185,7 @@ type wanted[E any] struct {
 
 // distinct returns the different values in the order of their row keys.
 func (r *reading[E]) distinct() ([]wanted[E], error) {
-	var out []wanted[E]
+	var all []wanted[E]
 	for _, value := range r.many.all {
 		w := wanted[E]{value: value}
 		var err error
@@ -201,11 +201,17 @@ func (r *reading[E]) distinct() ([]wanted[E], error) {
 			}
 			w.id += w.keys.At(codec.KeyPiece{Any: true}).Regexp()
 		}
-		out = append(out, w)
+		all = append(all, w)
 	}
-	slices.SortStableFunc(out, func(a, b wanted[E]) int { return strings.Compare(a.id, b.id) })
+	order := sortedIndexes(nil, len(all), func(a, b int) int { return strings.Compare(all[a].id, all[b].id) })
 	if r.options.NewestFirst != r.reader.shape.Descending() {
-		slices.Reverse(out)
+		slices.Reverse(order)
 	}
-	return slices.CompactFunc(out, func(a, b wanted[E]) bool { return a.id == b.id }), nil
+	var out []wanted[E]
+	for n, i := range order {
+		if n == 0 || all[i].id != all[order[n-1]].id {
+			out = append(out, all[i])
+		}
+	}
+	return out, nil
 }

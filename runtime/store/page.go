@@ -143,7 +143,7 @@ func (r *reading[E]) pageHash() (uint64, error) {
 	text(a.to.UTC().Format(time.RFC3339Nano))
 	text(fmt.Sprint(o.NewestFirst, o.TimeOrder, r.many != nil))
 	for i, reader := range append([]*Reader[E]{r.reader}, r.reader.older...) {
-		text(reader.id)
+		text(reader.table.id)
 		text(reader.mapping.Table.Layout)
 		text(reader.mapping.Since.UTC().Format(time.RFC3339Nano))
 		q := r.q

@@ -125,7 +125,7 @@ func TestTokenOfAnotherRead(t *testing.T) {
 	must(t, ask(r, &r.whole, "s", 86400, ReadOptions{Page: next()}))
 	other := *l
 	other.Table.Layout = "another layout"
-	changed := Reader[sample]{options: r.options, mapping: &other, shape: r.shape, id: r.id, api: r.api, whole: r.whole, gathered: r.gathered}
+	changed := Reader[sample]{options: r.options, mapping: &other, shape: r.shape, table: r.table, whole: r.whole, gathered: r.gathered}
 	damaged := []byte(token)
 	damaged[10] ^= 1
 	for what, err := range map[string]error{

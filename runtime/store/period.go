@@ -123,7 +123,7 @@ func (r *reading[E]) enter(p period[E]) {
 	a := &r.assembler
 	r.reader, r.q = p.reader, p.query
 	*a = assembler[E]{
-		mapping: p.reader.mapping, shape: &p.reader.shape, table: p.reader.id, base: r.given, from: p.from, to: p.to,
+		mapping: p.reader.mapping, shape: &p.reader.shape, table: p.reader.table.id, base: r.given, from: p.from, to: p.to,
 		newestFirst: a.newestFirst, latestOnly: a.latestOnly, now: a.now, into: a.into,
 	}
 	if a.into != nil {

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -19,15 +17,11 @@ import (
 
 // Reader reads the events of one table. It is safe for concurrent use.
 type Reader[E any] struct {
-	options ReaderOptions
-	mapping *Mapping[E]
-	shape   scan.Table // derived from the mapping
-	id      string
-	api     bigtable.TableAPI
-	// wire allows decoding rows directly from the wire.
-	wire     bool
-	whole    Query[E] // all events of a series
-	filters  filters
+	options  ReaderOptions
+	mapping  *Mapping[E]
+	shape    scan.Table // derived from the mapping
+	table    *rowReader
+	whole    Query[E]     // all events of a series
 	memories sync.Pool    // of completed reads
 	gathered int          // maximum bytes of rows of several spans in memory
 	older    []*Reader[E] // readers of the earlier mappings, newest first
@@ -38,9 +32,10 @@ func NewReader[E any](client Client, mapping *Mapping[E], opts ...ReaderOptions)
 	o := readerOptions(opts)
 	id := o.TablePrefix + mapping.Table.ID
 	r := &Reader[E]{
-		options: o, mapping: mapping, shape: mapping.shape(), id: id, api: client.OpenTable(id), wire: wireAllowed(client),
+		options: o, mapping: mapping, shape: mapping.shape(),
 		whole: Query[E]{Name: "Read", Spans: mapping.Spans}, gathered: maxGathered,
 	}
+	r.table = mapping.newRowReader(id, client.OpenTable(id), wireAllowed(client), o.Timeout, &r.shape)
 	for _, older := range mapping.Older {
 		r.older = append(r.older, NewReader(client, older, opts...))
 	}
@@ -155,9 +150,9 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 		o.Limit = 1
 	}
 	return reading[E]{
-		reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.id},
+		reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.table.id},
 		assembler: assembler[E]{
-			mapping: r.mapping, shape: &r.shape, table: r.id, base: given, from: from, to: to,
+			mapping: r.mapping, shape: &r.shape, table: r.table.id, base: given, from: from, to: to,
 			newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, now: r.options.Now,
 		},
 	}
@@ -303,10 +298,10 @@ func (r *reading[E]) part(p part, yield yielder[E]) bool {
 		return r.together(p, yield)
 	case scan.KeyOrder:
 		r.assembler.expect(&codec.Span{}, true)
-		return r.rowByRow(r.reader.requested(r.ctx, &r.op, p, p.Listed(), always), yield)
+		return r.rowByRow(r.reader.table.requested(r.ctx, &r.op, p, p.Listed(), always), yield)
 	}
 	r.assembler.expect(&r.asked.Spans[0], r.q.MultiSeries)
-	return r.rowByRow(r.reader.spanRows(r.ctx, &r.op, p, 0, always), yield)
+	return r.rowByRow(r.reader.table.spanRows(r.ctx, &r.op, p, 0, always), yield)
 }
 
 // rowByRow yields the events of rows in their order. It reports whether the caller wants more.
@@ -327,7 +322,7 @@ func (r *reading[E]) rowByRow(rows iter.Seq2[wire.Row, error], yield yielder[E])
 	return r.more && a.flush(yield)
 }
 
-// always is a wanted function for [Reader.spanRows] that never blocks.
+// always is a wanted function for [rowReader.spanRows] that never blocks.
 func always() bool { return true }
 
 // streams reports whether events are yielded in the order in which they arrive.
@@ -401,11 +396,7 @@ func (r *Reader[E]) sorted(q *Query[E], events func(yielder[E]), newestFirst boo
 	var order []int // indexes in bucket; sorting them moves no events
 	var start time.Time
 	flush := func() bool {
-		order = order[:0]
-		for i := range bucket {
-			order = append(order, i)
-		}
-		slices.SortStableFunc(order, func(a, b int) int {
+		order = sortedIndexes(order[:0], len(bucket), func(a, b int) int {
 			if newestFirst {
 				a, b = b, a
 			}
@@ -440,6 +431,16 @@ func (r *Reader[E]) sorted(q *Query[E], events func(yielder[E]), newestFirst boo
 		bucket = append(bucket, *event)
 	}
 	flush()
+}
+
+// sortedIndexes appends the numbers from 0 to n, exclusive, in stable order to dst. Sorting
+// slices of a generic type would compile their sort for each type of events.
+func sortedIndexes(dst []int, n int, compare func(a, b int) int) []int {
+	for i := range n {
+		dst = append(dst, i)
+	}
+	slices.SortStableFunc(dst, compare)
+	return dst
 }
 
 // compare orders events by time and sequence number.

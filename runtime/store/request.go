@@ -18,6 +18,36 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
+// rowReader requests the rows of a table with the events of one mapping. It has no type
+// parameter, because the compiler compiles the code of a Reader for each type of events.
+type rowReader struct {
+	id      string // with its prefix
+	api     bigtable.TableAPI
+	wire    bool          // rows may be decoded directly from the wire
+	timeout time.Duration // for the next row
+	shape   *scan.Table
+	ties    int  // Mapping.Ties
+	shared  bool // other mappings may have rows between those of this one
+	filters filters
+	// keys returns a function that parses row keys: it returns the time of the event or the
+	// start of its bucket, and whether the mapping covers it. It is not safe for concurrent use.
+	keys func() func(key string) (start time.Time, covered bool, err error)
+}
+
+// newRowReader returns a rowReader for a table with the given ID.
+func (l *Mapping[E]) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *rowReader {
+	return &rowReader{id: id, api: api, wire: wire, timeout: timeout, shape: shape, ties: l.Ties, shared: len(l.others) > 0, keys: l.startsOf}
+}
+
+// startsOf is rowReader.keys.
+func (l *Mapping[E]) startsOf() func(key string) (time.Time, bool, error) {
+	var e E
+	return func(key string) (time.Time, bool, error) {
+		start, err := l.Key(key, &e)
+		return start, err == nil && l.covers(start), err
+	}
+}
+
 // part is a part of a read in progress.
 type part struct {
 	*scan.Part
@@ -29,29 +59,29 @@ type part struct {
 
 // spanRows yields the rows of a span. wanted blocks until the caller wants more rows
 // than are expected to suffice; it returns false if the caller never does.
-func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, p part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *rowReader) spanRows(ctx context.Context, op *Operation, p part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	if q, one := p.Request(span); one {
-		return r.enough(ctx, op, p, q, wanted)
+		return t.enough(ctx, op, p, q, wanted)
 	}
 	lookup, needed := p.Lookup(span)
 	if !needed {
-		return r.requested(ctx, op, p, p.Requests(span), wanted)
+		return t.requested(ctx, op, p, p.Requests(span), wanted)
 	}
 	return func(yield func(wire.Row, error) bool) {
-		stored, err := r.stored(ctx, op, lookup)
+		stored, err := t.stored(ctx, op, lookup)
 		if err != nil {
 			yield(wire.Row{}, err)
 			return
 		}
-		r.requested(ctx, op, p, p.RequestsOf(stored), wanted)(yield)
+		t.requested(ctx, op, p, p.RequestsOf(stored), wanted)(yield)
 	}
 }
 
 // requested yields the rows of requests, one after the other.
-func (r *Reader[E]) requested(ctx context.Context, op *Operation, p part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *rowReader) requested(ctx context.Context, op *Operation, p part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for q := range requests {
-			for row, err := range r.enough(ctx, op, p, q, wanted) {
+			for row, err := range t.enough(ctx, op, p, q, wanted) {
 				if !yield(row, err) || err != nil {
 					return
 				}
@@ -62,8 +92,8 @@ func (r *Reader[E]) requested(ctx context.Context, op *Operation, p part, reques
 
 // enough sends a request that may be limited to the rows that should suffice. Some rows
 // may have nothing for the caller; if it wants more, enough requests the rest.
-func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
-	rows, filter, limit := q.Rows, r.filters.of(q.Filter), q.Limit
+func (t *rowReader) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
+	rows, filter, limit := q.Rows, t.filters.of(q.Filter), q.Limit
 	if p.read != "" {
 		if rows = behind(rows, p.read); rows == nil {
 			return func(func(wire.Row, error) bool) {}
@@ -76,15 +106,15 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Re
 	}
 	switch {
 	case q.Paginated:
-		return r.mapping.turned(r.paged(ctx, op, rows, filter, limit, p.turns))
+		return t.turned(t.paged(ctx, op, rows, filter, limit, p.turns))
 	case limit == 0:
-		return r.mapping.turned(r.rows(ctx, op, rows, filter, 0))
-	case r.mapping.Ties > 0:
-		return r.turnedFirst(ctx, op, rows[0], filter, limit, wanted)
+		return t.turned(t.rows(ctx, op, rows, filter, 0))
+	case t.ties > 0:
+		return t.turnedFirst(ctx, op, rows[0], filter, limit, wanted)
 	}
 	return func(yield func(wire.Row, error) bool) {
 		n, last := 0, ""
-		for row, err := range r.rows(ctx, op, rows, filter, limit) {
+		for row, err := range t.rows(ctx, op, rows, filter, limit) {
 			if err == nil {
 				n, last = n+1, row.Key() // afterward the row belongs to the caller
 			}
@@ -99,7 +129,7 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Re
 		if rest == nil {
 			return
 		}
-		for row, err := range r.rows(ctx, op, rest, filter, 0) {
+		for row, err := range t.rows(ctx, op, rest, filter, 0) {
 			if !yield(row, err) {
 				return
 			}
@@ -109,10 +139,10 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Re
 
 // paged sends requests for limit rows each. It reads all rows of a page before it
 // yields the first, so the page's stream ends while the caller waits for other streams.
-func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
+func (t *rowReader) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for rows != nil {
-			page, err := r.page(ctx, op, rows, filter, limit, turns)
+			page, err := t.page(ctx, op, rows, filter, limit, turns)
 			last := ""
 			for _, row := range page {
 				last = row.Key() // afterward the row belongs to the caller
@@ -132,14 +162,14 @@ func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows,
 }
 
 // page reads one page when a slot is free.
-func (r *Reader[E]) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
+func (t *rowReader) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
 	select {
 	case turns <- struct{}{}:
 		defer func() { <-turns }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	for row, err := range r.rows(ctx, op, rows, filter, limit) {
+	for row, err := range t.rows(ctx, op, rows, filter, limit) {
 		if err != nil {
 			return page, err
 		}
@@ -174,8 +204,8 @@ func behind(rows []codec.Rows, key string) []codec.Rows {
 // one returns the first row, if any. If there can be no other, it waits for the end of
 // the stream, because that is cheaper than canceling it; errors after the row do not
 // matter.
-func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
-	for row, err := range r.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
+func (t *rowReader) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
+	for row, err := range t.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
 		switch {
 		case first.Exists():
 			return first, nil
@@ -190,16 +220,16 @@ func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, fil
 // rows yields the rows of a request, up to limit unless it is 0. It gives up if no row
 // arrives within the timeout, which does not include the time that the caller takes. If
 // the client has [wire.ClientOptions], cells are decoded directly from the wire.
-func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
+func (t *rowReader) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for again := false; rows != nil; {
 			q := request{op: op, yield: yield}
-			err := r.send(ctx, &q, rows, filter, limit)
+			err := t.send(ctx, &q, rows, filter, limit)
 			switch {
 			case q.stopped || err == nil:
 				return
 			case !resumedAtEnd(err) || again && q.rows == 0:
-				yield(wire.Row{}, missing(r.id, err))
+				yield(wire.Row{}, missing(t.id, err))
 				return
 			case q.rows > 0:
 				rows = after(rows, q.last)
@@ -219,16 +249,16 @@ func resumedAtEnd(err error) bool {
 }
 
 // send sends a request and passes its rows on.
-func (r *Reader[E]) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
+func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	q.idle = startIdle(r.options.Timeout, cancel)
+	q.idle = startIdle(t.timeout, cancel)
 	defer q.idle.end()
-	if r.wire {
+	if t.wire {
 		ctx = wire.WithSink(ctx, &q.sink)
 	}
 	q.op.Requests++
-	err := r.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, limit)...)
+	err := t.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, limit)...)
 	if !q.sink.Wired() {
 		q.op.OrdinaryRequests++
 	}

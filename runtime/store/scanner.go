@@ -55,7 +55,9 @@ func NewScanner[E any](client Client, mappings []*Mapping[E], table string, opts
 		}
 		shape := l.shape()
 		shape.Begin, shape.End = time.Time{}, time.Time{} // the scan selects by time itself
-		s.layers = append(s.layers, &Reader[E]{options: o, mapping: l, shape: shape, id: s.id, api: s.api, wire: wireAllowed(client)})
+		r := &Reader[E]{options: o, mapping: l, shape: shape}
+		r.table = l.newRowReader(s.id, s.api, wireAllowed(client), o.Timeout, &r.shape)
+		s.layers = append(s.layers, r)
 	}
 	if s.layers == nil {
 		slices.Sort(known)
@@ -182,8 +184,8 @@ func (t *scanning[E]) run(within KeyRange, from, to time.Time) {
 		return
 	}
 	rows := []codec.Rows{{Start: within.Start, End: within.End}}
-	filters := &t.layers[0].reader.filters
-	for row, err := range t.layers[0].reader.rows(t.ctx, t.op, rows, filters.of(t.filter), 0) {
+	table := t.layers[0].reader.table
+	for row, err := range table.rows(t.ctx, t.op, rows, table.filters.of(t.filter), 0) {
 		if err != nil {
 			if t.flush() {
 				t.fail("", err)
@@ -374,9 +376,9 @@ func (t *scanning[E]) others(pending []scannedRow[E]) (map[string]wire.Row, erro
 			}
 		}
 	}
-	reader := t.layers[0].reader
+	table := t.layers[0].reader.table
 	for list := range codec.KeyLists(slices.Values(slices.Sorted(maps.Keys(missing))), false, codec.MaxRowSet) {
-		for row, err := range reader.rows(t.ctx, t.op, []codec.Rows{list}, reader.filters.of(t.filter), 0) {
+		for row, err := range table.rows(t.ctx, t.op, []codec.Rows{list}, table.filters.of(t.filter), 0) {
 			if err != nil {
 				return nil, err
 			}

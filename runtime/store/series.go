@@ -91,7 +91,7 @@ func (l *listing[E]) inPeriod() bool {
 				if l.beyond {
 					filter = scan.Chain{q.Filter, scan.StripValues{}}
 				}
-				if !l.inRows(q.Rows, l.read.reader.filters.of(filter)) {
+				if !l.inRows(q.Rows, l.read.reader.table.filters.of(filter)) {
 					return false
 				}
 			}
@@ -115,7 +115,7 @@ func (l *listing[E]) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 	}
 	for len(rows) > 0 {
 		received, found := 0, 0
-		for row, err := range l.read.reader.rows(l.read.ctx, &l.read.op, rows, filter, limit) {
+		for row, err := range l.read.reader.table.rows(l.read.ctx, &l.read.op, rows, filter, limit) {
 			if err != nil {
 				return l.failWith(err)
 			}

@@ -16,13 +16,13 @@ import (
 // other end, so that it reads no more rows than necessary.
 
 // instant returns the rows with the same instant as the given key.
-func (l *Mapping[E]) instant(key string) codec.Rows {
-	return codec.PrefixRows(key[:max(0, len(key)-l.Ties)])
+func (t *rowReader) instant(key string) codec.Rows {
+	return codec.PrefixRows(key[:max(0, len(key)-t.ties)])
 }
 
 // tied reports whether two rows have the same series and instant.
-func (l *Mapping[E]) tied(a, b string) bool {
-	return len(a) == len(b) && len(a) > l.Ties && a[:len(a)-l.Ties] == b[:len(b)-l.Ties]
+func (t *rowReader) tied(a, b string) bool {
+	return len(a) == len(b) && len(a) > t.ties && a[:len(a)-t.ties] == b[:len(b)-t.ties]
 }
 
 // run contains the rows of one instant in reverse order.
@@ -40,8 +40,8 @@ func (r run) yieldTo(yield func(wire.Row, error) bool) bool {
 
 // turned reverses the rows of each instant. After an error it does not yield the rows
 // of the last instant, because others may precede them.
-func (l *Mapping[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, error] {
-	if l.Ties == 0 {
+func (t *rowReader) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, error] {
+	if t.ties == 0 {
 		return rows
 	}
 	return func(yield func(wire.Row, error) bool) {
@@ -51,7 +51,7 @@ func (l *Mapping[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row,
 				yield(wire.Row{}, err)
 				return
 			}
-			if len(same) > 0 && !l.tied(same[0].Key(), row.Key()) {
+			if len(same) > 0 && !t.tied(same[0].Key(), row.Key()) {
 				if !same.yieldTo(yield) {
 					return
 				}
@@ -64,23 +64,23 @@ func (l *Mapping[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row,
 }
 
 // turnedFirst yields the first rows of a range, with those of each instant reversed,
-// and then the rest if the caller wants it; see [Reader.enough]. limit is one more than
+// and then the rest if the caller wants it; see [rowReader.enough]. limit is one more than
 // the number of rows that should suffice.
-func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
-	return func(yield func(wire.Row, error) bool) { r.turn(ctx, op, in, filter, limit, wanted, yield) }
+func (t *rowReader) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
+	return func(yield func(wire.Row, error) bool) { t.turn(ctx, op, in, filter, limit, wanted, yield) }
 }
 
 // turn yields rows for turnedFirst.
-func (r *Reader[E]) turn(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
+func (t *rowReader) turn(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
 	n, yielded, enough := 0, 0, limit-1
 	var same run // rows of the last instant
-	for row, err := range r.rows(ctx, op, []codec.Rows{in}, filter, limit) {
+	for row, err := range t.rows(ctx, op, []codec.Rows{in}, filter, limit) {
 		if err != nil {
 			yield(wire.Row{}, err)
 			return
 		}
 		n++
-		if len(same) > 0 && !r.mapping.tied(same[0].Key(), row.Key()) {
+		if len(same) > 0 && !t.tied(same[0].Key(), row.Key()) {
 			if !same.yieldTo(yield) {
 				return
 			}
@@ -93,11 +93,11 @@ func (r *Reader[E]) turn(ctx context.Context, op *Operation, in codec.Rows, filt
 		same.yieldTo(yield)
 		return
 	}
-	last := r.mapping.instant(same[0].Key()) // may have more rows
+	last := t.instant(same[0].Key()) // may have more rows
 	last.Reverse = !in.Reverse
 	left := []codec.Rows{last}
 	if yielded < enough {
-		for row, err := range r.rows(ctx, op, left, filter, enough-yielded) {
+		for row, err := range t.rows(ctx, op, left, filter, enough-yielded) {
 			if err == nil {
 				left = after(left, row.Key())
 			}
@@ -110,22 +110,22 @@ func (r *Reader[E]) turn(ctx context.Context, op *Operation, in codec.Rows, filt
 		return
 	}
 	if left != nil {
-		for row, err := range r.rows(ctx, op, left, filter, 0) {
+		for row, err := range t.rows(ctx, op, left, filter, 0) {
 			if !yield(row, err) || err != nil {
 				return
 			}
 		}
 	}
 	if rest, some := in.Past(last); some {
-		r.mapping.turned(r.rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
+		t.turned(t.rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
 	}
 }
 
 // newest returns the row of the newest event or bucket in the ranges, which it reads
 // one after the other; the zero Row if there is none.
-func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+func (t *rowReader) newest(ctx context.Context, op *Operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
 	for _, rows := range in {
-		row, err := r.first(ctx, op, rows, filter, limit)
+		row, err := t.first(ctx, op, rows, filter, limit)
 		if row.Exists() || err != nil {
 			return row, err
 		}
@@ -135,11 +135,11 @@ func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, 
 
 // first returns the first row of a range, or the zero Row if there is none. For limit,
 // see turnedFirst.
-func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
-	if r.mapping.Ties == 0 || rows.Reverse == r.shape.Descending() { // a single row, or the rest of an instant
-		return r.one(ctx, op, rows, filter, 1)
+func (t *rowReader) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+	if t.ties == 0 || rows.Reverse == t.shape.Descending() { // a single row, or the rest of an instant
+		return t.one(ctx, op, rows, filter, 1)
 	}
-	for row, err := range r.turnedFirst(ctx, op, rows, filter, limit, func() bool { return false }) {
+	for row, err := range t.turnedFirst(ctx, op, rows, filter, limit, func() bool { return false }) {
 		return row, err
 	}
 	return wire.Row{}, nil
@@ -148,23 +148,23 @@ func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, f
 // before removes the row with the given key, which is the newest, from the ranges and
 // keeps what precedes it in time. If labels do not sort, it removes only the key; see
 // newestRow.
-func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
+func (t *rowReader) before(in []codec.Rows, key string) []codec.Rows {
 	switch {
-	case !r.shape.InOrder():
+	case !t.shape.InOrder():
 		return []codec.Rows{{Keys: []string{key}}}
-	case r.mapping.Ties == 0:
+	case t.ties == 0:
 		return after(in, key)
 	}
-	instant := r.mapping.instant(key)
-	instant.Reverse = r.shape.Descending()
-	return append(after([]codec.Rows{instant}, key), r.past(in, instant)...)
+	instant := t.instant(key)
+	instant.Reverse = t.shape.Descending()
+	return append(after([]codec.Rows{instant}, key), t.past(in, instant)...)
 }
 
 // past removes gone, a range at the beginning of the others, from them.
-func (r *Reader[E]) past(in []codec.Rows, gone codec.Rows) []codec.Rows {
+func (t *rowReader) past(in []codec.Rows, gone codec.Rows) []codec.Rows {
 	var left []codec.Rows
 	for _, rows := range in {
-		if r.mapping.Ties > 0 && rows.Reverse == r.shape.Descending() {
+		if t.ties > 0 && rows.Reverse == t.shape.Descending() {
 			continue // belongs to an instant that was removed, too
 		}
 		if rest, some := rows.Past(gone); some {

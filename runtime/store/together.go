@@ -20,13 +20,12 @@ const maxGathered = 4 << 20
 // all salts in key order. It first reads all spans with one request; if there are too
 // many rows, it then reads the spans concurrently.
 func (r *reading[E]) together(p part, yield yielder[E]) bool {
-	a := &r.assembler
-	gathered, err := r.gather(&p)
-	if err != nil {
+	a, s := &r.assembler, r.severalSpans(p)
+	if err := s.gather(r.reader.gathered); err != nil {
 		yield(&a.base, err)
 		return false
 	}
-	return r.merged(p, gathered, func(rows []wire.Row, err error) bool {
+	return s.merged(func(rows []wire.Row, err error) bool {
 		if err != nil {
 			return yield(&a.base, err)
 		}
@@ -34,24 +33,42 @@ func (r *reading[E]) together(p part, yield yielder[E]) bool {
 	})
 }
 
-// merged reads the spans concurrently, after the rows that were gathered of them unless it is
-// nil, and calls f with the rows at each position, or with an error. It reports whether f wants more.
-func (r *reading[E]) merged(p part, gathered []*stream, f func(rows []wire.Row, err error) bool) bool {
-	a, spans := &r.assembler, r.asked.Spans
-	ctx, cancel := context.WithCancel(r.ctx)
-	streams := gathered
-	if !p.complete {
-		streams = append(streams, r.startStreams(ctx, p)...)
+// severalSpans returns what reads the spans of a part together.
+func (r *reading[E]) severalSpans(p part) *severalSpans {
+	return &severalSpans{
+		table: r.reader.table, ctx: r.ctx, op: &r.op, part: p, spans: r.asked.Spans,
+		position: func(i int, row wire.Row) (position, error) { return r.assembler.position(r.q, r.asked.Spans[i], row) },
+	}
+}
+
+// severalSpans reads the rows of several spans of a part together.
+type severalSpans struct {
+	table    *rowReader
+	ctx      context.Context
+	op       *Operation
+	part     part
+	spans    []codec.Span
+	position func(span int, row wire.Row) (position, error)
+	gathered []*stream // the rows of each span that gather read; nil without gather
+}
+
+// merged reads the spans concurrently, after the rows that were gathered, and calls f with
+// the rows at each position, or with an error. It reports whether f wants more.
+func (s *severalSpans) merged(f func(rows []wire.Row, err error) bool) bool {
+	ctx, cancel := context.WithCancel(s.ctx)
+	streams := s.gathered
+	if !s.part.complete {
+		streams = append(streams, s.start(ctx)...)
 	}
 	defer func() {
 		cancel()
-		for _, s := range streams {
-			s.wait(&r.op)
+		for _, stream := range streams {
+			stream.wait(s.op)
 		}
 	}()
-	rows := make([]wire.Row, len(spans))
+	rows := make([]wire.Row, len(s.spans))
 	for {
-		found, err := nextRows(rows, streams, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
+		found, err := nextRows(rows, streams, s.position)
 		switch {
 		case err == errForeign:
 		case err != nil:
@@ -66,65 +83,64 @@ func (r *reading[E]) merged(p part, gathered []*stream, f func(rows []wire.Row, 
 	}
 }
 
-// startStreams starts reading the spans concurrently.
-func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
-	if len(r.asked.Spans) > scan.MaxStreams {
-		p.turns = make(chan struct{}, scan.MaxStreams)
+// start starts reading the spans concurrently.
+func (s *severalSpans) start(ctx context.Context) []*stream {
+	if len(s.spans) > scan.MaxStreams {
+		s.part.turns = make(chan struct{}, scan.MaxStreams)
 	}
 	var streams []*stream
-	for i := range r.asked.Spans {
-		if !p.Reads(i) {
+	for i := range s.spans {
+		if !s.part.Reads(i) {
 			continue
 		}
-		own := p
-		if p.begin != "" {
-			own.begin = r.asked.Spans[i].Prefix + p.begin
+		own := s.part
+		if own.begin != "" {
+			own.begin = s.spans[i].Prefix + own.begin
 		}
 		streams = append(streams, startStream(ctx, i, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
-			return r.reader.spanRows(ctx, op, own, i, wanted)
+			return s.table.spanRows(ctx, op, own, i, wanted)
 		}))
 	}
 	return streams
 }
 
-// gather requests the rows of all spans at once. It returns the rows of each span in
-// order; p records what is left.
-func (r *reading[E]) gather(p *part) (streams []*stream, err error) {
-	q, ok := p.Gathered()
+// gather requests the rows of all spans at once. It holds the rows of each span in order, up
+// to the given number of bytes; the part records what is left.
+func (s *severalSpans) gather(most int) error {
+	q, ok := s.part.Gathered()
 	if !ok {
-		return nil, nil
+		return nil
 	}
-	a, spans := &r.assembler, r.asked.Spans
-	streams, p.complete = make([]*stream, len(spans)), true
-	for i := range streams {
-		streams[i] = &stream{span: i}
+	s.gathered, s.part.complete = make([]*stream, len(s.spans)), true
+	for i := range s.gathered {
+		s.gathered[i] = &stream{span: i}
 	}
 	size, at := 0, 0
-	for row, err := range r.reader.rows(r.ctx, &r.op, q.Rows, r.reader.filters.of(q.Filter), q.Limit) {
+	for row, err := range s.table.rows(s.ctx, s.op, q.Rows, s.table.filters.of(q.Filter), q.Limit) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !strings.HasPrefix(row.Key(), spans[at].Prefix) {
-			at = spanOf(spans, row.Key())
+		if !strings.HasPrefix(row.Key(), s.spans[at].Prefix) {
+			at = spanOf(s.spans, row.Key())
 		}
-		streams[at].queue = append(streams[at].queue, streamed{row: row})
+		s.gathered[at].queue = append(s.gathered[at].queue, streamed{row: row})
 		if row.Last() {
 			size += row.Size()
 		}
-		if size > r.reader.gathered && row.Last() {
-			p.read, p.complete = row.Key(), false
+		if size > most && row.Last() {
+			s.part.read, s.part.complete = row.Key(), false
 			break
 		}
 	}
-	for _, s := range streams {
-		for i := range s.queue {
-			_ = s.queue[i].place(s.span, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
+	for _, stream := range s.gathered {
+		for i := range stream.queue {
+			_ = stream.queue[i].place(stream.span, s.position)
 		}
-		if order := func(a, b streamed) int { return a.at.compare(b.at) }; !slices.IsSortedFunc(s.queue, order) {
-			slices.SortStableFunc(s.queue, order)
+		if order := func(a, b streamed) int { return a.at.compare(b.at) }; !slices.IsSortedFunc(stream.queue, order) {
+			slices.SortStableFunc(stream.queue, order)
 		}
 	}
-	return streams, nil
+	return nil
 }
 
 // spanOf returns the index of the span whose prefix the key has.

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// startOf returns the time in the key of a row, or the start of its bucket; errForeign if the
+// row belongs to another mapping.
+type startOf = func(row wire.Row) (time.Time, error)
+
+// recent reports whether the bucket with the given start is the current one or a later one.
+func (t *rowReader) recent(start, now time.Time) bool {
+	return t.shape.Offset.Bucket.End(start).After(now)
+}
+
+// recentRows returns the newest rows of each span among the current bucket and later
+// ones; nil if there are none.
+func (t *rowReader) recentRows(ctx context.Context, op *Operation, now time.Time, spans []codec.Span, q scan.Request, start startOf) ([]wire.Row, error) {
+	of := newSeriesRows(spans)
+	for row, err := range t.rows(ctx, op, q.Rows, t.filters.of(q.Filter), q.Limit) {
+		if err != nil {
+			return nil, err
+		}
+		if at, err := start(row); err == nil && t.recent(at, now) {
+			of.add(spanOf(spans, row.Key()), row, at)
+		}
+	}
+	if !of.some() {
+		return nil, nil
+	}
+	keepNewest(of.rows, of.starts)
+	return of.rows, nil
+}
+
+// seriesRows are the newest known rows of a series.
+type seriesRows struct {
+	spans  []codec.Span
+	rows   []wire.Row  // one per span; zero if none is known
+	starts []time.Time // of their buckets
+}
+
+func newSeriesRows(spans []codec.Span) seriesRows {
+	return seriesRows{spans, make([]wire.Row, len(spans)), make([]time.Time, len(spans))}
+}
+
+// add adds a row of a span, unless a newer one is known.
+func (s *seriesRows) add(span int, row wire.Row, start time.Time) {
+	if !s.rows[span].Exists() || start.After(s.starts[span]) {
+		s.rows[span], s.starts[span] = row, start
+	}
+}
+
+// some reports whether any row is known.
+func (s *seriesRows) some() bool { return slices.ContainsFunc(s.rows, wire.Row.Exists) }
+
+// recentOf adds those rows to several series that are in the current bucket or later ones. It
+// reports whether ranges describe these rows.
+func (t *rowReader) recentOf(ctx context.Context, op *Operation, some []*seriesRows, now time.Time, start startOf) (bool, error) {
+	type place struct{ series, span int }
+	var spans []codec.Span
+	places := map[string]place{}
+	var prefixes []string
+	for i, series := range some {
+		for k, span := range series.spans {
+			spans = append(spans, span)
+			prefixes = append(prefixes, span.Prefix)
+			places[span.Prefix] = place{i, k}
+		}
+	}
+	requests, ok := t.shape.RecentOf(spans, now)
+	if !ok {
+		return false, nil
+	}
+	slices.Sort(prefixes)
+	for _, q := range requests {
+		for row, err := range t.rows(ctx, op, q.Rows, t.filters.of(q.Filter), 0) {
+			if err != nil {
+				return true, err
+			}
+			of := sort.SearchStrings(prefixes, row.Key()+"\x00") - 1
+			if of < 0 || !strings.HasPrefix(row.Key(), prefixes[of]) {
+				continue
+			}
+			at := places[prefixes[of]]
+			if begin, err := start(row); err == nil && t.recent(begin, now) {
+				some[at.series].add(at.span, row, begin)
+			}
+		}
+	}
+	return true, nil
+}
+
+// newestRows returns the row of the newest bucket or event of each span, or of the
+// first span in the remaining ranges.
+func (t *rowReader) newestRows(ctx context.Context, op *Operation, s *scan.Search, left []codec.Rows, start startOf) ([]wire.Row, error) {
+	rows := make([]wire.Row, len(s.Requests))
+	for i, q := range s.Requests {
+		in := q.Rows
+		if i == 0 {
+			in = left
+		}
+		row, err := t.newestOwnRow(ctx, op, s, q, in, start)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = row
+	}
+	if t.shape.Pattern != codec.BucketNewColumns {
+		return rows, nil
+	}
+	starts := make([]time.Time, len(rows))
+	for i, row := range rows {
+		var err error
+		if row.Exists() {
+			starts[i], err = start(row)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	keepNewest(rows, starts)
+	return rows, nil
+}
+
+// newestOwnRow is newestRow without the rows of other mappings, which may lie between those of
+// this one.
+func (t *rowReader) newestOwnRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows, start startOf) (wire.Row, error) {
+	for len(in) > 0 {
+		row, err := t.newestRow(ctx, op, s, q, in)
+		if err != nil || !row.Exists() || !t.shared {
+			return row, err
+		}
+		if _, err := start(row); err != errForeign {
+			return row, nil
+		}
+		in = t.before(in, row.Key())
+	}
+	return wire.Row{}, nil
+}
+
+// newestRow returns the row of the newest bucket or event that a request or lookup
+// finds in the ranges; the zero Row if there is none.
+func (t *rowReader) newestRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
+	if !q.KeysOnly {
+		return t.newest(ctx, op, in, t.filters.of(q.Filter), q.Limit)
+	}
+	stored, err := t.stored(ctx, op, q)
+	if err != nil {
+		return wire.Row{}, err
+	}
+	if last := in[0].Keys; last != nil { // a row without an event
+		start, _, err := t.keys()(last[0])
+		if err != nil {
+			return wire.Row{}, err
+		}
+		stored = slices.DeleteFunc(stored, func(s scan.Stored) bool { return !s.Start.Before(start) })
+	}
+	if len(stored) == 0 {
+		return wire.Row{}, nil
+	}
+	found := s.RequestOf(stored[len(stored)-1].Key)
+	return t.one(ctx, op, found.Rows[0], t.filters.of(found.Filter), found.Limit)
+}
+
+// stored returns the rows that a lookup finds, in order of time. It is for tables whose
+// labels do not sort.
+func (t *rowReader) stored(ctx context.Context, op *Operation, lookup scan.Request) ([]scan.Stored, error) {
+	var out []scan.Stored
+	parse := t.keys()
+	for row, err := range t.rows(ctx, op, lookup.Rows, t.filters.of(lookup.Filter), lookup.Limit) {
+		if err != nil {
+			return nil, err
+		}
+		if start, covered, _ := parse(row.Key()); covered { // else not our row: skip
+			out = append(out, scan.Stored{Start: start, Key: row.Key()})
+		}
+	}
+	slices.SortFunc(out, func(a, b scan.Stored) int { return a.Start.Compare(b.Start) })
+	return out, nil
+}
