@@ -16,32 +16,50 @@ import (
 
 // assembler makes events out of the cells of rows.
 type assembler[E any] struct {
-	mapping *Mapping[E]
-	shape   *scan.Table
-	table   string
-	base    E // an event with only the series of the row
+	rowAssembler
+	mapping    *Mapping[E]
+	base       E                 // an event with only the series of the row
+	prefix     string            // what precedes the time in the keys of the series; empty for several series
+	suffix     string            // what follows the time in these keys
+	known      bool              // base has the series of these keys
+	times      codec.TimeReader  // parses the times of these keys, for single-event rows
+	labels     codec.LabelReader // parses the labels of these keys, for other rows
+	latestOnly bool              // one event per series suffices
+	match      func(e *E) bool   // whether the read includes a row's series; nil if it includes all
+	into       taker[E]          // takes events in columnar form; nil if they are yielded one by one
+	event      E                 // the event that is being made
+	found      bool              // some of its data is live
+}
+
+// rowAssembler assigns the cells of rows to events, and says which are live. Like rowReader,
+// it has no type parameter.
+type rowAssembler struct {
+	shape    *scan.Table
+	table    string
+	columns  []Column // of the mapping
+	families []Family // of the mapping
 	// newestFirst yields events in descending order of time.
 	newestFirst bool
-	prefix      string            // what precedes the time in the keys of the series; empty for several series
-	suffix      string            // what follows the time in these keys
-	known       bool              // base has the series of these keys
-	times       codec.TimeReader  // parses the times of these keys, for single-event rows
-	labels      codec.LabelReader // parses the labels of these keys, for other rows
-	latestOnly  bool              // one event per series suffices
-	fetched     scan.Projection   // per column; nil for everything
-	match       func(e *E) bool   // whether the read includes a row's series; nil if it includes all
+	fetched     scan.Projection // per column; nil for everything
 	from, to    time.Time
 	now         func() time.Time
 	ranksEnd    time.Time // ranks that the read determined are valid until then
-	into        taker[E]  // takes events in columnar form; nil if they are yielded one by one
 	*memory
-	event      E         // the event that is being made
-	found      bool      // some of its data is live
 	fresh      freshness // of the data of the current events
 	horizons   []int64   // of the families at horizonsAt
 	horizonsAt time.Time
 	expired    bool  // the assembler left out data that expired after it was requested
 	strayed    error // error for a cell outside the bucket of its row
+}
+
+// rowAssembler returns a rowAssembler without a time range and memory.
+func (l *Mapping[E]) rowAssembler(table string, shape *scan.Table, now func() time.Time) rowAssembler {
+	return rowAssembler{shape: shape, table: table, columns: l.Columns, families: l.Table.Families, now: now}
+}
+
+// rowAssembler returns a rowAssembler for the rows of the reader.
+func (r *Reader[E]) rowAssembler() rowAssembler {
+	return r.mapping.rowAssembler(r.table.id, &r.shape, r.options.Now)
 }
 
 // memory is reused by successive reads.
@@ -54,6 +72,11 @@ type memory struct {
 // yielder consumes an event, which is valid until it returns, and reports whether the
 // caller wants more. An event that comes with an error contains what could be decoded.
 type yielder[E any] = func(e *E, err error) bool
+
+// reporting returns a function that yields an error.
+func (a *assembler[E]) reporting(yield yielder[E]) func(error) bool {
+	return func(err error) bool { return yield(&a.base, err) }
+}
 
 // newMemory returns memory for reads with this mapping.
 func (l *Mapping[E]) newMemory() *memory {
@@ -88,12 +111,12 @@ func (m *memory) groupOf(family int) *group {
 }
 
 // fail returns the error for a cell or row key that cannot be decoded.
-func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
+func (a *rowAssembler) fail(row, column string, at time.Time, err error) error {
 	return &DecodeError{Table: a.table, Row: row, Column: column, Time: at, Err: err}
 }
 
 // wanted reports whether t is in the time range of the read.
-func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.Before(a.to) }
+func (a *rowAssembler) wanted(t time.Time) bool { return !t.Before(a.from) && t.Before(a.to) }
 
 // timeOf parses the key of a row. It sets the series of base and returns the time or
 // the start of the bucket.
@@ -185,11 +208,11 @@ func (a *assembler[E]) inRow(at time.Time, row wire.Row, yield yielder[E]) bool 
 		return more
 	case a.mapping.Pattern == codec.BucketOffsets:
 		a.empty(row)
-		return a.offsets(at, row, yield) && a.bucket(yield)
+		return a.offsets(at, row, a.reporting(yield)) && a.bucket(yield)
 	}
 	a.empty(row)
 	a.split(row)
-	return a.inBucket(at, yield) && a.bucket(yield)
+	return a.inBucket(at, a.reporting(yield)) && a.bucket(yield)
 }
 
 // rows yields the events of rows at the same position and releases the rows.
@@ -245,11 +268,11 @@ func (a *assembler[E]) joins(row wire.Row) (time.Time, bool) {
 
 // place adds the event of a row to the frame, or one event per class that has cells in
 // the row. It returns false if there is none.
-func (a *assembler[E]) place(at time.Time, row wire.Row) bool {
+func (a *rowAssembler) place(at time.Time, row wire.Row) bool {
 	f := &a.frame
 	before, class := len(f.times), 0
 	for family, c := range a.columnsOf(row) {
-		of := a.mapping.Table.Families[family].Class
+		of := a.families[family].Class
 		i := a.column(family, of, row.Bytes(c.Qualifier))
 		if i < 0 {
 			continue
@@ -305,12 +328,12 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 		return true
 	}
 	a.splitMetrics(rows)
-	return a.inBucket(start, yield) && a.bucket(yield)
+	return a.inBucket(start, a.reporting(yield)) && a.bucket(yield)
 }
 
 // splitMetrics assigns the qualifiers of a bucket's rows, one for each column, to the
 // columns of the groups. Rows that do not exist are zero.
-func (a *assembler[E]) splitMetrics(rows []wire.Row) {
+func (a *rowAssembler) splitMetrics(rows []wire.Row) {
 	groups := a.empty(wire.Row{})
 	for i, row := range rows {
 		for _, g := range groups {
@@ -321,7 +344,7 @@ func (a *assembler[E]) splitMetrics(rows []wire.Row) {
 		}
 		for family, c := range a.columnsOf(row) {
 			g := a.groupOf(family)
-			if g.class == 0 && a.mapping.Columns[i].Family != family {
+			if g.class == 0 && a.columns[i].Family != family {
 				continue
 			}
 			for _, cell := range row.Cells(c) {
@@ -341,8 +364,8 @@ var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of i
 
 // inBucket removes cells whose timestamps are not in the bucket of their row. It yields
 // an error for each column that has any.
-func (a *assembler[E]) inBucket(start time.Time, yield yielder[E]) bool {
-	from, to := start.UnixMicro(), a.mapping.Bucket.End(start).UnixMicro()
+func (a *rowAssembler) inBucket(start time.Time, report func(error) bool) bool {
+	from, to := start.UnixMicro(), a.shape.Offset.Bucket.End(start).UnixMicro()
 	for _, g := range a.groups {
 		for i := range g.columns {
 			c := &g.columns[i]
@@ -354,8 +377,8 @@ func (a *assembler[E]) inBucket(start time.Time, yield yielder[E]) bool {
 				stray = c.cells[len(c.cells)-1].Micros
 			}
 			c.cells = slices.DeleteFunc(c.cells, func(cell wire.Cell) bool { return cell.Micros < from || cell.Micros >= to })
-			a.strayed = a.fail(c.row.Key(), a.mapping.Columns[i].Name, codec.FromMicros(stray), errStray)
-			if !yield(&a.base, a.strayed) {
+			a.strayed = a.fail(c.row.Key(), a.columns[i].Name, codec.FromMicros(stray), errStray)
+			if !report(a.strayed) {
 				return false
 			}
 		}
@@ -374,17 +397,17 @@ func release(rows []wire.Row) {
 
 // offsets collects the data of a bucket with one column per event. It yields an error
 // for each qualifier that is not a time.
-func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) bool {
+func (a *rowAssembler) offsets(start time.Time, row wire.Row, report func(error) bool) bool {
 	times := a.shape.Offset.In(start)
 	for family, columns := range a.familiesOf(row) {
 		to := &a.groupOf(family).columns[0]
 		for {
-			bad := to.addOffsets(row, columns, &times, a.mapping.Sequence != nil)
+			bad := to.addOffsets(row, columns, &times, a.shape.Offset.Sequence)
 			if bad == len(columns) {
 				break
 			}
 			qualifier := row.Bytes(columns[bad].Qualifier)
-			if !yield(&a.base, a.fail(row.Key(), string(qualifier), time.Time{}, times.Refuse(qualifier))) {
+			if !report(a.fail(row.Key(), string(qualifier), time.Time{}, times.Refuse(qualifier))) {
 				return false
 			}
 			for again := &columns[bad]; bad < len(columns) && row.Same(again, &columns[bad]); bad++ {
@@ -400,8 +423,8 @@ func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) 
 
 // familiesOf yields the columns of each family of the table that a row has, with the
 // index of the family.
-func (a *assembler[E]) familiesOf(row wire.Row) iter.Seq2[int, []wire.Column] {
-	families := a.mapping.Table.Families
+func (a *rowAssembler) familiesOf(row wire.Row) iter.Seq2[int, []wire.Column] {
+	families := a.families
 	return func(yield func(int, []wire.Column) bool) {
 		for columns := row.Columns(); len(columns) > 0; {
 			n := len(columns)
@@ -419,7 +442,7 @@ func (a *assembler[E]) familiesOf(row wire.Row) iter.Seq2[int, []wire.Column] {
 
 // columnsOf yields the columns of a row that belong to families of the table, with the
 // index of the family.
-func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
+func (a *rowAssembler) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
 	return func(yield func(int, *wire.Column) bool) {
 		for family, columns := range a.familiesOf(row) {
 			for i := range columns {
@@ -433,7 +456,7 @@ func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
 
 // split assigns the cells of a row to the columns of the groups. It ignores columns
 // that are not in the mapping.
-func (a *assembler[E]) split(row wire.Row) {
+func (a *rowAssembler) split(row wire.Row) {
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
 		g := a.groupOf(family)
@@ -457,8 +480,8 @@ func (a *assembler[E]) split(row wire.Row) {
 }
 
 // column returns the index of a column, or -1 if it is not in the mapping.
-func (a *assembler[E]) column(family, class int, qualifier []byte) int {
-	columns := a.mapping.Columns
+func (a *rowAssembler) column(family, class int, qualifier []byte) int {
+	columns := a.columns
 	for i := range columns {
 		if columns[i].Name == string(qualifier) && (class > 0 || columns[i].Family == family) {
 			return i
@@ -544,32 +567,32 @@ func (l *Mapping[E]) take(e *E, column int, datum []byte) error {
 }
 
 // expires sets the expiry of the event if its cells determine it.
-func (a *assembler[E]) expires(fields TTLFields, column *Column, stamp int64) {
-	if expiry, ok := a.mapping.Table.Families[column.Family].Life.Expiry(stamp); ok {
+func (a *rowAssembler) expires(fields TTLFields, column *Column, stamp int64) {
+	if expiry, ok := a.families[column.Family].Life.Expiry(stamp); ok {
 		*fields.ExpiresAt = expiry
 	}
 }
 
 // familyOf returns the index of the family with the datum of a column of the k-th
 // event.
-func (a *assembler[E]) familyOf(column, k int) int {
+func (a *rowAssembler) familyOf(column, k int) int {
 	if class := a.frame.classOf(k); class > 0 {
 		return class - 1
 	}
-	return a.mapping.Columns[column].Family
+	return a.columns[column].Family
 }
 
 // alive reports whether the datum of a column of the k-th event is live.
-func (a *assembler[E]) alive(now time.Time, column, k int) bool {
+func (a *rowAssembler) alive(now time.Time, column, k int) bool {
 	f, family := &a.frame, a.familyOf(column, k)
 	stamp := f.cell(column, k).Micros
 	alive := false
-	if a.mapping.Pattern.Versioned() {
+	if a.shape.Pattern.Versioned() {
 		newer := f.rank(column, k)
-		if now.After(a.ranksEnd) && a.mapping.Bucket.End(f.times[k]).After(a.to) {
+		if now.After(a.ranksEnd) && a.shape.Offset.Bucket.End(f.times[k]).After(a.to) {
 			newer = math.MaxInt32 // cells after the range, which were not read, may be newer
 		}
-		alive = a.mapping.Table.Families[family].Life.Alive(now, stamp, newer+1)
+		alive = a.families[family].Life.Alive(now, stamp, newer+1)
 	} else {
 		alive = stamp >= a.horizon(now, family) // the cell is the newest of its column
 	}
@@ -578,7 +601,7 @@ func (a *assembler[E]) alive(now time.Time, column, k int) bool {
 }
 
 // allAlive reports whether all data of events [begin, end) is live.
-func (a *assembler[E]) allAlive(now time.Time, begin, end int) bool {
+func (a *rowAssembler) allAlive(now time.Time, begin, end int) bool {
 	for i := range a.frame.columns {
 		for k := begin; k < end; k++ {
 			if a.frame.cell(i, k) != nil && !a.alive(now, i, k) {
@@ -591,8 +614,8 @@ func (a *assembler[E]) allAlive(now time.Time, begin, end int) bool {
 
 // horizon returns the lowest timestamp at which the newest cell of a column in the
 // family is live.
-func (a *assembler[E]) horizon(now time.Time, family int) int64 {
-	if families := a.mapping.Table.Families; !now.Equal(a.horizonsAt) || len(a.horizons) == 0 {
+func (a *rowAssembler) horizon(now time.Time, family int) int64 {
+	if families := a.families; !now.Equal(a.horizonsAt) || len(a.horizons) == 0 {
 		a.horizonsAt, a.horizons = now, a.horizons[:0]
 		for i := range families {
 			a.horizons = append(a.horizons, families[i].Life.Horizon(now))
@@ -609,15 +632,15 @@ type freshness struct {
 }
 
 // freshness returns the freshness of the frame.
-func (a *assembler[E]) freshness() freshness {
+func (a *rowAssembler) freshness() freshness {
 	f := freshness{ever: true}
 	a.findOldest()
 	for i, us := range a.oldest {
-		life := &a.mapping.Table.Families[i].Life
+		life := &a.families[i].Life
 		if us == math.MaxInt64 || life.Forever() {
 			continue
 		}
-		until := life.Fresh(us, !a.mapping.Pattern.Versioned())
+		until := life.Fresh(us, !a.shape.Pattern.Versioned())
 		if f.ever || until.Before(f.until) {
 			f = freshness{until: until}
 		}
@@ -626,12 +649,12 @@ func (a *assembler[E]) freshness() freshness {
 }
 
 // findOldest determines the lowest timestamp in each family.
-func (a *assembler[E]) findOldest() {
+func (a *rowAssembler) findOldest() {
 	f := &a.frame
 	for i := range a.oldest {
 		a.oldest[i] = math.MaxInt64
 	}
-	rising := !f.mixed && a.mapping.Pattern.EventTimed()
+	rising := !f.mixed && a.shape.Pattern.EventTimed()
 	for i := range f.columns {
 		for cells, k := f.columns[i].cells, 0; k < len(cells); {
 			n := len(cells) // whose cells are in the same family
@@ -660,7 +683,7 @@ func lowest(cells []wire.Cell, rising bool) int64 {
 }
 
 // stale reports whether data may have expired by now.
-func (a *assembler[E]) stale() (now time.Time, stale bool) {
+func (a *rowAssembler) stale() (now time.Time, stale bool) {
 	if a.fresh.ever {
 		return now, false
 	}

@@ -312,7 +312,7 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 		if !complete || !a.fetched.HasValues(i) && a.mapping.Columns[i].Whole {
 			return false, true // these events may need defaults
 		}
-		if after, ok := a.mapping.Table.Families[a.mapping.Columns[from].Family].Life.Expires(); ok {
+		if after, ok := a.families[a.columns[from].Family].Life.Expires(); ok {
 			data.expiry, data.after = &f.columns[from], after
 		}
 	}

@@ -16,10 +16,16 @@ import (
 // eraser deletes the events of one table that have one mapping. It reads their rows
 // without values and deletes what belongs to the events.
 type eraser[E any] struct {
-	ctx     context.Context
+	erasures
 	table   int        // index in Writer.tables
 	reader  *Reader[E] // reads everything that is stored
 	mapping *Mapping[E]
+}
+
+// erasures are the pending and sent mutations of an eraser.
+type erasures struct {
+	ctx     context.Context
+	rows    *rowReader
 	timeout time.Duration
 	options DeleteOptions
 	total   *Deletion
@@ -51,16 +57,25 @@ func (w *Writer[E]) eraser(table int, name string, o DeleteOptions, d *Deletion)
 	}
 	r.table = t.mapping.newRowReader(t.id, t.api, t.wire.allowed, w.options.Timeout, &r.shape)
 	return &eraser[E]{
-		table: table, reader: r, mapping: t.mapping, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
-		op: Operation{Name: name, Table: t.id},
+		table: table, reader: r, mapping: t.mapping,
+		erasures: erasures{
+			rows: r.table, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
+			op: Operation{Name: name, Table: t.id},
+		},
 	}
 }
 
 // erasing is the deletion of the events that a query selects.
 type erasing[E any] struct {
+	rowEraser
 	eraser  *eraser[E]
 	reading reading[E]
-	a       *assembler[E]         // of reading
+}
+
+// rowEraser deletes events from rows. Like rowReader, it has no type parameter.
+type rowEraser struct {
+	*erasures
+	a       *rowAssembler         // of the reading
 	of      map[exactInstant]bool // the events to delete; nil for all of the range
 	key     string                // of the current row
 	columns int                   // number of mutations of the row
@@ -77,9 +92,10 @@ func (t *eraser[E]) within(q *Query[E], base E, from, to time.Time) error {
 // events deletes the events that a query selects with from <= time < to: those in of, or all
 // if it is nil.
 func (t *eraser[E]) events(q *Query[E], base E, from, to time.Time, of map[exactInstant]bool) error {
-	e := &erasing[E]{eraser: t, reading: t.reader.begin(t.ctx, q, base, from, to, nil), of: of}
+	e := &erasing[E]{eraser: t, reading: t.reader.begin(t.ctx, q, base, from, to, nil)}
 	r := &e.reading
-	e.a, r.withoutValues = &r.assembler, true
+	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of}
+	r.withoutValues = true
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -139,30 +155,30 @@ func (e *erasing[E]) metrics(p part) (failed error) {
 }
 
 // skip records a row or column that cannot be decoded. It returns any other error.
-func (e *erasing[E]) skip(err error) error {
+func (e *erasures) skip(err error) error {
 	switch {
 	case err == errForeign:
 		return nil
 	case !isDecodeError(err):
 		return err
 	}
-	e.eraser.mu.Lock()
-	defer e.eraser.mu.Unlock()
-	e.eraser.undecodable = cmp.Or(e.eraser.undecodable, err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.undecodable = cmp.Or(e.undecodable, err)
 	return nil
 }
 
 // begin begins with a row of a span. It returns the time in its key, and false if the query
 // does not select its series.
 func (e *erasing[E]) begin(row wire.Row, span int) (at time.Time, ours bool, err error) {
-	if at, err = e.a.timeOf(row); err != nil {
+	if at, err = e.reading.assembler.timeOf(row); err != nil {
 		return at, false, e.skip(err)
 	}
-	if e.a.match != nil && !e.a.match(&e.a.base) {
+	if e.reading.assembler.match != nil && !e.reading.assembler.match(&e.reading.assembler.base) {
 		return at, false, nil
 	}
 	if of := &e.reading.asked.Spans[span]; of.Suffix != "" {
-		spans, err := e.reading.q.Spans(&e.a.base)
+		spans, err := e.reading.q.Spans(&e.reading.assembler.base)
 		if err != nil || spans[span].Prefix != of.Prefix || spans[span].Suffix != of.Suffix {
 			return at, false, nil
 		}
@@ -180,12 +196,12 @@ func (e *erasing[E]) row(row wire.Row, span int) error {
 	var events int
 	switch {
 	case !e.eraser.mapping.Pattern.Bucketed():
-		events, err = e.single(at, row)
+		events, err = e.single(at, row, e.sequence())
 	case e.eraser.mapping.Pattern == codec.BucketOffsets:
 		events, err = e.offsets(at, row)
 	default:
 		found := map[stamp]int{}
-		err = e.cells(at, row, func(class int, micros int64) { found[stamp{class, micros}] = 1 })
+		err = e.cells(at, row, e.sequence(), func(class int, micros int64) { found[stamp{class, micros}] = 1 })
 		events = len(found)
 	}
 	if err != nil {
@@ -193,6 +209,11 @@ func (e *erasing[E]) row(row wire.Row, span int) error {
 	}
 	e.counted(events)
 	return nil
+}
+
+// sequence returns the sequence number in the key of the current row, if there is one.
+func (e *erasing[E]) sequence() uint32 {
+	return e.eraser.mapping.sequenceOf(&e.reading.assembler.base)
 }
 
 // stamp identifies the events of a row that have the same class and time.
@@ -216,7 +237,7 @@ func (e *erasing[E]) bucketOfMetrics(rows []wire.Row) error {
 			continue
 		}
 		values := map[stamp]int{}
-		if err := e.cells(start, row, func(class int, micros int64) { values[stamp{class, micros}]++ }); err != nil {
+		if err := e.cells(start, row, e.sequence(), func(class int, micros int64) { values[stamp{class, micros}]++ }); err != nil {
 			return err
 		}
 		for at, n := range values {
@@ -233,7 +254,7 @@ func (e *erasing[E]) bucketOfMetrics(rows []wire.Row) error {
 }
 
 // includes reports whether to delete the event at a time.
-func (e *erasing[E]) includes(at time.Time, sequence uint32) bool {
+func (e *rowEraser) includes(at time.Time, sequence uint32) bool {
 	if !e.a.wanted(at) {
 		return false
 	}
@@ -241,14 +262,14 @@ func (e *erasing[E]) includes(at time.Time, sequence uint32) bool {
 }
 
 // whole reports whether to delete everything in a bucket.
-func (e *erasing[E]) whole(start time.Time) bool {
-	return e.of == nil && e.a.wanted(start) && !e.eraser.mapping.Bucket.End(start).After(e.a.to)
+func (e *rowEraser) whole(start time.Time) bool {
+	return e.of == nil && e.a.wanted(start) && !e.a.shape.Offset.Bucket.End(start).After(e.a.to)
 }
 
 // single deletes an event with a separate row, or one for each class, and returns the
 // number of events.
-func (e *erasing[E]) single(at time.Time, row wire.Row) (events int, err error) {
-	if !e.includes(at, e.eraser.mapping.sequenceOf(&e.a.base)) {
+func (e *rowEraser) single(at time.Time, row wire.Row, sequence uint32) (events int, err error) {
+	if !e.includes(at, sequence) {
 		return 0, nil
 	}
 	return max(1, len(e.classes(row))), e.eraseFamilies(row)
@@ -256,9 +277,9 @@ func (e *erasing[E]) single(at time.Time, row wire.Row) (events int, err error) 
 
 // classes returns the classes of the families with cells in the row; none if the
 // mapping has no classes.
-func (e *erasing[E]) classes(row wire.Row) (classes []int) {
+func (e *rowEraser) classes(row wire.Row) (classes []int) {
 	for family := range e.a.columnsOf(row) {
-		if class := e.eraser.mapping.Table.Families[family].Class; class > 0 && !slices.Contains(classes, class) {
+		if class := e.a.families[family].Class; class > 0 && !slices.Contains(classes, class) {
 			classes = append(classes, class)
 		}
 	}
@@ -266,14 +287,14 @@ func (e *erasing[E]) classes(row wire.Row) (classes []int) {
 }
 
 // eraseFamilies deletes all cells of the row in the families of the mapping.
-func (e *erasing[E]) eraseFamilies(row wire.Row) error {
+func (e *rowEraser) eraseFamilies(row wire.Row) error {
 	last := -1
 	for family := range e.a.columnsOf(row) {
 		if family == last {
 			continue
 		}
 		last = family
-		name := e.eraser.mapping.Table.Families[family].Name
+		name := e.a.families[family].Name
 		if err := e.mutate(len(name), func(m *bigtable.Mutation) { m.DeleteCellsInFamily(name) }); err != nil {
 			return err
 		}
@@ -283,7 +304,7 @@ func (e *erasing[E]) eraseFamilies(row wire.Row) error {
 
 // offsets deletes the events of a bucket with one column for each, and returns the
 // number of events.
-func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err error) {
+func (e *rowEraser) offsets(start time.Time, row wire.Row) (events int, err error) {
 	times, whole := e.a.shape.Offset.In(start), e.whole(start)
 	var before *wire.Column
 	for family, c := range e.a.columnsOf(row) {
@@ -304,7 +325,7 @@ func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err err
 			events++
 		case e.includes(codec.FromMicros(micros), sequence):
 			events++
-			name := e.eraser.mapping.Table.Families[family].Name
+			name := e.a.families[family].Name
 			if err := e.mutate(len(name)+len(qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, qualifier) }); err != nil {
 				return events, err
 			}
@@ -318,12 +339,12 @@ func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err err
 
 // cells deletes the events of a bucket whose cells have the time as their timestamp. It
 // calls found with the class and time of each cell that contains data of an event.
-func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, micros int64)) error {
-	whole, sequence := e.whole(start), e.eraser.mapping.sequenceOf(&e.a.base)
+func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found func(class int, micros int64)) error {
+	whole := e.whole(start)
 	for family, c := range e.a.columnsOf(row) {
-		of := &e.eraser.mapping.Table.Families[family]
+		of := &e.a.families[family]
 		column := 0
-		if e.eraser.mapping.Pattern != codec.BucketNewColumns {
+		if e.a.shape.Pattern != codec.BucketNewColumns {
 			column = e.a.column(family, of.Class, row.Bytes(c.Qualifier))
 		}
 		some := false
@@ -332,7 +353,7 @@ func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, 
 				continue
 			}
 			some = true
-			if column >= 0 && !e.eraser.mapping.Columns[column].WrittenAt {
+			if column >= 0 && !e.a.columns[column].WrittenAt {
 				found(of.Class, cell.Micros)
 			}
 			if e.of != nil {
@@ -342,7 +363,7 @@ func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, 
 			}
 		}
 		if some && !whole && e.of == nil {
-			from, to := max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(e.eraser.mapping.Bucket.End(start)), wholeMillis(e.a.to))
+			from, to := max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(e.a.shape.Offset.Bucket.End(start)), wholeMillis(e.a.to))
 			if err := e.eraseCells(row, of.Name, c, from, to); err != nil {
 				return err
 			}
@@ -356,7 +377,7 @@ func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, 
 
 // eraseCells deletes the cells of a column with timestamps in [from, to), in
 // microseconds.
-func (e *erasing[E]) eraseCells(row wire.Row, family string, c *wire.Column, from, to int64) error {
+func (e *rowEraser) eraseCells(row wire.Row, family string, c *wire.Column, from, to int64) error {
 	qualifier := string(row.Bytes(c.Qualifier))
 	return e.mutate(len(family)+len(qualifier), func(m *bigtable.Mutation) {
 		m.DeleteTimestampRange(family, qualifier, bigtable.Timestamp(from), bigtable.Timestamp(to))
@@ -378,8 +399,8 @@ func wholeMillis(t time.Time) int64 {
 const mutationOverhead = 48
 
 // mutate adds a mutation of the current row, with names of the given size.
-func (e *erasing[E]) mutate(names int, add func(m *bigtable.Mutation)) error {
-	t := e.eraser
+func (e *rowEraser) mutate(names int, add func(m *bigtable.Mutation)) error {
+	t := e.erasures
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.columns++
@@ -409,8 +430,8 @@ func (e *erasing[E]) mutate(names int, add func(m *bigtable.Mutation)) error {
 }
 
 // counted counts the current row, if it has mutations, and events.
-func (e *erasing[E]) counted(events int) {
-	t := e.eraser
+func (e *rowEraser) counted(events int) {
+	t := e.erasures
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Events += events
@@ -421,14 +442,14 @@ func (e *erasing[E]) counted(events int) {
 }
 
 // flush sends the pending mutations.
-func (t *eraser[E]) flush() error {
+func (t *erasures) flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.send()
 }
 
 // send sends the pending mutations and then counts what they have deleted.
-func (t *eraser[E]) send() error {
+func (t *erasures) send() error {
 	if len(t.pending) > 0 {
 		keys, mutations := make([]string, len(t.pending)), make([]*bigtable.Mutation, len(t.pending))
 		for i, row := range t.pending {
@@ -451,16 +472,16 @@ func (t *eraser[E]) send() error {
 }
 
 // apply sends mutations. It returns the error of the first row that failed.
-func (t *eraser[E]) apply(keys []string, mutations []*bigtable.Mutation) error {
+func (t *erasures) apply(keys []string, mutations []*bigtable.Mutation) error {
 	ctx, cancel := within(t.ctx, t.timeout)
 	defer cancel()
-	errs, err := t.reader.table.api.ApplyBulk(ctx, keys, mutations)
+	errs, err := t.rows.api.ApplyBulk(ctx, keys, mutations)
 	if err != nil {
-		return &DeleteError{Table: t.reader.table.id, Row: keys[0], Err: missing(t.reader.table.id, explain(ctx, err))}
+		return &DeleteError{Table: t.rows.id, Row: keys[0], Err: missing(t.rows.id, explain(ctx, err))}
 	}
 	for i, err := range errs {
 		if err != nil {
-			return &DeleteError{Table: t.reader.table.id, Row: keys[i], Err: missing(t.reader.table.id, explain(ctx, err))}
+			return &DeleteError{Table: t.rows.id, Row: keys[i], Err: missing(t.rows.id, explain(ctx, err))}
 		}
 	}
 	return nil

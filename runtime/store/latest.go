@@ -124,10 +124,9 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 
 // newestOnly returns an assembler that makes the newest event of a series.
 func (r *Reader[E]) newestOnly(base E, m *memory) *assembler[E] {
-	return &assembler[E]{
-		mapping: r.mapping, shape: &r.shape, table: r.table.id, base: base, to: scan.MaxTime,
-		now: r.options.Now, ranksEnd: scan.MaxTime, memory: m,
-	}
+	a := &assembler[E]{mapping: r.mapping, rowAssembler: r.rowAssembler(), base: base}
+	a.to, a.ranksEnd, a.memory = scan.MaxTime, scan.MaxTime, m
+	return a
 }
 
 // search finds the newest event. Data that expires between the request and the next

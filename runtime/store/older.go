@@ -31,8 +31,8 @@ func current(columns []Column) int {
 
 // source returns the newest column in which the k-th event has the field of a column; the
 // column itself if it lacks the field.
-func (a *assembler[E]) source(column, k int) int {
-	older := a.mapping.Columns[column].older
+func (a *rowAssembler) source(column, k int) int {
+	older := a.columns[column].older
 	if len(older) == 0 || a.frame.cell(column, k) != nil {
 		return column
 	}
@@ -46,13 +46,13 @@ func (a *assembler[E]) source(column, k int) int {
 
 // complete returns the newest column in which all events of the frame have the field of a
 // column; false if there is none, or if some of the events have it in a newer one.
-func (a *assembler[E]) complete(column int) (from int, ok bool) {
+func (a *rowAssembler) complete(column int) (from int, ok bool) {
 	f := &a.frame
 	if f.columns[column].holes == 0 {
 		return column, true
 	}
 	from = column
-	for _, i := range a.mapping.Columns[column].older {
+	for _, i := range a.columns[column].older {
 		if f.columns[from].holes < len(f.times) {
 			break
 		}
@@ -65,9 +65,9 @@ func (a *assembler[E]) complete(column int) (from int, ok bool) {
 
 // dropOlder removes the data of older columns at instants at which a newer column of the
 // field has data.
-func (a *assembler[E]) dropOlder() {
-	for column := range a.mapping.Columns {
-		older := a.mapping.Columns[column].older
+func (a *rowAssembler) dropOlder() {
+	for column := range a.columns {
+		older := a.columns[column].older
 		for n, i := range older {
 			for _, g := range a.groups {
 				g.columns[i].without(&g.columns[column])

@@ -354,7 +354,9 @@ func TestCompleteColumns(t *testing.T) {
 		{total: "--", value: "x-", v: "xx"},
 		{total: "--", value: "--", v: "--"},
 	} {
-		a := assembler[sample]{mapping: mapping, memory: mapping.newMemory()}
+		shape := mapping.shape()
+		a := mapping.rowAssembler("", &shape, nil)
+		a.memory = mapping.newMemory()
 		for k := range tt.total {
 			a.frame.begin(wire.Row{}, at(k), 0)
 			for column, has := range map[int]string{0: tt.total, 2: tt.value, 3: tt.v} {

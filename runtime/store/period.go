@@ -122,10 +122,9 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 func (r *reading[E]) enter(p period[E]) {
 	a := &r.assembler
 	r.reader, r.q = p.reader, p.query
-	*a = assembler[E]{
-		mapping: p.reader.mapping, shape: &p.reader.shape, table: p.reader.table.id, base: r.given, from: p.from, to: p.to,
-		newestFirst: a.newestFirst, latestOnly: a.latestOnly, now: a.now, into: a.into,
-	}
+	newestFirst := a.newestFirst
+	*a = assembler[E]{mapping: p.reader.mapping, rowAssembler: p.reader.rowAssembler(), base: r.given, latestOnly: a.latestOnly, into: a.into}
+	a.from, a.to, a.newestFirst = p.from, p.to, newestFirst
 	if a.into != nil {
 		a.into.enter(p.reader.mapping)
 	}

@@ -149,13 +149,13 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 	if o.LatestOnly && !q.MultiSeries {
 		o.Limit = 1
 	}
-	return reading[E]{
+	read := reading[E]{
 		reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.table.id},
-		assembler: assembler[E]{
-			mapping: r.mapping, shape: &r.shape, table: r.table.id, base: given, from: from, to: to,
-			newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, now: r.options.Now,
-		},
+		assembler: assembler[E]{mapping: r.mapping, rowAssembler: r.rowAssembler(), base: given, latestOnly: o.LatestOnly},
 	}
+	a := &read.assembler
+	a.from, a.to, a.newestFirst = from, to, o.NewestFirst
+	return read
 }
 
 // run yields the events; see reading.

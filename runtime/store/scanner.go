@@ -211,10 +211,8 @@ func (t *scanning[E]) plan(from, to time.Time) {
 		if len(plan.Parts) == 0 {
 			continue // all events have expired
 		}
-		l := &scanLayer[E]{reader: reader, a: assembler[E]{
-			mapping: reader.mapping, shape: &reader.shape, table: t.scanner.id, from: plan.From, to: plan.To,
-			now: t.scanner.option.Now, ranksEnd: plan.RanksEnd, memory: reader.borrow(),
-		}}
+		l := &scanLayer[E]{reader: reader, a: assembler[E]{mapping: reader.mapping, rowAssembler: reader.rowAssembler()}}
+		l.a.from, l.a.to, l.a.ranksEnd, l.a.memory = plan.From, plan.To, plan.RanksEnd, reader.borrow()
 		l.a.clip(reader.mapping)
 		filter := reader.shape.InTimes(plan.Parts[0].Filter, from, to)
 		same = same && (t.filter == nil || reflect.DeepEqual(filter, t.filter))
@@ -421,7 +419,7 @@ func (t *scanning[E]) metrics(m *scanMatch[E], key string, all map[string]wire.R
 		var failed *DecodeError
 		return errors.As(err, &failed) && failed.Row != key || t.take(e, err)
 	}
-	if !a.inBucket(m.at, ofRow) {
+	if !a.inBucket(m.at, a.reporting(ofRow)) {
 		return
 	}
 	f := &a.frame

@@ -161,11 +161,11 @@ func behindRange(in []codec.Rows, gone codec.Rows) []codec.Rows {
 }
 
 // overlaps reports whether the row of a time or bucket may have events in the time range.
-func (a *assembler[E]) overlaps(at time.Time) bool {
-	if !a.mapping.Pattern.Bucketed() {
+func (a *rowAssembler) overlaps(at time.Time) bool {
+	if !a.shape.Pattern.Bucketed() {
 		return a.wanted(at)
 	}
-	return at.Before(a.to) && a.mapping.Bucket.End(at).After(a.from)
+	return at.Before(a.to) && a.shape.Offset.Bucket.End(at).After(a.from)
 }
 
 // hasEvents reports whether a row has events in the time range.

@@ -656,8 +656,11 @@ func TestSequencesOfClasses(t *testing.T) {
 		TTLFields: func(e *tied) TTLFields { return TTLFields{Class: &e.Class} },
 		Sequence:  func(e *tied) *uint32 { return &e.Sequence },
 		Set:       func(*tied, int, []byte) error { return nil },
+		Missing:   Required[tied],
 	}
-	a := &assembler[tied]{mapping: l, from: day0, to: at(60), now: func() time.Time { return day0 }, memory: l.newMemory()}
+	shape := l.shape()
+	a := &assembler[tied]{mapping: l, rowAssembler: l.rowAssembler("", &shape, func() time.Time { return day0 })}
+	a.from, a.to, a.memory = day0, at(60), l.newMemory()
 	us := day0.UnixMicro()
 	for i, g := range a.empty(new(wire.Rows).At(0)) {
 		c := &g.columns[0]
