@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -41,22 +40,6 @@ type Driver[E any] struct {
 	// ToGo and FromGo convert events, if they are no structs of generated code.
 	ToGo   func(e Event) E
 	FromGo func(e E) Event
-}
-
-// toGo turns an event into the type of the driver.
-func (r *run[E]) toGo(e Event) E {
-	if r.driver.ToGo != nil {
-		return r.driver.ToGo(e)
-	}
-	return toGo[E](e)
-}
-
-// fromGo is the inverse of toGo.
-func (r *run[E]) fromGo(e E) Event {
-	if r.driver.FromGo != nil {
-		return r.driver.FromGo(e)
-	}
-	return fromGo(r.schema, e)
 }
 
 // Access is a writer and a reader of generated code.
@@ -116,12 +99,12 @@ func (o Order) Options() store.ReadOptions {
 var cases atomic.Int64
 
 // run is one case: a table, its model and a clock.
-type run[E any] struct {
+type run struct {
 	*rapid.T
 	ctx    context.Context
 	schema *Schema
-	driver *Driver[E]
-	access Access[E]
+	driver *Driver[Event]
+	access Access[Event]
 	table  *Table
 	prefix string
 	now    time.Time
@@ -135,7 +118,7 @@ type run[E any] struct {
 
 // Check runs one case: random events, clocks, garbage collection, reads and deletions.
 func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
-	r := begin(t, ctx, s, d)
+	r := begin(t, ctx, s, converted(s, d))
 	defer d.Drop(r.prefix)
 	for range rapid.IntRange(3, 12).Draw(t, "steps") {
 		r.step("write", "write", "rewrite", "wait", "collect", "read", "read while time passes", "delete")
@@ -148,7 +131,7 @@ func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
 // CheckDeletes is like [Check] with more deletions and fewer reads. It returns the number of
 // deletions.
 func CheckDeletes[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) int {
-	r := begin(t, ctx, s, d)
+	r := begin(t, ctx, s, converted(s, d))
 	defer d.Drop(r.prefix)
 	r.write()
 	for range rapid.IntRange(4, 16).Draw(t, "steps") {
@@ -159,8 +142,8 @@ func CheckDeletes[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E
 }
 
 // begin begins a case.
-func begin[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) *run[E] {
-	r := &run[E]{T: t, ctx: ctx, schema: s, driver: d, table: NewTable(s), prefix: fmt.Sprintf("c%d_", cases.Add(1))}
+func begin(t *rapid.T, ctx context.Context, s *Schema, d *Driver[Event]) *run {
+	r := &run{T: t, ctx: ctx, schema: s, driver: d, table: NewTable(s), prefix: fmt.Sprintf("c%d_", cases.Add(1))}
 	noon := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	if s.Earlier != nil {
 		noon = s.Since
@@ -174,7 +157,7 @@ func begin[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) *run
 }
 
 // step runs one of the named steps.
-func (r *run[E]) step(steps ...string) {
+func (r *run) step(steps ...string) {
 	switch rapid.SampledFrom(steps).Draw(r.T, "step") {
 	case "write":
 		r.write()
@@ -203,7 +186,7 @@ func (r *run[E]) step(steps ...string) {
 
 // clock returns the time for writers and readers. Deletions, during which it stands still,
 // call it concurrently.
-func (r *run[E]) clock() time.Time {
+func (r *run) clock() time.Time {
 	now := r.now
 	if r.tick > 0 {
 		r.now = now.Add(r.tick)
@@ -212,14 +195,14 @@ func (r *run[E]) clock() time.Time {
 }
 
 // duration draws a duration that is close to a relevant one.
-func (r *run[E]) duration(label string) time.Duration {
+func (r *run) duration(label string) time.Duration {
 	d := rapid.SampledFrom(append([]time.Duration{0, 5 * time.Minute, 72 * time.Hour}, ages...)).Draw(r.T, label)
 	near := rapid.SampledFrom([]time.Duration{0, 0, 1, -1, time.Microsecond, time.Millisecond, -time.Millisecond, 400 * time.Millisecond}).Draw(r.T, label+" off")
 	return max(0, d+near)
 }
 
 // host draws a series. The name of one is a prefix of another.
-func (r *run[E]) host() Series {
+func (r *run) host() Series {
 	return rapid.SampledFrom(append([]Series{{"a", 1}, {"a", 1}}, allSeries...)).Draw(r.T, "series")
 }
 
@@ -227,7 +210,7 @@ func (r *run[E]) host() Series {
 var allSeries = []Series{{"a", 1}, {"ab", 1}, {"ba", 1}, {"a", 12}}
 
 // write writes some events.
-func (r *run[E]) write() {
+func (r *run) write() {
 	var events []Event
 	for range rapid.IntRange(1, 6).Draw(r.T, "events") {
 		e := r.event()
@@ -237,14 +220,13 @@ func (r *run[E]) write() {
 }
 
 // writeAll writes events and compares the refused ones with the model.
-func (r *run[E]) writeAll(events []Event) {
-	var written []E
+func (r *run) writeAll(events []Event) {
 	var want []Refusal
 	for _, e := range events {
-		written, want = append(written, r.toGo(e)), append(want, r.table.Write(r.now, e))
+		want = append(want, r.table.Write(r.now, e))
 	}
 	r.log = append(r.log, logged{now: r.now, events: events})
-	err := r.access.WriteAll(r.ctx, written)
+	err := r.access.WriteAll(r.ctx, events)
 	failures, short := r.access.Failures(err)
 	for i := range events {
 		if got := failures[i]; !errors.Is(got, r.driver.Refusals[want[i]]) || (got == nil) != (want[i] == Stored) {
@@ -258,7 +240,7 @@ func (r *run[E]) writeAll(events []Event) {
 
 // rewrite writes events again as they were read: they keep their expiry. An event is
 // refused only if it must specify its expiry and has lost the part that contains it.
-func (r *run[E]) rewrite() {
+func (r *run) rewrite() {
 	series := r.host()
 	from, to := r.span()
 	events := r.events(series, from, to)
@@ -277,7 +259,7 @@ func (r *run[E]) rewrite() {
 }
 
 // event draws an event.
-func (r *run[E]) event() Event {
+func (r *run) event() Event {
 	series := r.host()
 	e := Event{Host: series.Host, Shard: series.Shard, Time: r.now}
 	if r.schema.Sequence {
@@ -316,7 +298,7 @@ func (r *run[E]) event() Event {
 }
 
 // span draws the time range of a read.
-func (r *run[E]) span() (from, to time.Time) {
+func (r *run) span() (from, to time.Time) {
 	if rapid.Bool().Draw(r.T, "all") {
 		return time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
@@ -334,7 +316,7 @@ func (r *run[E]) span() (from, to time.Time) {
 }
 
 // read compares a read of a time range, and the newest event, with the model.
-func (r *run[E]) read() {
+func (r *run) read() {
 	series := r.host()
 	from, to := r.span()
 	r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
@@ -347,9 +329,9 @@ func (r *run[E]) read() {
 }
 
 // latest compares the newest event of a series with the model.
-func (r *run[E]) latest(series Series) {
+func (r *run) latest(series Series) {
 	all := r.table.Read(r.now, series, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
-	latest, err := r.access.Latest(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}))
+	latest, err := r.access.Latest(r.ctx, Event{Host: series.Host, Shard: series.Shard})
 	r.crossedLatest(series)
 	switch {
 	case len(all) == 0:
@@ -359,33 +341,29 @@ func (r *run[E]) latest(series Series) {
 	case err != nil:
 		r.Fatalf("latest: %v, want %+v", err, all[len(all)-1])
 	default:
-		r.same("latest", all[len(all)-1:], []Event{r.fromGo(latest)})
+		r.same("latest", all[len(all)-1:], []Event{latest})
 	}
 }
 
 // columns compares a read in columnar form with the model.
-func (r *run[E]) columns(series Series, want []Event, from, to time.Time) {
-	events, err := r.access.Columns(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to)
+func (r *run) columns(series Series, want []Event, from, to time.Time) {
+	events, err := r.access.Columns(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to)
 	r.crossed("columns", r.driver.Paths["Read"], only(series), from, to, nil)
 	if err != nil {
 		r.Fatalf("columns: %v", err)
 	}
-	var got []Event
-	for _, e := range events {
-		got = append(got, r.fromGo(e))
-	}
-	r.same("columns", want, got)
+	r.same("columns", want, events)
 }
 
 // fields compares a read of some fields with the model.
-func (r *run[E]) fields(series Series, from, to time.Time) {
+func (r *run) fields(series Series, from, to time.Time) {
 	fields, names := []int{}, []string{}
 	for i := range r.schema.Fields {
 		if rapid.Bool().Draw(r.T, "fetch") {
 			fields, names = append(fields, i), append(names, fmt.Sprint("v", i))
 		}
 	}
-	got := r.collected(r.access.Fields(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to, names))
+	got := r.collected(r.access.Fields(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to, names))
 	r.crossed(fmt.Sprint("fields ", names), r.driver.Paths["Read"], only(series), from, to, fields)
 	r.same(fmt.Sprint("fields ", names), r.table.ReadFields(r.now, series, from, to, fields), got)
 	// Fields do not select events.
@@ -404,20 +382,20 @@ func timesOf(events []Event) []time.Time {
 }
 
 // newest compares reads in reverse order with those in order of time.
-func (r *run[E]) newest(series Series, from, to time.Time) {
+func (r *run) newest(series Series, from, to time.Time) {
 	want := r.events(series, from, to)
 	slices.Reverse(want)
 	limit := rapid.IntRange(0, 3).Draw(r.T, "limit")
 	if limit > 0 {
 		want = want[:min(limit, len(want))]
 	}
-	got := r.collected(r.access.Newest(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to, limit))
+	got := r.collected(r.access.Newest(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to, limit))
 	r.crossedNewest(series, from, to, limit)
 	r.same("the newest first", want, got)
 }
 
 // each compares the newest event of each series of a query with the model.
-func (r *run[E]) each(q Query, given Series, from, to time.Time) {
+func (r *run) each(q Query, given Series, from, to time.Time) {
 	got := map[Series]Event{}
 	for _, e := range r.collected(r.access.Queries[q.Name](r.ctx, given, from, to, Order{LatestOnly: true})) {
 		s := Series{e.Host, e.Shard}
@@ -443,20 +421,20 @@ func (r *run[E]) each(q Query, given Series, from, to time.Time) {
 }
 
 // collected reads all events.
-func (r *run[E]) collected(events iter.Seq2[E, error]) []Event {
+func (r *run) collected(events iter.Seq2[Event, error]) []Event {
 	var out []Event
 	for e, err := range events {
 		if err != nil {
 			r.Fatalf("reading: %v", err)
 		}
-		out = append(out, r.fromGo(e))
+		out = append(out, e)
 	}
 	return out
 }
 
 // queries compares reads of queries with the model. The events of a series must be in
 // order; the order of series is arbitrary.
-func (r *run[E]) queries(given Series, from, to time.Time) {
+func (r *run) queries(given Series, from, to time.Time) {
 	all := r.schema.Queries()
 	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query")]
 	ask, path := r.access.Queries[q.Name], r.driver.Paths[q.Name]
@@ -471,12 +449,12 @@ func (r *run[E]) queries(given Series, from, to time.Time) {
 	r.ordered(q, given, want, from, to)
 	r.each(q, given, from, to)
 	slices.Reverse(want)
-	r.pages(q.Name, want, func(how Order) iter.Seq2[E, error] { return ask(r.ctx, given, from, to, how) })
+	r.pages(q.Name, want, func(how Order) iter.Seq2[Event, error] { return ask(r.ctx, given, from, to, how) })
 }
 
 // ordered compares a query with a limit, and one in order of time, with the full query,
 // newest first.
-func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time) {
+func (r *run) ordered(q Query, given Series, all []Event, from, to time.Time) {
 	ask, path := r.access.Queries[q.Name], r.driver.Paths[q.Name]
 	how := Order{NewestFirst: rapid.Bool().Draw(r.T, "newest first"), Limit: rapid.IntRange(0, 3).Draw(r.T, "limit")}
 	want := slices.Clone(all)
@@ -503,7 +481,7 @@ func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time)
 }
 
 // found compares the result of a query with the model.
-func (r *run[E]) found(name string, wanted func(Series) bool, events []Event, from, to time.Time) {
+func (r *run) found(name string, wanted func(Series) bool, events []Event, from, to time.Time) {
 	got := map[Series][]Event{}
 	for _, e := range events {
 		s := Series{e.Host, e.Shard}
@@ -522,7 +500,7 @@ func (r *run[E]) found(name string, wanted func(Series) bool, events []Event, fr
 
 // readTicking reads while the clock advances: the result must contain what is live at
 // the end, and nothing that was not live when it was yielded.
-func (r *run[E]) readTicking() {
+func (r *run) readTicking() {
 	if len(r.schema.Families) > 1 {
 		return // parts of events may expire
 	}
@@ -533,11 +511,10 @@ func (r *run[E]) readTicking() {
 	most.least = Counts{}
 	r.tick = rapid.SampledFrom([]time.Duration{time.Microsecond, 300 * time.Microsecond, time.Second}).Draw(r.T, "tick")
 	var got []Event
-	for event, err := range r.access.Read(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to) {
+	for e, err := range r.access.Read(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to) {
 		if err != nil {
 			r.Fatalf("reading: %v", err)
 		}
-		e := r.fromGo(event)
 		got = append(got, e)
 		looked := r.now.Add(-r.tick)
 		if !contains(before, e) || !contains(r.table.Read(looked, series, from, to), e) {
@@ -560,22 +537,22 @@ func contains(events []Event, e Event) bool {
 }
 
 // same fails unless the events are equal.
-func (r *run[E]) same(what string, want, got []Event) {
+func (r *run) same(what string, want, got []Event) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.Fatalf("%s at %v (-want +got)\n%s\nschema\n%s", what, r.now, diff, r.schema.YAML())
 	}
 }
 
 // events reads a time range.
-func (r *run[E]) events(series Series, from, to time.Time) []Event {
-	out := r.collected(r.access.Read(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to))
+func (r *run) events(series Series, from, to time.Time) []Event {
+	out := r.collected(r.access.Read(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to))
 	r.crossed("read", r.driver.Paths["Read"], only(series), from, to, nil)
 	return out
 }
 
 // collect garbage-collects the tables on the server: everything, or each cell with a
 // probability of 1/oneIn.
-func (r *run[E]) collect(oneIn int) {
+func (r *run) collect(oneIn int) {
 	garbage := logged{mutations: map[place]*bigtable.Mutation{}}
 	for id, rules := range r.rules() {
 		r.eachRow(id, func(row bigtable.Row) {
@@ -605,7 +582,7 @@ func (r *run[E]) collect(oneIn int) {
 // none, unless the timestamps contain the time or expiry of an event. Reads must return
 // the same as before. It must be last, because a writer changes the timestamps of what
 // it replaces.
-func (r *run[E]) restamp() {
+func (r *run) restamp() {
 	if r.schema.eventTimed() || r.schema.Classes != nil || r.schema.Earlier != nil {
 		return
 	}
@@ -632,7 +609,7 @@ func (r *run[E]) restamp() {
 
 // rules returns the times to live of the families of all tables on the server, by the IDs
 // of the tables.
-func (r *run[E]) rules() map[string]map[string]TTL {
+func (r *run) rules() map[string]map[string]TTL {
 	out := map[string]map[string]TTL{}
 	for _, id := range r.schema.Tables() {
 		out[id] = map[string]TTL{}
@@ -650,72 +627,6 @@ func (r *run[E]) rules() map[string]map[string]TTL {
 	}
 	if r.schema.Short {
 		out[r.schema.Name+ShortTable]["m"] = TTL{Kind: "max_age", Age: time.Second}
-	}
-	return out
-}
-
-// Rows converts a struct of columns to events by the names of its fields.
-func Rows[E any](columns any, series string) []E {
-	v := reflect.ValueOf(columns)
-	out := make([]E, v.FieldByName("Time").Len())
-	for i := range out {
-		e := reflect.ValueOf(&out[i]).Elem()
-		for f := range v.NumField() {
-			name := v.Type().Field(f).Name
-			if name == "Series" {
-				name = series
-			}
-			e.FieldByName(name).Set(v.Field(f).Index(i))
-		}
-	}
-	return out
-}
-
-// toGo converts an event to the Go type of the generated code.
-func toGo[E any](e Event) E {
-	var out E
-	v := reflect.ValueOf(&out).Elem()
-	v.FieldByName("Host").SetString(e.Host)
-	v.FieldByName("Shard").SetInt(e.Shard)
-	set := func(name string, value any) {
-		if f := v.FieldByName(name); f.IsValid() {
-			f.Set(reflect.ValueOf(value).Convert(f.Type()))
-		}
-	}
-	set("Time", e.Time)
-	set("Sequence", e.Sequence)
-	set("Class", e.Class)
-	set("TTL", e.TTL)
-	set("ExpiresAt", e.ExpiresAt)
-	for i, has := range e.Has {
-		value := e.Values[i]
-		switch f := v.FieldByName(fmt.Sprint("V", i)); {
-		case f.Kind() != reflect.Pointer:
-			f.SetInt(value)
-		case has:
-			f.Set(reflect.ValueOf(&value))
-		}
-	}
-	return out
-}
-
-// fromGo is the inverse of toGo.
-func fromGo[E any](s *Schema, event E) Event {
-	v := reflect.ValueOf(event)
-	out := Event{Host: v.FieldByName("Host").String(), Shard: v.FieldByName("Shard").Int(), Values: make([]int64, len(s.Fields)), Has: make([]bool, len(s.Fields))}
-	for name, to := range map[string]any{"Time": &out.Time, "Sequence": &out.Sequence, "TTL": &out.TTL, "ExpiresAt": &out.ExpiresAt, "WrittenAt": &out.WrittenAt} {
-		if f := v.FieldByName(name); f.IsValid() {
-			reflect.ValueOf(to).Elem().Set(f)
-		}
-	}
-	if f := v.FieldByName("Class"); f.IsValid() {
-		out.Class = int(f.Int())
-	}
-	for i := range s.Fields {
-		f := v.FieldByName(fmt.Sprint("V", i))
-		if out.Has[i] = f.Kind() != reflect.Pointer || !f.IsNil(); out.Has[i] {
-			out.Values[i] = reflect.Indirect(f).Int()
-		}
 	}
 	return out
 }

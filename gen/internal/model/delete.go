@@ -39,7 +39,7 @@ func (l *logged) at(table, row string) *bigtable.Mutation {
 }
 
 // apply applies mutations to the tables with a prefix.
-func (r *run[E]) apply(prefix string, l logged) {
+func (r *run) apply(prefix string, l logged) {
 	for p, m := range l.mutations {
 		if err := r.driver.Client.Open(prefix+p.table).Apply(r.ctx, p.row, m); err != nil {
 			r.Fatal(err)
@@ -48,12 +48,12 @@ func (r *run[E]) apply(prefix string, l logged) {
 }
 
 // eachRow calls f with the rows of a table.
-func (r *run[E]) eachRow(table string, f func(row bigtable.Row)) {
+func (r *run) eachRow(table string, f func(row bigtable.Row)) {
 	r.eachStored(r.prefix+table, f)
 }
 
 // eachStored is eachRow for a table with its prefix.
-func (r *run[E]) eachStored(table string, f func(row bigtable.Row)) {
+func (r *run) eachStored(table string, f func(row bigtable.Row)) {
 	err := r.driver.Client.Open(table).ReadRows(r.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		f(row)
 		return true
@@ -71,7 +71,7 @@ type raw struct {
 }
 
 // raws returns the cells of all tables with a prefix.
-func (r *run[E]) raws(prefix string) map[raw]string {
+func (r *run) raws(prefix string) map[raw]string {
 	out := map[raw]string{}
 	for _, table := range r.schema.Tables() {
 		r.eachStored(prefix+table, func(row bigtable.Row) {
@@ -86,7 +86,7 @@ func (r *run[E]) raws(prefix string) map[raw]string {
 }
 
 // foreign writes a cell of another program to a row.
-func (r *run[E]) foreign() {
+func (r *run) foreign() {
 	cells := r.raws(r.prefix)
 	if r.driver.Foreign == "" || len(cells) == 0 {
 		return
@@ -105,7 +105,7 @@ func compareRaws(a, b raw) int {
 }
 
 // replayed returns the cells that a log leads to.
-func (r *run[E]) replayed(log []logged) map[raw]string {
+func (r *run) replayed(log []logged) map[raw]string {
 	prefix := fmt.Sprintf("c%d_", cases.Add(1))
 	if err := r.driver.Setup(prefix); err != nil {
 		r.Fatal(err)
@@ -114,9 +114,9 @@ func (r *run[E]) replayed(log []logged) map[raw]string {
 	var now time.Time
 	access := r.driver.Open(prefix, func() time.Time { return now })
 	for _, l := range log {
-		var written []E
+		var written []Event
 		for _, e := range l.events {
-			written = append(written, r.toGo(e))
+			written = append(written, e)
 		}
 		if now = l.now; len(written) > 0 {
 			_ = access.WriteAll(r.ctx, written) // refuses what it refused before
@@ -152,9 +152,9 @@ type deletion struct {
 }
 
 // drawDeletion draws a call that deletes events.
-func (r *run[E]) drawDeletion() deletion {
+func (r *run) drawDeletion() deletion {
 	series := r.host()
-	base := r.toGo(Event{Host: series.Host, Shard: series.Shard})
+	base := Event{Host: series.Host, Shard: series.Shard}
 	of := func(e *Event) bool { return e.Host == series.Host && e.Shard == series.Shard }
 	switch rapid.SampledFrom([]string{"range", "range", "series", "events", "query"}).Draw(r.T, "delete") {
 	case "query":
@@ -172,10 +172,10 @@ func (r *run[E]) drawDeletion() deletion {
 		})
 	}
 	var chosen []Event
-	var events []E
+	var events []Event
 	for range rapid.IntRange(0, 3).Draw(r.T, "chosen") {
 		e := r.drawKnown()
-		chosen, events = append(chosen, e), append(events, r.toGo(e))
+		chosen, events = append(chosen, e), append(events, e)
 	}
 	return deletion{what: fmt.Sprintf("Delete %+v", chosen), single: true, deleted: func(e *Event) bool {
 		return slices.ContainsFunc(chosen, func(c Event) bool { return r.schema.same(&c, e) })
@@ -184,7 +184,7 @@ func (r *run[E]) drawDeletion() deletion {
 }
 
 // rangeDeletion returns a call that deletes the events of some series in a time range.
-func (r *run[E]) rangeDeletion(what string, of func(e *Event) bool, from, to time.Time, call func(o store.DeleteOptions) (store.Deletion, error)) deletion {
+func (r *run) rangeDeletion(what string, of func(e *Event) bool, from, to time.Time, call func(o store.DeleteOptions) (store.Deletion, error)) deletion {
 	return deletion{what: fmt.Sprint(what, " from ", from, " to ", to), deleted: func(e *Event) bool {
 		at := e.Time.Truncate(r.schema.Precision)
 		return of(e) && !at.Before(from) && at.Before(to)
@@ -192,7 +192,7 @@ func (r *run[E]) rangeDeletion(what string, of func(e *Event) bool, from, to tim
 }
 
 // queryDeletion returns a call that deletes by a query.
-func (r *run[E]) queryDeletion(q Query, given Series) deletion {
+func (r *run) queryDeletion(q Query, given Series) deletion {
 	from, to := r.span()
 	found := func(e *Event) bool { return q.finds(Series{e.Host, e.Shard}, given) }
 	return r.rangeDeletion(fmt.Sprint("Delete", q.Name, " ", given), found, from, to, func(o store.DeleteOptions) (store.Deletion, error) {
@@ -201,7 +201,7 @@ func (r *run[E]) queryDeletion(q Query, given Series) deletion {
 }
 
 // drawKnown draws an event that was written, with other values, or another one.
-func (r *run[E]) drawKnown() Event {
+func (r *run) drawKnown() Event {
 	e := r.event()
 	var all []Event
 	for _, l := range r.log {
@@ -222,10 +222,10 @@ func (r *run[E]) drawKnown() Event {
 
 // delete deletes events and compares all cells with those that remain by the model. Requests
 // may fail; the call is then repeated.
-func (r *run[E]) delete() { r.deleteOf(r.drawDeletion()) }
+func (r *run) delete() { r.deleteOf(r.drawDeletion()) }
 
 // deleteOf is delete with a given call.
-func (r *run[E]) deleteOf(d deletion) {
+func (r *run) deleteOf(d deletion) {
 	before, left := r.raws(r.prefix), without(r.log, d.deleted)
 	want := r.replayed(left)
 	least := r.least(&d)
@@ -256,7 +256,7 @@ func (r *run[E]) deleteOf(d deletion) {
 }
 
 // faulty calls f, in which a request may fail.
-func (r *run[E]) faulty(f func() (store.Deletion, error)) (store.Deletion, error) {
+func (r *run) faulty(f func() (store.Deletion, error)) (store.Deletion, error) {
 	r.driver.Faults.struckOnce()
 	if rapid.IntRange(0, 2).Draw(r.T, "faulty") == 0 {
 		r.driver.Faults.arm(rapid.SampledFrom([]Fault{Unsent, Lost, BrokenRead}).Draw(r.T, "fault"), rapid.IntRange(0, 2).Draw(r.T, "request"), rapid.IntRange(0, 3).Draw(r.T, "message"),
@@ -267,7 +267,7 @@ func (r *run[E]) faulty(f func() (store.Deletion, error)) (store.Deletion, error
 }
 
 // stored fails unless the tables have the given cells.
-func (r *run[E]) stored(what string, want map[raw]string) {
+func (r *run) stored(what string, want map[raw]string) {
 	got := r.raws(r.prefix)
 	for c, value := range want {
 		if v, ok := got[c]; !ok || v != value {
@@ -283,7 +283,7 @@ func (r *run[E]) stored(what string, want map[raw]string) {
 
 // partly checks what is stored after a call that failed: all of the events that it is not
 // about. It cannot have counted more rows than have lost cells. It returns all cells.
-func (r *run[E]) partly(d *deletion, got store.Deletion, before, want map[raw]string) map[raw]string {
+func (r *run) partly(d *deletion, got store.Deletion, before, want map[raw]string) map[raw]string {
 	now := r.raws(r.prefix)
 	for c := range want {
 		if _, ok := now[c]; !ok {
@@ -311,7 +311,7 @@ func sumOf(d store.Deletion, of func(t store.TableDeletion) int) int {
 }
 
 // changed returns the number of rows of layouts that lost cells.
-func (r *run[E]) changed(before, after map[raw]string) int {
+func (r *run) changed(before, after map[raw]string) int {
 	type layoutRow struct {
 		place
 		layout int
@@ -327,7 +327,7 @@ func (r *run[E]) changed(before, after map[raw]string) int {
 
 // layoutOf returns the first layout to which a cell can belong. Layouts that share a family
 // share no rows.
-func (r *run[E]) layoutOf(c raw) int {
+func (r *run) layoutOf(c raw) int {
 	return slices.IndexFunc(r.schema.layouts(), func(l *Schema) bool {
 		return r.schema.Name+l.Table == c.table && slices.ContainsFunc(l.Families, func(f Family) bool {
 			return len(c.column) > len(f.Name) && c.column[:len(f.Name)] == f.Name && (c.column[len(f.Name)] == ':' || l.Classes != nil && c.column[len(f.Name)] == '_')
@@ -337,7 +337,7 @@ func (r *run[E]) layoutOf(c raw) int {
 
 // counted compares the counts of a call with the cells that it deleted, and the mutations with
 // the fewest that are possible.
-func (r *run[E]) counted(d *deletion, got store.Deletion, least counts, before, after map[raw]string) {
+func (r *run) counted(d *deletion, got store.Deletion, least counts, before, after map[raw]string) {
 	r.countedRows(d, got, before, after)
 	if r.cleaned {
 		return // the model does not know what is left
@@ -349,7 +349,7 @@ func (r *run[E]) counted(d *deletion, got store.Deletion, least counts, before, 
 }
 
 // countedRows compares the number of rows that a call counted with those that lost cells.
-func (r *run[E]) countedRows(d *deletion, got store.Deletion, before, after map[raw]string) {
+func (r *run) countedRows(d *deletion, got store.Deletion, before, after map[raw]string) {
 	if rows, changed := sumOf(got, func(t store.TableDeletion) int { return t.Rows }), r.changed(before, after); rows != changed {
 		r.Fatalf("%s at %v: %+v counted, instead of %d rows\nschema\n%s", d.what, r.now, got, changed, r.schema.YAML())
 	}
@@ -361,7 +361,7 @@ type counts struct{ events, mutations int }
 // least returns the counts of a deletion, if no garbage was collected, and with as few
 // mutations as possible: one per family, if the range contains the whole row, and otherwise one
 // per column, or per event if events are deleted one by one.
-func (r *run[E]) least(d *deletion) counts {
+func (r *run) least(d *deletion) counts {
 	var out counts
 	for _, p := range r.table.periods() {
 		c := p.least(d)
@@ -407,7 +407,7 @@ func (m *period) least(d *deletion) counts {
 }
 
 // replace replaces an event. Requests may fail; the call is then repeated.
-func (r *run[E]) replace() {
+func (r *run) replace() {
 	old, updated := r.drawKnown(), r.event()
 	if rapid.IntRange(0, 3).Draw(r.T, "in place") == 0 {
 		updated.Host, updated.Shard, updated.Time, updated.Sequence = old.Host, old.Shard, old.Time, old.Sequence
@@ -425,7 +425,7 @@ func (r *run[E]) replace() {
 	}
 	want := r.replayed(left)
 	call := func() (store.Deletion, error) {
-		return store.Deletion{}, r.access.Replace(r.ctx, r.toGo(old), r.toGo(updated))
+		return store.Deletion{}, r.access.Replace(r.ctx, old, updated)
 	}
 	what := fmt.Sprintf("Replace %+v, %+v", old, updated)
 	if refused {
@@ -455,13 +455,13 @@ func (r *run[E]) replace() {
 }
 
 // refuses reports whether a table refuses to store an event.
-func (r *run[E]) refuses(e Event) bool {
+func (r *run) refuses(e Event) bool {
 	return NewTable(r.schema).Write(r.now, e) != Stored || r.schema.Short && !e.Time.Truncate(r.schema.Precision).After(r.now.Add(-time.Second).Add(-1))
 }
 
 // replacedPartly checks what is stored after a Replace that failed: all other events, and the
 // old event if the updated one is not there.
-func (r *run[E]) replacedPartly(what string, before, others, want map[raw]string, same bool) {
+func (r *run) replacedPartly(what string, before, others, want map[raw]string, same bool) {
 	now := r.raws(r.prefix)
 	has := func(cells map[raw]string) error {
 		for c := range cells {
@@ -480,9 +480,9 @@ func (r *run[E]) replacedPartly(what string, before, others, want map[raw]string
 }
 
 // deleteAll deletes all series. Then only cells of other programs are left.
-func (r *run[E]) deleteAll() {
+func (r *run) deleteAll() {
 	for _, s := range allSeries {
-		base := r.toGo(Event{Host: s.Host, Shard: s.Shard})
+		base := Event{Host: s.Host, Shard: s.Shard}
 		r.deleteOf(deletion{what: fmt.Sprint("DeleteSeries ", s), deleted: func(e *Event) bool { return e.Host == s.Host && e.Shard == s.Shard },
 			covers: func(_, _ time.Time) bool { return true },
 			call:   func(o store.DeleteOptions) (store.Deletion, error) { return r.access.DeleteSeries(r.ctx, base, o) }})

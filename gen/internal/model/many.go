@@ -16,14 +16,14 @@ import (
 
 // several compares reads of several series, and of several values of a query, with the model.
 // Series may be listed twice, and may have no events.
-func (r *run[E]) several(given Series, from, to time.Time) {
+func (r *run) several(given Series, from, to time.Time) {
 	some := rapid.SliceOfN(rapid.SampledFrom(append([]Series{{"none", 1}, {"b", 12}}, allSeries...)), 0, 5).Draw(r.T, "several")
 	listed := func(s Series) bool { return slices.Contains(some, s) }
-	var bases []E
+	var bases []Event
 	for _, s := range some {
-		bases = append(bases, r.toGo(Event{Host: s.Host, Shard: s.Shard}))
+		bases = append(bases, Event{Host: s.Host, Shard: s.Shard})
 	}
-	r.many("ReadMany", listed, from, to, func(how Order) iter.Seq2[E, error] {
+	r.many("ReadMany", listed, from, to, func(how Order) iter.Seq2[Event, error] {
 		return r.access.ReadMany(r.ctx, bases, from, to, how)
 	})
 	r.latestOfEach(some, bases)
@@ -45,13 +45,13 @@ func (r *run[E]) several(given Series, from, to time.Time) {
 			return q.finds(s, of)
 		})
 	}
-	r.many(q.Name, wanted, from, to, func(how Order) iter.Seq2[E, error] {
+	r.many(q.Name, wanted, from, to, func(how Order) iter.Seq2[Event, error] {
 		return r.access.Many[q.Name](r.ctx, given, some, from, to, how)
 	})
 }
 
 // many compares a read of several values, in all orders, with the model.
-func (r *run[E]) many(name string, wanted func(Series) bool, from, to time.Time, ask func(how Order) iter.Seq2[E, error]) {
+func (r *run) many(name string, wanted func(Series) bool, from, to time.Time, ask func(how Order) iter.Seq2[Event, error]) {
 	all := r.collected(ask(Order{}))
 	r.found(name, wanted, all, from, to)
 	reversed := slices.Clone(all)
@@ -79,7 +79,7 @@ func (r *run[E]) many(name string, wanted func(Series) bool, from, to time.Time,
 }
 
 // pages compares the pages of a read with all of its events. A page may end early.
-func (r *run[E]) pages(name string, all []Event, ask func(how Order) iter.Seq2[E, error]) {
+func (r *run) pages(name string, all []Event, ask func(how Order) iter.Seq2[Event, error]) {
 	how := Order{NewestFirst: rapid.Bool().Draw(r.T, "newest first")}
 	want := slices.Clone(all)
 	if how.NewestFirst {
@@ -96,7 +96,7 @@ func (r *run[E]) pages(name string, all []Event, ask func(how Order) iter.Seq2[E
 			if err != nil {
 				r.Fatalf("a page of %s: %v", name, err)
 			}
-			got = append(got, r.fromGo(e))
+			got = append(got, e)
 			if n++; n == stop {
 				break
 			}
@@ -113,7 +113,7 @@ func (r *run[E]) pages(name string, all []Event, ask func(how Order) iter.Seq2[E
 }
 
 // manyInOrder compares a read in order of time with all events, unless it is impossible.
-func (r *run[E]) manyInOrder(name string, all []Event, ask func(how Order) iter.Seq2[E, error]) {
+func (r *run) manyInOrder(name string, all []Event, ask func(how Order) iter.Seq2[Event, error]) {
 	var got []Event
 	for e, err := range ask(Order{TimeOrder: true}) {
 		if errors.Is(err, store.ErrOrder) && got == nil {
@@ -122,7 +122,7 @@ func (r *run[E]) manyInOrder(name string, all []Event, ask func(how Order) iter.
 		if err != nil {
 			r.Fatalf("%s in order of time: %v", name, err)
 		}
-		got = append(got, r.fromGo(e))
+		got = append(got, e)
 	}
 	byTime := func(a, b Event) int { return gocmp.Or(a.Time.Compare(b.Time), gocmp.Compare(a.Sequence, b.Sequence)) }
 	if !slices.IsSortedFunc(got, byTime) {
@@ -137,7 +137,7 @@ func (r *run[E]) manyInOrder(name string, all []Event, ask func(how Order) iter.
 }
 
 // latestOfEach compares the newest events of several series, in their order, with the model.
-func (r *run[E]) latestOfEach(some []Series, bases []E) {
+func (r *run) latestOfEach(some []Series, bases []Event) {
 	var want []Event
 	for i, s := range some {
 		events := r.table.Read(r.now, s, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -156,7 +156,7 @@ func (r *run[E]) latestOfEach(some []Series, bases []E) {
 
 // listed compares the series that a query lists with the model. No row is received for a series
 // without events.
-func (r *run[E]) listed(given Series, from, to time.Time) {
+func (r *run) listed(given Series, from, to time.Time) {
 	all := r.schema.Queries()
 	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query of series")]
 	got := map[Series]bool{}
@@ -184,7 +184,7 @@ func (r *run[E]) listed(given Series, from, to time.Time) {
 }
 
 // parts compares a query of a prefix or a range with the model.
-func (r *run[E]) parts(from, to time.Time) {
+func (r *run) parts(from, to time.Time) {
 	all := r.schema.PartQueries()
 	if len(all) == 0 {
 		return
@@ -202,7 +202,7 @@ func (r *run[E]) parts(from, to time.Time) {
 		low.Host = ""
 	}
 	wanted := func(s Series) bool { return q.holds(s, low, high) }
-	r.many(fmt.Sprintf("%s from %v to %v", q.Name, low, high), wanted, from, to, func(how Order) iter.Seq2[E, error] {
+	r.many(fmt.Sprintf("%s from %v to %v", q.Name, low, high), wanted, from, to, func(how Order) iter.Seq2[Event, error] {
 		return r.access.Parts[q.Name](r.ctx, low, high, from, to, how)
 	})
 }

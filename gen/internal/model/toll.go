@@ -40,7 +40,7 @@ func (p AccessPath) apart() AccessPath {
 
 // expected returns the toll of a read of a time range: the cells of its events, and
 // otherwise only the rest of a bucket.
-func (r *run[E]) expected(p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) toll {
+func (r *run) expected(p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) toll {
 	t := r.table.period.expected(p, r.now, wanted, from, to, fields)
 	for i, older := range r.table.older {
 		o := older.expected(p.Earlier[i], r.now, wanted, from, to, fields)
@@ -78,7 +78,7 @@ func (c Counts) plus(other Counts) Counts {
 
 // uncounted reports whether the table has earlier layouts, which a read of the newest
 // events continues with as needed. It then checks only that no stream failed.
-func (r *run[E]) uncounted(what string) bool {
+func (r *run) uncounted(what string) bool {
 	if r.table.older == nil {
 		return false
 	}
@@ -89,14 +89,14 @@ func (r *run[E]) uncounted(what string) bool {
 }
 
 // crossed compares the traffic of a read of a time range with its toll.
-func (r *run[E]) crossed(what string, p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) {
+func (r *run) crossed(what string, p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) {
 	r.within(fmt.Sprintf("%s from %v to %v", what, from, to), r.expected(p, wanted, from, to, fields))
 }
 
 // crossedNewest is crossed for a read of the newest events. With a limit, it reads only
 // that many rows and the rest of the last of them. It reads more rows only if
 // everything in a row may belong to that rest.
-func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
+func (r *run) crossedNewest(series Series, from, to time.Time, limit int) {
 	if r.uncounted("the newest") {
 		return
 	}
@@ -125,7 +125,7 @@ func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 // newest cell of each column. If the rows of a series are adjacent, the reader skips the
 // others: a request finds a series, or finds that there are no more. For a single series,
 // it reads one row.
-func (r *run[E]) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.Time) {
+func (r *run) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.Time) {
 	if r.uncounted("the newest of each") {
 		return
 	}
@@ -176,7 +176,7 @@ func (r *run[E]) crossedEach(p AccessPath, wanted func(Series) bool, from, to ti
 
 // crossedLatest is crossed for the newest event of a series: its newest row, or one per
 // field in new columns, and of its columns the newest cell.
-func (r *run[E]) crossedLatest(series Series) {
+func (r *run) crossedLatest(series Series) {
 	if r.uncounted("latest") {
 		return
 	}
@@ -199,7 +199,7 @@ func (r *run[E]) crossedLatest(series Series) {
 // within compares the traffic since the last call with a toll. A read need not request
 // what does not exist. Row keys that do not fit into one request fill it and continue
 // in the next.
-func (r *run[E]) within(what string, t toll) {
+func (r *run) within(what string, t toll) {
 	got, err := r.driver.Traffic.Take()
 	if err != nil {
 		r.Fatalf("%s: a stream failed: %v", what, err)
