@@ -114,12 +114,8 @@ func (r *run) replayed(log []logged) map[raw]string {
 	var now time.Time
 	access := r.driver.Open(prefix, func() time.Time { return now })
 	for _, l := range log {
-		var written []Event
-		for _, e := range l.events {
-			written = append(written, e)
-		}
-		if now = l.now; len(written) > 0 {
-			_ = access.WriteAll(r.ctx, written) // refuses what it refused before
+		if now = l.now; len(l.events) > 0 {
+			_ = access.WriteAll(r.ctx, l.events) // refuses what it refused before
 		}
 		r.apply(prefix, l)
 	}
@@ -172,15 +168,13 @@ func (r *run) drawDeletion() deletion {
 		})
 	}
 	var chosen []Event
-	var events []Event
 	for range rapid.IntRange(0, 3).Draw(r.T, "chosen") {
-		e := r.drawKnown()
-		chosen, events = append(chosen, e), append(events, e)
+		chosen = append(chosen, r.drawKnown())
 	}
 	return deletion{what: fmt.Sprintf("Delete %+v", chosen), single: true, deleted: func(e *Event) bool {
 		return slices.ContainsFunc(chosen, func(c Event) bool { return r.schema.same(&c, e) })
 	}, covers: func(_, _ time.Time) bool { return false },
-		call: func(o store.DeleteOptions) (store.Deletion, error) { return r.access.Delete(r.ctx, events, o) }}
+		call: func(o store.DeleteOptions) (store.Deletion, error) { return r.access.Delete(r.ctx, chosen, o) }}
 }
 
 // rangeDeletion returns a call that deletes the events of some series in a time range.
