@@ -181,6 +181,17 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			return r.QueryRange(ctx, q.Name, []any{low.Host, low.Shard}, end, from, to, how.Options())
 		}
 	}
+	where := map[string]func(context.Context, model.Series, int64, int64, time.Time, time.Time, model.Order) iter.Seq2[dynamic.Event, error]{}
+	for _, q := range d.schema.WhereQueries() {
+		where[q.Name] = func(ctx context.Context, given model.Series, low, high int64, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
+			bounds := func(v int64) []any { return append([]any{v}, make([]any, len(d.schema.Fields)-1)...) }
+			bound, err := r.Where(q.Name, bounds(low), bounds(high))
+			if err != nil {
+				return func(yield func(dynamic.Event, error) bool) { yield(dynamic.Event{}, err) }
+			}
+			return bound.Query(ctx, q.Name, []any{given.Host, given.Shard}, from, to, how.Options())
+		}
+	}
 	many := map[string]model.AskMany[dynamic.Event]{}
 	for _, q := range d.schema.ManyQueries() {
 		many[q.Name] = func(ctx context.Context, given model.Series, several []model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
@@ -227,7 +238,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
 			return r.Latest(ctx, base.Series)
 		},
-		Many: many, Series: listed, Parts: parts,
+		Many: many, Series: listed, Parts: parts, Where: where,
 		ReadMany: func(ctx context.Context, bases []dynamic.Event, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
 			return r.ReadMany(ctx, series(bases), from, to, how.Options())
 		},

@@ -298,6 +298,13 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					},
 					{{- end}}
 				},
+				Where: map[string]func(context.Context, model.Series, int64, int64, time.Time, time.Time, model.Order) iter.Seq2[{{.Name}}.EventEvent, error]{
+					{{- range .WhereQueries}}
+					"{{.Name}}": func(ctx context.Context, given model.Series, low, high int64, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
+						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, low{{if not .Equal}}, high{{end}}, from, to, how.Options())
+					},
+					{{- end}}
+				},
 				Delete: func(ctx context.Context, events []{{.Name}}.EventEvent, o store.DeleteOptions) (store.Deletion, error) {
 					return w.Delete(ctx, events, o)
 				},

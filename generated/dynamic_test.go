@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/seismic"
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
@@ -44,6 +45,7 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"metrics_samples":      asGenerated(metrics.NewSampleWriter, metrics.NewSampleReader),
 	"noaa_daily":           asGenerated(noaa.NewDailyWriter, noaa.NewDailyReader),
 	"noaa_normals":         asGenerated(noaa.NewNormalWriter, noaa.NewNormalReader),
+	"seismic_tremors":      asGenerated(seismic.NewTremorWriter, seismic.NewTremorReader),
 	"sparse":               asGenerated(alltypes.NewSparseWriter, alltypes.NewSparseReader),
 	"transit_delays":       asGenerated(transit.NewDelayWriter, transit.NewDelayReader),
 	"transit_positions":    asGenerated(transit.NewPositionWriter, transit.NewPositionReader),

@@ -123,8 +123,8 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]in
 	}
 	var queries []string
 	for _, q := range l.Queries {
-		if q.Path.Partial != nil {
-			continue // it takes a prefix or a range
+		if q.TakesRange() {
+			continue // it takes a prefix, a range or values of fields
 		}
 		if slices.Equal(slices.Sorted(slices.Values(q.By)), by) {
 			sel.of, sel.query = ofQuery, q.Name
@@ -140,8 +140,8 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]in
 func (s *selection) named(sel *selected, l *layout.Layout) ([]int, error) {
 	var names []string
 	for _, q := range l.Queries {
-		if q.Path.Partial != nil {
-			continue // it takes a prefix or a range
+		if q.TakesRange() {
+			continue // it takes a prefix, a range or values of fields
 		}
 		if q.Name == s.query {
 			sel.of, sel.query = ofQuery, q.Name

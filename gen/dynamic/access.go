@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -65,11 +66,51 @@ func (s *Schema) NewScanners(client store.Client, table string, opts ...store.Re
 type Reader struct {
 	schema  *Schema
 	readers map[*table]*store.Reader[Event]
+	where   map[string]*store.Query[Event] // queries with the values of their conditions, by name
+}
+
+// Where returns a reader whose queries with the given name select events by values of fields, as
+// [store.Query.Where] does. low and high have a value for each of Layout.Fields; only those of the
+// conditions of the query are used.
+func (r *Reader) Where(name string, low, high []any) (*Reader, error) {
+	q := r.schema.queries[name]
+	if q == nil || len(q.of.Where) == 0 {
+		return nil, fmt.Errorf("the schema has no query %q with where", name)
+	}
+	for _, w := range q.of.Where {
+		ends := [][]any{low, high}
+		if w.Equal {
+			ends = ends[:1]
+		}
+		for _, values := range ends {
+			if len(values) != len(r.schema.layout.Fields) {
+				return nil, fmt.Errorf("%w: %d fields, not %d", codec.ErrValue, len(r.schema.layout.Fields), len(values))
+			}
+			if err := r.schema.checkBound(&r.schema.layout.Fields[w.Field], values[w.Field]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := *r
+	out.where = maps.Clone(r.where)
+	if out.where == nil {
+		out.where = map[string]*store.Query[Event]{}
+	}
+	out.where[name] = q.query.Where(Event{Values: low}, Event{Values: high})
+	return &out, nil
+}
+
+// query returns a query with the values of its conditions, if they are known.
+func (r *Reader) query(q *query) *store.Query[Event] {
+	if bound := r.where[q.of.Name]; bound != nil {
+		return bound
+	}
+	return q.query
 }
 
 // NewReader returns a reader of the tables that the schema reads.
 func (s *Schema) NewReader(client store.Client, opts ...store.ReaderOptions) *Reader {
-	r := &Reader{s, map[*table]*store.Reader[Event]{}}
+	r := &Reader{schema: s, readers: map[*table]*store.Reader[Event]{}}
 	for _, t := range s.layout.ReadTables() {
 		if of := s.tables[t]; r.readers[of] == nil {
 			r.readers[of] = store.NewReader(client, of.layout, opts...)
@@ -130,7 +171,7 @@ func (r *Reader) Query(ctx context.Context, name string, given []any, from, to t
 	if err != nil {
 		return failed(err)
 	}
-	return r.complete(r.readers[q.table].Query(ctx, q.query, base, from, to, opts...))
+	return r.complete(r.readers[q.table].Query(ctx, r.query(q), base, from, to, opts...))
 }
 
 // QueryMany yields the events that a query of several values finds with from <= time < to, as
@@ -154,7 +195,7 @@ func (r *Reader) QueryMany(ctx context.Context, name string, given, several []an
 		}
 		bases = append(bases, base)
 	}
-	return r.complete(r.readers[q.table].QueryMany(ctx, q.query, bases, from, to, opts...))
+	return r.complete(r.readers[q.table].QueryMany(ctx, r.query(q), bases, from, to, opts...))
 }
 
 // QueryRange yields the events that a query with a range finds with from <= time < to, as
@@ -175,7 +216,7 @@ func (r *Reader) QueryRange(ctx context.Context, name string, given []any, high 
 	if err != nil {
 		return failed(err)
 	}
-	return r.complete(r.readers[q.table].QueryRange(ctx, q.query, low, end, from, to, opts...))
+	return r.complete(r.readers[q.table].QueryRange(ctx, r.query(q), low, end, from, to, opts...))
 }
 
 // QuerySeries yields the series that a query finds, as [store.QuerySeries] does. given is as for
@@ -192,7 +233,7 @@ func (r *Reader) QuerySeries(ctx context.Context, name string, given []any, from
 			yield(nil, err)
 			return
 		}
-		r.readers[q.table].QuerySeries(ctx, q.query, base, from, to)(func(e Event, err error) bool { return yield(e.Series, err) })
+		r.readers[q.table].QuerySeries(ctx, r.query(q), base, from, to)(func(e Event, err error) bool { return yield(e.Series, err) })
 	}
 }
 

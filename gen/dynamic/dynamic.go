@@ -190,6 +190,9 @@ func (s *Schema) query(q *layout.Query) *store.Query[Event] {
 			return !slices.ContainsFunc(filtered, func(i int) bool { return !value.Equal(e.Series[i], given.Series[i]) })
 		}
 	}
+	for _, w := range q.Where {
+		out.Conditions = append(out.Conditions, store.Condition{Field: store.Field(q.Table.ColumnOf(w.Field).Qualifier), Equal: w.Equal})
+	}
 	for i := range q.Older {
 		out.Older = append(out.Older, s.query(&q.Older[i]))
 	}
@@ -232,6 +235,15 @@ func (s *Schema) check(e *Event) error {
 		}
 	}
 	return nil
+}
+
+// checkBound rejects a value of another Go type. Unlike an event, a range may end with NaN, which
+// the store rejects.
+func (s *Schema) checkBound(f *layout.Field, v any) error {
+	if v == nil {
+		return codec.MissingField(f.Name)
+	}
+	return value.Check(f, v, layout.AllFloats)
 }
 
 // checkValue rejects a value that no table can store.

@@ -49,7 +49,7 @@ func beamFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, e
 	s.parts = s.eventParts()
 	s.add(s.schemaVar(), s.newSchema())
 	for i := range l.Queries {
-		if l.Queries[i].Path.Partial == nil {
+		if !l.Queries[i].TakesRange() {
 			s.add(s.query(&l.Queries[i]))
 		}
 	}

@@ -270,7 +270,7 @@ func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
 		given, many := s.given(g, q)
 		g.Return(s.store("ReadColumns"+many).Call(
 			jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Id(s.names.Table(q.Table).Columns), jen.Id("columns"),
-			jen.Op("&").Id(s.names.Query(q).Var), given, jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
+			s.queryRef(q), given, jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
 		))
 	})
 }

@@ -16,7 +16,7 @@ import (
 //
 //	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
 func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
-	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, s.ofSeries(q), sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q), sample.Together(s.layout, q))}
+	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s%s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, s.ofSeries(q), sample.Where(s.layout, q), sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q), sample.Together(s.layout, q))}
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}
@@ -29,8 +29,32 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 		g.Add(s.optsParam("ReadOptions"))
 	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
 		given, many := s.given(g, q)
-		g.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Query"+many).Call(jen.Id("ctx"), jen.Op("&").Id(s.names.Query(q).Var), given, jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
+		g.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Query"+many).Call(jen.Id("ctx"), s.queryRef(q), given, jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
 	})
+}
+
+// queryRef renders the query of a method, with the values of its conditions:
+//
+//	quakeBySensor.Where(QuakeEvent{Magnitude: magnitudeFrom}, QuakeEvent{Magnitude: magnitudeTo})
+func (s *schemaFile) queryRef(q *layout.Query) *jen.Statement {
+	names := s.names.Query(q)
+	if len(q.Where) == 0 {
+		return jen.Op("&").Id(names.Var)
+	}
+	bounds := func(end int) jen.Code {
+		var fields []field
+		for i, w := range q.Where {
+			if f := &s.layout.Fields[w.Field]; end == 0 || !w.Equal {
+				value := jen.Id(names.Where[i][end])
+				if f.Optional && !isSlice(f) {
+					value = jen.Op("&").Add(value)
+				}
+				fields = append(fields, field{s.names.Field(f).Name, value})
+			}
+		}
+		return jen.Id(s.names.Event).Add(inline(fields...))
+	}
+	return jen.Id(names.Var).Dot("Where").Call(bounds(0), bounds(1))
 }
 
 // given renders an event with the values of a query, or several, and returns the variables. many
@@ -167,6 +191,15 @@ func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 			g.Id(name).Add(s.goType(&s.layout.Series[i]))
 		}
 	}
+	for i, w := range q.Where {
+		ends := s.names.Query(q).Where[i]
+		if w.Equal {
+			ends = ends[:1]
+		}
+		for _, name := range ends {
+			g.Id(name).Add(s.goType(&s.layout.Fields[w.Field]))
+		}
+	}
 	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
 }
 
@@ -189,6 +222,17 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 		e, given := jen.Id("e"), jen.Id("given")
 		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.Event)).Bool().Block(
 			jen.Return(s.sameValues("e", "given", filtered)))})
+	}
+	if len(q.Where) > 0 {
+		fields = append(fields, field{"Conditions", jen.Index().Add(s.store("Condition")).ValuesFunc(func(g *jen.Group) {
+			for _, w := range q.Where {
+				values := []field{{"Field", jen.Lit(q.Table.ColumnOf(w.Field).Qualifier)}}
+				if w.Equal {
+					values = append(values, field{"Equal", jen.True()})
+				}
+				g.Add(inline(values...))
+			}
+		})})
 	}
 	if len(q.Older) > 0 {
 		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Query")).Types(jen.Id(s.names.Event)).ValuesFunc(func(g *jen.Group) {

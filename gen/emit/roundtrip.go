@@ -123,7 +123,7 @@ func (r *roundTrip) test() jen.Code {
 				jen.Id("t").Dot("Fatal").Call(jen.Err()))
 			r.reads(g)
 			for i := range r.layout.Queries {
-				if r.layout.Queries[i].Path.Partial == nil {
+				if !r.layout.Queries[i].TakesRange() {
 					r.query(g, &r.layout.Queries[i])
 				}
 			}

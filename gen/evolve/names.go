@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -97,10 +98,26 @@ func takes(l *layout.Layout, q *layout.Query) string {
 		text string
 	}{{q.Many, "several values"}, {q.Prefix, "a prefix"}, {q.Range, "a range"}} {
 		for _, i := range form.of {
-			return form.text + " of " + l.Series[i].Name
+			return form.text + " of " + l.Series[i].Name + conditions(l, q)
 		}
 	}
-	return "single values"
+	return "single values" + conditions(l, q)
+}
+
+// conditions describes the conditions of a query; empty if it has none.
+func conditions(l *layout.Layout, q *layout.Query) string {
+	var out []string
+	for _, w := range q.Where {
+		form := "a range of "
+		if w.Equal {
+			form = "a value of "
+		}
+		out = append(out, form+l.Fields[w.Field].Name)
+	}
+	if out == nil {
+		return ""
+	}
+	return " with " + strings.Join(out, " and ")
 }
 
 // byNames returns the names of series values.

@@ -43,6 +43,13 @@ func given(l *layout.Layout, q *layout.Query) []string {
 	for _, i := range q.Range {
 		out = append(out, "range of "+l.Series[i].Name)
 	}
+	for _, w := range q.Where {
+		form := "range of "
+		if w.Equal {
+			form = ""
+		}
+		out = append(out, form+l.Fields[w.Field].Name)
+	}
 	return out
 }
 
@@ -105,6 +112,10 @@ func filterWords(f scan.Filter) []string {
 		return []string{"one cell per row, without its value, to find rows"}
 	case scan.StripValues:
 		return nil // said with what it is for
+	case scan.ValueRanges:
+		return []string{"values in the given range"}
+	case scan.Condition:
+		return append([]string{"rows that have " + conditionWords(f.If)}, filterWords(f.Then)...)
 	}
 	if present, ok := presentColumns(f); ok {
 		values := f.(scan.Interleave)[0]
@@ -115,6 +126,31 @@ func filterWords(f scan.Filter) []string {
 		kind = "row keys of the form "
 	}
 	return []string{kind + strings.Join(alternatives(f), "; or ")} // a cell is in one of them
+}
+
+// conditionWords says in words which rows meet a condition on a column.
+func conditionWords(f scan.Filter) string {
+	switch f := f.(type) {
+	case scan.Interleave:
+		var all []string
+		for _, f := range f {
+			all = append(all, conditionWords(f))
+		}
+		return strings.Join(all, ", or ")
+	case scan.Condition:
+		return "no cell in " + conditionWords(f.If)
+	case scan.ColumnRange:
+		return "column " + sample.ShowKey(f.Begin)
+	case scan.Chain: // of a column or several
+		text := conditionWords(f[0])
+		for _, f := range f[1:] {
+			if values, ok := f.(scan.ValueRanges); ok {
+				text += " with " + filterWords(values)[0]
+			}
+		}
+		return text
+	}
+	return strings.Join(filterWords(f), ", ")
 }
 
 // presentColumns returns the columns whose cells come without their values besides those

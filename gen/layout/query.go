@@ -16,12 +16,13 @@ type Query struct {
 	Pos     diag.Pos
 	Name    string
 	Doc     string
-	By      []int  // the specified series values, in the order of the schema's list
-	Many    []int  // those of By of which the caller gives several: at most one
-	Prefix  []int  // the series value, not in By, of which the caller gives a prefix: at most one
-	Range   []int  // the one of which the caller gives a range: at most one
-	Series  bool   // the reader can list the series of the query
-	Scan    string // why a full scan is allowed; empty if it is not
+	By      []int   // the specified series values, in the order of the schema's list
+	Many    []int   // those of By of which the caller gives several: at most one
+	Prefix  []int   // the series value, not in By, of which the caller gives a prefix: at most one
+	Range   []int   // the one of which the caller gives a range: at most one
+	Where   []Where // conditions on fields
+	Series  bool    // the reader can list the series of the query
+	Scan    string  // why a full scan is allowed; empty if it is not
 	ScanPos diag.Pos
 	Allow   []Allowance // exceptions to rules about queries
 	Table   *Table      // the table that the schema names or, if it names none, the best one
@@ -62,12 +63,28 @@ type AccessPath struct {
 	// Partial is the segment right after Before of which the query gives a prefix or a range;
 	// nil if there is none.
 	Partial *Segment
-	// Refused is why rows cannot be selected by a prefix or a range; empty if they can.
-	Refused string
+	// Refused is why rows cannot be selected by a prefix or a range, or by conditions; empty if
+	// they can. Instead is what to write instead.
+	Refused, Instead string
 }
 
 // pathOf returns how a table answers a query.
 func (t *Table) pathOf(l *Layout, q *Query) AccessPath {
+	p := t.rowsFor(l, q)
+	if p.Refused != "" {
+		p.Instead = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
+		return p
+	}
+	for _, w := range q.Where {
+		if p.Refused, p.Instead = t.refusesWhere(l, w); p.Refused != "" {
+			break
+		}
+	}
+	return p
+}
+
+// rowsFor returns which rows of a table a query reads.
+func (t *Table) rowsFor(l *Layout, q *Query) AccessPath {
 	partial := slices.Concat(q.Prefix, q.Range)
 	if len(partial) == 0 {
 		return t.path(q.By)
@@ -411,6 +428,13 @@ func (r *resolver) queries() {
 		if slices.Contains(out.By, -1) {
 			continue // the schema allows a full scan
 		}
+		for _, w := range q.Where {
+			field := slices.IndexFunc(r.layout.Fields, func(f Field) bool { return f.Name == w.Field.V })
+			out.Where = append(out.Where, Where{Pos: w.Field.Pos, Field: field, Equal: w.Form.V == "equal"})
+		}
+		if slices.ContainsFunc(out.Where, func(w Where) bool { return w.Field < 0 }) {
+			continue // the schema has an error
+		}
 		if n := slices.IndexFunc(q.By, func(by schema.Value[string]) bool { return by.V == q.Many.V }); n >= 0 {
 			out.Many = out.By[n : n+1]
 		}
@@ -494,7 +518,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 		why, hint := t.unserved(r.layout, path, q.By), t.answering(r.schema, r.layout, q.By)
 		switch {
 		case path.Refused != "":
-			hint = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
+			hint = path.Instead
 		case t.Idle:
 			why, hint = "it has `serves: false`", "remove it once all events are in the table"
 		case !r.layout.tellsAll(t):

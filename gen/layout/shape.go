@@ -13,14 +13,14 @@ func (t *Table) Shape(l *Layout) *scan.Table {
 		shape.Families = append(shape.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}
 	for _, c := range t.Columns {
-		column := scan.Column{Name: c.Qualifier, Whole: c.Field == WholeEvent, WrittenAt: c.Field == WrittenAt}
+		column := scan.Column{Name: c.Qualifier, Family: c.Family, Whole: c.Field == WholeEvent, WrittenAt: c.Field == WrittenAt}
 		column.Required = column.Whole || c.Field >= 0 && l.Fields[c.Field].Required()
 		shape.Columns = append(shape.Columns, column)
 	}
 	for i, c := range t.Columns {
 		for _, older := range c.Older {
 			shape.Columns[i].Older = append(shape.Columns[i].Older, len(shape.Columns))
-			shape.Columns = append(shape.Columns, scan.Column{Name: older.Qualifier})
+			shape.Columns = append(shape.Columns, scan.Column{Name: older.Qualifier, Family: older.Family})
 		}
 	}
 	return shape

@@ -77,14 +77,15 @@ type Table struct {
 
 // Query contains the names for a query.
 type Query struct {
-	Method, ColumnsMethod string   // of the reader
-	SeriesMethod          string   // of the reader; empty if it does not list series
-	Var                   string   // the variable with the query
-	Keys, Spans           string   // the functions that return its keys and spans
-	Beam                  string   // the function that returns it in the package for pipelines
-	Params                []string // the parameters for its series values, in their order
-	Several               string   // the parameter for several values of one of them
-	Partial               []string // the parameters for the prefix, or the ends of the range, of another one
+	Method, ColumnsMethod string     // of the reader
+	SeriesMethod          string     // of the reader; empty if it does not list series
+	Var                   string     // the variable with the query
+	Keys, Spans           string     // the functions that return its keys and spans
+	Beam                  string     // the function that returns it in the package for pipelines
+	Params                []string   // the parameters for its series values, in their order
+	Several               string     // the parameter for several values of one of them
+	Partial               []string   // the parameters for the prefix, or the ends of the range, of another one
+	Where                 [][]string // the parameters for the lowest and the highest value of each condition
 	// DeleteMethod is the method of the writer that deletes by the query, and Deletes the
 	// variable with the queries of all tables.
 	DeleteMethod, Deletes string

@@ -17,7 +17,7 @@ var visible = []string{
 }
 
 // params sets the parameters for the series values of a query: one for each, and those for
-// several values, a prefix or a range of one of them. They do not shadow what the file declares or
+// several values, a prefix or a range of one of them, and for conditions on fields. They do not shadow what the file declares or
 // imports.
 func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) {
 	reserved := maps.Clone(r.own)
@@ -38,12 +38,33 @@ func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) {
 	for _, i := range q.Range {
 		wanted = append(wanted, name(i)+"From", name(i)+"To")
 	}
+	for _, w := range q.Where {
+		name := unexported(n.Field(&l.Fields[w.Field]).Name)
+		if w.Equal {
+			wanted = append(wanted, name)
+		} else {
+			wanted = append(wanted, name+"From", name+"To")
+		}
+	}
 	out, params := n.Query(q), distinct(wanted, reserved)
 	out.Params, params = params[:len(q.By)], params[len(q.By):]
 	if len(q.Many) > 0 {
 		out.Several, params = params[0], params[1:]
 	}
-	out.Partial = params
+	n.where(out, q, params)
+}
+
+// where sets the last parameters of a query: those for a prefix or a range, and for conditions.
+func (n *Schema) where(out *Query, q *layout.Query, params []string) {
+	partial := len(q.Prefix) + 2*len(q.Range)
+	out.Partial, params = params[:partial], params[partial:]
+	for _, w := range q.Where {
+		ends := []string{params[0], params[0]}
+		if params = params[1:]; !w.Equal {
+			ends[1], params = params[0], params[1:]
+		}
+		out.Where = append(out.Where, ends)
+	}
 }
 
 // plural returns the plural of an English noun, which is regular.

@@ -71,6 +71,22 @@ func Together(l *layout.Layout, q *layout.Query) string {
 	return fmt.Sprintf(", for each %s, one after the other", l.Series[q.Many[0]].Name)
 }
 
+// Where describes the conditions of a query as a clause; empty if it has none.
+func Where(l *layout.Layout, q *layout.Query) string {
+	var out []string
+	for _, w := range q.Where {
+		text := "whose %s is in the given range, whose end is excluded"
+		if w.Equal {
+			text = "whose %s has the given value"
+		}
+		out = append(out, fmt.Sprintf(text, l.Fields[w.Field].Name))
+	}
+	if out == nil {
+		return ""
+	}
+	return ", " + strings.Join(out, " and ")
+}
+
 // Ranges describes the rows that the query reads.
 func Ranges(q *layout.Query) string {
 	merged := ", read in parallel and merged"
@@ -163,6 +179,9 @@ func Notes(l *layout.Layout, q *layout.Query) []string {
 	var out []string
 	if !q.Path.Timed {
 		out = append(out, "The server scans rows of all times and drops those outside the range.")
+	}
+	if len(q.Where) > 0 {
+		out = append(out, "The server reads the other events of the range, too, and does not return them. An event without the field, or with one that cannot be decoded, is not returned either.")
 	}
 	if q.Table != l.Read && !q.Table.Outlives(l.Read) {
 		out = append(out, fmt.Sprintf("Events may expire earlier in table %s than in table %s, which Read reads.", q.Table.ID, l.Read.ID))

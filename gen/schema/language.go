@@ -260,6 +260,8 @@ var queryBlock = block[Query]{
 			also("A string stored as text, right after the others in the key. {by: [region, line], prefix: line} becomes ByLinePrefix(ctx, region, linePrefix, from, to)."),
 		put("range", "the value of by of which the caller gives a range", filled("a series value"), func(q *Query) *Value[string] { return &q.Range }).
 			also("A value by which keys sort, right after the others. {by: [region, vehicle], range: vehicle} becomes ByVehicles(ctx, region, vehicleFrom, vehicleTo, from, to)."),
+		set("where", "the fields by which the query selects events, each by a range or a value", whereForm, func(q *Query) *[]Where { return &q.Where }).
+			also("The server skips other events. {by: [sensor], where: {magnitude: range}} becomes BySensor(ctx, sensor, magnitudeFrom, magnitudeTo, from, to), {kind: equal} a parameter kind."),
 		put("table", "the ID of the table that the query reads", filled("a table ID"), func(q *Query) *Value[string] { return &q.Table }).
 			also("For example, rollups. By default, btgen chooses the table with the least work."),
 		put("scan", "the reason why the query may read a whole table", reason("scan", "a nightly export"), func(q *Query) *Value[string] { return &q.Scan }).
@@ -275,13 +277,24 @@ var queryBlock = block[Query]{
 	},
 	elsewhere: map[string]string{
 		"time":   queryTimeHint,
-		"where":  "write `by`",
 		"keys":   "write `by`",
 		"order":  "remove it; callers choose the order, as in ReadOptions{NewestFirst: true}",
 		"limit":  "remove it; callers choose a limit, as in ReadOptions{Limit: 10}",
 		"reason": "write `scan: \"the reason\"`",
 	},
 }
+
+// whereForm is the form of the conditions of a query.
+var whereForm = named("a mapping from fields to range or equal", "write `where: {magnitude: range}`", filled("a field"), form[Where]{
+	whereWord.shape, func(w *walker, n *node) (Where, bool) {
+		v, ok := located(whereWord).read(w, n)
+		return Where{Form: v}, ok
+	}}, func(v *Where) *Value[string] { return &v.Field })
+
+var whereWord = word("condition", WhereForms, map[string]string{
+	"between": "range", "min": "range", "max": "range", "greater": "range", "less": "range", ">": "range", "<": "range", ">=": "range",
+	"eq": "equal", "=": "equal", "==": "equal", "equals": "equal", "value": "equal", "in": "equal",
+})
 
 const queryTimeHint = "every query takes a time range: remove it"
 
@@ -381,6 +394,7 @@ func checkSchema(w *walker, s *Schema) {
 	checkNumbers(w, s.Fields)
 	checkQueryTables(w, s)
 	checkQueryForms(w, s)
+	checkWhere(w, s)
 	checkExpect(w, s)
 	if len(names) == 0 {
 		return
@@ -444,6 +458,36 @@ func checkQueryForms(w *walker, s *Schema) {
 			case q.Delete.V:
 				w.errorf(q.Delete.Pos, "query %s has %s, and cannot delete", q.Name.V, f.key).Hint = "remove delete, and add another query without " + f.key + " that deletes"
 			}
+		}
+	}
+}
+
+// checkWhere reports conditions on unknown fields, and those of queries that delete or list series.
+func checkWhere(w *walker, s *Schema) {
+	var fields, series []string
+	for _, f := range s.Fields {
+		fields = append(fields, f.Name.V)
+	}
+	for _, f := range s.Series {
+		series = append(series, f.Name.V)
+	}
+	for i := range s.Queries {
+		q := &s.Queries[i]
+		for _, c := range q.Where {
+			switch {
+			case slices.Contains(fields, c.Field.V) || len(fields) == 0:
+			case slices.Contains(series, c.Field.V):
+				w.errorf(c.Field.Pos, "where of query %s names the series value %s", q.Name.V, quote(c.Field.V)).Hint = "list it in by, where many, prefix and range select several values"
+			default:
+				w.errorf(c.Field.Pos, "where of query %s names the unknown field %s", q.Name.V, quote(c.Field.V)).Hint = w.suggest(c.Field.V, fields, "the fields are ")
+			}
+		}
+		switch {
+		case len(q.Where) == 0:
+		case q.Series.V:
+			w.errorf(q.Series.Pos, "query %s has where, and cannot list series", q.Name.V).Hint = "remove series, and add another query without where that lists them"
+		case q.Delete.V:
+			w.errorf(q.Delete.Pos, "query %s has where, and cannot delete", q.Name.V).Hint = "remove delete, and delete the events that the query returns with Delete"
 		}
 	}
 }

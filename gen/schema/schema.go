@@ -234,6 +234,7 @@ type Query struct {
 	// Prefix and Range are the one of By of which the caller gives a prefix, or a range.
 	Prefix Value[string]
 	Range  Value[string]
+	Where  []Where       // conditions on fields
 	Table  Value[string] // ID of the table to read, if the file names one
 	Scan   Value[string] // the reason for a full scan, if one is allowed
 	// Series is whether the reader has a method that lists the series of the query.
@@ -243,6 +244,15 @@ type Query struct {
 	Doc    string
 	Allow  []Allow
 }
+
+// Where is a condition of a query: the caller gives a value of a field, or a range.
+type Where struct {
+	Field Value[string]
+	Form  Value[string] // one of WhereForms
+}
+
+// WhereForms are the forms of conditions.
+var WhereForms = []string{"range", "equal"}
 
 // Expect is the expected load. Values that are not set are assumed.
 type Expect struct {

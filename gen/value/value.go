@@ -102,6 +102,7 @@ func (t typed[T, V]) kind() kind {
 // coding converts the values of a coding.
 func coding[T, V any](c codec.Coding[T], to func(V) T, from func(T) V) codec.Coding[any] {
 	return codec.Coding[any]{
+		Order:  c.Order,
 		Append: func(dst []byte, v any) []byte { return c.Append(dst, to(v.(V))) },
 		Decode: func(datum []byte) (any, error) {
 			v, err := c.Decode(datum)

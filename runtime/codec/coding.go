@@ -15,6 +15,8 @@ type Coding[T any] struct {
 	// Word says that Append appends the 64 bits of an int64, uint64 or float64,
 	// big-endian, and Decode accepts any 64 bits.
 	Word bool
+	// Order is how encoded values sort.
+	Order Order
 }
 
 // Codings holds a coding for every type except enums, for which there are [TextEnumAs]
@@ -39,7 +41,7 @@ type Codings struct {
 // counters and GoogleSQL use.
 var (
 	Text = Codings{
-		String:    coding(AppendTextString, TextString),
+		String:    coding(AppendTextString, TextString).in(BytesOrder),
 		Bytes:     coding(AppendTextBytes, TextBytes),
 		Bool:      coding(AppendTextBool, TextBool),
 		Int32:     coding(AppendTextInt32, TextInt32),
@@ -54,18 +56,18 @@ var (
 		JSON:      coding(AppendTextJSON, TextJSON),
 	}
 	Binary = Codings{
-		String:    coding(AppendBinaryString, BinaryString),
-		Bytes:     coding(AppendBinaryBytes, BinaryBytes),
+		String:    coding(AppendBinaryString, BinaryString).in(BytesOrder),
+		Bytes:     coding(AppendBinaryBytes, BinaryBytes).in(BytesOrder),
 		Bool:      coding(AppendBinaryBool, BinaryBool),
-		Int32:     coding(AppendBinaryInt32, BinaryInt32),
-		Int64:     words(AppendBinaryInt64, BinaryInt64),
-		Uint32:    coding(AppendBinaryUint32, BinaryUint32),
-		Uint64:    words(AppendBinaryUint64, BinaryUint64),
-		Float32:   coding(AppendBinaryFloat32, BinaryFloat32),
-		Float64:   words(AppendBinaryFloat64, BinaryFloat64),
-		Timestamp: coding(AppendBinaryTimestamp, BinaryTimestamp),
-		Duration:  coding(AppendBinaryDuration, BinaryDuration),
-		UUID:      coding(AppendBinaryUUID, BinaryUUID),
+		Int32:     coding(AppendBinaryInt32, BinaryInt32).in(IntegerOrder),
+		Int64:     words(AppendBinaryInt64, BinaryInt64).in(IntegerOrder),
+		Uint32:    coding(AppendBinaryUint32, BinaryUint32).in(BytesOrder),
+		Uint64:    words(AppendBinaryUint64, BinaryUint64).in(BytesOrder),
+		Float32:   coding(AppendBinaryFloat32, BinaryFloat32).in(FloatingOrder),
+		Float64:   words(AppendBinaryFloat64, BinaryFloat64).in(FloatingOrder),
+		Timestamp: coding(AppendBinaryTimestamp, BinaryTimestamp).in(IntegerOrder),
+		Duration:  coding(AppendBinaryDuration, BinaryDuration).in(IntegerOrder),
+		UUID:      coding(AppendBinaryUUID, BinaryUUID).in(BytesOrder),
 		JSON:      coding(AppendBinaryJSON, BinaryJSON),
 	}
 )
@@ -73,6 +75,12 @@ var (
 // coding returns the coding of a pair of functions.
 func coding[T any](add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
 	return Coding[T]{Append: add, Decode: decode}
+}
+
+// in returns the coding with an order.
+func (c Coding[T]) in(o Order) Coding[T] {
+	c.Order = o
+	return c
 }
 
 // words is coding for numbers of 64 bits.

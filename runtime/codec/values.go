@@ -61,7 +61,7 @@ func (v Values) Enum(names Enum) Coding[int64] {
 // float32 and the numbers of enums; 8 for int64, uint64, float64, timestamps and durations,
 // which are nanoseconds. All other types are as in [Binary].
 var (
-	BigEndian    = ordered(binary.BigEndian, binary.BigEndian)
+	BigEndian    = sorting(ordered(binary.BigEndian, binary.BigEndian))
 	LittleEndian = ordered(binary.LittleEndian, binary.LittleEndian)
 )
 
@@ -76,6 +76,14 @@ func ordered(o binary.ByteOrder, to binary.AppendByteOrder) Codings {
 	c.Float64 = in8(o, to, "float64", math.Float64bits, math.Float64frombits)
 	c.Timestamp = in8(o, to, "timestamp", func(v time.Time) uint64 { return uint64(v.UnixNano()) }, func(n uint64) time.Time { return time.Unix(0, int64(n)).UTC() })
 	c.Duration = in8(o, to, "duration", func(v time.Duration) uint64 { return uint64(v) }, func(n uint64) time.Duration { return time.Duration(n) })
+	return c
+}
+
+// sorting returns codings with the orders of those of [Binary].
+func sorting(c Codings) Codings {
+	c.Int32.Order, c.Int64.Order, c.Timestamp.Order, c.Duration.Order = IntegerOrder, IntegerOrder, IntegerOrder, IntegerOrder
+	c.Uint32.Order, c.Uint64.Order = BytesOrder, BytesOrder
+	c.Float32.Order, c.Float64.Order = FloatingOrder, FloatingOrder
 	return c
 }
 

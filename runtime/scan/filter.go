@@ -39,6 +39,12 @@ type (
 	CellsPerRow int
 	// StripValues replaces values by empty ones.
 	StripValues struct{}
+	// ValueRanges returns the cells whose values are in any of the ranges, of which there is at
+	// least one.
+	ValueRanges []codec.ValueRange
+	// Condition returns what Then returns of the rows in which If finds a cell, and what Else
+	// returns of the others. Then or Else is nil if it returns nothing.
+	Condition struct{ If, Then, Else Filter }
 )
 
 func (Chain) isFilter()          {}
@@ -51,6 +57,8 @@ func (Cells) isFilter()          {}
 func (CellsPerColumn) isFilter() {}
 func (CellsPerRow) isFilter()    {}
 func (StripValues) isFilter()    {}
+func (ValueRanges) isFilter()    {}
+func (Condition) isFilter()      {}
 
 // chain applies filters in sequence; a nil filter has no effect.
 func chain(filters ...Filter) Filter {
@@ -102,14 +110,17 @@ func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 			return nil
 		}
 	}
-	return chain(keys, t.projected(r.Projection), cells, t.columnsOf(p))
+	if t.Pattern.Bucketed() {
+		return chain(keys, t.projected(r.Projection), cells, t.columnsOf(p), t.valuesOf(r.Where))
+	}
+	return chain(keys, t.where(r.Where, cells, chain(t.projected(r.Projection), cells)))
 }
 
 // cellsOf returns the filter that selects the cells of a part by timestamp; nil if none
 // can be live.
 func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	newest := 0
-	if r.LatestOnly && (t.Pattern.EventTimed()) {
+	if r.LatestOnly && t.Pattern.EventTimed() && r.Where == nil {
 		newest = 1
 	}
 	switch {

@@ -41,6 +41,7 @@ type Family struct {
 type Column struct {
 	Name      string
 	Required  bool // every event has this column, or one of Older
+	Family    int  // index of its family, if events have no classes
 	WrittenAt bool // contains the write time, which is not part of the event
 	Whole     bool // contains all fields of an event in one value
 	// Older are the indexes of the columns that older events have in place of this one.
@@ -81,6 +82,10 @@ type Read struct {
 	Projection Projection
 	// WithoutValues reads cells without their values.
 	WithoutValues bool
+	// Where are conditions on columns, all of which an event must meet; nil if there are none. In
+	// tables with a row per event, a row is read as a whole or not at all. Otherwise, the table
+	// must have a single column.
+	Where []Where
 }
 
 // Request is one ReadRows request to Bigtable.

@@ -41,6 +41,7 @@ type rowAssembler struct {
 	// newestFirst yields events in descending order of time.
 	newestFirst bool
 	fetched     scan.Projection // per column; nil for everything
+	where       []scan.Where    // conditions on the fields of an event
 	from, to    time.Time
 	now         func() time.Time
 	ranksEnd    time.Time // ranks that the read determined are valid until then
@@ -494,7 +495,7 @@ func (a *rowAssembler) column(family, class int, qualifier []byte) int {
 // that and the events are valid.
 func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
 	a.fresh = a.freshness()
-	if a.into != nil {
+	if a.into != nil && a.allMeet(begin, end) {
 		if taken, more := a.into.take(a, begin, end); taken {
 			return more
 		}
@@ -530,6 +531,9 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	var failed error
 	a.found = false
 	now, stale := a.stale()
+	if !a.meets(now, stale, k) {
+		return true
+	}
 	for i := range a.mapping.Columns {
 		if a.fetched.Omits(i) || a.mapping.Columns[i].replaced {
 			continue

@@ -49,8 +49,29 @@ func (c *filters) of(f scan.Filter) bigtable.Filter {
 		return bigtable.LatestNFilter(int(f))
 	case scan.CellsPerRow:
 		return bigtable.CellsPerRowLimitFilter(int(f))
+	case scan.ValueRanges:
+		return interleaved(len(f), func(i int) bigtable.Filter { return valueFilter(f[i]) })
+	case scan.Condition:
+		return bigtable.ConditionFilter(c.ofAny(f.If), c.ofAny(f.Then), c.ofAny(f.Else))
 	}
 	return bigtable.StripValueFilter()
+}
+
+// ofAny converts a filter, which may be nil.
+func (c *filters) ofAny(f scan.Filter) bigtable.Filter {
+	if f == nil {
+		return nil
+	}
+	return c.of(f)
+}
+
+// valueFilter returns the filter of a range of values.
+func valueFilter(r codec.ValueRange) bigtable.Filter {
+	var end []byte
+	if r.End != "" {
+		end = []byte(r.End)
+	}
+	return bigtable.ValueRangeFilter([]byte(r.Start), end)
 }
 
 // each converts several filters.

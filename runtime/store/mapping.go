@@ -65,6 +65,13 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 	d.Put = func(e *E, cells *Cells) { columns.put(d, &keys, e, cells) }
 	d.Set = func(e *E, column int, datum []byte) error { return d.set[column](e, datum) }
 	d.Missing = func(e *E, column int) error { return columns.stored[column].missing(e) }
+	d.bound = func(e *E, column int) ([]byte, codec.Order, error) {
+		p := &columns.stored[column]
+		if p.has != nil && !p.has(e) || p.bound == nil {
+			return nil, p.order, ErrBounds
+		}
+		return p.encode([]byte{}, e), p.order, p.bound(e)
+	}
 	return d
 }
 

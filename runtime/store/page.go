@@ -150,26 +150,35 @@ func (r *reading[E]) pageHash() (uint64, error) {
 		if i > 0 {
 			q = r.q.older(reader, i-1)
 		}
-		if err := r.hashValues(h, q); err != nil {
+		of := *r
+		of.reader, of.q = reader, q
+		if err := of.hashValues(h); err != nil {
 			return 0, err
 		}
 	}
 	return h.Sum64(), nil
 }
 
-// hashValues adds the values of a query to a hash: their spans and the patterns of their keys.
-func (r *reading[E]) hashValues(h io.Writer, q *Query[E]) error {
+// hashValues adds the values of the query to a hash: their spans, the patterns of their keys and
+// the conditions on fields.
+func (r *reading[E]) hashValues(h io.Writer) error {
 	of := *r
-	of.q = q
 	if r.many == nil {
 		of.many = &many[E]{all: []E{r.given}}
 	}
 	if r.high != nil {
-		spans, err := q.Spans(r.high)
+		spans, err := r.q.Spans(r.high)
 		if err != nil {
 			return err
 		}
 		_, _ = fmt.Fprint(h, spans)
+	}
+	conditions, err := r.conditions()
+	if err != nil {
+		return err
+	}
+	if conditions != nil {
+		_, _ = fmt.Fprintf(h, "%#v", conditions)
 	}
 	values, err := of.distinct()
 	for i := range values {

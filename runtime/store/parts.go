@@ -32,6 +32,8 @@ type Part[E, C any] struct {
 
 	// For the column.
 	column  Column // has no name if there is no column
+	order   codec.Order
+	bound   func(e *E) error // rejects a value that cannot be stored, in an end of a range
 	has     func(e *E) bool
 	encode  func(dst []byte, e *E) []byte
 	set     func(e *E, datum []byte) error
@@ -218,14 +220,27 @@ func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e *E) {
 // one of the older ones, which are listed newest first.
 func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := newPart(of, in)
-	p.column.Name = name
+	p.column.Name, p.order = name, coding.Order
 	p.encode = func(dst []byte, e *E) []byte { return coding.Append(dst, *of(e)) }
+	p.bound = func(e *E) error { return storable(*of(e)) }
 	p.set, p.decode = setter(coding, of), appender(coding, in)
 	p.missing = func(*E) error { return codec.ErrMissing }
 	for _, o := range older {
 		p.older = append(p.older, olderColumn[E, C]{o.column, o.moved, setter(o.coding, of), appender(o.coding, in)})
 	}
 	return p
+}
+
+// storable rejects a timestamp that no cell can store.
+func storable(v any) error {
+	var c codec.Checker
+	switch v := v.(type) {
+	case time.Time:
+		c.Timestamp("", v)
+	case *time.Time:
+		c.Timestamp("", *v)
+	}
+	return c.Err()
 }
 
 // setter returns the function that sets a field of an event to a datum.
@@ -270,6 +285,7 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 		return codec.Coding[*T]{
 			Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
 			Decode: func(datum []byte) (*T, error) { return codec.Optional(coding.Decode(datum)) },
+			Order:  coding.Order,
 		}
 	}
 	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)
@@ -303,6 +319,7 @@ func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T
 		return codec.Coding[T]{
 			Append: coding.Append,
 			Decode: func(datum []byte) (T, error) { return codec.Present(coding.Decode(datum)) },
+			Order:  coding.Order,
 		}
 	}
 	p := BytesColumn(name, present(coding), of, in, olderAs(older, present)...)

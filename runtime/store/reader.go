@@ -62,6 +62,11 @@ type Query[E any] struct {
 	Match func(e, given *E) bool
 	// Older contains the query for each of Mapping.Older.
 	Older []*Query[E]
+	// Conditions are the fields by whose values the query selects events. [Query.Where] gives the
+	// values.
+	Conditions []Condition
+
+	where *bounds[E] // the values; nil if there are none
 }
 
 // ReadOptions specify how to read events. If several are passed, the last one replaces
@@ -87,7 +92,8 @@ type ReadOptions struct {
 	// reads one cell per event, without its value, or all other cells if no field is required. In
 	// bucket_new_columns, the number of events at a time is the largest number of values that any
 	// requested field has at that time. If events are stored as one value, the read fetches all
-	// fields unless the slice is empty. An unknown field causes ErrNoField.
+	// fields unless the slice is empty. The fields by which a query selects events are always read.
+	// An unknown field causes ErrNoField.
 	Fields []Field
 	// Page limits the read to one page; nil for no limit.
 	Page *Page
@@ -129,6 +135,7 @@ type reading[E any] struct {
 	given     E        // the values that the query specifies
 	many      *many[E] // if the query specifies several values; else nil
 	high      *E       // if the query specifies a range of values, whose start is in given, its end; else nil
+	where     *bounds[E]
 	options   ReadOptions
 	op        Operation
 	asked     scan.Read // the input of the planner
@@ -150,7 +157,7 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 		o.Limit = 1
 	}
 	read := reading[E]{
-		reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.table.id},
+		reader: r, ctx: ctx, q: q, given: given, where: q.where, options: o, op: Operation{Name: q.Name, Table: r.table.id},
 		assembler: assembler[E]{mapping: r.mapping, rowAssembler: r.rowAssembler(), base: given, latestOnly: o.LatestOnly},
 	}
 	a := &read.assembler
@@ -205,10 +212,14 @@ func (r *reading[E]) plan() (scan.ReadPlan, error) {
 	if r.many != nil {
 		r.asked.Listed, r.asked.MultiSeries = r.many.listed, r.q.MultiSeries || len(r.many.some) > 1
 	}
-	if a.fetched, err = r.reader.project(o.Fields); err != nil {
+	if a.fetched, err = r.reader.project(r.q.fetched(o.Fields)); err != nil {
 		return scan.ReadPlan{}, err
 	}
 	r.asked.Projection = a.fetched
+	if a.where, err = r.conditions(); err != nil || slices.ContainsFunc(a.where, never) {
+		return scan.ReadPlan{}, err
+	}
+	r.asked.Where = a.where
 	if r.q.Match != nil {
 		a.match = r.matches
 	}

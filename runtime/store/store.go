@@ -165,7 +165,10 @@ type Mapping[E any] struct {
 
 	rowKey   func(e *E, metric string) ([]byte, error) // Keys.Append
 	sequence func(e *E) *uint32                        // also in a mapping that does not store it
-	seriesOf any                                       // the function of the SeriesPart, which returns the series of an event
+	// bound encodes a value that a column of new events may have. It returns an error if the event
+	// lacks it, or if it cannot be stored.
+	bound    func(e *E, column int) (datum []byte, order codec.Order, err error)
+	seriesOf any // the function of the SeriesPart, which returns the series of an event
 
 	until  time.Time     // where the next mapping begins; zero in the newest
 	others []*Mapping[E] // the other mappings of the events
@@ -210,7 +213,7 @@ func (l *Mapping[E]) shape() scan.Table {
 	var e E
 	for i, c := range l.Columns {
 		required := !c.WrittenAt && !c.replaced && l.Missing(&e, i) != nil
-		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole, Older: c.older})
+		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Family: c.Family, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole, Older: c.older})
 	}
 	return t
 }

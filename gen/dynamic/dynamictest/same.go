@@ -200,7 +200,7 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 	}
 	for i := range c.layout.Queries {
 		q := &c.layout.Queries[i]
-		if q.Path.Partial != nil {
+		if q.TakesRange() {
 			continue
 		}
 		args := []reflect.Value{reflect.ValueOf(c.ctx)}

@@ -58,6 +58,8 @@ type Access[E any] struct {
 	Many map[string]AskMany[E]
 	// Parts are the queries of a prefix of the value of low, or a range from low to high, by name.
 	Parts map[string]func(ctx context.Context, low, high Series, from, to time.Time, how Order) iter.Seq2[E, error]
+	// Where are the queries with a condition on the first field, from low to high, by name.
+	Where map[string]func(ctx context.Context, given Series, low, high int64, from, to time.Time, how Order) iter.Seq2[E, error]
 	// ReadMany and LatestMany read several series.
 	ReadMany   func(ctx context.Context, series []E, from, to time.Time, how Order) iter.Seq2[E, error]
 	LatestMany func(ctx context.Context, series []E) iter.Seq2[E, error]
@@ -114,6 +116,8 @@ type run struct {
 	log       []logged // what happened to the cells so far, except for deletions
 	cleaned   bool     // garbage was collected
 	deletions int      // number of deletions
+
+	selects func(e Event) bool // the events that a query with a condition returns; nil for all
 }
 
 // Check runs one case: random events, clocks, garbage collection, reads and deletions.
@@ -489,7 +493,7 @@ func (r *run) found(name string, wanted func(Series) bool, events []Event, from,
 	}
 	want := map[Series][]Event{}
 	for _, s := range allSeries {
-		if events := r.table.Read(r.now, s, from, to); wanted(s) && len(events) > 0 {
+		if events := r.selected(s, from, to); wanted(s) && len(events) > 0 {
 			want[s] = events
 		}
 	}

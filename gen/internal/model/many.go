@@ -29,6 +29,7 @@ func (r *run) several(given Series, from, to time.Time) {
 	r.latestOfEach(some, bases)
 	r.listed(given, from, to)
 	r.parts(from, to)
+	r.where(given, from, to)
 	all := r.schema.ManyQueries()
 	if len(all) == 0 {
 		return
@@ -65,7 +66,7 @@ func (r *run) many(name string, wanted func(Series) bool, from, to time.Time, as
 	newest := r.collected(ask(Order{LatestOnly: true}))
 	var want []Event
 	for _, s := range allSeries {
-		if events := r.table.Read(r.now, s, from, to); wanted(s) && len(events) > 0 {
+		if events := r.selected(s, from, to); wanted(s) && len(events) > 0 {
 			want = append(want, events[len(events)-1])
 		}
 	}
@@ -204,5 +205,38 @@ func (r *run) parts(from, to time.Time) {
 	wanted := func(s Series) bool { return q.holds(s, low, high) }
 	r.many(fmt.Sprintf("%s from %v to %v", q.Name, low, high), wanted, from, to, func(how Order) iter.Seq2[Event, error] {
 		return r.access.Parts[q.Name](r.ctx, low, high, from, to, how)
+	})
+}
+
+// selected returns the events of a series that the model selects.
+func (r *run[E]) selected(s Series, from, to time.Time) []Event {
+	events := r.table.Read(r.now, s, from, to)
+	if r.selects == nil {
+		return events
+	}
+	return slices.DeleteFunc(events, func(e Event) bool { return !r.selects(e) })
+}
+
+// where compares a query with a condition with the model: it returns the events that have the
+// field, or its default, with a value that is at least low and less than high or, for a query of
+// a single value, equal to low.
+func (r *run[E]) where(given Series, from, to time.Time) {
+	all := r.schema.WhereQueries()
+	if len(all) == 0 {
+		return
+	}
+	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query with a condition")]
+	values := rapid.SampledFrom([]int64{-1, 0, 1, 2, 3, 7, 8})
+	low, high := values.Draw(r.T, "low"), values.Draw(r.T, "high")
+	if low > high {
+		low, high = high, low
+	}
+	r.selects = func(e Event) bool {
+		v := e.Values[0]
+		return e.Has[0] && low <= v && (v < high || q.Equal && v == low) && (!q.Equal || v == low)
+	}
+	defer func() { r.selects = nil }()
+	r.many(fmt.Sprintf("%s from %d to %d", q.Name, low, high), func(s Series) bool { return q.finds(s, given) }, from, to, func(how Order) iter.Seq2[E, error] {
+		return r.access.Where[q.Name](r.ctx, given, low, high, from, to, how)
 	})
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // ShortTable is the suffix of the name of a schema's second table.
@@ -16,6 +17,8 @@ type Query struct {
 	Many string   // the one of By of which it takes several values; empty if it takes one of each
 	// Prefix and Range are the one of By of which it takes a prefix, or a range.
 	Prefix, Range string
+	// Where says that it selects events by the first field: by a range, or with Equal by a value.
+	Where, Equal bool
 }
 
 // yaml formats the query.
@@ -25,6 +28,10 @@ func (q Query) yaml() string {
 		text += ", scan: to be tried"
 	}
 	switch {
+	case q.Equal:
+		return text + ", where: {v0: equal}, allow: {K18: to be tried}}"
+	case q.Where:
+		return text + ", where: {v0: range}, allow: {K18: to be tried}}"
 	case q.Many != "":
 		return text + ", many: " + strings.ToLower(q.Many) + "}"
 	case q.Prefix != "":
@@ -94,6 +101,38 @@ func (s *Schema) PartQueries() []Query {
 		}
 	}
 	return out
+}
+
+// WhereQueries returns the queries with a condition on the first field that the table of the schema
+// can answer.
+func (s *Schema) WhereQueries() []Query {
+	var out []Query
+	for _, q := range []Query{
+		{Name: "InRange", By: []string{"Shard", "Host"}, Where: true},
+		{Name: "HostInRange", By: []string{"Host"}, Where: true},
+		{Name: "WithValue", By: []string{"Shard", "Host"}, Where: true, Equal: true},
+	} {
+		all, scan := s.answered(q)
+		if all && !slices.ContainsFunc(s.layouts(), func(l *Schema) bool { return !l.selects(s.Classes, &q) }) {
+			q.Scan = scan
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// selects reports whether the server can select the events of a layout by the first field: if
+// they have rows of their own, or if they are single cells of which all that are young enough are
+// kept, and if bytes sort like values or, for a single value, there is only one form.
+func (s *Schema) selects(classes []time.Duration, q *Query) bool {
+	cells := s.Pattern == "bucket_new_cells" && len(s.Fields) == 1 && !slices.ContainsFunc(s.Families, func(f Family) bool { return f.TTL.counts() })
+	return (cells || s.Pattern == "single_unserialized") && (classes == nil || s.Fields[0].Presence != Default) &&
+		s.Values != "text" && (q.Equal || s.Values != "little_endian")
+}
+
+// counts reports whether what a time to live keeps depends on the number of newer cells.
+func (t TTL) counts() bool {
+	return t.Kind == "max_versions" || slices.ContainsFunc(t.Rules, TTL.counts)
 }
 
 // answersPart reports whether a layout can answer a query of a prefix or a range: if nothing but

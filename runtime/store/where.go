@@ -1,0 +1,143 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// Condition is a field by whose values a query selects events.
+type Condition struct {
+	Field Field
+	Equal bool // the field has a given value; else, it is in a given range
+}
+
+// bounds are the values of conditions.
+type bounds[E any] struct{ low, high E }
+
+// Where returns the query with the values of its conditions: it selects events whose fields are
+// at least those of low and less than those of high or, for conditions with Equal, those of low.
+// The other fields of low and high are not used. Reads fail with ErrBounds if a field of high is
+// less than that of low, or if one is NaN or cannot be stored. An event without a field has its
+// default; if it has none, the event is not selected. An event whose field cannot be decoded may
+// not be selected, and is then not reported.
+//
+// In tables with a row per event, Bigtable checks the conditions row by row. It does not read a row
+// that changes at the time as of one moment, so the read checks them again: it yields no event that
+// does not meet them.
+func (q *Query[E]) Where(low, high E) *Query[E] {
+	out := *q
+	out.where = &bounds[E]{low, high}
+	return &out
+}
+
+// fetched returns the fields to read: those that the caller requests, and those of conditions.
+func (q *Query[E]) fetched(fields []Field) []Field {
+	if fields == nil || len(q.Conditions) == 0 {
+		return fields
+	}
+	fields = slices.Clone(fields)
+	for _, c := range q.Conditions {
+		if !slices.Contains(fields, c.Field) {
+			fields = append(fields, c.Field)
+		}
+	}
+	return fields
+}
+
+// never reports whether no event meets a condition.
+func never(w scan.Where) bool { return w.Never() }
+
+// conditions returns the conditions of the read in the encodings of the mapping; nil if the query
+// has none.
+func (r *reading[E]) conditions() ([]scan.Where, error) {
+	if len(r.q.Conditions) == 0 {
+		return nil, nil
+	}
+	if r.where == nil {
+		return nil, fmt.Errorf("query %s has conditions, but no values: %w", r.q.Name, ErrBounds)
+	}
+	out := make([]scan.Where, len(r.q.Conditions))
+	for i, c := range r.q.Conditions {
+		var err error
+		if out[i], err = r.reader.mapping.condition(c, &r.where.low, &r.where.high); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// condition returns a condition in the encoding of the mapping.
+func (l *Mapping[E]) condition(c Condition, low, high *E) (w scan.Where, err error) {
+	w.Column = slices.IndexFunc(l.Columns, func(column Column) bool { return column.Name == string(c.Field) && !column.replaced })
+	if w.Column < 0 {
+		return w, fmt.Errorf("table %s, field %q: %w", l.Table.ID, c.Field, ErrNoField)
+	}
+	start, order, err := l.bound(low, w.Column)
+	if err != nil {
+		return w, boundsError(c.Field, err)
+	}
+	if w.Values = []codec.ValueRange{codec.OneValue(start)}; !c.Equal {
+		end, _, err := l.bound(high, w.Column)
+		if err != nil {
+			return w, boundsError(c.Field, err)
+		}
+		ranges, ok := order.Between(start, end)
+		if !ok {
+			return w, boundsError(c.Field, nil)
+		}
+		w.Values = ranges
+	}
+	var none E
+	if l.Missing(&none, w.Column) == nil {
+		datum, _, err := l.bound(&none, w.Column)
+		w.Absent = err == nil && w.Contains(datum) // an optional field has no default
+	}
+	return w, nil
+}
+
+// boundsError returns the error for the bounds of a field.
+func boundsError(f Field, err error) error {
+	if err == nil || errors.Is(err, ErrBounds) {
+		return fmt.Errorf("field %q: %w", f, ErrBounds)
+	}
+	return fmt.Errorf("field %q: %w: %w", f, ErrBounds, err)
+}
+
+// meets reports whether the k-th event of the frame meets the conditions of the read. Data that has
+// expired does not count.
+func (a *rowAssembler) meets(now time.Time, stale bool, k int) bool {
+	for i := range a.where {
+		w := &a.where[i]
+		from := a.source(w.Column, k)
+		cell := a.frame.cell(from, k)
+		if cell == nil || stale && !a.alive(now, from, k) {
+			if !w.Absent {
+				return false
+			}
+			continue
+		}
+		if !w.Contains(a.frame.columns[from].row.Bytes(cell.Value)) {
+			return false
+		}
+	}
+	return true
+}
+
+// allMeet reports whether events [begin, end) of the frame meet the conditions of the read.
+func (a *rowAssembler) allMeet(begin, end int) bool {
+	if len(a.where) == 0 {
+		return true
+	}
+	now, stale := a.stale()
+	for k := begin; k < end; k++ {
+		if !a.meets(now, stale, k) {
+			return false
+		}
+	}
+	return true
+}
