@@ -298,9 +298,9 @@ func SetupTremor(ctx context.Context, admin store.Admin, client store.Client, op
 //
 // for example
 //
-//	NC#PKD1#00003#1614945600000
+//	NC#PKD1#0003#1614945600000
 //
-// Channel: int64, as text, padded to 5. Time: unix_ms. A row contains one
+// Channel: int64, as text, padded to 4. Time: unix_ms. A row contains one
 // event, with a column per field. Garbage collection rule: age() > 3640d.
 type TremorsKey struct {
 	Network string
@@ -335,7 +335,7 @@ func (k TremorsKey) Prefix() ([]byte, error) {
 func (k TremorsKey) write(w *codec.KeyWriter) {
 	w.String("network", k.Network)
 	w.String("station", k.Station)
-	w.IntAs("channel", codec.KeyForm{Pad: 5}, k.Channel, 64)
+	w.IntAs("channel", codec.KeyForm{Pad: 4}, k.Channel, 64)
 }
 
 // ParseTremorsKey parses a row key. Errors are of type *codec.FieldError.
@@ -344,7 +344,7 @@ func ParseTremorsKey(row string) (TremorsKey, error) {
 	r := codec.NewKeyReader(row, "#")
 	k.Network = r.String("network")
 	k.Station = r.String("station")
-	k.Channel = r.IntAs("channel", codec.KeyForm{Pad: 5}, 64)
+	k.Channel = r.IntAs("channel", codec.KeyForm{Pad: 4}, 64)
 	k.Time = r.Time(tremorsTime)
 	return k, r.Close()
 }
@@ -386,7 +386,7 @@ var tremorsMapping = store.NewMapping(tremorsColumns, store.Keys[TremorEvent]{
 	Table: store.Table{
 		ID:       "tremors",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3640 * 24 * time.Hour}}},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=5, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
+		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=4, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   tremorsTime,
@@ -420,7 +420,7 @@ func keysTremorByStations(e *TremorEvent) (*codec.KeyPattern, error) {
 		w.String("network", e.Network)
 	})
 	p.Any()
-	p.Bytes(5)
+	p.Bytes(4)
 	p.Time()
 	return p.Pattern()
 }
@@ -440,7 +440,7 @@ func rowsTremorByChannels(e *TremorEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
 	before.String("network", e.Network)
 	before.String("station", e.Station)
-	before.IntAs("channel", codec.KeyForm{Pad: 5}, e.Channel, 64)
+	before.IntAs("channel", codec.KeyForm{Pad: 4}, e.Channel, 64)
 	span, err := store.Span(before.Prefix, nil, "#", false)
 	return []codec.Span{span}, err
 }
@@ -454,7 +454,7 @@ func keysTremorByChannels(e *TremorEvent) (*codec.KeyPattern, error) {
 	p.Known(func(w *codec.KeyWriter) {
 		w.String("station", e.Station)
 	})
-	p.Bytes(5)
+	p.Bytes(4)
 	p.Time()
 	return p.Pattern()
 }
@@ -471,7 +471,7 @@ func rowsTremorByMagnitude(e *TremorEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
 	before.String("network", e.Network)
 	before.String("station", e.Station)
-	before.IntAs("channel", codec.KeyForm{Pad: 5}, e.Channel, 64)
+	before.IntAs("channel", codec.KeyForm{Pad: 4}, e.Channel, 64)
 	span, err := store.Span(before.Prefix, nil, "#", true)
 	return []codec.Span{span}, err
 }
@@ -505,7 +505,7 @@ func keysTremorByKindAndMagnitude(e *TremorEvent) (*codec.KeyPattern, error) {
 		w.String("network", e.Network)
 	})
 	p.Any()
-	p.Bytes(5)
+	p.Bytes(4)
 	p.Time()
 	return p.Pattern()
 }
@@ -537,7 +537,7 @@ func keysTremorUnreviewed(e *TremorEvent) (*codec.KeyPattern, error) {
 		w.String("network", e.Network)
 	})
 	p.Any()
-	p.Bytes(5)
+	p.Bytes(4)
 	p.Time()
 	return p.Pattern()
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -282,7 +284,69 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 		}
 		return out, nil
 	}
+	pages := func(o ReadOptions, read func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error]) read {
+		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+			o := o // reads are concurrent
+			for token := ""; ; {
+				o.Page = &Page{Size: 5, Token: token}
+				for e, err := range read(ctx, r, o) {
+					if err != nil {
+						return out, err
+					}
+					out = append(out, rowText(&e))
+				}
+				if token = o.Page.Next; token == "" {
+					return out, nil
+				}
+			}
+		}
+	}
+	for order, o := range map[string]ReadOptions{"": {}, ", newest first": {NewestFirst: true}} {
+		reads["pages"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
+			return r.Read(ctx, sample{Series: "s0"}, begin, end, o)
+		})
+		if l.Pattern == codec.BucketNewColumns && os.Getenv("BTGEN_LONG") == "" {
+			continue // many short requests
+		}
+		reads["pages of several"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
+			return r.ReadMany(ctx, named("s1", "s0"), begin, end, o)
+		})
+		if l.Pattern == codec.BucketNewColumns {
+			continue
+		}
+		reads["prefix"+order] = query(all("s"), begin, end, o)
+		reads["pages of a prefix"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
+			return r.Query(ctx, all("s"), sample{}, begin, end, o)
+		})
+		reads["range"+order] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+			q := all("")
+			q.Spans = func(e *sample) ([]codec.Span, error) { return []codec.Span{{Prefix: e.Series, Delimiter: "#"}}, nil }
+			for e, err := range r.QueryRange(ctx, q, sample{Series: "s0"}, sample{Series: "s2"}, begin, end, o) {
+				if err != nil {
+					return out, err
+				}
+				out = append(out, rowText(&e))
+			}
+			return out, nil
+		}
+		if l.Pattern == codec.SingleUnserialized {
+			where := all("s")
+			where.Conditions = []Condition{{Field: "v.1"}}
+			reads["where"+order] = query(where.Where(sample{Value: 1}, sample{Value: 6}), begin, end, o)
+			o.Limit = 2
+			reads["where, limit"+order] = query(where.Where(sample{Value: 3}, sample{Value: 6}), begin, end, o)
+		}
+	}
 	if l.Pattern != codec.BucketNewColumns {
+		reads["list"] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+			for s, err := range QuerySeries[string, sample](ctx, r, all("s"), sample{}, begin, end) {
+				if err != nil {
+					return out, err
+				}
+				out = append(out, s)
+			}
+			return out, nil
+		}
 		reads["series"] = query(of("s0", "s1"), begin, end, ReadOptions{})
 		reads["latest of series"] = query(all("s"), begin, end, ReadOptions{LatestOnly: true})
 	}
@@ -294,6 +358,11 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 func TestBrokenStreams(t *testing.T) {
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
+		l.seriesOf = func(e *sample) *string { return &e.Series }
+		l.bound = func(e *sample, _ int) ([]byte, codec.Order, error) {
+			return codec.AppendBinaryUint64(nil, e.Value), codec.BytesOrder, nil
+		}
+		withKeys(l)
 		bt := newBigtable(t, l)
 		const now = 86400 * 4
 		var samples []sample
@@ -335,7 +404,7 @@ func (b *breaking) breakOff(t *testing.T, what string, r *Reader[sample], reads 
 					defer func() { <-limit }()
 					ctx, broken := b.named(t.Context(), request, after)
 					got, err := read(ctx, r)
-					reached := len(b.requests(broken)) > request || name == "limit" // a limit may not need the last requests
+					reached := len(b.requests(broken)) > request || strings.Contains(name, "limit") || strings.HasPrefix(name, "pages") // which may not need the last requests
 					if diff := cmp.Diff(want, got); diff != "" || err != nil || !reached {
 						t.Errorf("%s, %s: request %d, broken off after %d of %d: %v (-want +got)\n%s", what, name, request, after, chunks, err, diff)
 					}

@@ -209,7 +209,7 @@ func (r *run) parts(from, to time.Time) {
 }
 
 // selected returns the events of a series that the model selects.
-func (r *run[E]) selected(s Series, from, to time.Time) []Event {
+func (r *run) selected(s Series, from, to time.Time) []Event {
 	events := r.table.Read(r.now, s, from, to)
 	if r.selects == nil {
 		return events
@@ -220,7 +220,7 @@ func (r *run[E]) selected(s Series, from, to time.Time) []Event {
 // where compares a query with a condition with the model: it returns the events that have the
 // field, or its default, with a value that is at least low and less than high or, for a query of
 // a single value, equal to low.
-func (r *run[E]) where(given Series, from, to time.Time) {
+func (r *run) where(given Series, from, to time.Time) {
 	all := r.schema.WhereQueries()
 	if len(all) == 0 {
 		return
@@ -236,7 +236,7 @@ func (r *run[E]) where(given Series, from, to time.Time) {
 		return e.Has[0] && low <= v && (v < high || q.Equal && v == low) && (!q.Equal || v == low)
 	}
 	defer func() { r.selects = nil }()
-	r.many(fmt.Sprintf("%s from %d to %d", q.Name, low, high), func(s Series) bool { return q.finds(s, given) }, from, to, func(how Order) iter.Seq2[E, error] {
+	r.many(fmt.Sprintf("%s from %d to %d", q.Name, low, high), func(s Series) bool { return q.finds(s, given) }, from, to, func(how Order) iter.Seq2[Event, error] {
 		return r.access.Where[q.Name](r.ctx, given, low, high, from, to, how)
 	})
 }
