@@ -120,7 +120,7 @@ func accessPath(l *layout.Layout, q *layout.Query) model.AccessPath {
 	out := model.AccessPath{
 		Streams: streams, Gathered: sample.Gathers(l, q),
 		Timed:      q.Path.Timed,
-		Contiguous: q.Contiguous() && !q.Table.Metrics(),
+		Contiguous: q.Contiguous() && !q.Table.Metrics() && !q.Table.Endless(),
 		Single:     len(q.By) == len(l.Series),
 		Edges:      q.Table.Pattern == codec.BucketOffsets && q.Path.Timed && !q.Table.Shape(l).ByTimestamp(),
 	}

@@ -28,6 +28,7 @@ import (
 var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []byte){
 	"adopted_clicks":       asGenerated(adopted.NewClickWriter, adopted.NewClickReader),
 	"adopted_readings":     asGenerated(adopted.NewReadingWriter, adopted.NewReadingReader),
+	"adopted_states":       asGenerated(adopted.NewStateWriter, adopted.NewStateReader),
 	"adopted_views":        asGenerated(adopted.NewViewWriter, adopted.NewViewReader),
 	"all_types":            asGenerated(alltypes.NewSampleWriter, alltypes.NewSampleReader),
 	"balloon_combined":     asGenerated(weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader),

@@ -632,6 +632,7 @@ func TestExplainedRows(t *testing.T) {
 var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *layout.Table){
 	"adopted.Click":               storesOf(adoptedServer, adopted.NewClickWriter),
 	"adopted.Reading":             storesOf(adoptedServer, adopted.NewReadingWriter),
+	"adopted.State":               storesOf(adoptedServer, adopted.NewStateWriter),
 	"adopted.View":                storesOf(adoptedServer, adopted.NewViewWriter),
 	"alltypes.Sample":             storesOf(allServer, alltypes.NewSampleWriter),
 	"alltypes.Sparse":             storesOf(allServer, alltypes.NewSparseWriter),

@@ -152,6 +152,9 @@ func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
 		},
 		Prefix: func(e *Event, metric string) ([]byte, error) {
 			w := write(e, metric, t.BeforeTime())
+			if t.Endless() {
+				return w.Key()
+			}
 			return w.Prefix()
 		},
 		Parse: func(row string, e *Event) (time.Time, error) {

@@ -184,6 +184,9 @@ func (s *schemaFile) newReader() jen.Code {
 
 // holds describes how much of a table a reader has in memory.
 func holds(t *layout.Table) string {
+	if t.Endless() {
+		return "one row"
+	}
 	if t.Pattern.Bucketed() {
 		return "one bucket"
 	}

@@ -99,14 +99,23 @@ func (s *schemaFile) newKeyWriter(g *jen.Group, t *layout.Table, name string, ds
 
 // keyAppend declares the Append method of a key.
 func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
-	return doc(
+	text := []string{
 		"Append appends the key to dst. It returns a *codec.FieldError if a segment is empty or",
 		"contains the delimiter, if the table cannot represent the time, or if the key",
 		"exceeds 4 KiB.",
-	).Line().
+	}
+	if t.Endless() {
+		text[1] = "contains the delimiter, or if the key"
+	}
+	return doc(text...).Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Append").Params(jen.Id("dst").Index().Byte()).
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Id("dst"))
+		if t.Endless() {
+			s.writeSegments(g, t, t.Segments, ofKey())
+			g.Return(jen.Id("w").Dot("Key").Call())
+			return
+		}
 		if len(t.BeforeTime()) > 0 {
 			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
 		}
@@ -125,6 +134,9 @@ func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 
 // keyPrefix declares the Prefix method of a key.
 func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
+	if t.Endless() {
+		return nil // Append returns the only key of a series
+	}
 	text := []string{"Prefix returns the prefix of the keys of the series, up to and including the", "delimiter before the time."}
 	if t.Delimiter == "" {
 		text = []string{"Prefix returns the prefix of the keys of the series, up to the time."}
@@ -152,7 +164,7 @@ func (s *schemaFile) keyString(t *layout.Table) jen.Code {
 
 // keyWrite declares the method that writes the segments before the time.
 func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
-	if len(t.BeforeTime()) == 0 {
+	if len(t.BeforeTime()) == 0 || t.Endless() {
 		return nil
 	}
 	return doc("write writes the segments before the time.").Line().

@@ -366,9 +366,16 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 			suffix = jen.Id("after").Dot("Key")
 		}
 	}
-	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.TimeDelimiter()), jen.Lit(q.Path.Whole))
+	prefix := "Prefix"
+	if q.Ends() {
+		prefix = "Key"
+	}
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot(prefix), suffix, jen.Lit(q.Table.TimeDelimiter()), jen.Lit(q.Path.Whole))
 	if rest := q.Rest(s.layout); rest > 0 {
 		g.Id("span").Dot("Rest").Op("=").Lit(rest)
+	}
+	if q.Path.Timed && q.Table.Endless() {
+		g.Id("span").Dot("Exact").Op("=").True()
 	}
 }
 

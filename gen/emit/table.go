@@ -23,6 +23,10 @@ func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
 			Var().Id(s.names.Table(t).Time).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.TimeKey))
 	}
 	b := t.Bucket
+	if b.Endless() {
+		return doc(fmt.Sprintf("%s defines the rows of %s: one per series.", s.names.Table(t).Bucket, t.ID)).Line().
+			Var().Id(s.names.Table(t).Bucket).Op("=").Add(s.codec("Bucket")).Add(inline(field{"Months", s.codec("AllTime")}, field{"Label", s.codec("Label").Add(inline(field{"Kind", s.codec("NoLabel")}))}))
+	}
 	fields := []field{{"Every", duration(b.Every)}}
 	if b.Months > 0 {
 		fields = []field{{"Months", jen.Lit(b.Months)}}
@@ -242,11 +246,15 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 	}
 	metric.String()
 	path := s.layout.SeriesPath(t)
+	prefix := s.keyOf(t, false, more...).Dot("Prefix").Call()
+	if t.Endless() {
+		prefix = s.keyOf(t, false, more...).Dot("Append").Call(jen.Nil())
+	}
 	fields := []field{
 		{"Append", jen.Func().Params(event(), metric.Clone(), jen.Id("dst").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
 			jen.Return(s.keyOf(t, true, more...).Dot("Append").Call(jen.Id("dst"))))},
 		{"Prefix", jen.Func().Params(event(), metric.Clone()).Params(jen.Index().Byte(), jen.Error()).Block(
-			jen.Return(s.keyOf(t, false, more...).Dot("Prefix").Call()))},
+			jen.Return(prefix))},
 	}
 	if len(path.After) > 0 {
 		fields = append(fields, field{"Suffix", jen.Func().Params(event(), metric).Params(jen.Index().Byte(), jen.Error()).Block(
@@ -270,9 +278,12 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 
 // keyFunc renders the function that parses the row key of a stored event.
 func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
-	at := "Time"
-	if t.Pattern.Bucketed() {
-		at = "Bucket"
+	at := jen.Id("k").Dot("Time")
+	switch {
+	case t.Endless():
+		at = jen.Id(s.names.Table(t).Bucket).Dot("Min").Call()
+	case t.Pattern.Bucketed():
+		at = jen.Id("k").Dot("Bucket")
 	}
 	return jen.Func().Params(jen.Id("row").String(), jen.Id("e").Op("*").Id(s.names.Event)).Params(jen.Qual("time", "Time"), jen.Error()).
 		BlockFunc(func(g *jen.Group) {
@@ -290,7 +301,7 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 					g.Id("e").Dot("Sequence").Op("=").Id("k").Dot("Sequence")
 				}
 			}
-			g.Return(jen.Id("k").Dot(at), jen.Err())
+			g.Return(at, jen.Err())
 		})
 }
 

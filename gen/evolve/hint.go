@@ -192,7 +192,7 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	case change.Rule == "E17":
 		return "keep the name, or give the field a new number; if it is only renamed, accept the change"
 	case w.beside && twoTables && table != nil:
-		return besideHint(table, w)
+		return besideHint(table, w, p.table.Endless() || p.old.Newest().Endless())
 	case w.restore != "":
 		return "restore " + diag.Code(w.restore)
 	case change.Rule == "E15":
@@ -297,10 +297,14 @@ func enumText(pairs []enumPair) string {
 	return "{" + strings.Join(out, ", ") + "}"
 }
 
-// besideHint returns how to write to a second table with the new layout.
-func besideHint(table *schema.Table, w *way) string {
+// besideHint returns how to write to a second table with the new layout. endless is set if a layout
+// cannot begin or end at a time.
+func besideHint(table *schema.Table, w *way, endless bool) string {
 	first := "keep this table"
-	if w.restore != "" {
+	switch {
+	case w.restore != "" && endless:
+		first = "restore " + diag.Code(w.restore)
+	case w.restore != "":
 		first = "start the new layout at a future time, with since and " + diag.Code("before: [{"+w.restore+"}]") +
 			"; or restore " + diag.Code(w.restore)
 	}

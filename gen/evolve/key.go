@@ -168,6 +168,9 @@ func sameBuckets(a, b codec.Bucket) bool {
 func bucketText(b codec.Bucket) string {
 	at := lockPos
 	out := schema.Bucket{Every: schema.Value[schema.Span]{V: schema.Span{Fixed: b.Every, Months: b.Months}, Pos: at}}
+	if b.Endless() {
+		return out.String()
+	}
 	label := b.Label
 	label.Format.Reverse, label.Format.From = false, codec.Largest
 	out.Label = schema.Value[string]{V: label.String(), Pos: at}

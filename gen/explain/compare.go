@@ -87,7 +87,7 @@ func findingsOf(found diag.List) []Finding {
 // later returns how many events are after the bucket of the first event, or would be if
 // there were buckets. These events are the last ones.
 func later(t *layout.Table, events []sample.Event) int {
-	if !t.Pattern.Bucketed() {
+	if !t.Pattern.Bucketed() || t.Endless() {
 		return max(0, len(events)-pictured)
 	}
 	n := 0
@@ -156,7 +156,7 @@ func (v *variants) width(p codec.Pattern) schema.Span {
 	switch {
 	case !p.Bucketed():
 		return schema.Span{}
-	case v.table.Pattern.Bucketed():
+	case v.table.Pattern.Bucketed() && !v.table.Endless():
 		return schema.Span{Fixed: v.table.Bucket.Every, Months: v.table.Bucket.Months}
 	}
 	for _, width := range slices.Backward(usualWidths) {
@@ -205,6 +205,7 @@ func (v *variants) isBucket(p codec.Pattern, width schema.Span) bool {
 // segments returns the segments of the key for another pattern.
 func (v *variants) segments(t *schema.Table, p codec.Pattern) []schema.Segment {
 	var out []schema.Segment
+	timed := slices.ContainsFunc(t.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
 	metric := func() {
 		if p == codec.BucketNewColumns {
 			out = append(out, schema.Segment{Pos: t.Key, Kind: schema.SegmentName, Name: schema.Value[string]{V: "metric", Pos: t.Key}})
@@ -223,6 +224,14 @@ func (v *variants) segments(t *schema.Table, p codec.Pattern) []schema.Segment {
 		default:
 			out = append(out, g)
 		}
+	}
+	if !timed && !(p.Bucketed() && t.Bucket.Every.V.Endless()) { // the table is without buckets, and the variant is not
+		metric()
+		kind := schema.SegmentTime
+		if p.Bucketed() {
+			kind = schema.SegmentBucket
+		}
+		out = append(out, schema.Segment{Pos: t.Key, Kind: kind})
 	}
 	return out
 }

@@ -188,6 +188,8 @@ func pictureWords(c *Choice) string {
 	switch {
 	case c.Bucket == "":
 		return count(c.PictureEvents)
+	case c.Bucket == noBucket:
+		return count(c.PictureEvents) + " in one row"
 	case c.PictureLater == 0:
 		return count(first) + " in one bucket"
 	}
@@ -258,7 +260,7 @@ const advisedRow = 100e6
 // drawGrowth draws the size of rows over two buckets; nil for a table without buckets.
 func drawGrowth(t *Table) *chart {
 	z := &t.Size
-	if t.Choices[0].Bucket == "" || z.EventsPerRow <= 1 {
+	if b := t.Choices[0].Bucket; b == "" || b == noBucket || z.EventsPerRow <= 1 {
 		return nil
 	}
 	c := chart{Width: chartWidth, Height: 210, Left: 84, Right: chartWidth - 12, Bottom: 168}

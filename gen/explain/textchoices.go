@@ -113,8 +113,14 @@ func choiceName(c *Choice) string {
 	if c.Bucket == "" {
 		return c.Pattern
 	}
+	if c.Bucket == noBucket {
+		return c.Pattern + ", one row"
+	}
 	return c.Pattern + ", " + c.Bucket
 }
+
+// noBucket is the bucket of tables whose keys do not contain the time.
+const noBucket = "none"
 
 // choiceCells is the row of a choice.
 func choiceCells(c *Choice) []cell {

@@ -191,11 +191,12 @@ func (s *simulation) varies(g layout.Segment) bool {
 // window returns the simulated time: a day or, if buckets are wide, four buckets.
 func window(t *layout.Table) (begin time.Time, step time.Duration) {
 	width := 24 * time.Hour
-	if t.Pattern.Bucketed() {
+	bucketed := t.Pattern.Bucketed() && !t.Endless()
+	if bucketed {
 		width = max(width, 4*t.Bucket.Widest())
 	}
 	begin = sample.Time(t)
-	if !t.Pattern.Bucketed() {
+	if !bucketed {
 		return begin, width / Steps
 	}
 	begin = t.Bucket.Start(begin)
@@ -228,7 +229,9 @@ func (s *simulation) storedKeys() keyList {
 	if kept == 0 {
 		kept = usualDays * 24 * time.Hour
 	}
-	kept = max(kept, 2*time.Duration(s.t.Bucket.Widest()))
+	if !s.t.Endless() {
+		kept = max(kept, 2*s.t.Bucket.Widest())
+	}
 	if s.t.Pattern.Bucketed() {
 		kept = min(kept, s.begin.Sub(s.t.Bucket.Min()))
 	}

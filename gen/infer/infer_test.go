@@ -88,7 +88,7 @@ func TestDesigns(t *testing.T) {
 		}
 		page += d.page(sampled(t, b, d.table, d.gc).Rows, p, verdict)
 	}
-	if right < 9 || len(designs) < 12 {
+	if right < 10 || len(designs) < 12 {
 		t.Errorf("%d of %d designs are right", right, len(designs))
 	}
 	checkPage(t, fmt.Sprintf("\nOf the %d designs, %d are right.\n%s", len(designs), right, page))

@@ -368,6 +368,8 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 	for i, g := range t.Segments {
 		isTime := g.Kind == TimeSegment || g.Kind == BucketSegment
 		switch {
+		case isTime && t.Endless():
+			r.errorf(g.Pos, "remove it, or give the bucket a width, as in `bucket: 1d`", "with `bucket: none`, the key does not contain the time")
 		case isTime && g.Kind != want:
 			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
 			r.errorf(g.Pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
@@ -379,9 +381,10 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "sequence precedes the time: the events of a series would not be in time order")
 		}
 	}
-	if _, ok := seen[last]; !ok {
+	if _, ok := seen[last]; !ok && !t.Endless() {
 		word := strings.TrimPrefix(last, "the ")
-		r.errorf(s.Key, "end the segments with it: "+diag.Code(SegmentsText(append(s.SegmentTexts(), word))), "the key of a %s table needs %s", t.Pattern, last)
+		r.refuse(s.Key, "K22", "end the segments with it: "+diag.Code(SegmentsText(append(s.SegmentTexts(), word)))+"; or, if it is in the cell timestamps, use bucket_new_cells without buckets: see K22",
+			"the key of a %s table needs %s", t.Pattern, last)
 	}
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
 		r.errorf(s.Key, "add it before the bucket: "+diag.Code(SegmentsText(beforeTime(s, "metric"))), "the key of a bucket_new_columns table needs metric: each field has its own row")
@@ -404,7 +407,7 @@ func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]dia
 	}
 }
 
-// beforeTime returns the segments of a key with more of them before the time.
+// beforeTime returns the segments of a key with more of them before the time, if it has one.
 func beforeTime(s *schema.Table, more ...string) []string {
 	i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
 	texts := s.SegmentTexts()
@@ -438,7 +441,7 @@ func (r *resolver) seriesHint(name string) string {
 
 // checkBinaryBucket rejects a label of variable width in a key without a delimiter.
 func (r *resolver) checkBinaryBucket(t *Table) {
-	if t.Delimiter == "" && t.Pattern.Bucketed() && t.BucketPos.IsValid() && t.Bucket.Width() == 0 && t.Bucket.Validate() == nil {
+	if t.Delimiter == "" && t.Pattern.Bucketed() && !t.Endless() && t.BucketPos.IsValid() && t.Bucket.Width() == 0 && t.Bucket.Validate() == nil {
 		l := t.Bucket.Label
 		r.errorf(t.BucketPos, "pad it: "+diag.Code(schema.Quoted(l.Prefix+"%04d"+l.Suffix)), "the label %q has a variable width: a key without a delimiter could not be parsed", t.Bucket.Label)
 	}
@@ -455,6 +458,7 @@ func (r *resolver) checkJoined(t *Table) {
 		}
 		switch {
 		case !g.Joined:
+		case i == last && t.Endless() && t.bytesOf(r.layout, g) == 0: // it is the rest of the key
 		case i == last:
 			refuse("remove joined", "no segment follows the last one")
 		case t.bytesOf(r.layout, g) > 0 || t.Unknown:
@@ -513,7 +517,7 @@ func (t *Table) Tail(l *Layout, i int) int {
 // same prefix; else 0.
 func (t *Table) Rest(l *Layout) int {
 	at := t.timeIndex()
-	if at < 1 || !t.joinsVariable(l, t.BeforeTime()) {
+	if t.Endless() || at < 1 || !t.joinsVariable(l, t.BeforeTime()) {
 		return 0
 	}
 	n := t.bytesAfter(l, at-1)
@@ -531,7 +535,7 @@ func (t *Table) joinsVariable(l *Layout, segments []Segment) bool {
 
 // TimeDelimiter returns what separates the time or the bucket from the next segment.
 func (t *Table) TimeDelimiter() string {
-	if i := t.timeIndex(); i >= 0 && t.Segments[i].Joined {
+	if i := t.timeIndex(); t.Endless() || i >= 0 && t.Segments[i].Joined {
 		return ""
 	}
 	return t.Delimiter
@@ -555,8 +559,12 @@ func (t *Table) kinds() []SegmentKind {
 	return out
 }
 
-// timeIndex returns the index of the time or the bucket in the key.
+// timeIndex returns the index of the time or the bucket in the key, or the number of segments if
+// the key does not contain it.
 func (t *Table) timeIndex() int {
+	if t.Endless() {
+		return len(t.Segments)
+	}
 	return slices.IndexFunc(t.Segments, func(g Segment) bool { return g.Kind == TimeSegment || g.Kind == BucketSegment })
 }
 
@@ -564,7 +572,9 @@ func (t *Table) timeIndex() int {
 func (t *Table) BeforeTime() []Segment { return t.Segments[:max(0, t.timeIndex())] }
 
 // AfterTime returns the segments after the time or the bucket.
-func (t *Table) AfterTime() []Segment { return t.Segments[t.timeIndex()+1:] }
+func (t *Table) AfterTime() []Segment {
+	return t.Segments[min(t.timeIndex()+1, len(t.Segments)):]
+}
 
 // saltSplits returns the split keys of a new table whose keys begin with a salt: one
 // before each salt except the first, or as many as Bigtable allows, evenly distributed.

@@ -120,6 +120,9 @@ func (t *Table) Offset(l *Layout) codec.Offset {
 	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence}
 }
 
+// Endless reports whether each series has one row: its key does not contain the time.
+func (t *Table) Endless() bool { return t.Pattern.Bucketed() && t.Bucket.Endless() }
+
 // Finest returns the finest precision at which the table can distinguish event times.
 func (t *Table) Finest() time.Duration {
 	switch {

@@ -132,10 +132,13 @@ func (l *Layout) mostSeries() int64 {
 }
 
 // Complete reports whether the table has what its pattern requires: columns, families,
-// and a time or a valid bucket in the key. If not, there was an error.
+// and a time or a valid bucket in the key, unless it needs none. If not, there was an error.
 func (t *Table) Complete() bool {
 	if len(t.Columns) == 0 || len(t.Families) == 0 || t.timeIndex() < 0 || t.Unknown {
 		return false
+	}
+	if t.Endless() {
+		return t.Bucket.Validate() == nil
 	}
 	bucketed := t.Segments[t.timeIndex()].Kind == BucketSegment
 	return bucketed == t.Pattern.Bucketed() && (!bucketed || t.Bucket.Validate() == nil)
@@ -183,12 +186,15 @@ var widths = []time.Duration{
 }
 
 // WithBucket returns a copy of the table with buckets of another width and default
-// labels.
+// labels. If the table has none, they are at the end of the key.
 func (t *Table) WithBucket(l *Layout, width time.Duration) *Table {
 	out := *t
 	out.Bucket = codec.Bucket{Every: width}
 	out.Bucket.Label, _ = codec.ParseLabel(defaultLabel(out.Bucket, t.Delimiter)) // default labels are valid
 	out.Slots = int64(width / l.Precision)
+	if t.Endless() {
+		out.Segments = append(slices.Clip(t.Segments), Segment{Kind: BucketSegment, Text: "bucket"})
+	}
 	return &out
 }
 

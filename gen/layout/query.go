@@ -215,7 +215,7 @@ func (q *Query) ByKeys(l *Layout) bool {
 func (q *Query) amongKinds() bool {
 	read := len(q.Path.Before)
 	if q.Path.Timed {
-		read = len(q.Table.BeforeTime()) + 1 + len(q.Path.After)
+		read = len(q.Table.BeforeTime()) + 1 + len(q.Path.After) // at most all, if keys do not contain the time
 	}
 	return slices.ContainsFunc(q.Table.Segments[min(read, len(q.Table.Segments)):], func(g Segment) bool { return g.Tells })
 }
@@ -233,6 +233,16 @@ func (q *Query) Rest(l *Layout) int {
 		return 0
 	}
 	return q.Table.Rest(l)
+}
+
+// Ends reports whether the segments that the query specifies before the time are a whole key, or
+// would be one with a whole value of its range.
+func (q *Query) Ends() bool {
+	n := len(q.Path.Before)
+	if q.Path.Partial != nil {
+		n++
+	}
+	return q.Table.Endless() && n == len(q.Table.Segments) && len(q.Prefix) == 0
 }
 
 // PatternPart is the part of a key pattern for a segment.

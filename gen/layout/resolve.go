@@ -78,6 +78,12 @@ func (r *resolver) errorf(pos diag.Pos, hint, format string, args ...any) {
 	r.found.Errorf(pos, format, args...).Hint = hint
 }
 
+// refuse adds an error of a rule with a hint.
+func (r *resolver) refuse(pos diag.Pos, rule, hint, format string, args ...any) {
+	d := r.found.Errorf(pos, format, args...)
+	d.Rule, d.Hint = rule, hint
+}
+
 // wanted splits an error of the codec into the message and, if it says what it wants, a
 // hint.
 func wanted(err error) (message, hint string) {
@@ -197,6 +203,10 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		r.errorf(s.Pattern.Pos, "add one, such as `bucket: 1d`", "pattern %s needs a bucket", t.Pattern)
 		return
 	}
+	if s.Bucket.Every.V.Endless() {
+		r.endless(t, s)
+		return
+	}
 	t.Bucket = codec.Bucket{Every: s.Bucket.Every.V.Fixed, Months: s.Bucket.Every.V.Months, Origin: s.Bucket.Origin.V}
 	if t.Bucket.Months == 0 && t.Bucket.Every < time.Minute {
 		r.errorf(s.Bucket.Every.Pos, "use 1m or more", "a bucket is at least a minute wide")
@@ -239,6 +249,18 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		return
 	}
 	r.validateBucket(t, s, pos)
+}
+
+// endless resolves a bucket that contains all events of a series.
+func (r *resolver) endless(t *Table, s *schema.Table) {
+	t.Bucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+	switch {
+	case s.Bucket.Origin.IsSet(), s.Bucket.Label.IsSet():
+		r.errorf(s.Bucket.Pos, "write `bucket: none`", "a table without buckets has no origin and no label")
+	case !t.Pattern.Versioned():
+		r.refuse(s.Bucket.Pos, "K22", "use pattern bucket_new_cells or bucket_serialized, or end the key with a bucket",
+			"pattern %s needs the bucket in its keys: finding the newest event of a row reads a column per %s", t.Pattern, map[codec.Pattern]string{codec.BucketNewColumns: "value", codec.BucketOffsets: "event"}[t.Pattern])
+	}
 }
 
 // originProposal proposes an origin for numbered buckets. If the key specifies the

@@ -143,6 +143,16 @@ func keyRules() []Rule {
 			Reason: "With joined, the next segment follows directly. A reader finds the end of a segment of variable width only by counting the bytes after it, so all of them must have a fixed width, and the time must be among them.",
 			Fix:    "Give the following segments a fixed width, or remove joined if the key has a delimiter there.",
 		},
+		{
+			ID: "K21", Title: "a row that grows without limit", Source: quotasPage, check: endlessRow,
+			Reason: "With bucket: none, a row keeps all events of a series. Without a limit in its ttl, it grows until it has 256 MB; Bigtable then can no longer read it.",
+			Fix:    "Limit the age or the number of versions, or end the key with a bucket. Allow the rule for a table that exists if its series end before their rows are large.",
+		},
+		{
+			ID: "K22", Title: "a key without the time that the pattern needs", Limit: true, Source: judgment, By: ByLanguage,
+			Reason: "An event has a time. If the key does not contain it, the timestamps of the cells must be the times of the events: bucket: none with bucket_new_cells or bucket_serialized. Its rows contain events of all times, so no layout of such a table can begin or end at a time. A row without any time is a record, not a time series.",
+			Fix:    "Use bucket: none if the cell timestamps are event times, for example of the last update; otherwise, add the time to the key of a new table. btgen cannot describe tables of plain records: read them with the Bigtable client.",
+		},
 	}
 }
 

@@ -166,6 +166,9 @@ func (r reporter) bucket(t, other *layout.Table) string {
 		out.Origin, out.Label = s.Bucket.Origin, s.Bucket.Label
 	}
 	entry := "bucket: " + out.String()
+	if t.Endless() {
+		return block("buckets of "+schema.FormatDuration(other.Bucket.Every), inTable(t.ID, entry, r.keyEntry(t, append(segmentsOf(t), "bucket")))...)
+	}
 	for _, g := range t.Segments {
 		if g.Kind == layout.BucketSegment && g.Text != "bucket" && !apart {
 			texts := segmentsOf(t)

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -32,12 +33,32 @@ func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
 
 // fewVersions is T02: events that have not reached any age would be garbage-collected.
 func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
+	if t.Endless() {
+		return // the limit is what keeps the row small
+	}
 	for _, f := range t.Families {
 		verdict := layout.Fits(t.Pattern, f.Strategy)
 		if most := fewestVersions(f.Life.Retention); most > 0 && verdict.Rule == "T02" {
 			report.at(f.GCPos, verdict.Instead,
 				"max_versions keeps %s of the %s events that a bucket can hold: %s", number(float64(most)), number(float64(t.MaxCells)), verdict.Reason)
 		}
+	}
+}
+
+// endlessRow is K21: the only row of a series grows without limit.
+func endlessRow(l *layout.Layout, t *layout.Table, report reporter) {
+	if !t.Endless() {
+		return
+	}
+	for _, f := range t.Families {
+		if !f.HasGC || !f.Life.Forever() {
+			continue
+		}
+		e := sample.EstimateOf(l, t)
+		days := math.Floor(maxRowBytes / e.Row.Upper * e.EventsPerRow / e.Load.Rate / (24 * time.Hour).Seconds())
+		report.at(f.GCPos, "limit it, as in "+code("ttl: {max_age: 30d}")+", or end the key with a bucket; for a table that exists, allow it: "+allow("K21", "series end within a month"),
+			"rows keep all events of a series: at %s, they reach 256 MB, Bigtable's limit, after %s", rate(e.Load.Rate), words.Count(days, "day", "days"))
+		return
 	}
 }
 
@@ -157,7 +178,7 @@ func visit(r codec.GCRule, yield func(codec.GCRule) bool) bool {
 // are accepted.
 func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
 	e := sample.EstimateOf(l, t)
-	if !t.Pattern.Bucketed() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
+	if !t.Pattern.Bucketed() || t.Endless() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
 		return
 	}
 	hint := report.narrower(l, t)

@@ -53,6 +53,9 @@ type Layout struct {
 	Accepted   []Acceptance // the changes from the next older layout, sorted by Change
 }
 
+// Endless reports whether each series has one row: its key does not contain the time.
+func (l *Layout) Endless() bool { return l.Pattern.Bucketed() && l.Bucket.Endless() }
+
 // Segment is one segment of a row key.
 type Segment struct {
 	Kind    layout.SegmentKind

@@ -365,6 +365,9 @@ func readValue(r *reader) EnumValue {
 func readBucket(r *reader) codec.Bucket {
 	var b codec.Bucket
 	width := r.next()
+	if width == noBucket {
+		return codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+	}
 	switch months, years := strings.CutSuffix(width, "y"); {
 	case years:
 		n, err := strconv.Atoi(months)

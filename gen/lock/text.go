@@ -161,8 +161,14 @@ func (v *EnumValue) words() []string {
 	return flags([]string{strconv.FormatInt(v.Number, 10), quote(v.Name)}, "retired", v.Retired)
 }
 
+// noBucket is the bucket of a table whose row keys do not contain the time.
+const noBucket = "none"
+
 // bucketWords returns a bucket.
 func bucketWords(b codec.Bucket) []string {
+	if b.Endless() {
+		return []string{noBucket}
+	}
 	forward := b.Label
 	forward.Format.Reverse, forward.Format.From = false, codec.Largest
 	out := []string{schema.Span{Fixed: b.Every, Months: b.Months}.String(), quote(forward.String())}

@@ -24,7 +24,7 @@ type Estimate struct {
 	KeyBytes      int64   // of the example key
 	RowsPerEvent  int64   // rows per event
 	CellsPerEvent int64   // cells per event, in all rows
-	EventsPerRow  float64 // in a full bucket
+	EventsPerRow  float64 // in a full bucket or, if it is endless, in the row of a series
 	CellsPerRow   float64
 	Values        float64       // size of an event's values
 	Cell          float64       // size of the largest cell value
@@ -62,6 +62,9 @@ func EstimateOf(l *layout.Layout, t *layout.Table) Estimate {
 	e.KeyBytes = int64(len(Key(l, t)))
 	if t.Pattern.Bucketed() {
 		e.EventsPerRow = max(1, min(e.Load.Rate*t.Bucket.Widest().Seconds(), float64(t.Slots)))
+		if t.Endless() {
+			e.EventsPerRow = max(1, kept(t, e.Load.Rate))
+		}
 	}
 	var event Bounds   // without the key, which a row has once
 	var longer float64 // total by which the row keys of an event exceed the example key
@@ -86,6 +89,33 @@ func EstimateOf(l *layout.Layout, t *layout.Table) Estimate {
 		e.Rows = math.Ceil(e.EventsIn(e.Retention+collectionLag)/e.EventsPerRow) * rows
 	}
 	return e
+}
+
+// assumedGrowth is how long a row is assumed to grow that keeps its events forever.
+const assumedGrowth = 10 * 365 * 24 * time.Hour
+
+// kept returns how many events of a series are in its only row: those that are live, and those that
+// expired within the last week.
+func kept(t *layout.Table, rate float64) float64 {
+	most := 0.0
+	for i := range t.Families {
+		live := 0.0
+		for _, term := range t.Families[i].Life.Retention {
+			events := rate * assumedGrowth.Seconds()
+			if term.MaxAge > 0 {
+				events = rate * term.MaxAge.Seconds()
+			}
+			if term.Versions > 0 {
+				events = min(events, float64(term.Versions))
+			}
+			live = max(live, events)
+		}
+		if t.Families[i].Life.Forever() {
+			live = rate * assumedGrowth.Seconds()
+		}
+		most = max(most, live+rate*collectionLag.Seconds())
+	}
+	return most
 }
 
 // stored returns the size of the table once garbage collection keeps pace with writes.

@@ -47,7 +47,7 @@ func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
 	add := func(at time.Time, sequence uint32) {
 		e := eventAt(l, len(out), at)
 		e.Sequence = sequence
-		if holds(l, t, &e) {
+		if hasKey(l, t, &e) {
 			out = append(out, e)
 		}
 	}
@@ -60,7 +60,7 @@ func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
 		add(at, 0)
 		at = at.Add(step)
 	}
-	if !t.Pattern.Bucketed() {
+	if !t.Pattern.Bucketed() || t.Endless() {
 		for range more {
 			add(at, 0)
 			at = at.Add(step)
@@ -76,8 +76,8 @@ func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
 	return out
 }
 
-// holds reports whether the event has a valid key.
-func holds(l *layout.Layout, t *layout.Table, e *Event) bool {
+// hasKey reports whether the event has a valid key.
+func hasKey(l *layout.Layout, t *layout.Table, e *Event) bool {
 	k := exampleKey(l, t)
 	k.At, k.Sequence = e.Time, e.Sequence
 	return keyParts(l, t, &k) != nil

@@ -262,6 +262,14 @@ func DescribeForm(f codec.KeyForm) string {
 
 // Holds describes what a row of the table and its cells contain.
 func Holds(l *layout.Layout, t *layout.Table) string {
+	if t.Endless() {
+		return strings.Replace(holds(l, t), "the events in a bucket", "all events of a series", 1)
+	}
+	return holds(l, t)
+}
+
+// holds is Holds for rows of buckets and of single events.
+func holds(l *layout.Layout, t *layout.Table) string {
 	switch t.Pattern {
 	case codec.BucketNewColumns:
 		holds := "A row contains one field of the events in a bucket. Each value is the name of a column with an empty cell, whose timestamp is the time of the event."

@@ -17,7 +17,7 @@ func Order(l *layout.Layout, q *layout.Query) string {
 		return orderOfMany(l, q)
 	case len(q.By) == len(l.Series):
 		return "in time order"
-	case !q.Path.Timed:
+	case !q.Path.Timed, q.Table.Endless():
 		return "by series in row key order, then by time"
 	case q.Table.Pattern.Bucketed():
 		return "by bucket, then by series in row key order, then by time"
@@ -100,6 +100,8 @@ func Ranges(q *layout.Query) string {
 func ranges(q *layout.Query, merged string) string {
 	text := "one range of rows"
 	switch {
+	case q.Path.Timed && q.Table.Endless():
+		text = "one row"
 	case q.Unbounded():
 		text = Extent(q)
 	case q.Path.Timed && q.Table.Pattern.Bucketed() && q.Path.Whole && (len(q.Path.After) > 0 || !q.Table.Bucket.Sorted()):
@@ -178,7 +180,11 @@ func Extent(q *layout.Query) string {
 func Notes(l *layout.Layout, q *layout.Query) []string {
 	var out []string
 	if !q.Path.Timed {
-		out = append(out, "The server scans rows of all times and drops those outside the range.")
+		note := "The server scans rows of all times and drops those outside the range."
+		if q.Table.Endless() {
+			note = "Rows contain events of all times: the server drops the cells outside the range."
+		}
+		out = append(out, note)
 	}
 	if len(q.Where) > 0 {
 		out = append(out, "The server reads the other events of the range, too, and does not return them. An event without the field, or with one that cannot be decoded, is not returned either.")

@@ -105,6 +105,9 @@ func LatestSearch(l *layout.Layout, now time.Time) []scan.Request {
 func LatestFinds(l *layout.Layout) string {
 	shape := l.Read.Shape(l)
 	text := "the last row of the series"
+	if l.Read.Endless() {
+		text = "the row of the series"
+	}
 	if shape.Descending() {
 		text = "the first row of the series"
 	}

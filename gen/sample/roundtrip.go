@@ -189,7 +189,7 @@ func roundTripTimes(l *layout.Layout, r *RoundTrip) bool {
 // widest returns the widest buckets of all tables; false if there are none.
 func widest(l *layout.Layout) (widest codec.Bucket, found bool) {
 	for _, t := range l.Tables {
-		if t.Pattern.Bucketed() && (!found || t.Bucket.Widest() > widest.Widest()) {
+		if t.Pattern.Bucketed() && !t.Endless() && (!found || t.Bucket.Widest() > widest.Widest()) {
 			widest, found = t.Bucket, true
 		}
 	}
@@ -230,6 +230,9 @@ func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 		if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets && t.Bucket.Start(times[0]).Equal(t.Bucket.Start(times[1])) {
 			rank = 2 // the events are versions of one column
 		}
+		if t.Endless() {
+			rank = len(times)
+		}
 		for _, f := range t.Families {
 			if f.Life.EventTimed() && !f.Life.Alive(now, codec.Micros(times[0]), rank) {
 				return false
@@ -242,6 +245,9 @@ func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 // canHold reports whether the row keys of a table can represent a time.
 func canHold(t *layout.Table, at time.Time) bool {
 	w := t.KeyWriter()
+	if t.Endless() {
+		return !at.Before(t.Bucket.Min()) && at.Before(t.Bucket.Max())
+	}
 	if t.Pattern.Bucketed() {
 		w.Bucket(t.Bucket, at)
 	} else {

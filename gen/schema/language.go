@@ -115,7 +115,7 @@ var layoutKeys = []key[Table]{
 	must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).or(keyOf).
 		also("The time must not come first. Without a delimiter, the key is binary.")),
 	set("bucket", "the time span of a row", bucketForm, func(t *Table) *Bucket { return &t.Bucket }).
-		also("A width such as 1d, or {every, origin, label}. Required for bucket patterns. A good row has about ten thousand events, and at most 256 MB."),
+		also("A width such as 1d, or {every, origin, label}. Required for bucket patterns. A good row has about ten thousand events, and at most 256 MB. With none, the key does not contain the time, and a series has one row with all its events."),
 	put("family", "the column family", filled("a family"), func(t *Table) *Value[string] { return &t.Family }).
 		also("Keep it short, since it is stored with every cell. Required, except with families or ttl classes."),
 	set("families", "the column families, if there are several",
@@ -192,7 +192,7 @@ var bucketBlock = block[Bucket]{
 	begin:   func(pos diag.Pos, b *Bucket) { b.Pos = pos },
 	keys: []key[Bucket]{
 		must(put("every", "the width of a bucket, as in 1h, 1w, 1mo or 1y", spanForm, func(b *Bucket) *Value[Span] { return &b.Every }).
-			also("A duration of at least 1m, or months or years that divide the calendar evenly: 1mo, 2mo, 3mo, 4mo, 6mo, 1y.")),
+			also("A duration of at least 1m, or months or years that divide the calendar evenly: 1mo, 2mo, 3mo, 4mo, 6mo, 1y. Or none, for one row per series.")),
 		put("origin", "the date that buckets are counted from, in UTC", originForm, func(b *Bucket) *Value[time.Time] { return &b.Origin }).
 			also("A date or a time, such as 2021-03-01 or 2021-03-01T12:00:00Z. By default, days begin at midnight and weeks on Monday."),
 		put("label", "the name of a bucket in the key, as in week%04d", filled("a label"), func(b *Bucket) *Value[string] { return &b.Label }).
@@ -205,7 +205,7 @@ var bucketBlock = block[Bucket]{
 	},
 }
 
-var spanForm = parsed("a bucket width", "write `every: 1w`", parseSpan).like(func(s *shape) { s.syntax, s.most = []string{spanSyntax, notZero}, maxQuantity })
+var spanForm = parsed("a bucket width", "write `every: 1w`", parseSpan).like(func(s *shape) { s.syntax, s.most = []string{spanSyntax, noZeroWidth}, maxQuantity })
 
 var rateForm = parsed("a rate", "write `rate: 1/m`", parseRate).like(func(s *shape) { s.syntax = []string{ratePattern, rateNotZero} })
 

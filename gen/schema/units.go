@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Units of durations that the standard library has no name for.
@@ -50,13 +51,14 @@ var (
 // their limits.
 var (
 	durationSyntax = "^" + eachUnit("([0-9]+%s)?") + "$"
-	spanSyntax     = "^(" + eachUnit("([0-9]+%s)?") + "|[0-9]+(mo|y))$"
+	spanSyntax     = "^(" + eachUnit("([0-9]+%s)?") + "|[0-9]+(mo|y)|" + noWidth + ")$"
 	rateUnits      = "(" + strings.TrimSuffix(eachUnit("%s|"), "|") + ")"
 	ratePattern    = "^[1-9][0-9]{0,11}/[0-9]*" + rateUnits + "([0-9]+" + rateUnits + ")*$"
 )
 
 const (
 	notZero     = "[1-9]"
+	noZeroWidth = notZero + "|" + noWidth
 	rateNotZero = "/([a-z]|.*[1-9])"
 )
 
@@ -266,6 +268,8 @@ func FormatDuration(d time.Duration) string {
 // String returns the width in the syntax of the language, such as "1w" or "3mo".
 func (s Span) String() string {
 	switch {
+	case s.Endless():
+		return noWidth
 	case s.Months == 0:
 		return FormatDuration(s.Fixed)
 	case s.Months%12 == 0:
@@ -275,12 +279,21 @@ func (s Span) String() string {
 	}
 }
 
+// noWidth is the width of a bucket that contains all events of a series.
+const noWidth = "none"
+
+// Endless reports whether a bucket contains all events of a series: keys do not contain the time.
+func (s Span) Endless() bool { return s == Span{Months: codec.AllTime} }
+
 // maxYears is the width of the widest calendar bucket, in years.
 const maxYears = 290
 
 // parseSpan parses the width of a bucket: a duration of at least a minute, or months or
-// years that divide the calendar evenly.
+// years that divide the calendar evenly, or none.
 func parseSpan(s string) (Span, error) {
+	if s == noWidth {
+		return Span{Months: codec.AllTime}, nil
+	}
 	all, _ := quantities(s, quantitySyntax)
 	for _, q := range all {
 		if months := map[string]int{"mo": 1, "y": 12}[q.unit]; months > 0 {

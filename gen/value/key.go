@@ -81,6 +81,9 @@ func ReadVerified(l *layout.Layout, t *layout.Table, row string) (Key, error) {
 
 func read(l *layout.Layout, t *layout.Table, row string, verify bool) (Key, error) {
 	k := Key{Series: make([]any, len(l.Series)), Salt: OwnSalt}
+	if t.Endless() {
+		k.At = t.Bucket.Min()
+	}
 	r := codec.NewKeyReader(row, t.Delimiter)
 	for i, g := range t.Segments {
 		if g.Joined {

@@ -45,7 +45,11 @@ func span(l *layout.Layout, q *layout.Query, k *Key) (codec.Span, error) {
 			WriteSeries(&before, f, part.Form, k.Series[part.Series])
 		}
 	}
-	prefix, err := before.Prefix()
+	write := before.Prefix
+	if q.Ends() {
+		write = before.Key
+	}
+	prefix, err := write()
 	if err != nil {
 		return codec.Span{}, err
 	}
@@ -59,7 +63,7 @@ func span(l *layout.Layout, q *layout.Query, k *Key) (codec.Span, error) {
 		}
 	}
 	return codec.Span{
-		Prefix: string(prefix), Delimiter: q.Table.TimeDelimiter(), Suffix: string(suffix), Whole: q.Path.Whole, MaxBytes: codec.MaxRowSet, Rest: q.Rest(l),
+		Prefix: string(prefix), Delimiter: q.Table.TimeDelimiter(), Suffix: string(suffix), Whole: q.Path.Whole, MaxBytes: codec.MaxRowSet, Rest: q.Rest(l), Exact: q.Path.Timed && q.Table.Endless(),
 	}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -161,5 +162,94 @@ func TestKinds(t *testing.T) {
 	}
 	if !failed {
 		t.Error("a click that cannot be decoded was skipped")
+	}
+}
+
+// A row per device with cells at the times of events, as another program writes it, is read in
+// every way, although the key of a device begins with that of another one. Whatever is deleted,
+// the other events of the row and the other devices stay.
+func TestStates(t *testing.T) {
+	bt, ctx := adoptedtest.New(t), t.Context()
+	devices := []string{"pump-1", "pump-17", "pump-1\x00", "p", "valve"} // not in the order of keys
+	want := map[string][]adopted.StateEvent{}
+	for n, device := range devices {
+		m := bigtable.NewMutation()
+		for k := range 4 {
+			e := adopted.StateEvent{StateSeries: adopted.StateSeries{Tenant: "acme", Device: device}, Time: noon.Add(time.Duration(k) * time.Hour), Mode: fmt.Sprint(n, k)}
+			m.Set("s", "mode", bigtable.Time(e.Time), []byte(e.Mode))
+			if k%2 == 1 {
+				load := float64(k)
+				e.Load = &load
+				m.Set("s", "load", bigtable.Time(e.Time), binary.BigEndian.AppendUint64(nil, math.Float64bits(load)))
+			}
+			want[device] = append(want[device], e)
+		}
+		if err := bt.Client.Open("states").Apply(ctx, "acme#"+device, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, bt, "states", "acme2#pump-1", "s", map[string]string{"mode": "another tenant"})
+	r := adopted.NewStateReader(bt.Client, store.ReaderOptions{Now: clock})
+	w := adopted.NewStateWriter(bt.Client, store.WriterOptions{Now: clock})
+	var series []adopted.StateSeries
+	for _, device := range devices {
+		events := want[device]
+		series = append(series, events[0].StateSeries)
+		storetest.Same(t, "all of "+device, r.Read(ctx, series[len(series)-1], noon, clock()), events...)
+		storetest.Same(t, "two hours of "+device, r.Read(ctx, series[len(series)-1], noon.Add(time.Hour), noon.Add(3*time.Hour)), events[1:3]...)
+		storetest.Same(t, "newest of "+device, r.Read(ctx, series[len(series)-1], noon, clock(), store.ReadOptions{NewestFirst: true, Limit: 2}), events[3], events[2])
+		latest, err := r.Latest(ctx, series[len(series)-1])
+		if err != nil || latest.Mode != events[3].Mode {
+			t.Errorf("Latest of %q: %+v, %v", device, latest, err)
+		}
+	}
+	last := func(devices ...string) (out []adopted.StateEvent) {
+		for _, device := range devices {
+			out = append(out, want[device][3])
+		}
+		return out
+	}
+	storetest.Same(t, "newest of a list", r.LatestMany(ctx, series), last(devices...)...)
+	sorted := []string{"p", "pump-1", "pump-1\x00", "pump-17", "valve"}
+	storetest.Same(t, "newest of each", r.StatesOf(ctx, "acme", noon, clock(), store.ReadOptions{NewestFirst: true, LatestOnly: true}), last("valve", "pump-17", "pump-1\x00", "pump-1", "p")...)
+	storetest.Same(t, "several devices", r.StatesOfSome(ctx, "acme", []string{"pump-17", "pump-1"}, noon.Add(3*time.Hour), clock()), last("pump-1", "pump-17")...)
+	storetest.Same(t, "a prefix", r.StatesByPrefix(ctx, "acme", "pump-1", noon.Add(3*time.Hour), clock()), last(sorted[1:4]...)...)
+	var listed []string
+	for s, err := range r.StatesOfSeries(ctx, "acme", noon, clock()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, s.Device)
+	}
+	if !slices.Equal(listed, sorted) {
+		t.Errorf("listed %q", listed)
+	}
+
+	// An event that is written again replaces the stored one, whichever columns it had.
+	again := want["pump-1"][1]
+	again.Mode, again.Load = "again", nil
+	want["pump-1"][1] = again
+	if err := w.Write(ctx, again); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "written again", r.Read(ctx, series[0], noon, clock()), want["pump-1"]...)
+
+	if d, err := w.DeleteRange(ctx, series[0], noon.Add(time.Hour), noon.Add(3*time.Hour)); err != nil || d.Events() != 2 {
+		t.Fatal(d, err)
+	}
+	storetest.Same(t, "after DeleteRange", r.Read(ctx, series[0], noon, clock()), want["pump-1"][0], want["pump-1"][3])
+	if d, err := w.DeleteSeries(ctx, series[0]); err != nil || d.Events() != 2 {
+		t.Fatal(d, err)
+	}
+	storetest.Same(t, "after DeleteSeries", r.Read(ctx, series[0], noon, clock()))
+	for _, s := range series[1:] {
+		storetest.Same(t, "left of "+s.Device, r.Read(ctx, s, noon, clock()), want[s.Device]...)
+	}
+	if _, err := w.DeleteStatesOf(ctx, "acme", noon, clock()); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Same(t, "after DeleteStatesOf", r.StatesOf(ctx, "acme", noon, clock()))
+	if row, err := bt.Client.Open("states").ReadRow(ctx, "acme2#pump-1"); err != nil || len(row) == 0 {
+		t.Error("the state of another tenant is gone", err)
 	}
 }

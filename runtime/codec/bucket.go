@@ -12,6 +12,10 @@ import (
 // week is the bucket width whose default origin is a Monday.
 const week = 7 * 24 * time.Hour
 
+// AllTime is the width, in months, of the bucket from 1970 to the year 10000, which contains all
+// events; see [Bucket.Endless].
+const AllTime = (10_000 - 1970) * 12
+
 // monday is the first Monday after 1970-01-01, a Thursday, in Unix seconds.
 const monday = 4 * 24 * 60 * 60
 
@@ -27,6 +31,10 @@ type Bucket struct {
 	Label  Label
 }
 
+// Endless reports whether one bucket contains all events of a series: row keys do not contain
+// the time. Such buckets have [NoLabel] and are [AllTime] wide.
+func (b Bucket) Endless() bool { return b.Label.Kind == NoLabel }
+
 // Start returns the start of the bucket that holds t.
 func (b Bucket) Start(t time.Time) time.Time { return b.start(b.index(t)) }
 
@@ -34,12 +42,14 @@ func (b Bucket) Start(t time.Time) time.Time { return b.start(b.index(t)) }
 func (b Bucket) End(t time.Time) time.Time { return b.start(b.index(t) + 1) }
 
 // Widest returns an upper bound of the width of a bucket: it counts 31 days for a month
-// and 366 for a year.
+// and 366 for a year. It is the longest [time.Duration] if the bucket is endless.
 func (b Bucket) Widest() time.Duration {
 	const days = 24 * time.Hour
 	switch {
 	case b.Months == 0:
 		return b.Every
+	case b.Endless():
+		return math.MaxInt64
 	case b.Months%12 == 0:
 		return time.Duration(b.Months/12) * 366 * days
 	}
@@ -147,6 +157,11 @@ func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
 			return dst, ErrTimeRange
 		}
 		return appendISOWeek(dst, start), nil
+	case NoLabel:
+		if index != 0 {
+			return dst, ErrTimeRange
+		}
+		return dst, nil
 	}
 	return b.Label.Format.Append(dst, b.start(index))
 }
@@ -214,6 +229,8 @@ func (b Bucket) width() string {
 
 func (b Bucket) parseLabel(s string) (time.Time, bool) {
 	switch b.Label.Kind {
+	case NoLabel:
+		return epoch, s == ""
 	case NumberLabel:
 		n, ok := b.Label.parseNumber(s)
 		if !ok || n < 1 || n > b.index(year10k)+1 {
@@ -229,6 +246,12 @@ func (b Bucket) parseLabel(s string) (time.Time, bool) {
 // Validate reports whether b has a valid width and origin and its labels are distinct.
 // The error says what to write instead.
 func (b Bucket) Validate() error {
+	if b.Endless() {
+		if b != (Bucket{Months: AllTime, Label: Label{Kind: NoLabel}}) {
+			return errors.New("bucket none has no other width, origin or label")
+		}
+		return nil
+	}
 	if err := b.validateWidth(); err != nil {
 		return err
 	}

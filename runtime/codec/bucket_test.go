@@ -576,3 +576,63 @@ func TestBucketParsesOnlyItsLabels(t *testing.T) {
 		t.Error("no label was accepted")
 	}
 }
+
+// A bucket with all events has no label, and contains every time that an event can have.
+func TestEndlessBucket(t *testing.T) {
+	b := codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+	if err := b.Validate(); err != nil || !b.Endless() || !b.Sorted() || b.Width() != 0 {
+		t.Error(b, err)
+	}
+	for _, at := range []string{"1970-01-01", "2021-03-05T12:00:00Z", "9999-12-31T23:59:59.999999999Z"} {
+		label, err := b.AppendLabel(nil, date(at))
+		if start := b.Start(date(at)); err != nil || string(label) != "" || !start.Equal(b.Min()) || !b.End(date(at)).Equal(b.Max()) {
+			t.Errorf("%s: %q, %v, from %v", at, label, err, start)
+		}
+	}
+	for _, at := range []time.Time{date("1969-12-31T23:59:59Z"), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		if _, err := b.AppendLabel(nil, at); !errors.Is(err, codec.ErrTimeRange) {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
+	for _, wrong := range []codec.Bucket{{Months: 12, Label: b.Label}, {Months: codec.AllTime, Origin: date("2021-03-01"), Label: b.Label}} {
+		if wrong.Validate() == nil {
+			t.Errorf("%+v is said to be valid", wrong)
+		}
+	}
+	s := codec.Span{Prefix: "a#pump-1", Whole: true, Exact: true}
+	want := codec.Rows{Start: "a#pump-1", End: "a#pump-1\x00"}
+	if got, one := s.One(b, date("2021-03-05"), date("2021-03-06")); !one || got.Start != want.Start || got.End != want.End {
+		t.Errorf("%+v", got)
+	}
+	if got := s.All(); got.Start != want.Start || got.End != want.End || s.Has("a#pump-17") || !s.Has("a#pump-1") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The last segment of a key without the time may be the rest of the key, whatever it contains.
+func TestRestOfKey(t *testing.T) {
+	for _, delimiter := range []string{"#", ""} {
+		w := codec.NewKeyWriter(nil, delimiter)
+		w.Int("id", 7)
+		if delimiter == "" {
+			w = codec.NewKeyWriter(nil, delimiter)
+			w.IntAs("id", codec.KeyForm{Encoding: codec.KeyBinary}, 7, 64)
+		}
+		w.Join()
+		w.String("device", "a#b\x00\x01")
+		key, err := w.Key()
+		if err != nil || !strings.HasSuffix(string(key), "a#b\x00\x01") {
+			t.Fatalf("%q, %v", key, err)
+		}
+		r := codec.NewKeyReader(string(key), delimiter)
+		if delimiter == "" {
+			r.IntAs("id", codec.KeyForm{Encoding: codec.KeyBinary}, 64)
+		} else {
+			r.Int("id", 64)
+		}
+		r.Join(0)
+		if device := r.String("device"); device != "a#b\x00\x01" || r.Close() != nil {
+			t.Errorf("%q: %q, %v", key, device, r.Close())
+		}
+	}
+}

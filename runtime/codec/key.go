@@ -77,8 +77,8 @@ func (w *KeyWriter) Structured() { w.structured = true }
 
 // Join makes the next segment end without the delimiter or, in a binary key, without a
 // terminator: what follows is written directly after it. A value of variable width then
-// may contain the delimiter but must not be empty; what follows it must have a fixed
-// width, so that a reader can tell them apart.
+// may contain the delimiter but must not be empty; what follows it, if anything, must have a
+// fixed width, so that a reader can tell them apart.
 func (w *KeyWriter) Join() { w.joined = true }
 
 // String writes v in the default form. It rejects invalid UTF-8 with [ErrUTF8].

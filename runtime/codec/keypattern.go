@@ -11,13 +11,13 @@ type KeyPattern struct {
 	delimiter string
 	segments  []KeyPieces
 	joined    map[int]bool // segments after which the next one begins directly
-	time      int          // index of the segment with the time
+	time      int          // index of the segment with the time; -1 if keys do not contain it
 	err       error
 	others    []*KeyPattern // alternatives
 }
 
 // NewKeyPattern returns an empty pattern for keys with the given delimiter.
-func NewKeyPattern(delimiter string) *KeyPattern { return &KeyPattern{delimiter: delimiter} }
+func NewKeyPattern(delimiter string) *KeyPattern { return &KeyPattern{delimiter: delimiter, time: -1} }
 
 // Join makes the next segment end without the delimiter, as [KeyWriter.Join] does.
 func (p *KeyPattern) Join() {

@@ -38,7 +38,7 @@ func NewKeyReader(key, delimiter string) KeyReader {
 }
 
 // Join makes the next segment end as after [KeyWriter.Join]. tail is the number of bytes
-// of the key that follow it, for a segment of variable width.
+// of the key that follow it, for a segment of variable width; 0 for the last segment of a key.
 func (r *KeyReader) Join(tail int) { r.joined, r.tail = true, tail }
 
 // String reads what [KeyWriter.String] wrote.
@@ -391,7 +391,7 @@ func (r *KeyReader) join(segment string, width int) (string, bool) {
 		return "", false
 	}
 	v := r.rest[:n]
-	r.rest = r.rest[n:]
+	r.rest, r.done = r.rest[n:], width == 0 && r.tail == 0 // nothing follows
 	return v, r.err == nil
 }
 

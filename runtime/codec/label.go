@@ -14,6 +14,7 @@ const (
 	TimeLabel    LabelKind = iota // the bucket's start in a time format
 	NumberLabel                   // a sequential number, 1 for the bucket that starts at the origin
 	ISOWeekLabel                  // the ISO 8601 week, such as 2021-W09
+	NoLabel                       // no label: one bucket contains all events; see [Bucket.Endless]
 )
 
 // Label describes how row keys name the buckets of a table.
@@ -27,6 +28,7 @@ type Label struct {
 const (
 	maxPad  = 18 // digits that always fit an int64
 	isoWeek = "iso_week"
+	noLabel = "none"
 )
 
 // ParseLabel parses a label in a schema: a number with %d, or padded with %01d to %018d
@@ -64,6 +66,8 @@ func parsePad(verb string) (int, bool) {
 // String returns the label as written in a schema.
 func (l Label) String() string {
 	switch {
+	case l.Kind == NoLabel:
+		return noLabel
 	case l.Kind == ISOWeekLabel:
 		return isoWeek
 	case l.Kind == NumberLabel && l.Pad > 0:

@@ -3,6 +3,7 @@ package codec
 import (
 	"iter"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -103,6 +104,9 @@ type Span struct {
 	// lengths are those of other series. It is 0 if all keys with the prefix are of the
 	// series, and then the times have a fixed width.
 	Rest int
+	// Exact reports that Prefix is a row key, from [KeyWriter.Key]: the bucket is endless, and
+	// the only row of the series has this key. Keys of other series may begin with it.
+	Exact bool
 	// From and Until are, if they are set, the range of keys to read at all times, instead of
 	// all keys with Prefix, which they have in common.
 	From, Until string
@@ -120,8 +124,17 @@ func Between(low, high Span) (Span, bool) {
 	return s, s.From < s.Until
 }
 
+// Has reports whether a row key is that of a row of the span, given that it is in the range of
+// one of the spans that it is compared with.
+func (s Span) Has(key string) bool {
+	return key == s.Prefix || !s.Exact && strings.HasPrefix(key, s.Prefix)
+}
+
 // All returns the rows of all times.
 func (s Span) All() Rows {
+	if s.Exact {
+		return Rows{Start: s.Prefix, End: s.Prefix + "\x00"}
+	}
 	if s.Until != "" {
 		return Rows{Start: s.From, End: s.Until}
 	}

@@ -109,7 +109,7 @@ func (t *Table) newest(now time.Time) Filter {
 // living returns the row range of a span that can have live events, to be read newest
 // first.
 func (t *Table) living(span codec.Span, now time.Time) codec.Rows {
-	rows := codec.PrefixRows(span.Prefix)
+	rows := span.All()
 	rows.Reverse = !t.Descending()
 	since, _ := t.Since(now)
 	span.Newest, span.Whole, span.Suffix = true, span.Whole && span.Suffix == "", ""

@@ -101,7 +101,7 @@ func (t *Table) route(r *Read) Route {
 	switch {
 	case r.Listed:
 		return KeyOrder
-	case r.LatestOnly && r.Contiguous && t.InOrder() && t.Pattern != codec.BucketNewColumns:
+	case r.LatestOnly && r.Contiguous && t.InOrder() && t.Pattern != codec.BucketNewColumns && !t.Endless():
 		return Skipping
 	case len(r.Spans) > 1 || t.Pattern == codec.BucketNewColumns:
 		return Merged

@@ -70,8 +70,8 @@ func Batches(all iter.Seq[codec.Rows]) iter.Seq[[]codec.Rows] {
 	}
 }
 
-// apart reports whether the spans are disjoint key prefixes without a suffix, so that
-// the start of a key tells its span.
+// apart reports whether the spans are different row keys, or disjoint key prefixes without a
+// suffix, so that the start of a key tells its span.
 func apart(spans []codec.Span) bool {
 	prefixes := make([]string, len(spans))
 	for i, span := range spans {
@@ -82,7 +82,7 @@ func apart(spans []codec.Span) bool {
 	}
 	slices.Sort(prefixes)
 	for i := 1; i < len(prefixes); i++ {
-		if strings.HasPrefix(prefixes[i], prefixes[i-1]) {
+		if prefixes[i] == prefixes[i-1] || !spans[0].Exact && strings.HasPrefix(prefixes[i], prefixes[i-1]) {
 			return false
 		}
 	}

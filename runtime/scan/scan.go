@@ -115,6 +115,9 @@ func (t Table) AllCells() Table {
 // time.
 func (t *Table) InOrder() bool { return !t.Pattern.Bucketed() || t.Offset.Bucket.Sorted() }
 
+// Endless reports whether each series has a single row, whose key does not contain the time.
+func (t *Table) Endless() bool { return t.Pattern.Bucketed() && t.Offset.Bucket.Endless() }
+
 // Descending reports whether the newest row of a series comes first.
 func (t *Table) Descending() bool {
 	if !t.Pattern.Bucketed() {

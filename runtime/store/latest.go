@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -73,8 +72,8 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 // series.
 func (r *Reader[E]) without(rest []codec.Rows, key string, a *assembler[E], found bool) []codec.Rows {
 	spans, err := r.mapping.Spans(&a.base)
-	if found && err == nil && strings.HasPrefix(key, spans[0].Prefix) { // the same span, and so the same salt
-		return r.table.past(rest, codec.PrefixRows(spans[0].Prefix))
+	if found && err == nil && spans[0].Has(key) { // the same span, and so the same salt
+		return r.table.past(rest, spans[0].All())
 	}
 	return r.table.before(rest, key)
 }

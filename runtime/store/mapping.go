@@ -11,7 +11,8 @@ import (
 type Keys[E any] struct {
 	// Append appends the key of the event's row to dst.
 	Append func(e *E, metric string, dst []byte) ([]byte, error)
-	// Prefix returns the part of the keys of the event's series before the time.
+	// Prefix returns the part of the keys of the event's series before the time, or its only key
+	// if the bucket is endless.
 	Prefix func(e *E, metric string) ([]byte, error)
 	// Suffix returns the part of the keys of the event's series right after the time.
 	// It is nil if there is none or it is unknown.
@@ -28,6 +29,8 @@ type Keys[E any] struct {
 	Open bool
 	// PerEvent is set if each event of a bucket has a separate row.
 	PerEvent bool
+
+	exact bool // each series has one row
 }
 
 // NewMapping completes the mapping l of a table from its keys and columns: how events
@@ -35,6 +38,7 @@ type Keys[E any] struct {
 // of each family from its rule.
 func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *Mapping[E] {
 	d := &l
+	keys.exact = l.Bucket.Endless()
 	for i := range columns.parts {
 		if tell := columns.parts[i].mapping; tell != nil {
 			tell(d)
@@ -122,6 +126,6 @@ func (k *Keys[E]) span(e *E, metric string) (codec.Span, error) {
 		suffix = func() ([]byte, error) { return k.Suffix(e, metric) }
 	}
 	span, err := Span(func() ([]byte, error) { return k.Prefix(e, metric) }, suffix, k.Delimiter, !k.Open)
-	span.Rest = k.Rest
+	span.Rest, span.Exact = k.Rest, k.exact
 	return span, err
 }

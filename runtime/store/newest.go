@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -86,10 +85,13 @@ func (t *rowReader) recentOf(ctx context.Context, op *Operation, some []*seriesR
 				return true, err
 			}
 			of := sort.SearchStrings(prefixes, row.Key()+"\x00") - 1
-			if of < 0 || !strings.HasPrefix(row.Key(), prefixes[of]) {
+			if of < 0 {
 				continue
 			}
 			at := places[prefixes[of]]
+			if !some[at.series].spans[at.span].Has(row.Key()) {
+				continue
+			}
 			if begin, err := start(row); err == nil && t.recent(begin, now) {
 				some[at.series].add(at.span, row, begin)
 			}

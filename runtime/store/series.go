@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -54,7 +53,7 @@ type listing[E any] struct {
 	read    *reading[E]
 	newest  *Mapping[E]
 	seen    map[string]bool // in keys of the newest mapping; nil if no series is seen twice
-	current string          // the prefix of the series of the last row
+	current codec.Span      // of the series of the last row; its prefix is empty if it is unknown
 	last    string          // key of the last row
 	beyond  bool            // rows may be received only for cells after the time range
 }
@@ -81,7 +80,7 @@ func (l *listing[E]) inPeriod() bool {
 	for i := range plan.Parts {
 		p := &plan.Parts[i]
 		for span := range l.read.asked.Spans {
-			l.current = ""
+			l.current = codec.Span{}
 			requests := p.Requests(span)
 			if lookup, needed := p.Lookup(span); needed {
 				requests = slices.Values([]scan.Request{lookup})
@@ -133,10 +132,10 @@ func (l *listing[E]) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 			return false
 		case limit == 0 || received < limit:
 			return true
-		case l.current == "":
+		case l.current.Prefix == "":
 			rows = after(rows, l.last)
 		default:
-			rows = behindRange(rows, codec.PrefixRows(l.current))
+			rows = behindRange(rows, l.current.All())
 		}
 		// A request costs more than a few rows: it asks for more rows while these have
 		// few rows of each series.
@@ -198,13 +197,13 @@ func (l *listing[E]) row(row wire.Row) (isNew, more bool) {
 	}
 	if l.read.q.Contiguous {
 		// In codec.BucketNewColumns, the spans of a series are those of all columns.
-		i := slices.IndexFunc(spans, func(s codec.Span) bool { return strings.HasPrefix(l.last, s.Prefix) })
-		if i >= 0 && l.current == spans[i].Prefix {
+		i := slices.IndexFunc(spans, func(s codec.Span) bool { return s.Has(l.last) })
+		if i >= 0 && l.current.Prefix == spans[i].Prefix {
 			return false, true
 		}
-		l.current = ""
+		l.current = codec.Span{}
 		if i >= 0 { // else another program wrote a wrong salt
-			l.current = spans[i].Prefix
+			l.current = spans[i]
 		}
 	}
 	if l.seen != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -120,7 +119,7 @@ func (s *severalSpans) gather(most int) error {
 		if err != nil {
 			return err
 		}
-		if !strings.HasPrefix(row.Key(), s.spans[at].Prefix) {
+		if !s.spans[at].Has(row.Key()) {
 			at = spanOf(s.spans, row.Key())
 		}
 		s.gathered[at].queue = append(s.gathered[at].queue, streamed{row: row})
@@ -143,7 +142,7 @@ func (s *severalSpans) gather(most int) error {
 	return nil
 }
 
-// spanOf returns the index of the span whose prefix the key has.
+// spanOf returns the index of the span that has the key.
 func spanOf(spans []codec.Span, key string) int {
-	return max(0, slices.IndexFunc(spans, func(s codec.Span) bool { return strings.HasPrefix(key, s.Prefix) }))
+	return max(0, slices.IndexFunc(spans, func(s codec.Span) bool { return s.Has(key) }))
 }

@@ -43,7 +43,7 @@ func (s *Schema) requests(p AccessPath, from, to time.Time) int {
 		if end := s.bucketEnd(from); s.cuts(from) && end.Before(to) {
 			ends[end] = true
 		}
-		if start := to.Truncate(s.Bucket); s.cuts(to) && from.Before(start) {
+		if start := s.bucketStart(to); s.cuts(to) && from.Before(start) {
 			ends[start] = true
 		}
 	}
@@ -58,11 +58,8 @@ func (s *Schema) next(t time.Time) time.Time {
 	return t.UTC().Add(s.Precision - 1).Truncate(s.Precision)
 }
 
-// bucketEnd returns the end of the bucket that contains t.
-func (s *Schema) bucketEnd(t time.Time) time.Time { return t.UTC().Truncate(s.Bucket).Add(s.Bucket) }
-
 // cuts reports whether t is inside a bucket.
-func (s *Schema) cuts(t time.Time) bool { return !t.Equal(t.Truncate(s.Bucket)) }
+func (s *Schema) cuts(t time.Time) bool { return !t.Equal(s.bucketStart(t)) }
 
 // rest returns the end of the cells that a read up to to requests: the end of the
 // bucket if the rank of cells that are about to exceed their age depends on the rest of
@@ -71,7 +68,7 @@ func (s *Schema) rest(now, from, to time.Time) time.Time {
 	if !s.eventTimed() || s.newColumns() || !s.cuts(to) {
 		return to
 	}
-	cut := to.Truncate(s.Bucket)
+	cut := s.bucketStart(to)
 	if cut.Before(from) {
 		cut = from
 	}
@@ -110,7 +107,7 @@ type row struct {
 func (m *period) rowOf(c column) row {
 	r := row{Series: Series{c.host, c.shard}, start: c.start, sequence: c.sequence, metric: whole}
 	if m.schema.bucketed() {
-		r.start, r.sequence = c.start.Truncate(m.schema.Bucket), 0
+		r.start, r.sequence = m.schema.bucketStart(c.start), 0
 	}
 	if m.schema.newColumns() {
 		r.metric = c.field

@@ -377,7 +377,7 @@ func (m *period) least(d *deletion) counts {
 			row := m.rowOf(c)
 			mutation := fmt.Sprint(row, c)
 			switch {
-			case !m.schema.bucketed() || d.covers(row.start, row.start.Add(m.schema.Bucket)):
+			case !m.schema.bucketed() || d.covers(row.start, m.schema.bucketEnd(row.start)):
 				mutation = fmt.Sprint(row, c.class, m.familyOf(c.field).Name)
 			case d.single:
 				mutation += fmt.Sprint(stored.micros)

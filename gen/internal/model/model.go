@@ -160,7 +160,7 @@ func ceil(t time.Time) int64 { return floor(t.Add(time.Millisecond - 1)) }
 // start returns the time that identifies the row of an event.
 func (m *period) start(t time.Time) time.Time {
 	if m.schema.eventTimed() {
-		return t.Truncate(m.schema.Bucket)
+		return m.schema.bucketStart(t)
 	}
 	return t // the event has its own row or column
 }

@@ -22,10 +22,35 @@ func Matrix(seed int) []Schema {
 		for _, s := range layout.Strategies() {
 			if verdict := layout.Fits(p, s); !verdict.Always {
 				out = append(out, drawn(p, s).Example(1000*seed+len(out))) // a different key for each
+				if p.Versioned() {
+					out = append(out, rapid.Map(drawn(p, s), endless).Example(1000*seed+len(out)))
+				}
 			}
 		}
 	}
 	return out
+}
+
+// endless returns a schema with buckets as one without: a series has one row, of which a version
+// limit keeps few events.
+func endless(s Schema) Schema {
+	s.Endless, s.Bucket, s.TimeKey = true, 0, ""
+	s.Before, s.After = slices.Concat(s.Before, s.After), nil
+	few := func(t *TTL) {
+		if t.Kind == "max_versions" {
+			t.Versions = 1 + t.Versions%3
+		}
+	}
+	s.Families = slices.Clone(s.Families)
+	for i := range s.Families {
+		ttl := &s.Families[i].TTL
+		ttl.Rules = slices.Clone(ttl.Rules)
+		few(ttl)
+		for k := range ttl.Rules {
+			few(&ttl.Rules[k])
+		}
+	}
+	return s
 }
 
 // Histories draws a schema with one or two earlier layouts for each strategy that fits

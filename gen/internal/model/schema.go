@@ -18,7 +18,8 @@ type Schema struct {
 	Name      string // of the package and the table
 	Pattern   string
 	Precision time.Duration
-	Bucket    time.Duration // 0 for a row per event
+	Bucket    time.Duration // 0 for a row per event, or for Endless
+	Endless   bool          // a series has one row with all its events
 	Values    string        // how values are encoded; empty for binary
 	Delimiter string        // empty for a binary key
 	Before    []string      // segments before the time, as in a schema
@@ -94,7 +95,23 @@ type TTL struct {
 }
 
 // bucketed reports whether a row is a bucket.
-func (s *Schema) bucketed() bool { return s.Bucket > 0 }
+func (s *Schema) bucketed() bool { return s.Bucket > 0 || s.Endless }
+
+// bucketStart returns the start of the bucket that contains t.
+func (s *Schema) bucketStart(t time.Time) time.Time {
+	if s.Endless {
+		return time.Unix(0, 0).UTC()
+	}
+	return t.UTC().Truncate(s.Bucket)
+}
+
+// bucketEnd returns the end of the bucket that contains t.
+func (s *Schema) bucketEnd(t time.Time) time.Time {
+	if s.Endless {
+		return time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return t.UTC().Truncate(s.Bucket).Add(s.Bucket)
+}
 
 // eventTimed reports whether cell timestamps are event times.
 func (s *Schema) eventTimed() bool { return s.bucketed() && s.Pattern != "bucket_offsets" }
@@ -143,6 +160,9 @@ func (s *Schema) write(b *strings.Builder) {
 		if s.timeFirst() {
 			line("    allow: {K01: to be tried}")
 		}
+		if s.Endless && s.has("keep") && !strings.HasSuffix(id, ShortTable) {
+			line("    allow: {K21: to be tried}")
+		}
 	}
 	line("tables:")
 	if s.Short {
@@ -165,10 +185,17 @@ func (s *Schema) write(b *strings.Builder) {
 // layoutLines formats the pattern, the key and the encoding of a layout.
 func (s *Schema) layoutLines() []string {
 	segments := slices.Concat(s.Before, []string{s.TimeKey}, s.After)
-	last := &segments[len(segments)-1] // nothing follows it
-	*last = strings.Replace(*last, ", joined: true", "", 1)
+	if s.Endless {
+		segments = slices.Clone(s.Before)
+	}
+	if last := &segments[len(segments)-1]; !s.Endless || strings.Contains(*last, "const") { // nothing follows it
+		*last = strings.Replace(*last, ", joined: true", "", 1)
+	}
 	out := []string{"pattern: " + s.Pattern, fmt.Sprintf("key: {%ssegments: [%s]}", s.delimiter(), strings.Join(segments, ", "))}
-	if s.bucketed() {
+	switch {
+	case s.Endless:
+		out = append(out, "bucket: none")
+	case s.bucketed():
 		out = append(out, "bucket: "+short(s.Bucket))
 	}
 	if s.Values != "" && !s.serialized() {

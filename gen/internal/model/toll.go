@@ -185,7 +185,7 @@ func (r *run) crossedLatest(series Series) {
 	counts := Counts{Requests: path.Streams, Cells: r.table.newestRows(rows, 1)}
 	if path.Gathered { // the reader first requests the current bucket and later ones
 		recent := maps.Clone(rows)
-		maps.DeleteFunc(recent, func(row row, _ int) bool { return !row.start.Add(r.schema.Bucket).After(r.now) })
+		maps.DeleteFunc(recent, func(row row, _ int) bool { return !r.schema.bucketEnd(row.start).After(r.now) })
 		if counts.Requests++; len(recent) > 0 {
 			counts = Counts{Requests: 1, Cells: sum(recent)}
 		}
