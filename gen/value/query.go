@@ -70,6 +70,9 @@ func span(l *layout.Layout, q *layout.Query, k *Key) (codec.Span, error) {
 // KeyPattern returns the pattern for the keys of a query whose spans contain others too.
 func KeyPattern(l *layout.Layout, q *layout.Query, series []any) (*codec.KeyPattern, error) {
 	p := codec.NewKeyPattern(q.Table.Delimiter)
+	if q.AmongKinds() {
+		p.AnyWidth()
+	}
 	for _, g := range q.Table.Segments {
 		if g.Joined {
 			p.Join()

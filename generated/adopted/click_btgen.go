@@ -242,6 +242,7 @@ func rowsClickAllClicks(e *ClickEvent) ([]codec.Span, error) {
 // keysClickAllClicks returns a pattern for the row keys of AllClicks.
 func keysClickAllClicks(e *ClickEvent) (*codec.KeyPattern, error) {
 	p := codec.NewKeyPattern("#")
+	p.AnyWidth()
 	p.Known(func(w *codec.KeyWriter) {
 		w.Const("user")
 	})

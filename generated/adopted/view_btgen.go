@@ -246,6 +246,7 @@ func rowsViewAllViews(e *ViewEvent) ([]codec.Span, error) {
 // keysViewAllViews returns a pattern for the row keys of AllViews.
 func keysViewAllViews(e *ViewEvent) (*codec.KeyPattern, error) {
 	p := codec.NewKeyPattern("#")
+	p.AnyWidth()
 	p.Known(func(w *codec.KeyWriter) {
 		w.Const("user")
 	})

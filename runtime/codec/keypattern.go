@@ -12,6 +12,7 @@ type KeyPattern struct {
 	segments  []KeyPieces
 	joined    map[int]bool // segments after which the next one begins directly
 	time      int          // index of the segment with the time; -1 if keys do not contain it
+	anyWidth  bool         // set by AnyWidth
 	err       error
 	others    []*KeyPattern // alternatives
 }
@@ -42,6 +43,10 @@ func (p *KeyPattern) Time() {
 	p.segment()
 }
 
+// AnyWidth makes the pattern also match keys whose time has another width than those of the
+// table, so that readers report these rows instead of skipping them.
+func (p *KeyPattern) AnyWidth() { p.anyWidth = true }
+
 // Known adds a segment with the value that write writes.
 func (p *KeyPattern) Known(write func(w *KeyWriter)) {
 	w := NewKeyWriter(nil, p.delimiter)
@@ -67,7 +72,7 @@ func (p *KeyPattern) At(times KeyPiece) KeyPieces {
 			out = out.and(KeyPiece{Text: p.delimiter})
 		}
 		if i == p.time {
-			pieces = KeyPieces{times}
+			pieces = KeyPieces{times.widened(p.anyWidth)}
 		}
 		out = out.and(pieces...)
 	}
@@ -102,10 +107,23 @@ type KeyPiece struct {
 	Any   bool
 	Width int  // if Any is set, the number of bytes; 0 for any number
 	From  bool // Text is the smallest of a range of unpadded decimal numbers
+	Other bool // strings of other lengths than Text match, too
 }
 
 // known reports whether the piece matches exactly one string.
-func (p KeyPiece) known() bool { return !p.Any && p.High == "" && !p.From }
+func (p KeyPiece) known() bool { return !p.Any && p.High == "" && !p.From && !p.Other }
+
+// widened returns the piece or, if it should, one that also matches strings of other lengths.
+func (p KeyPiece) widened(widen bool) KeyPiece {
+	switch {
+	case !widen:
+		return p
+	case p.Any, p.From:
+		return KeyPiece{Any: true}
+	}
+	p.Other = true
+	return p
+}
 
 // and appends pieces to p and merges adjacent fixed strings.
 func (p KeyPieces) and(more ...KeyPiece) KeyPieces {
@@ -174,6 +192,10 @@ func (p KeyPieces) Regexp() string {
 
 func (p KeyPiece) regexp() string {
 	switch {
+	case p.Other:
+		n := len(p.Text)
+		p.Other = false
+		return fmt.Sprintf(`(?:%s|\C{0,%d}|\C{%d,})`, p.regexp(), max(0, n-1), n+1)
 	case p.Any && p.Width == 0:
 		return `\C*`
 	case p.Any:
