@@ -239,7 +239,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	}
 	format, err := codec.ParseTimeFormat(text)
 	if err != nil {
-		r.errorf(g.Format.Pos, goLayout(text, r.layoutFor(t)), "%q is not a time format for a key", text)
+		r.refuse(g.Format.Pos, "K24", goLayout(text, r.layoutFor(t)), "%q is not a time format for a key", text)
 		return
 	}
 	t.TimeKey = format
@@ -282,13 +282,19 @@ func goLayout(text, usual string) string {
 	if name := timeNames[strings.ToLower(text)]; name != "" {
 		return "write " + diag.Code(schema.Quoted(name))
 	}
+	if lower := strings.ToLower(text); strings.Contains(lower, "little") || strings.HasSuffix(lower, "_le") {
+		return "little-endian times do not sort; for a new table, write " + diag.Code(schema.Quoted("binary_ms"))
+	}
 	return fmt.Sprintf("write %s, another of unix_s, unix_ms, unix_us, unix_ns, binary and binary_ms, or a Go time layout that starts with the year", diag.Code(schema.Quoted(usual)))
 }
 
-// translated returns a time format in the syntax of another language as a layout of Go, or
-// "" if it is none.
+// zones removes the zone from time layouts: times in keys are in UTC.
+var zones = strings.NewReplacer("Z07:00", "", "-07:00", "", "-0700", "", " MST", "")
+
+// translated returns a time format in the syntax of another language, or with a zone, as a layout
+// of Go in UTC, or "" if it is none.
 func translated(text string) string {
-	for _, layout := range []string{strftime.Replace(text), datePatterns.Replace(text), text} {
+	for _, layout := range []string{strftime.Replace(text), datePatterns.Replace(text), zones.Replace(text), text} {
 		layout = strings.ReplaceAll(layout, " ", "T")
 		if _, err := codec.ParseTimeFormat(layout); err == nil && layout != text {
 			return layout

@@ -138,7 +138,7 @@ func (t *Table) Complete() bool {
 		return false
 	}
 	if t.Endless() {
-		return t.Bucket.Validate() == nil
+		return t.Bucket.Validate() == nil && !hasKind(t.Segments, BucketSegment) && !hasKind(t.Segments, TimeSegment)
 	}
 	bucketed := t.Segments[t.timeIndex()].Kind == BucketSegment
 	return bucketed == t.Pattern.Bucketed() && (!bucketed || t.Bucket.Validate() == nil)

@@ -57,6 +57,11 @@ func columnRules() []Rule {
 			Reason: "Bigtable writes a single row atomically, but not several. A writer that stops between two rows leaves a partial event until the event is written again, which is safe. For the same reason, bucket_new_columns does not support WriteOptions.IfAbsent (ErrSeveralRows).",
 			Fix:    "Retry failed writes. Where readers must not see partial events, use a pattern with one row per event, and one table.",
 		},
+		{
+			ID: "C08", Title: "columns that no field names", Limit: true, Source: judgment, By: ByLanguage,
+			Reason: "The column of a value is that of its field or, in bucket_offsets, the time since the start of the bucket in steps of time.precision. Times of other forms in column names, columns per tag, and the columns of OpenTSDB, in which a name also has the type of the value and one cell may have the values of an hour, are not described.",
+			Fix:    "Read such columns with the Bigtable client, and write their events to a table of a schema.",
+		},
 	}
 }
 
@@ -152,6 +157,16 @@ func keyRules() []Rule {
 			ID: "K22", Title: "a key without the time that the pattern needs", Limit: true, Source: judgment, By: ByLanguage,
 			Reason: "An event has a time. If the key does not contain it, the timestamps of the cells must be the times of the events: bucket: none with bucket_new_cells or bucket_serialized. Its rows contain events of all times, so no layout of such a table can begin or end at a time. A row without any time is a record, not a time series.",
 			Fix:    "Use bucket: none if the cell timestamps are event times, for example of the last update; otherwise, add the time to the key of a new table. btgen cannot describe tables of plain records: read them with the Bigtable client.",
+		},
+		{
+			ID: "K23", Title: "a salt of another hash function", Limit: true, Source: judgment, By: ByLanguage,
+			Reason: "To find the rows of a series, a reader computes their salt. It knows one hash function, which the manual describes, so that the salts of other programs are values that it cannot compute.",
+			Fix:    "Describe the salt as a value of the series, which callers compute and give: series: {salt: int32, …} and the segment {name: salt, pad: 2}. Queries without it read the whole table.",
+		},
+		{
+			ID: "K24", Title: "a time in the key that does not sort, or is not in UTC", Limit: true, Source: judgment, By: ByLanguage,
+			Reason: "A time range must be a row range. Days before months, names of months, numbers without padding, and little-endian numbers do not sort; local times also repeat an hour each year, so that their events cannot be told apart.",
+			Fix:    "Write events to a new table with a time in UTC that begins with the year, or a number. To read a table that exists, describe the time as a string of the series, and what is the time of the event as bucket: none, if the cells have it.",
 		},
 	}
 }

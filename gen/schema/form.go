@@ -230,7 +230,7 @@ func (b block[T]) unknown(w *walker, n, k *node) string {
 	d := w.errorf(k.pos, "unknown key %s in %s", quote(k.text), b.what)
 	meant := ""
 	if hint, ok := b.hint(k.text); ok {
-		d.Hint = hint
+		d.Hint, d.Rule = hint, refusals[hint]
 		meant = strings.TrimSuffix(strings.TrimPrefix(hint, "write `"), "`")
 	} else {
 		meant, _ = w.nearest(k.text, b.names())
@@ -348,7 +348,8 @@ func (u union[T]) none(w *walker, n *node) {
 			if strings.HasPrefix(hint, "write `{") { // it replaces the mapping
 				pos = n.pos
 			}
-			w.errorf(pos, "unknown key %s in %s", quote(e.key.text), u.what).Hint = hint
+			d := w.errorf(pos, "unknown key %s in %s", quote(e.key.text), u.what)
+			d.Hint, d.Rule = hint, refusals[hint]
 			return
 		}
 	}

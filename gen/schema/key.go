@@ -39,7 +39,8 @@ var segmentForm = short(shape{kind: shapeText, what: "a series value, bucket, ti
 	what:      "a key segment",
 	example:   "write location, bucket, time or {name: slot, encoding: hex}",
 	both:      func(*node) string { return "write two segments" },
-	elsewhere: map[string]string{"metric": "write metric alone, without braces", "label": "write bucket: {label: …} next to the key", "salt": "write `{hash: [host], buckets: 16}`"},
+	elsewhere: map[string]string{"metric": "write metric alone, without braces", "label": "write bucket: {label: …} next to the key", "salt": "write `{hash: [host], buckets: 16}`",
+		"md5": otherSalt, "sha1": otherSalt, "sha256": otherSalt, "murmur3": otherSalt, "murmur": otherSalt, "crc32": otherSalt, "fnv": otherSalt, "farm_fingerprint": otherSalt, "modulo": otherSalt},
 	variants:  []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
 }.form())
 
@@ -91,6 +92,9 @@ var reverseTimeKey = func() key[Segment] {
 	}
 }()
 
+// zoned are hints for times that are not in UTC.
+var zoned = map[string]string{"timezone": localTime, "time_zone": localTime, "tz": localTime, "zone": localTime, "local": localTime, "offset": localTime}
+
 // The kinds of segments. The first key of each identifies it.
 var (
 	nameSegment = block[Segment]{
@@ -118,6 +122,7 @@ var (
 			reverseTimeKey,
 			joinedKey,
 		},
+		elsewhere: zoned,
 	}
 	timeSegment = block[Segment]{
 		what:  "a key segment with a time",
@@ -128,6 +133,7 @@ var (
 			reverseTimeKey,
 			joinedKey,
 		},
+		elsewhere: zoned,
 	}
 	constSegment = block[Segment]{
 		what:  "a key segment with a const",
@@ -149,6 +155,7 @@ var (
 			must(put("buckets", "the number of salt buckets", integer(2, 1000), func(s *Segment) *Value[int] { return &s.Buckets }).
 				also("A query that does not give all hashed values reads each of them.")),
 		},
+		elsewhere: map[string]string{"function": otherSalt, "algorithm": otherSalt, "hash_function": otherSalt, "method": otherSalt, "seed": otherSalt, "mod": otherSalt, "modulo": otherSalt},
 	}
 	sequenceSegment = block[Segment]{
 		what:  "a key segment with a sequence",

@@ -93,6 +93,16 @@ const (
 	utcOnly  = "remove it; all times are in UTC"
 )
 
+// Hints for forms of tables of other programs that the language cannot describe.
+const (
+	localTime  = "keys have times in UTC: describe a local time as a string of the series, or write the events to a new table"
+	otherSalt  = "for a salt of another hash, let callers give it: declare series: {salt: int32}, and write {name: salt, pad: 2}"
+	otherNames = "columns are named by fields, or after times as in bucket_offsets: read other columns with the Bigtable client"
+)
+
+// refusals are the rules that explain some hints.
+var refusals = map[string]string{localTime: "K24", otherSalt: "K23", otherNames: "C08"}
+
 var timeBlock = block[Time]{
 	what:    "the block time",
 	example: "write `time: {precision: 1m}`",
@@ -155,6 +165,11 @@ var tableBlock = block[Table]{
 			also(`For example, {K04: "labels as in the documentation"}.`),
 	}),
 	elsewhere: map[string]string{
+		"offset":          otherNames,
+		"qualifier":       otherNames,
+		"qualifiers":      otherNames,
+		"compacted":       otherNames,
+		"time_column":     otherNames,
 		"delimiter":       `write key: {delimiter: "#", segments: […]}`,
 		"segments":        "write key: {segments: […]}",
 		"every":           "write `bucket: {every: 1w}`",
