@@ -60,6 +60,9 @@ func (c *comparer) age(old, new lock.Family) {
 			return
 		}
 		c.add(at, "ages in family %q now count from the write: programs with the old code may miss late events; deploy readers first", new.Name)
+	case old.Timestamp == codec.TimestampWrite && new.Timestamp == codec.TimestampEvent && old.GC.Equal(new.GC) && !ages(new.GC):
+		at.Rule = "E37"
+		c.add(at, "cells in family %q now have the time of the event: an event with a later cell keeps its previous values when it is written again", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
 		at.Rule = "E15"
 		c.add(at, "the timestamps of family %q get a different meaning: stored events are deleted too early or never", new.Name)

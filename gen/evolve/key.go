@@ -18,6 +18,7 @@ func (c *comparer) key() {
 	same := func(a, b lock.Segment) bool { return sameSegment(a, b, true) }
 	switch {
 	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(old, new, same):
+		c.kinds(old, new)
 		c.keyEnums(old, new)
 	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), same):
 		c.add(Change{Rule: "E06", Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
@@ -32,6 +33,20 @@ func (c *comparer) key() {
 			return
 		}
 		c.add(change, "the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
+	}
+}
+
+// kinds compares whether rows with other texts than those of constants are of other schemas.
+func (c *comparer) kinds(old, new []lock.Segment) {
+	for i, g := range new {
+		if g.Tells == old[i].Tells {
+			continue
+		}
+		effect := "reads report each row with another text as undecodable, where they passed over it"
+		if g.Tells {
+			effect = "reads pass over rows with another text, where they reported each as undecodable"
+		}
+		c.add(Change{Rule: "E40", place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind of %q in the row key: %s", g.Const, effect)
 	}
 }
 
