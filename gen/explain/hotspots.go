@@ -57,7 +57,7 @@ type simulation struct {
 // alternatives to its key, and of its declared reads.
 func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 	designs := []design{{"as declared", t}}
-	if !hotspot.InOnePlace(l, t) {
+	if !hotspot.InOnePlace(l, t) && !t.Endless() {
 		designs = append(designs, design{"time first", hotspot.TimeFirst(t)})
 	}
 	if !hotspot.IsSalted(t) {

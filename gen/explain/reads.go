@@ -235,6 +235,9 @@ func pieceWords(p codec.KeyPiece) string {
 		return "{" + words.Count(float64(p.Width), "byte", "bytes") + "}"
 	case p.From:
 		return "{" + p.Text + " and more}"
+	case p.Other:
+		p.Other = false
+		return "{" + strings.Trim(pieceWords(p), "{}") + ", or another length}"
 	case p.High != "":
 		return "{" + sample.ShowKey(p.Text) + " to " + sample.ShowKey(p.High) + "}"
 	}
