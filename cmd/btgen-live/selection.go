@@ -23,7 +23,8 @@ import (
 // selectionHelp describes the arguments and flags of a selection.
 const selectionHelp = `Series values have the form location=us-west2. With the values of all series fields, the
 command selects one series; with those of a query, which --query may name, what the query
-finds; and with none, all series of a table.
+finds; and with none, all series of a table. A query with where, named by --query, takes its
+conditions with --where, as in --where magnitude=4.5..9 or --where kind=rockfall.
 
 ` + valuesHelp
 
@@ -37,6 +38,7 @@ type selection struct {
 	schemas      []string
 	query, table string
 	from, to     string
+	where        []string
 }
 
 // flags adds the flags to a command.
@@ -46,6 +48,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.table, "table", "", "for all series, the `table` to read; by default the one that serves reads")
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events are selected; by default all")
+	cmd.Flags().StringArrayVar(&s.where, "where", nil, "for a query with where, a `condition`: field=from..to, whose end is excluded, or field=value")
 	cmd.MarkFlagsMutuallyExclusive("query", "table")
 }
 
@@ -57,6 +60,9 @@ type selected struct {
 	query    string // of ofQuery
 	table    string // of ofTable
 	from, to time.Time
+	// low and high have the values of the conditions of the query, for each of Layout.Fields; nil if
+	// it has none.
+	low, high []any
 }
 
 // chosen is a kind of selection.
@@ -96,8 +102,55 @@ func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel.series, err = parseSeries(l, by, args[1:])
-	return sel, err
+	if sel.series, err = parseSeries(l, by, args[1:]); err != nil {
+		return nil, err
+	}
+	return sel, s.conditions(sel, l)
+}
+
+// conditions parses the conditions of the query.
+func (s *selection) conditions(sel *selected, l *layout.Layout) error {
+	i := slices.IndexFunc(l.Queries, func(q layout.Query) bool { return sel.of == ofQuery && q.Name == sel.query })
+	if i < 0 || len(l.Queries[i].Where) == 0 {
+		if len(s.where) > 0 {
+			return fmt.Errorf("--where %q: want --query with a query that has where", s.where[0])
+		}
+		return nil
+	}
+	var forms []string
+	sel.low, sel.high = make([]any, len(l.Fields)), make([]any, len(l.Fields))
+	for _, w := range l.Queries[i].Where {
+		form := "=from..to"
+		if w.Equal {
+			form = "=value"
+		}
+		forms = append(forms, "--where "+l.Fields[w.Field].Name+form)
+	}
+	for _, text := range s.where {
+		name, values, _ := strings.Cut(text, "=")
+		k := slices.IndexFunc(l.Queries[i].Where, func(w layout.Where) bool { return l.Fields[w.Field].Name == name })
+		if k < 0 {
+			return fmt.Errorf("--where %q: query %s takes %s", text, sel.query, strings.Join(forms, " "))
+		}
+		w := l.Queries[i].Where[k]
+		low, high, isRange := strings.Cut(values, "..")
+		if w.Equal {
+			low, high = values, values
+		} else if !isRange {
+			return fmt.Errorf("--where %q: want %s", text, forms[k])
+		}
+		for end, text := range map[*any]string{&sel.low[w.Field]: low, &sel.high[w.Field]: high} {
+			v, err := format.ParseText(&l.Fields[w.Field], []byte(text))
+			if err != nil {
+				return fmt.Errorf("--where %s: %q: %w", name, text, err)
+			}
+			*end = v
+		}
+	}
+	if slices.ContainsFunc(l.Queries[i].Where, func(w layout.Where) bool { return sel.low[w.Field] == nil }) {
+		return fmt.Errorf("query %s takes %s", sel.query, strings.Join(forms, " "))
+	}
+	return nil
 }
 
 // choose decides the kind of selection, and returns the indexes of the series values that it
@@ -140,8 +193,8 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]in
 func (s *selection) named(sel *selected, l *layout.Layout) ([]int, error) {
 	var names []string
 	for _, q := range l.Queries {
-		if q.TakesRange() {
-			continue // it takes a prefix, a range or values of fields
+		if q.Path.Partial != nil {
+			continue // it takes a prefix or a range
 		}
 		if q.Name == s.query {
 			sel.of, sel.query = ofQuery, q.Name
@@ -176,7 +229,14 @@ func (s *selected) readTable() *layout.Table {
 func (s *selected) events(ctx context.Context, client store.Client, ro store.ReaderOptions, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
 	switch s.of {
 	case ofQuery:
-		return s.schema.NewReader(client, ro).Query(ctx, s.query, s.series, s.from, s.to, o)
+		reader := s.schema.NewReader(client, ro)
+		if s.low != nil {
+			var err error
+			if reader, err = reader.Where(s.query, s.low, s.high); err != nil {
+				return func(yield func(dynamic.Event, error) bool) { yield(dynamic.Event{}, err) }
+			}
+		}
+		return reader.Query(ctx, s.query, s.series, s.from, s.to, o)
 	case ofTable:
 		return s.all(ctx, client, ro)
 	}
