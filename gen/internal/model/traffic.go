@@ -48,7 +48,7 @@ func (t *Traffic) Intercept(ctx context.Context, desc *grpc.StreamDesc, cc *grpc
 		}
 	}
 	s, err := streamer(ctx, desc, cc, method, append(slices.Clip(opts), grpc.ForceCodecV2(counted))...)
-	return &countedStream{s, t}, err
+	return &countedStream{s, t, ctx}, err
 }
 
 // countedCodec counts the cells of messages on the wire. A chunk contains one cell,
@@ -86,6 +86,7 @@ func (t *Traffic) Take() (Counts, error) {
 type countedStream struct {
 	grpc.ClientStream
 	traffic *Traffic
+	ctx     context.Context // of the reader; that of the stream also ends when the stream fails
 }
 
 // SendMsg counts a request.
@@ -137,7 +138,7 @@ func (s *countedStream) RecvMsg(m any) error {
 	s.traffic.mu.Lock()
 	defer s.traffic.mu.Unlock()
 	_, rows := m.(*bigtablepb.ReadRowsResponse)
-	if rows && err != nil && err != io.EOF && s.Context().Err() == nil && s.traffic.broken == nil {
+	if rows && err != nil && err != io.EOF && s.ctx.Err() == nil && s.traffic.broken == nil {
 		s.traffic.broken = err
 	}
 	return err
