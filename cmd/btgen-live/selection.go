@@ -13,9 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -23,8 +21,10 @@ import (
 // selectionHelp describes the arguments and flags of a selection.
 const selectionHelp = `Series values have the form location=us-west2. With the values of all series fields, the
 command selects one series; with those of a query, which --query may name, what the query
-finds; and with none, all series of a table. A query with where, named by --query, takes its
-conditions with --where, as in --where magnitude=4.5..9 or --where kind=rockfall.
+finds; and with none, all series of a table. A value of a series or of a query with many can
+be repeated. Queries with prefix, range or where need --query: a prefix has the form
+station=PK, a range channel=1..5, and conditions --where magnitude=4.5..9 or --where
+kind=rockfall. The end of a range is excluded.
 
 ` + valuesHelp
 
@@ -48,7 +48,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.table, "table", "", "for all series, the `table` to read; by default the one that serves reads")
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events are selected; by default all")
-	cmd.Flags().StringArrayVar(&s.where, "where", nil, "for a query with where, a `condition`: field=from..to, whose end is excluded, or field=value")
+	cmd.Flags().StringArrayVar(&s.where, "where", nil, "for a query with where, a `condition`: field=from..to or field=value")
 	cmd.MarkFlagsMutuallyExclusive("query", "table")
 }
 
@@ -56,9 +56,12 @@ func (s *selection) flags(cmd *cobra.Command) {
 type selected struct {
 	schema   *dynamic.Schema
 	of       chosen
-	series   []any  // one for each of Layout.Series
-	query    string // of ofQuery
-	table    string // of ofTable
+	series   []any         // one for each of Layout.Series; of a range, the start
+	query    *layout.Query // of ofQuery
+	table    string        // of ofTable
+	many     []int         // the series value that is given several times: at most one
+	values   []any         // its values
+	end      any           // of a range: its end
 	from, to time.Time
 	// low and high have the values of the conditions of the query, for each of Layout.Fields; nil if
 	// it has none.
@@ -102,55 +105,13 @@ func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sel.series, err = parseSeries(l, by, args[1:]); err != nil {
+	if args, err = sel.several(l, args[1:]); err != nil {
 		return nil, err
 	}
-	return sel, s.conditions(sel, l)
-}
-
-// conditions parses the conditions of the query.
-func (s *selection) conditions(sel *selected, l *layout.Layout) error {
-	i := slices.IndexFunc(l.Queries, func(q layout.Query) bool { return sel.of == ofQuery && q.Name == sel.query })
-	if i < 0 || len(l.Queries[i].Where) == 0 {
-		if len(s.where) > 0 {
-			return fmt.Errorf("--where %q: want --query with a query that has where", s.where[0])
-		}
-		return nil
+	if sel.series, err = parseSeries(l, by, args); err != nil {
+		return nil, err
 	}
-	var forms []string
-	sel.low, sel.high = make([]any, len(l.Fields)), make([]any, len(l.Fields))
-	for _, w := range l.Queries[i].Where {
-		form := "=from..to"
-		if w.Equal {
-			form = "=value"
-		}
-		forms = append(forms, "--where "+l.Fields[w.Field].Name+form)
-	}
-	for _, text := range s.where {
-		name, values, _ := strings.Cut(text, "=")
-		k := slices.IndexFunc(l.Queries[i].Where, func(w layout.Where) bool { return l.Fields[w.Field].Name == name })
-		if k < 0 {
-			return fmt.Errorf("--where %q: query %s takes %s", text, sel.query, strings.Join(forms, " "))
-		}
-		w := l.Queries[i].Where[k]
-		low, high, isRange := strings.Cut(values, "..")
-		if w.Equal {
-			low, high = values, values
-		} else if !isRange {
-			return fmt.Errorf("--where %q: want %s", text, forms[k])
-		}
-		for end, text := range map[*any]string{&sel.low[w.Field]: low, &sel.high[w.Field]: high} {
-			v, err := format.ParseText(&l.Fields[w.Field], []byte(text))
-			if err != nil {
-				return fmt.Errorf("--where %s: %q: %w", name, text, err)
-			}
-			*end = v
-		}
-	}
-	if slices.ContainsFunc(l.Queries[i].Where, func(w layout.Where) bool { return sel.low[w.Field] == nil }) {
-		return fmt.Errorf("query %s takes %s", sel.query, strings.Join(forms, " "))
-	}
-	return nil
+	return sel, sel.conditions(l, s.where)
 }
 
 // choose decides the kind of selection, and returns the indexes of the series values that it
@@ -175,12 +136,13 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]in
 		return l.AllSeries(), nil
 	}
 	var queries []string
-	for _, q := range l.Queries {
+	for i := range l.Queries {
+		q := &l.Queries[i]
 		if q.TakesRange() {
-			continue // it takes a prefix, a range or values of fields
+			continue // only --query says that a value is a prefix, for example
 		}
-		if slices.Equal(slices.Sorted(slices.Values(q.By)), by) {
-			sel.of, sel.query = ofQuery, q.Name
+		if slices.Equal(slices.Sorted(slices.Values(q.By)), by) && (!repeated(args) || len(q.Many) > 0) {
+			sel.of, sel.query = ofQuery, q
 			return by, nil
 		}
 		queries = append(queries, fmt.Sprintf("%s (%s)", q.Name, seriesNames(l, q.By)))
@@ -192,13 +154,11 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]in
 // named finds the query that --query names.
 func (s *selection) named(sel *selected, l *layout.Layout) ([]int, error) {
 	var names []string
-	for _, q := range l.Queries {
-		if q.Path.Partial != nil {
-			continue // it takes a prefix or a range
-		}
+	for i := range l.Queries {
+		q := &l.Queries[i]
 		if q.Name == s.query {
-			sel.of, sel.query = ofQuery, q.Name
-			return q.By, nil
+			sel.of, sel.query = ofQuery, q
+			return slices.Concat(q.By, q.Prefix, q.Range), nil
 		}
 		names = append(names, q.Name)
 	}
@@ -210,11 +170,7 @@ func (s *selected) readTable() *layout.Table {
 	l := s.schema.Layout()
 	switch s.of {
 	case ofQuery:
-		for i := range l.Queries {
-			if l.Queries[i].Name == s.query {
-				return l.Queries[i].Table
-			}
-		}
+		return s.query.Table
 	case ofTable:
 		for _, t := range l.Tables {
 			if t.ID == s.table {
@@ -227,20 +183,40 @@ func (s *selected) readTable() *layout.Table {
 
 // events yields the selected events. The options do not apply to the events of a table.
 func (s *selected) events(ctx context.Context, client store.Client, ro store.ReaderOptions, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
-	switch s.of {
-	case ofQuery:
-		reader := s.schema.NewReader(client, ro)
-		if s.low != nil {
-			var err error
-			if reader, err = reader.Where(s.query, s.low, s.high); err != nil {
-				return func(yield func(dynamic.Event, error) bool) { yield(dynamic.Event{}, err) }
-			}
-		}
-		return reader.Query(ctx, s.query, s.series, s.from, s.to, o)
-	case ofTable:
+	reader := s.schema.NewReader(client, ro)
+	switch {
+	case s.of == ofTable:
 		return s.all(ctx, client, ro)
+	case s.of == ofQuery:
+		return s.found(ctx, reader, o)
+	case s.many != nil:
+		var series [][]any
+		for _, v := range s.values {
+			one := slices.Clone(s.series)
+			one[s.many[0]] = v
+			series = append(series, one)
+		}
+		return reader.ReadMany(ctx, series, s.from, s.to, o)
 	}
-	return s.schema.NewReader(client, ro).Read(ctx, s.series, s.from, s.to, o)
+	return reader.Read(ctx, s.series, s.from, s.to, o)
+}
+
+// found yields what the query finds.
+func (s *selected) found(ctx context.Context, reader *dynamic.Reader, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
+	q := s.query
+	if s.low != nil {
+		var err error
+		if reader, err = reader.Where(q.Name, s.low, s.high); err != nil {
+			return func(yield func(dynamic.Event, error) bool) { yield(dynamic.Event{}, err) }
+		}
+	}
+	switch {
+	case s.many != nil:
+		return reader.QueryMany(ctx, q.Name, s.series, s.values, s.from, s.to, o)
+	case len(q.Range) > 0:
+		return reader.QueryRange(ctx, q.Name, s.series, s.end, s.from, s.to, o)
+	}
+	return reader.Query(ctx, q.Name, s.series, s.from, s.to, o)
 }
 
 // all yields the events of a table.
@@ -277,47 +253,4 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h", flag, text)
-}
-
-// parseSeries parses series values of the form name=text, in any order. by has the indexes of
-// the values that are expected.
-func parseSeries(l *layout.Layout, by []int, args []string) ([]any, error) {
-	out := make([]any, len(l.Series))
-	for _, arg := range args {
-		name, text, ok := strings.Cut(arg, "=")
-		i := slices.IndexFunc(l.Series, func(f layout.Field) bool { return f.Name == name })
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("%q: want a series value of the form name=value", arg)
-		case i < 0:
-			return nil, fmt.Errorf("%q: the schema has no series value %q; it has %s", arg, name, seriesNames(l, l.AllSeries()))
-		case !slices.Contains(by, i):
-			return nil, fmt.Errorf("%q: the query does not take %s; it takes %s", arg, name, seriesNames(l, by))
-		case out[i] != nil:
-			return nil, fmt.Errorf("%q: the value of %s is given twice", arg, name)
-		}
-		v, err := format.ParseText(&l.Series[i], []byte(text))
-		if err == nil {
-			err = value.Check(&l.Series[i], v, layout.AllFloats)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", arg, err)
-		}
-		out[i] = v
-	}
-	for _, i := range by {
-		if out[i] == nil {
-			return nil, fmt.Errorf("the value of %s is missing: the series values are %s", l.Series[i].Name, seriesNames(l, by))
-		}
-	}
-	return out, nil
-}
-
-// seriesNames lists series values of a schema.
-func seriesNames(l *layout.Layout, by []int) string {
-	var names []string
-	for _, i := range by {
-		names = append(names, l.Series[i].Name)
-	}
-	return cmp.Or(strings.Join(names, ", "), "none")
 }
