@@ -254,7 +254,7 @@ func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 	return doc(fmt.Sprintf("%s returns a pattern for the row keys of %s.", s.names.Query(q).Keys, q.Name)).Line().
 		Func().Id(s.names.Query(q).Keys).Params(jen.Id("e").Op("*").Id(s.names.Event)).Params(jen.Op("*").Add(s.codec("KeyPattern")), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("p").Op(":=").Add(s.codec("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
-		if q.AmongKinds() {
+		if q.AnyWidth() {
 			g.Id("p").Dot("AnyWidth").Call()
 		}
 		for _, segment := range q.Table.Segments {

@@ -207,12 +207,17 @@ func (q *Query) Contiguous() bool {
 // ByKeys reports whether the query filters row keys, because its ranges contain other
 // rows or because the keys select the time.
 func (q *Query) ByKeys(l *Layout) bool {
-	return len(q.Filtered()) > 0 || q.timeInKeys(l) || q.AmongKinds() || !q.Path.Timed && q.Table.joinsVariable(l, q.Path.Before)
+	return len(q.Filtered()) > 0 || q.timeInKeys(l) || q.amongKinds() || !q.Path.Timed && q.Table.joinsVariable(l, q.Path.Before)
 }
 
-// AmongKinds reports whether the row ranges of the query also contain rows of other kinds,
+// AnyWidth reports whether the query also receives rows whose time has another width than those
+// of its table, to report them: among rows of several kinds, other programs may have written
+// them. After a joined segment of variable width, they would be rows of another series.
+func (q *Query) AnyWidth() bool { return q.amongKinds() && !q.joined }
+
+// amongKinds reports whether the row ranges of the query also contain rows of other kinds,
 // which are those of other schemas.
-func (q *Query) AmongKinds() bool {
+func (q *Query) amongKinds() bool {
 	read := len(q.Path.Before)
 	if q.Path.Timed {
 		read = len(q.Table.BeforeTime()) + 1 + len(q.Path.After) // at most all, if keys do not contain the time

@@ -70,7 +70,7 @@ func span(l *layout.Layout, q *layout.Query, k *Key) (codec.Span, error) {
 // KeyPattern returns the pattern for the keys of a query whose spans contain others too.
 func KeyPattern(l *layout.Layout, q *layout.Query, series []any) (*codec.KeyPattern, error) {
 	p := codec.NewKeyPattern(q.Table.Delimiter)
-	if q.AmongKinds() {
+	if q.AnyWidth() {
 		p.AnyWidth()
 	}
 	for _, g := range q.Table.Segments {
