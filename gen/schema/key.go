@@ -36,12 +36,12 @@ var keyBlock = block[Table]{
 
 // segmentForm is the form of a key segment: a word, or one of several blocks.
 var segmentForm = short(shape{kind: shapeText, what: "a series value, bucket, time or metric", least: 1}, readShortSegment, union[Segment]{
-	what:      "a key segment",
-	example:   "write location, bucket, time or {name: slot, encoding: hex}",
-	both:      func(*node) string { return "write two segments" },
+	what:    "a key segment",
+	example: "write location, bucket, time or {name: slot, encoding: hex}",
+	both:    func(*node) string { return "write two segments" },
 	elsewhere: map[string]string{"metric": "write metric alone, without braces", "label": "write bucket: {label: …} next to the key", "salt": "write `{hash: [host], buckets: 16}`",
 		"md5": otherSalt, "sha1": otherSalt, "sha256": otherSalt, "murmur3": otherSalt, "murmur": otherSalt, "crc32": otherSalt, "fnv": otherSalt, "farm_fingerprint": otherSalt, "modulo": otherSalt},
-	variants:  []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
+	variants: []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
 }.form())
 
 // readShortSegment reads a segment that is a single word.
