@@ -1,5 +1,5 @@
 // Package beamstore reads, writes, copies, deletes and exports events with Apache Beam, for
-// work that takes more than one machine. It is a module of its own, so that only programs
+// work that takes more than one machine. It is a separate module, so that only programs
 // with pipelines depend on Beam.
 //
 // If btgen.yaml says "beam: true", the generated package of a schema has a subpackage whose

@@ -20,7 +20,7 @@ type Connection struct {
 	Project  string
 	Instance string
 	// AppProfile is the app profile of all requests; empty for the default one. Batch work is
-	// best given an app profile of its own, with a low request priority.
+	// best given a separate app profile with a low request priority.
 	AppProfile string
 	// TablePrefix precedes every table ID, for example "staging_".
 	TablePrefix string

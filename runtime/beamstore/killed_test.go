@@ -15,7 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/plant/planttest"
 )
 
-// meter is a proxy of a server that calls a function once it has forwarded so many bytes.
+// meter is a proxy of a server that calls a function once it has forwarded a given number of bytes.
 type meter struct {
 	net.Listener
 	left atomic.Int64
@@ -48,7 +48,7 @@ func newMeter(t *testing.T, addr string) *meter {
 	return m
 }
 
-// after makes the proxy call f after so many bytes.
+// after makes the proxy call f after the given number of bytes.
 func (m *meter) after(bytes int64, f func()) {
 	m.left.Store(1 << 62)
 	m.then.Store(&f)
