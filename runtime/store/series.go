@@ -132,8 +132,8 @@ func (l *listing[E]) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 			return false
 		case limit == 0 || received < limit:
 			return true
-		case l.current.Prefix == "":
-			rows = after(rows, l.last)
+		case l.current.Prefix == "" || !l.current.Has(l.last):
+			rows = after(rows, l.last) // the last row is of no series, for example of another schema
 		default:
 			rows = behindRange(rows, l.current.All())
 		}
