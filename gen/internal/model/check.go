@@ -157,6 +157,9 @@ func begin(t *rapid.T, ctx context.Context, s *Schema, d *Driver[Event]) *run {
 		t.Fatal(err)
 	}
 	r.access = d.Open(r.prefix, r.clock)
+	if _, err := d.Traffic.Take(); err != nil { // the traffic so far is that of other cases
+		t.Fatalf("a stream failed: %v", err)
+	}
 	return r
 }
 
