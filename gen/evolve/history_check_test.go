@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -362,6 +363,9 @@ func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field) 
 			lacks = convert(f.typ, was)
 		} else if f.fallback != "" {
 			lacks = v.layout.Fields[i].Default
+		}
+		if own := v.layout.Fields[i].Default; own != nil && reflect.TypeOf(lacks) != reflect.TypeOf(own) {
+			lacks = own // a later version, whose type this one does not have, said what is read
 		}
 		if stored == nil {
 			stored = lacks
