@@ -64,7 +64,7 @@ func (s *selected) several(l *layout.Layout, args []string) ([]string, error) {
 	case s.of == ofQuery:
 		s.many, allowed = s.query.Many, s.query.Many
 	}
-	first := map[int]string{} // arguments of series values
+	given := map[int]bool{} // series values
 	for _, arg := range args {
 		name, text, _ := strings.Cut(arg, "=")
 		i := seriesIndex(l, name)
@@ -79,11 +79,11 @@ func (s *selected) several(l *layout.Layout, args []string) ([]string, error) {
 			}
 			arg = name + "=" + low
 		}
-		if _, again := first[i]; again && slices.Contains(allowed, i) && (s.many == nil || s.many[0] == i) {
+		if given[i] && slices.Contains(allowed, i) && (s.many == nil || s.many[0] == i) {
 			s.many = []int{i}
 			continue
 		}
-		first[i] = arg
+		given[i] = true
 		out = append(out, arg)
 	}
 	if s.many == nil {

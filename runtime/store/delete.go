@@ -205,8 +205,11 @@ func (l *Mapping[E]) seriesKey(e *E) string {
 	if err != nil {
 		return ""
 	}
-	return spans[0].Prefix + "\x00" + spans[0].Suffix
+	return seriesKeyOf(spans)
 }
+
+// seriesKeyOf returns text that identifies the series with the given spans in a table.
+func seriesKeyOf(spans []codec.Span) string { return spans[0].Prefix + "\x00" + spans[0].Suffix }
 
 // sequenceOf returns the sequence number of an event; 0 if the schema has none.
 func (l *Mapping[E]) sequenceOf(e *E) uint32 {

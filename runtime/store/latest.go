@@ -89,7 +89,7 @@ func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
 					yield(event, failed)
 					return false
 				}
-				series := spans[0].Prefix + "\x00" + spans[0].Suffix
+				series := seriesKeyOf(spans)
 				if seen[series] {
 					return true
 				}

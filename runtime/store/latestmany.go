@@ -77,7 +77,7 @@ func (l *Mapping[E]) series(bases []E) ([]latestSeries[E], error) {
 		if err != nil {
 			return nil, err
 		}
-		id := spans[0].Prefix + "\x00" + spans[0].Suffix
+		id := seriesKeyOf(spans)
 		if !seen[id] {
 			seen[id] = true
 			out = append(out, latestSeries[E]{base: base, spans: spans})

@@ -210,7 +210,7 @@ func (l *listing[E]) row(row wire.Row) (isNew, more bool) {
 		if spans, err = l.newest.Spans(&a.base); err != nil {
 			return false, l.failWith(err)
 		}
-		id := spans[0].Prefix + "\x00" + spans[0].Suffix
+		id := seriesKeyOf(spans)
 		if l.seen[id] {
 			return true, true
 		}
