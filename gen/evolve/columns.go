@@ -206,11 +206,19 @@ func (c *comparer) again(old, new lock.Column) {
 			c.forgotten(older, new)
 		}
 	}
+	if old.Was != "" && c.returned(old, new) {
+		return
+	}
 	if c.implicit(old) && !required(new) {
 		c.presence(old, new, Change{Item: item(new), place: atColumn, column: new.Key})
 		return
 	}
-	c.added(new)
+	if required(new) {
+		c.added(new)
+		return
+	}
+	c.add(Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)},
+		"field %q is added again: stored events have the values that were written with it", item(new))
 }
 
 // place describes where a field is stored, to begin a sentence.

@@ -143,6 +143,24 @@ func (c *comparer) forgotten(old, new lock.Column) {
 		"field %q is no longer read from %s: events that were written before it moved lack it", item(new), c.place(old))
 }
 
+// returned adds the change for a field that is stored where only older events have it, and
+// that is not read from where newer events have it. It reports whether there is one.
+func (c *comparer) returned(old, new lock.Column) bool {
+	if i := find(c.new.Columns, old.Was, false); i >= 0 {
+		c.taken(old, c.new.Columns[i], old.Key)
+		return true
+	}
+	i := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == old.Was && col.Was == "" })
+	if i < 0 || c.olderAt(c.old.Columns[i]) != nil {
+		return false
+	}
+	moved := c.old.Columns[i]
+	c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, moved), New: "not read",
+		way: way{text: fmt.Sprintf("restore it in %s with %s", c.place(moved), quotedCode(c.wasText(old, &moved)))}},
+		"field %q is not read from %s: events that were written after it moved there lack it", item(new), c.place(moved))
+	return true
+}
+
 // now returns the index of the column in which new events have the field that was in another
 // one, or is; -1 if it was removed.
 func (c *comparer) now(key string) int {
