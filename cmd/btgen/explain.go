@@ -161,6 +161,7 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 	doc := explain.New(result.Schemas, result.Layouts)
 	doc.Price(prices)
 	if !f.compare {
+		collectGarbage(100) // simulations have little, but much live memory
 		doc.Simulate(result.Layouts)
 	}
 	return doc, nil

@@ -12,10 +12,16 @@ import (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" { // a run is too short to collect garbage more often
-		debug.SetGCPercent(300)
-	}
+	collectGarbage(300) // a run is too short to collect it more often
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// collectGarbage sets how much garbage there may be, in percent of the live memory, unless GOGC
+// does.
+func collectGarbage(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 }
 
 // run runs the command line and returns its exit code.

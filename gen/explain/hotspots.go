@@ -86,8 +86,8 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 }
 
 // run runs the simulation and stores its outcome.
-func (s *simulation) run() {
-	r := hotspot.Simulate(s.l, s.table, s.load)
+func (s *simulation) run(in *hotspot.Simulator) {
+	r := in.Simulate(s.l, s.table, s.load)
 	h := s.heat
 	h.Key, h.Seed, h.Tablets, h.Nodes = sample.ShowKey(sample.Picture(s.l, s.table)), s.load.Seed, r.Tablets, r.Nodes
 	h.Tablet, h.Node, h.Step = rounded(r.Tablet), rounded(r.Node), schema.FormatDuration(r.Width.Truncate(time.Second))

@@ -5,54 +5,131 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"time"
 )
 
-// keyList is row keys in one piece of memory.
-type keyList struct {
-	text []byte
-	ends []int
+// textList is texts in one piece of memory. The zero value is an empty list.
+type textList struct {
+	text  []byte
+	begin int32 // of the first text
+	ends  []int32
 }
 
-// newKeyList returns an empty list with memory for n keys of some bytes.
-func newKeyList(n, bytes int) keyList { return keyList{make([]byte, 0, n*bytes), make([]int, 0, n)} }
+// grow makes room for n more texts of about as many bytes as one of them.
+func (l *textList) grow(n int, one []byte) {
+	l.text = slices.Grow(l.text, n*(len(one)+len(one)/16))
+	l.ends = slices.Grow(l.ends, n)
+}
 
-// add adds a copy of a key.
-func (k *keyList) add(key []byte) {
-	k.text = append(k.text, key...)
-	k.ends = append(k.ends, len(k.text))
+// add adds a copy of a text.
+func (l *textList) add(text []byte) {
+	l.text = append(l.text, text...)
+	l.ends = append(l.ends, int32(len(l.text)))
+}
+
+// at returns a text, which is valid until the list is emptied.
+func (l *textList) at(i int) []byte {
+	begin := l.begin
+	if i > 0 {
+		begin = l.ends[i-1]
+	}
+	return l.text[begin:l.ends[i]]
+}
+
+// addAll adds the texts of another list.
+func (l *textList) addAll(o *textList) {
+	for i := range o.ends {
+		l.add(o.at(i))
+	}
+}
+
+// part returns some successive texts, in the memory of the list.
+func (l *textList) part(first, end int) textList {
+	begin := l.begin
+	if first > 0 {
+		begin = l.ends[first-1]
+	}
+	return textList{l.text, begin, l.ends[first:end]}
+}
+
+// cut removes all texts but the first n. It keeps the memory.
+func (l *textList) cut(n int) {
+	l.ends = l.ends[:n]
+	if n == 0 {
+		l.text = l.text[:0]
+		return
+	}
+	l.text = l.text[:l.ends[n-1]]
+}
+
+// keyList is row keys. It stores what differs between the keys of a writer: memory is mostly for
+// keys, of which there are many per writer.
+type keyList struct {
+	writers []int32
+	varied  textList // the runs of each key that are not fixed
 }
 
 // len returns the number of keys.
-func (k *keyList) len() int { return len(k.ends) }
+func (k *keyList) len() int { return len(k.writers) }
 
-// at returns a key, which is valid until the list is emptied.
-func (k *keyList) at(i int) []byte {
-	begin := 0
-	if i > 0 {
-		begin = k.ends[i-1]
-	}
-	return k.text[begin:k.ends[i]]
+// part returns some successive keys, in the memory of the list.
+func (k *keyList) part(first, end int) keyList {
+	runs := len(k.varied.ends) / max(1, len(k.writers))
+	return keyList{k.writers[first:end], k.varied.part(first*runs, end*runs)}
 }
 
-// emptied returns a list without keys, in the same memory.
-func (k *keyList) emptied() keyList { return keyList{k.text[:0], k.ends[:0]} }
+// empty removes all keys, but keeps the memory.
+func (k *keyList) empty() {
+	k.writers = k.writers[:0]
+	k.varied.cut(0)
+}
 
 // addAll adds the keys of another list.
 func (k *keyList) addAll(o *keyList) {
-	begin := len(k.text)
-	k.text = append(k.text, o.text...)
-	for _, end := range o.ends {
-		k.ends = append(k.ends, begin+end)
-	}
+	k.writers = append(k.writers, o.writers...)
+	k.varied.addAll(&o.varied)
 }
 
-// sorted returns a copy of the list in the given order.
-func (k *keyList) sorted(order []sortedKey) keyList {
-	out := keyList{make([]byte, 0, len(k.text)), make([]int, 0, len(k.ends))}
-	for _, o := range order {
-		out.add(k.at(o.index))
+// add adds the row key of a writer's event, and reports whether there is one.
+func (s *simulation) add(keys *keyList, writer int, at time.Time) bool {
+	if s.writers[writer].rejected {
+		return false
 	}
-	return out
+	s.values.At = at
+	s.vary(writer, at)
+	before := len(keys.varied.ends)
+	for _, r := range s.runs {
+		if r.fixed {
+			continue
+		}
+		part, ok := s.write(r.segments)
+		if !ok {
+			keys.varied.cut(before)
+			return false
+		}
+		keys.varied.add(part)
+	}
+	keys.writers = append(keys.writers, int32(writer))
+	return true
+}
+
+// at returns a row key in the memory of buf.
+func (s *simulation) at(keys *keyList, i int, buf []byte) []byte {
+	fixed, varied := int(keys.writers[i])*s.fixedRuns, i*(len(s.runs)-s.fixedRuns)
+	key := buf[:0]
+	for n, r := range s.runs {
+		if n > 0 {
+			key = append(key, s.t.Delimiter...)
+		}
+		if r.fixed {
+			key = append(key, s.fixed.at(fixed)...)
+			fixed++
+		} else {
+			key = append(key, keys.varied.at(varied)...)
+			varied++
+		}
+	}
+	return key
 }
 
 // sortedKey is the place of a key in a list.
@@ -62,15 +139,12 @@ type sortedKey struct {
 }
 
 // sort returns the order of keys, those with the given indexes or all if that is nil. Equal keys
-// stay in their order. It is valid until the next call. Most keys differ within a few bytes, so
-// that most comparisons are of numbers.
+// stay in their order. It is valid until the next call. Most keys differ within a few bytes of
+// the first difference, so that most comparisons are of numbers.
 func (s *simulation) sort(keys *keyList, of []int) []sortedKey {
-	n := len(of)
+	s.sorting = s.sorting[:0]
 	if of == nil {
-		n = keys.len()
-	}
-	s.sorting = slices.Grow(s.sorting[:0], n)
-	if of == nil {
+		s.sorting = slices.Grow(s.sorting, keys.len())
 		for i := range keys.len() {
 			s.sorting = append(s.sorting, sortedKey{index: i})
 		}
@@ -81,22 +155,48 @@ func (s *simulation) sort(keys *keyList, of []int) []sortedKey {
 	if len(s.sorting) == 0 {
 		return nil
 	}
-	common := keys.at(s.sorting[0].index)
-	for _, o := range s.sorting {
-		common = common[:commonPrefix(common, keys.at(o.index))]
-	}
-	for i := range s.sorting {
-		var begin [8]byte
-		copy(begin[:], keys.at(s.sorting[i].index)[len(common):])
-		s.sorting[i].begin = binary.BigEndian.Uint64(begin[:])
-	}
-	slices.SortFunc(s.sorting, func(a, b sortedKey) int {
-		if a.begin != b.begin {
-			return cmp.Compare(a.begin, b.begin)
+	s.compareFrom(keys, s.sorting)
+	slices.SortFunc(s.sorting, func(x, y sortedKey) int { return cmp.Or(cmp.Compare(x.begin, y.begin), x.index-y.index) })
+	for first := 0; first < len(s.sorting); {
+		end := first + 1
+		for end < len(s.sorting) && s.sorting[end].begin == s.sorting[first].begin {
+			end++
 		}
-		return cmp.Or(bytes.Compare(keys.at(a.index), keys.at(b.index)), a.index-b.index)
-	})
+		s.sortEqual(keys, s.sorting[first:end])
+		first = end
+	}
 	return s.sorting
+}
+
+// sortEqual sorts keys that begin with the same bytes.
+func (s *simulation) sortEqual(keys *keyList, of []sortedKey) {
+	if len(of) == 1 {
+		return
+	}
+	s.compareFrom(keys, of)
+	slices.SortFunc(of, func(x, y sortedKey) int {
+		if x.begin != y.begin {
+			return cmp.Compare(x.begin, y.begin)
+		}
+		s.buf, s.other = s.at(keys, x.index, s.buf), s.at(keys, y.index, s.other)
+		return cmp.Or(bytes.Compare(s.buf, s.other), x.index-y.index)
+	})
+}
+
+// compareFrom sets the first bytes of keys after those that all of them have in common.
+func (s *simulation) compareFrom(keys *keyList, of []sortedKey) {
+	s.other = s.at(keys, of[0].index, s.other)
+	common := s.other
+	for _, o := range of {
+		s.buf = s.at(keys, o.index, s.buf)
+		common = common[:commonPrefix(common, s.buf)]
+	}
+	for i := range of {
+		var begin [8]byte
+		s.buf = s.at(keys, of[i].index, s.buf)
+		copy(begin[:], s.buf[len(common):])
+		of[i].begin = binary.BigEndian.Uint64(begin[:])
+	}
 }
 
 // commonPrefix returns the length of what two keys begin with.
@@ -114,21 +214,21 @@ type places struct {
 	found  []int    // the part of each key of the last step
 }
 
-// of returns the part of each key. Most keys are in the part of the same key in the step before,
+// find finds the part of each key. Most keys are in the part of the same key in the step before,
 // or in that of the key before.
-func (p *places) of(keys *keyList) []int {
+func (s *simulation) find(keys *keyList, p *places) []int {
 	before := 0
 	for i := range keys.len() {
 		if i == len(p.found) {
 			p.found = append(p.found, 0)
 		}
-		key := keys.at(i)
+		s.buf = s.at(keys, i, s.buf)
 		switch {
-		case p.contains(p.found[i], key):
-		case p.contains(before, key):
+		case p.contains(p.found[i], s.buf):
+		case p.contains(before, s.buf):
 			p.found[i] = before
 		default:
-			p.found[i] = find(p.starts, key)
+			p.found[i] = partOf(p.starts, s.buf)
 		}
 		before = p.found[i]
 	}
@@ -141,8 +241,8 @@ func (p *places) contains(part int, key []byte) bool {
 	return part < len(p.starts) && p.starts[part] <= string(key) && (part+1 == len(p.starts) || string(key) < p.starts[part+1])
 }
 
-// find returns the index of the part that contains a key, by the starts of the parts.
-func find(starts []string, key []byte) int {
+// partOf returns the index of the part that contains a key, by the starts of the parts.
+func partOf(starts []string, key []byte) int {
 	low, high := 0, len(starts)
 	for low < high {
 		if middle := (low + high) / 2; starts[middle] > string(key) {
@@ -154,13 +254,14 @@ func find(starts []string, key []byte) int {
 	return max(0, low-1)
 }
 
-// quantiles returns the starts of parts of sorted keys of equal size. Equal keys are in one
-// part, so there may be fewer parts.
-func quantiles(keys *keyList, parts int) []string {
-	out := []string{""}
-	for i := 1; i < parts; i++ {
-		if key := keys.at(i * keys.len() / parts); string(key) > out[len(out)-1] {
-			out = append(out, string(key))
+// quantiles returns the starts of parts of equal size of some keys. Equal keys are in one part, so
+// there may be fewer parts.
+func (s *simulation) quantiles(keys *keyList, parts int) []string {
+	out, order := []string{""}, s.sort(keys, nil)
+	for i := 1; i < parts && len(order) > 0; i++ {
+		s.buf = s.at(keys, order[i*len(order)/parts].index, s.buf)
+		if string(s.buf) > out[len(out)-1] {
+			out = append(out, string(s.buf))
 		}
 	}
 	return out

@@ -17,19 +17,16 @@ import (
 
 // writer is a simulated source of events: a series, and a metric where fields are rows.
 type writer struct {
-	key    value.Key
-	number uint64  // of the series
-	weight float64 // share of all events
-
-	fixed  [][]byte  // contents of the fixed runs of its keys, and of the others in the first one
-	last   []byte    // its last key; nil if there is none
-	bucket time.Time // of the last key
+	number   uint64 // of the series
+	metric   string
+	weight   float64 // share of all events
+	rejected bool    // whether its keys are not valid
 }
 
-// population returns writers that represent all series of a load: all of them or, of more than
-// most, half of that number of the busiest, and one for each of as many stretches of
+// population adds writers that represent all series of a load to a list: all of them or, of more
+// than most, half of that number of the busiest, and one for each of as many stretches of
 // the others. Ranks are permuted over the series, so that the busiest are not neighbors.
-func population(l *layout.Layout, t *layout.Table, load layout.Load, seed uint64, most int) []writer {
+func population(out []writer, l *layout.Layout, t *layout.Table, load layout.Load, seed uint64, most int) []writer {
 	metrics := 1
 	if t.Metrics() {
 		metrics = len(t.Columns)
@@ -42,7 +39,7 @@ func population(l *layout.Layout, t *layout.Table, load layout.Load, seed uint64
 	if count < n {
 		head = count / 2
 	}
-	var out []writer
+	out = slices.Grow(out, int(count)*metrics)
 	for r := range count {
 		first, end := r, r+1
 		if r >= head { // one of the stretches of the others, which differ in length by at most 1
@@ -54,15 +51,12 @@ func population(l *layout.Layout, t *layout.Table, load layout.Load, seed uint64
 		if cycle := combinations(l, end-first); r >= head && cycle > 1 { // so that all combinations are equally frequent
 			rank = first + (r%cycle+cycle-first%cycle)%cycle
 		}
-		number := (mulmod(rank, step, n) + seed) % n
-		series := seriesValues(l, t, number, n)
-		weight := between(first, end, load.Skew) / total / float64(metrics)
+		w := writer{number: (mulmod(rank, step, n) + seed) % n, weight: between(first, end, load.Skew) / total / float64(metrics)}
 		for m := range metrics {
-			k := value.Key{Series: series, Salt: value.OwnSalt}
 			if t.Metrics() {
-				k.Metric = t.Columns[m].Qualifier
+				w.metric = t.Columns[m].Qualifier
 			}
-			out = append(out, writer{key: k, number: number, weight: weight})
+			out = append(out, w)
 		}
 	}
 	return out
@@ -77,14 +71,16 @@ func FanOut(l *layout.Layout, q *layout.Query) int {
 	}
 	load := l.Load()
 	load.Series = max(load.Series, int64(100*q.Table.Segments[i].Buckets))
-	all := population(l, q.Table, load, Seed, int(load.Series))
+	all := population(nil, l, q.Table, load, Seed, 100*q.Table.Segments[i].Buckets)
+	given := seriesValues(l, q.Table, all[0].number, uint64(load.Series))
 	salts := map[string]bool{}
 	for _, w := range all {
-		for _, given := range q.By {
-			w.key.Series[given] = all[0].key.Series[given]
+		key := value.Key{Series: seriesValues(l, q.Table, w.number, uint64(load.Series)), Salt: value.OwnSalt}
+		for _, by := range q.By {
+			key.Series[by] = given[by]
 		}
 		kw := codec.NewKeyWriter(nil, q.Table.Delimiter)
-		value.WriteSegments(l, q.Table, &kw, q.Table.Segments[i:i+1], &w.key)
+		value.WriteSegments(l, q.Table, &kw, q.Table.Segments[i:i+1], &key)
 		if salt, err := kw.Key(); err == nil {
 			salts[string(salt)] = true
 		}
@@ -156,21 +152,29 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// seriesValues returns the values of one of n series. Values with a cardinality are the digits
-// of its number; those without one are different in each series.
+// seriesValues returns the values of one of n series.
 func seriesValues(l *layout.Layout, t *layout.Table, number, n uint64) []any {
 	out := make([]any, len(l.Series))
-	rest := number
-	for i := range l.Series {
-		f := &l.Series[i]
-		index, of := number, n
-		if f.Cardinality > 0 {
-			of = uint64(f.Cardinality)
-			index, rest = rest%of, rest/of
-		}
-		out[i] = seriesValue(f, t.FormOf(i), index, of)
+	for i := range out {
+		out[i] = valueOf(l, t, i, number, n)
 	}
 	return out
+}
+
+// valueOf returns a value of one of n series. Values with a cardinality are the digits of its
+// number; those without one are different in each series.
+func valueOf(l *layout.Layout, t *layout.Table, series int, number, n uint64) any {
+	f := &l.Series[series]
+	if f.Cardinality == 0 {
+		return seriesValue(f, t.FormOf(series), number, n)
+	}
+	rest := number
+	for i := range series {
+		if of := uint64(l.Series[i].Cardinality); of > 0 {
+			rest /= of
+		}
+	}
+	return seriesValue(f, t.FormOf(series), rest%uint64(f.Cardinality), uint64(f.Cardinality))
 }
 
 // seriesValue returns one of some values of a field: consecutive numbers, and strings in no

@@ -22,11 +22,13 @@ const (
 	Steps       = 48  // of time: half an hour each in a day
 	Bands       = 24  // of the key space, in pictures
 
+	bandStep  = 8     // how often the keys of a step count for the bands
 	growth    = 3     // the most tablets, including those split by load, as a multiple
 	hotTablet = 1.5   // times the even share, from which a tablet is split
 	coldPair  = 0.5   // times the even share, below which two neighbors are merged
 	writers   = 6_000 // that represent the series, so that a run has 288,000 keys
 	history   = 4     // stored keys per writer
+	keyText   = 8e6   // bytes of keys in memory, from which writers are fewer
 	usualDays = 30    // of stored data, if it is kept forever
 )
 
@@ -43,7 +45,8 @@ type Load struct {
 	// the worst case of sequential IDs.
 	New bool
 
-	// Writers is the number of writers that represent the series; 0 for 6,000.
+	// Writers is the number of writers that represent the series; 0 for 6,000, or fewer if keys
+	// are long.
 	Writers int
 
 	trace func(step int, at time.Time, starts []string) // called with the tablets of each step
@@ -74,32 +77,49 @@ func (s Share) OfEven(places int) float64 { return s.Mean * float64(places) }
 
 // Simulate runs a load on a table without errors. It is deterministic.
 func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
+	return new(Simulator).Simulate(l, t, load)
+}
+
+// Simulator runs one load after another in the same memory: that of the longest keys. The zero
+// value is ready for use.
+type Simulator struct {
+	writers []writer
+	fixed   textList                   // the fixed runs of the keys of each writer
+	varied  []any                      // values of each writer in the other runs
+	keys    keyList                    // of stored data and some steps
+	sorting []sortedKey                // the order of keys
+	grouped []int                      // keys by tablet
+	current stepLoad                   // of the last step
+	early   [Steps / bandStep]stepLoad // of the steps that count for the bands
+	places  [2][]int                   // of the keys of the last step: their tablets, and their bands
+}
+
+// Simulate is like the function of that name.
+func (m *Simulator) Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
 	most := load.Writers
 	if most == 0 {
-		most = writers
+		most = m.fitting(l, t, load)
 	}
-	s := newSimulation(l, t, load, most)
-	s.stored = s.storedKeys()
-	s.tablets = min(mostTablets, max(fewTablets, int(2*Total(t, load.Load)/NodeWrites)))
+	s := newSimulation(m, l, t, load, most)
+	s.storeKeys()
+	s.tablets = int(min(mostTablets, max(fewTablets, 2*Total(t, load.Load)/NodeWrites)))
 	s.nodes = s.tablets / perNode
-	s.starts = quantiles(&s.stored, s.tablets)
+	s.starts = s.quantiles(&s.keys, s.tablets)
 	s.node = make([]int, s.tablets)
 	for i := range s.node {
 		s.node[i] = i % s.nodes
 	}
 	out := Result{Width: s.step, Tablets: s.tablets, Nodes: s.nodes}
-	bands := places{starts: s.bands()}
-	s.stored = keyList{}
-	tablets := places{}
+	bands, tablets := places{starts: s.bands(), found: m.places[0]}, places{found: m.places[1]}
 	total := 0.0
 	for step := range Steps {
 		now := s.loadOf(step)
 		if load.trace != nil {
-			load.trace(step, s.at(step), s.starts)
+			load.trace(step, s.middle(step), s.starts)
 		}
 		tablets.starts = s.starts
-		shares := s.sharesOf(tablets.of(&now.keys), now.weights)
-		for i, band := range bands.of(&now.keys) {
+		shares := s.sharesOf(s.find(&now.keys, &tablets), now.weights)
+		for i, band := range s.find(&now.keys, &bands) {
 			out.Heat[band][step] += now.weights[i]
 		}
 		nodes := make([]float64, s.nodes)
@@ -113,6 +133,7 @@ func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
 		out.Last.add(shares[len(shares)-1], arriving)
 		s.rebalance(shares, &tablets, now)
 	}
+	m.places = [2][]int{bands.found, tablets.found}
 	for _, share := range []*Share{&out.Tablet, &out.Node, &out.Last} {
 		share.Mean /= max(total, math.SmallestNonzeroFloat64)
 	}
@@ -127,29 +148,28 @@ func (s *Share) add(share, load float64) {
 	}
 }
 
-// simulation is the state of Simulate.
+// simulation is the state of [Simulator.Simulate].
 type simulation struct {
-	l       *layout.Layout
-	t       *layout.Table
-	load    Load
-	writers []writer
-	stored  keyList // keys of stored data, sorted
-	begin   time.Time
-	step    time.Duration
-	tablets int // at the beginning
-	nodes   int
-	runs    []run           // of key segments
-	ofTime  bool            // whether keys differ within a bucket
-	buf     []byte          // of the last key
-	text    []byte          // of the last run
-	part    codec.KeyWriter // of the last run
-	series  []any           // of the last key
-	starts  []string        // of the tablets, sorted; the first is empty
-	node    []int           // of each tablet
-
-	computed map[int]*stepLoad // of some steps
-	current  *stepLoad         // of the last step
-	sorting  []sortedKey       // memory for sorting
+	*Simulator
+	l         *layout.Layout
+	t         *layout.Table
+	load      Load
+	begin     time.Time
+	step      time.Duration
+	tablets   int // at the beginning
+	nodes     int
+	runs      []run           // of key segments
+	fixedRuns int             // number of fixed runs
+	varying   []int           // series values in the runs that are not fixed
+	first     int             // the one that is the time of the series' first event; -1 if none is
+	ofTime    bool            // whether keys differ within a bucket
+	buf       []byte          // of the last key
+	other     []byte          // another one
+	text      []byte          // of the last run
+	part      codec.KeyWriter // of the last run
+	values    value.Key       // of the last key
+	starts    []string        // of the tablets, sorted; the first is empty
+	node      []int           // of each tablet
 }
 
 // run is successive segments of the row key. Those of a fixed run have the same values in all keys
@@ -160,32 +180,88 @@ type run struct {
 }
 
 // newSimulation returns a simulation that has not begun.
-func newSimulation(l *layout.Layout, t *layout.Table, load Load, most int) *simulation {
-	s := &simulation{l: l, t: t, load: load, writers: population(l, t, load.Load, load.Seed, most), computed: map[int]*stepLoad{}}
+func newSimulation(m *Simulator, l *layout.Layout, t *layout.Table, load Load, most int) *simulation {
+	m.writers = population(m.writers[:0], l, t, load.Load, load.Seed, most)
+	m.fixed.cut(0)
+	m.varied = m.varied[:0]
+	m.keys.empty()
+	m.current.empty()
+	s := &simulation{Simulator: m, l: l, t: t, load: load, first: -1}
 	s.begin, s.step = window(t)
 	s.ofTime = !t.Pattern.Bucketed()
 	for _, g := range t.Segments {
-		fixed := !isTime(g) && !s.varies(g)
-		s.ofTime = s.ofTime || s.varies(g)
+		if s.first < 0 && g.Kind == layout.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp {
+			s.first = g.Series
+		}
+		varying := s.varyingOf(g)
+		fixed := !isTime(g) && varying == nil
+		s.ofTime = s.ofTime || varying != nil
+		s.varying = append(s.varying, varying...)
 		if last := len(s.runs) - 1; last >= 0 && s.runs[last].fixed == fixed {
 			s.runs[last].segments = append(s.runs[last].segments, g)
-		} else {
-			s.runs = append(s.runs, run{[]layout.Segment{g}, fixed})
+			continue
+		}
+		s.runs = append(s.runs, run{[]layout.Segment{g}, fixed})
+		if fixed {
+			s.fixedRuns++
 		}
 	}
+	s.values = value.Key{Series: make([]any, len(l.Series)), Salt: value.OwnSalt}
+	s.fix()
 	return s
 }
 
-// varies reports whether a segment depends on series values that differ between the keys of a
-// writer: a time is that of the series' first event, and a number grows if every series is new.
-func (s *simulation) varies(g layout.Segment) bool {
+// fitting returns the number of writers whose keys fit in memory, by the keys of one of them.
+func (m *Simulator) fitting(l *layout.Layout, t *layout.Table, load Load) int {
+	s := newSimulation(m, l, t, load, 1)
+	s.add(&s.keys, 0, s.begin)
+	fixed := len(s.fixed.text) / len(s.writers)
+	return min(writers, keyText/max(1, fixed+(1+history+Steps/bandStep)*len(s.keys.varied.text)))
+}
+
+// fix computes the fixed runs of the keys of all writers, and their values in the others.
+func (s *simulation) fix() {
+	number := uint64(math.MaxUint64)
+	for i := range s.writers {
+		w := &s.writers[i]
+		if w.number != number {
+			number = w.number
+			for f := range s.values.Series {
+				s.values.Series[f] = valueOf(s.l, s.t, f, number, uint64(s.load.Series))
+			}
+		}
+		for _, f := range s.varying {
+			s.varied = append(s.varied, s.values.Series[f])
+		}
+		s.values.Metric = w.metric
+		for _, r := range s.runs {
+			if !r.fixed {
+				continue
+			}
+			part, ok := s.write(r.segments)
+			w.rejected = w.rejected || !ok
+			if i == 0 {
+				s.fixed.grow(len(s.writers)*s.fixedRuns, part)
+			}
+			s.fixed.add(part)
+		}
+	}
+}
+
+// varyingOf returns the series values of a segment with values that differ between the keys of a
+// writer, or nil if none does: a time is that of the series' first event, and a number grows if
+// every series is new.
+func (s *simulation) varyingOf(g layout.Segment) []int {
 	series := g.Salted
 	if g.Kind == layout.SeriesSegment {
 		series = []int{g.Series}
 	}
-	return slices.ContainsFunc(series, func(i int) bool {
+	if !slices.ContainsFunc(series, func(i int) bool {
 		return s.l.Series[i].Type == schema.Timestamp || s.load.New && isInteger(&s.l.Series[i])
-	})
+	}) {
+		return nil
+	}
+	return series
 }
 
 // window returns the simulated time: a day or, if buckets are wide, four buckets.
@@ -206,8 +282,8 @@ func window(t *layout.Table) (begin time.Time, step time.Duration) {
 	return begin, width / Steps
 }
 
-// at returns the middle of a step.
-func (s *simulation) at(step int) time.Time {
+// middle returns the middle of a step.
+func (s *simulation) middle(step int) time.Time {
 	return s.begin.Add(time.Duration(step)*s.step + s.step/2)
 }
 
@@ -217,14 +293,14 @@ func (s *simulation) arriving(step int) float64 {
 	if s.load.Arrival != schema.Daily || s.step >= 12*time.Hour {
 		return 1
 	}
-	at := s.at(step)
+	at := s.middle(step)
 	hours := at.Sub(at.Truncate(24 * time.Hour)).Hours()
 	return 1 + math.Sin((hours-10)/24*2*math.Pi) // highest at 16:00
 }
 
-// storedKeys returns keys of the data before the window, some of each writer at stratified
+// storeKeys computes the keys of the data before the window, some of each writer at stratified
 // times.
-func (s *simulation) storedKeys() keyList {
+func (s *simulation) storeKeys() {
 	_, kept := s.t.Ages()
 	if kept == 0 {
 		kept = usualDays * 24 * time.Hour
@@ -235,93 +311,41 @@ func (s *simulation) storedKeys() keyList {
 	if s.t.Pattern.Bucketed() {
 		kept = min(kept, s.begin.Sub(s.t.Bucket.Min()))
 	}
-	out := newKeyList(history*len(s.writers), 64)
 	for i := range s.writers {
-		w := &s.writers[i]
 		for n := range history {
 			// The fractions of all writers together cover the time evenly.
 			_, fraction := math.Modf(float64(i) * 0.6180339887498949)
 			age := time.Duration((float64(n) + fraction) / history * float64(kept))
-			out.add(s.key(w, s.begin.Add(-age)))
+			s.add(&s.keys, i, s.begin.Add(-age))
 		}
 	}
-	return out.sorted(s.sort(&out, nil))
 }
 
-// key returns the row key of a writer's event, or an empty one if the event has none. The next
-// call overwrites it.
-func (s *simulation) key(w *writer, at time.Time) []byte {
-	if s.ofTime {
-		return s.newKey(w, at)
+// vary sets the values of a writer's event in runs that are not fixed. If every series is new,
+// integers are consecutive in time.
+func (s *simulation) vary(writer int, at time.Time) {
+	for n, i := range s.varying {
+		f := &s.l.Series[i]
+		switch {
+		case i == s.first:
+			s.values.Series[i] = at
+		case s.load.New && isInteger(f):
+			number := uint64(1e9+at.Sub(s.begin).Seconds()*100) + s.writers[writer].number%100
+			s.values.Series[i] = seriesValue(f, s.t.FormOf(i), number, 1<<53)
+		default:
+			s.values.Series[i] = s.varied[writer*len(s.varying)+n]
+		}
 	}
-	if start := s.t.Bucket.Start(at); w.last == nil || !start.Equal(w.bucket) {
-		w.last, w.bucket = append(w.last[:0], s.newKey(w, at)...), start
-	}
-	return w.last
 }
 
-// newKey computes the row key of a writer's event.
-func (s *simulation) newKey(w *writer, at time.Time) []byte {
-	k := w.key
-	k.At = at
-	if s.load.New {
-		k.Series = s.newSeries(w, at)
-	}
-	for _, g := range s.t.Segments {
-		if g.Kind == layout.SeriesSegment && s.l.Series[g.Series].Type == schema.Timestamp {
-			s.series = append(s.series[:0], k.Series...)
-			k.Series = s.series
-			k.Series[g.Series] = at
-			break
-		}
-	}
-	first := w.fixed == nil
-	var parts [][]byte
-	key := s.buf[:0]
-	for i, r := range s.runs {
-		if i > 0 {
-			key = append(key, s.t.Delimiter...)
-		}
-		if r.fixed && !first {
-			key = append(key, w.fixed[i]...)
-			continue
-		}
-		part, ok := s.write(r.segments, &k)
-		if !ok {
-			return nil
-		}
-		key = append(key, part...)
-		if first {
-			parts = append(parts, slices.Clone(part))
-		}
-	}
-	if first {
-		w.fixed = parts
-	}
-	s.buf = key
-	return key
-}
-
-// write writes some segments of a key. It reports false if a writer would reject them.
-func (s *simulation) write(segments []layout.Segment, k *value.Key) ([]byte, bool) {
+// write writes some segments of a key with the present values. It reports false if a writer would
+// reject them.
+func (s *simulation) write(segments []layout.Segment) ([]byte, bool) {
 	s.part = codec.NewKeyWriter(s.text[:0], s.t.Delimiter)
-	value.WriteSegments(s.l, s.t, &s.part, segments, k)
+	value.WriteSegments(s.l, s.t, &s.part, segments, &s.values)
 	part, err := s.part.Key()
 	s.text = part[:0]
 	return part, err == nil
-}
-
-// newSeries returns the values of the series that a writer begins at some time: integers are
-// consecutive in time.
-func (s *simulation) newSeries(w *writer, at time.Time) []any {
-	out := slices.Clone(w.key.Series)
-	number := uint64(1e9+at.Sub(s.begin).Seconds()*100) + w.number%100
-	for i := range s.l.Series {
-		if f := &s.l.Series[i]; isInteger(f) {
-			out[i] = seriesValue(f, s.t.FormOf(i), number, 1<<53)
-		}
-	}
-	return out
 }
 
 // stepLoad is the keys that the load of a step hits, with their shares, and the total before
@@ -333,30 +357,30 @@ type stepLoad struct {
 	bucket  time.Time // the bucket of all keys, if they have one
 }
 
-// newLoad returns a load without keys.
-func (s *simulation) newLoad() *stepLoad {
-	return &stepLoad{keys: newKeyList(len(s.writers), len(s.buf)), weights: make([]float64, 0, len(s.writers))}
+// empty removes all keys, but keeps the memory.
+func (l *stepLoad) empty() {
+	l.keys.empty()
+	*l = stepLoad{keys: l.keys, weights: l.weights[:0]}
 }
 
 // loadOf returns the load of a step, which is valid until the next call.
 func (s *simulation) loadOf(step int) *stepLoad {
-	if have, computed := s.computed[step]; computed {
-		s.current = have
-		delete(s.computed, step)
-		return have
+	if step%bandStep == 0 {
+		return &s.early[step/bandStep]
 	}
-	s.compute(step, s.current)
-	return s.current
+	s.compute(step, &s.current)
+	return &s.current
 }
 
 // compute sets the load of a step.
 func (s *simulation) compute(step int, out *stepLoad) {
-	at := s.at(step)
+	at := s.middle(step)
 	bucket := s.onlyBucket(at)
 	if !bucket.IsZero() && bucket.Equal(out.bucket) {
 		return // the keys are the same
 	}
-	*out = stepLoad{keys: out.keys.emptied(), weights: out.weights[:0], bucket: bucket}
+	out.empty()
+	out.bucket = bucket
 	for i := range s.writers {
 		w := &s.writers[i]
 		_, fraction := math.Modf(float64(i+step) * 0.6180339887498949)
@@ -365,8 +389,7 @@ func (s *simulation) compute(step int, out *stepLoad) {
 			_, back := math.Modf(float64(i)*0.7548776662466927 + float64(step)*0.5698402909980532)
 			when = when.Add(-time.Duration(back * float64(s.load.Range)))
 		}
-		if key := s.key(w, when); len(key) > 0 {
-			out.keys.add(key)
+		if s.add(&out.keys, i, when) {
 			out.weights = append(out.weights, w.weight)
 			out.sum += w.weight
 		}
@@ -388,19 +411,20 @@ func (s *simulation) onlyBucket(at time.Time) time.Time {
 	return first
 }
 
-// bands returns the starts of the bands of pictures.
+// bands returns the starts of the bands of pictures, by the stored keys and those of some steps.
 func (s *simulation) bands() []string {
-	all := newKeyList(s.stored.len()+Steps/8*len(s.writers), len(s.buf))
-	all.addAll(&s.stored)
-	for step := 0; step < Steps; step += 8 {
-		load := s.newLoad()
-		s.compute(step, load)
-		all.addAll(&load.keys)
-		s.computed[step] = load
+	var ends [len(s.early)]int
+	for i := range s.early {
+		s.compute(i*bandStep, &s.current)
+		weights := append(s.early[i].weights[:0], s.current.weights...)
+		s.early[i] = stepLoad{weights: weights, sum: s.current.sum, bucket: s.current.bucket}
+		s.keys.addAll(&s.current.keys)
+		ends[i] = s.keys.len()
 	}
-	sorted := all.sorted(s.sort(&all, nil))
-	out := quantiles(&sorted, Bands)
-	return out[:min(len(out), Bands)]
+	for i, end := range ends {
+		s.early[i].keys = s.keys.part(end-len(s.early[i].weights), end)
+	}
+	return s.quantiles(&s.keys, Bands)
 }
 
 // sharesOf returns the share of each tablet.
@@ -418,7 +442,7 @@ func (s *simulation) sharesOf(tablets []int, weights []float64) []float64 {
 func (s *simulation) rebalance(shares []float64, tablets *places, now *stepLoad) {
 	if s.split(shares, tablets.found, now) {
 		tablets.starts = s.starts
-		shares = s.sharesOf(tablets.of(&now.keys), now.weights)
+		shares = s.sharesOf(s.find(&now.keys, tablets), now.weights)
 	}
 	shares = s.merge(shares)
 	order := make([]int, len(shares))
@@ -451,23 +475,21 @@ func (s *simulation) rebalance(shares []float64, tablets *places, now *stepLoad)
 
 // split splits hot tablets, and reports whether there were any.
 func (s *simulation) split(shares []float64, tablets []int, now *stepLoad) bool {
-	hot := map[int][]int{} // keys of hot tablets
-	for i, tablet := range tablets {
-		if shares[tablet] > hotTablet/float64(s.tablets) {
-			hot[tablet] = append(hot[tablet], i)
-		}
-	}
-	starts := slices.Clone(s.starts)
+	starts, end := slices.Clone(s.starts), s.group(tablets)
 	for tablet := range s.starts {
-		in := hot[tablet]
-		if in == nil || len(starts) >= growth*s.tablets {
+		in := s.grouped[:end[tablet]]
+		if tablet > 0 {
+			in = in[end[tablet-1]:]
+		}
+		if len(in) == 0 || shares[tablet] <= hotTablet/float64(s.tablets) || len(starts) >= growth*s.tablets {
 			continue
 		}
 		sum := 0.0
 		sorted := s.sort(&now.keys, in)
+		first := string(s.at(&now.keys, sorted[0].index, s.buf))
 		for _, k := range sorted {
 			if sum += now.weights[k.index]; sum >= shares[tablet]/2 {
-				if middle := string(now.keys.at(k.index)); middle > s.starts[tablet] && middle > string(now.keys.at(sorted[0].index)) {
+				if middle := string(s.at(&now.keys, k.index, s.buf)); middle > s.starts[tablet] && middle > first {
 					starts = append(starts, middle)
 				}
 				break
@@ -479,6 +501,23 @@ func (s *simulation) split(shares []float64, tablets []int, now *stepLoad) bool 
 	changed := len(starts) > len(s.starts)
 	s.starts = starts
 	return changed
+}
+
+// group groups keys by their tablets, and returns where the group of each tablet ends.
+func (s *simulation) group(tablets []int) (end []int) {
+	s.grouped = slices.Grow(s.grouped[:0], len(tablets))[:len(tablets)]
+	end = make([]int, len(s.starts)+1)
+	for _, tablet := range tablets {
+		end[tablet+1]++
+	}
+	for i := range s.starts {
+		end[i+1] += end[i]
+	}
+	for i, tablet := range tablets {
+		s.grouped[end[tablet]] = i
+		end[tablet]++
+	}
+	return end
 }
 
 // merge merges cold neighbors while there are more tablets than at first, and returns the

@@ -132,8 +132,9 @@ func likelyNumber(name, unit string) (value float64, q *quantity) {
 
 // names reports whether a name contains one of the given words.
 func names(name, given string) bool {
-	for _, word := range strings.Fields(given) {
-		if strings.Contains("_"+name+"_", "_"+word+"_") {
+	name = "_" + name + "_"
+	for word := range strings.FieldsSeq(given) {
+		if strings.Contains(name, "_"+word+"_") {
 			return true
 		}
 	}
