@@ -127,8 +127,9 @@ func (c *comparer) in(l *lock.Layout, col lock.Column) string {
 // required reports whether every event must have a field.
 func required(c lock.Column) bool { return !c.Optional && c.Default == nil }
 
-// added adds the change for a field that no stored event has.
+// added adds the change for a field that no stored event has in its column.
 func (c *comparer) added(new lock.Column) {
+	c.abandoned(new)
 	if new.Written || !required(new) {
 		c.add(Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, "field %q is added: stored events lack it", item(new))
 		return
@@ -217,6 +218,7 @@ func (c *comparer) again(old, new lock.Column) {
 		c.added(new)
 		return
 	}
+	c.abandoned(new)
 	c.add(Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)},
 		"field %q is added again: stored events have the values that were written with it", item(new))
 }

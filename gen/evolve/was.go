@@ -161,6 +161,18 @@ func (c *comparer) returned(old, new lock.Column) bool {
 	return true
 }
 
+// abandoned adds the changes for a field that is added under the name of a removed one, and
+// not read from where that one was stored.
+func (c *comparer) abandoned(new lock.Column) {
+	for _, old := range c.old.Columns {
+		same := old.Key == new.Key && old.Family == new.Family
+		if old.Retired && old.Was == "" && !same && old.Written == new.Written && item(old) == item(new) && c.olderAt(old) == nil {
+			c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "add " + quotedCode(c.wasText(old, &new))}},
+				"field %q was stored in %s, and is not read from it: events that were written before it was removed lack it", item(new), c.place(old))
+		}
+	}
+}
+
 // now returns the index of the column in which new events have the field that was in another
 // one, or is; -1 if it was removed.
 func (c *comparer) now(key string) int {
