@@ -12,8 +12,9 @@ import (
 )
 
 func newServer(addr string, opts ...grpc.ServerOption) (*bttest.Server, error) {
-	v := newViews()
-	return bttest.NewServer(addr, append(opts, grpc.ChainUnaryInterceptor(withoutEmptyRules, v.unary), grpc.ChainStreamInterceptor(v.stream))...)
+	v, x := newViews(), &exclusive{}
+	return bttest.NewServer(addr, append(opts,
+		grpc.ChainUnaryInterceptor(withoutEmptyRules, v.unary, x.unary), grpc.ChainStreamInterceptor(v.stream, x.stream))...)
 }
 
 // withoutEmptyRules removes rules that keep everything from the families of a new table.

@@ -3,6 +3,7 @@ package storetest_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -106,5 +107,50 @@ func TestStartAtTakenAddress(t *testing.T) {
 	if other, err := storetest.StartAt(t.Context(), b.Addr); err == nil {
 		t.Error("started twice at one address")
 		_ = other.Close()
+	}
+}
+
+// A row is read as it was before or after each mutation, also while others add columns.
+func TestReadsBesideWrites(t *testing.T) {
+	b := storetest.New(t, makeTable)
+	const columns = 500
+	m := bigtable.NewMutation()
+	for i := range columns {
+		m.Set("f", fmt.Sprintf("b%03d", i), 1000, nil)
+	}
+	table := b.Client.Open("t")
+	if err := table.Apply(t.Context(), "row", m); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := 0; i < columns && err == nil; i++ {
+			err = write(t.Context(), b.Client, fmt.Sprintf("a%03d", columns-i), 1)
+		}
+		done <- err
+	}()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+		row, err := table.ReadRow(t.Context(), "row")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for _, cell := range row["f"] {
+			seen[cell.Column]++
+		}
+		for i := range columns {
+			if n := seen[fmt.Sprintf("f:b%03d", i)]; n != 1 {
+				t.Fatalf("column b%03d was read %d times", i, n)
+			}
+		}
 	}
 }
