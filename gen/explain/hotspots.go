@@ -68,7 +68,7 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 	for i, d := range designs {
 		out = append(out, simulation{l: l, table: d.table, load: load, heat: Heat{Load: "writes", Design: d.name, Chosen: i == 0}})
 	}
-	if hotspot.Sequential(l, t) && !t.Allows("K02") {
+	if hotspot.NewShare(l, t, load.Load) >= hotspot.HotShare && !t.Allows("K02") {
 		sequential := load
 		sequential.New = true
 		out = append(out, simulation{l: l, table: t, load: sequential, heat: Heat{Load: "writes", Design: "new series, if the numbers are sequential"}})
@@ -91,7 +91,7 @@ func (s *simulation) run(in *hotspot.Simulator) {
 	h := s.heat
 	h.Key, h.Seed, h.Tablets, h.Nodes = sample.ShowKey(sample.Picture(s.l, s.table)), s.load.Seed, r.Tablets, r.Nodes
 	h.Tablet, h.Node, h.Step = rounded(r.Tablet), rounded(r.Node), schema.FormatDuration(r.Width.Truncate(time.Second))
-	h.Hot = h.Load == "writes" && hotspot.Hot(s.table, s.load.Load, r.Tablet.Peak)
+	h.Hot = h.Load == "writes" && r.Hot(s.l, s.table, s.load.Load)
 	for _, band := range r.Heat {
 		digits := make([]byte, len(band))
 		for step, share := range band {

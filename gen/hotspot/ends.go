@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Thresholds of [Hot]; our judgment.
@@ -47,14 +48,26 @@ type Ends struct {
 	N     float64  // lower bound; +Inf for one per series if the number of series is not declared
 	Open  []string // series values whose cardinality is not declared
 	Whole bool     // whether the prefix contains all series values
+	// Busiest is the share of the busiest series in the writes, from 0 to 1, or of one of its
+	// fields if those are rows. It is 0 for no skew.
+	Busiest float64
 }
 
-// Share returns the share of the writes at each end, from 0 to 1, if all ends are equal.
-func (e Ends) Share() float64 { return 1 / e.N }
+// Share returns the share of the writes at the hottest end, from 0 to 1: the busiest series and,
+// if it is not alone there, an equal part of the others.
+func (e Ends) Share() float64 {
+	if e.Whole {
+		return max(e.Busiest, 1/e.N)
+	}
+	return e.Busiest + (1-e.Busiest)/e.N
+}
 
 // Hot reports whether the table has too few ends for the load. It is false if that depends on
 // an undeclared cardinality, unless the declared load is too much for the known ends.
 func (e Ends) Hot(t *layout.Table, load layout.Load) bool {
+	if Hot(t, load, e.Busiest) {
+		return true
+	}
 	if len(e.Open) > 0 && !(!load.AssumedRate && !load.AssumedSeries && Total(t, load)*e.Share() > NodeWrites) {
 		return false
 	}
@@ -65,12 +78,13 @@ func (e Ends) Hot(t *layout.Table, load layout.Load) bool {
 // fields before the time. Combinations of series values are capped at the number of series.
 func EndsOf(l *layout.Layout, t *layout.Table) Ends {
 	e := Ends{N: 1}
+	load, before := l.Load(), beforeTimes(l, t)
 	known, metrics := map[int]bool{}, 1.0
-	for _, g := range t.BeforeTime() {
+	for _, g := range before {
 		switch g.Kind {
 		case layout.SeriesSegment:
 			known[g.Series] = true
-			if n := l.Series[g.Series].Cardinality; n > 0 {
+			if n := cardinality(l, t, load.Series, g.Series); n > 0 {
 				e.N *= float64(n)
 			} else {
 				e.Open = append(e.Open, l.Series[g.Series].Name)
@@ -79,7 +93,7 @@ func EndsOf(l *layout.Layout, t *layout.Table) Ends {
 			metrics = float64(len(t.Columns))
 		}
 	}
-	for _, g := range t.BeforeTime() {
+	for _, g := range before {
 		if g.Kind == layout.SaltSegment {
 			e.N *= saltValues(l, g, known)
 		}
@@ -88,13 +102,39 @@ func EndsOf(l *layout.Layout, t *layout.Table) Ends {
 	switch series := float64(l.Expect.Series); {
 	case e.Whole && len(e.Open) > 0 && series == 0:
 		e.N = math.Inf(1)
-	case e.Whole && len(e.Open) > 0:
-		e.N, e.Open = series, nil
+	case series > 0 && len(e.Open) > 0 && (e.Whole || Hot(t, load, 1/(series*metrics))):
+		e.N, e.Open = series, nil // there are as many prefixes, or at most, which are too few
 	case series > 0:
 		e.N = min(e.N, series)
 	}
 	e.N *= metrics
+	if load.Skew > 0 {
+		e.Busiest = load.Busiest() / metrics
+	}
 	return e
+}
+
+// beforeTimes returns the segments before the time and before series values that are times.
+func beforeTimes(l *layout.Layout, t *layout.Table) []layout.Segment {
+	before := t.BeforeTime()
+	if i := slices.IndexFunc(before, func(g layout.Segment) bool {
+		return g.Kind == layout.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp
+	}); i >= 0 {
+		return before[:i]
+	}
+	return before
+}
+
+// cardinality returns the number of values of a series value: as declared or, for fewer numbers
+// than there are series, all that its form can hold. It returns 0 if that is not known.
+func cardinality(l *layout.Layout, t *layout.Table, of int64, series int) int64 {
+	f := &l.Series[series]
+	if f.Cardinality == 0 && isInteger(f) {
+		if n := numbers(f, t.FormOf(series)); n < float64(of) {
+			return int64(n)
+		}
+	}
+	return f.Cardinality
 }
 
 // saltValues returns how many salt buckets a fixed combination of the known series values
@@ -180,12 +220,57 @@ func InOnePlace(l *layout.Layout, t *layout.Table) bool {
 	})
 }
 
-// Sequential reports whether the keys of a table begin with an integer. If it is a sequential
-// ID, all new series go to one end of the table.
-func Sequential(l *layout.Layout, t *layout.Table) bool {
-	return beginsWith(t, func(g layout.Segment) bool {
-		return g.Kind == layout.SeriesSegment && isInteger(&l.Series[g.Series])
-	})
+// NewShare returns the share of the writes in the hottest tablet, from 0 to 1, if all of them are
+// of new series, numbered sequentially by the integer at the beginning of the keys. New series
+// take the place of all others, so that the integers in use at a time are as many as the series:
+// of fewer possible values, all are always in use. It returns 0 if keys begin with another value,
+// or with an integer that several series share, according to its cardinality.
+func NewShare(l *layout.Layout, t *layout.Table, load layout.Load) float64 {
+	i := sequential(l, t, load)
+	if i < 0 {
+		return 0
+	}
+	of, series := numbers(&l.Series[i], t.FormOf(i)), float64(load.Series)
+	return min(1, max(of/(series*float64(tablets(t, load))), 1/series))
+}
+
+// sequential returns the series value at the beginning of the keys if it is an integer of which
+// each series may have another one, and -1 otherwise.
+func sequential(l *layout.Layout, t *layout.Table, load layout.Load) int {
+	i := slices.IndexFunc(t.Segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
+	if i < 0 || t.Segments[i].Kind != layout.SeriesSegment {
+		return -1
+	}
+	i = t.Segments[i].Series
+	if f := &l.Series[i]; !isInteger(f) || f.Cardinality > 0 && f.Cardinality < load.Series {
+		return -1
+	}
+	return i
+}
+
+// numbers returns how many values an integer can have in a form, without negative ones.
+func numbers(f *layout.Field, form codec.KeyForm) float64 {
+	of := float64(1 << 63)
+	switch f.Type {
+	case schema.Int32:
+		of = math.MaxInt32
+	case schema.Uint32:
+		of = 1 << 32
+	case schema.Uint64:
+		of = 1 << 64
+	}
+	switch {
+	case form.Pad <= 0:
+		return of
+	case form.Encoding == codec.KeyHex:
+		return min(of, math.Pow(16, float64(form.Pad)))
+	}
+	return min(of, math.Pow(10, float64(form.Pad)))
+}
+
+// tablets returns the number of tablets of a table, of equal size, under a load.
+func tablets(t *layout.Table, load layout.Load) int {
+	return int(min(mostTablets, max(fewTablets, 2*Total(t, load)/NodeWrites)))
 }
 
 // isInteger reports whether a series value is an integer, and may be a sequential ID.

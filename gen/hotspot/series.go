@@ -25,7 +25,7 @@ type writer struct {
 
 // population adds writers that represent all series of a load to a list: all of them or, of more
 // than most, half of that number of the busiest, and one for each of as many stretches of
-// the others. Ranks are permuted over the series, so that the busiest are not neighbors.
+// the others, which have about equal weights. Ranks are permuted over the series, so that the busiest are not neighbors.
 func population(out []writer, l *layout.Layout, t *layout.Table, load layout.Load, seed uint64, most int) []writer {
 	metrics := 1
 	if t.Metrics() {
@@ -42,13 +42,11 @@ func population(out []writer, l *layout.Layout, t *layout.Table, load layout.Loa
 	out = slices.Grow(out, int(count)*metrics)
 	for r := range count {
 		first, end := r, r+1
-		if r >= head { // one of the stretches of the others, which differ in length by at most 1
-			k, width, longer := r-head, (n-head)/(count-head), (n-head)%(count-head)
-			first = head + k*width + min(k, longer)
-			end = head + (k+1)*width + min(k+1, longer)
+		if r >= head {
+			first, end = stretch(r-head, count-head, head, n, load.Skew), stretch(r-head+1, count-head, head, n, load.Skew)
 		}
 		rank := first + mix(r^seed)%(end-first)
-		if cycle := combinations(l, end-first); r >= head && cycle > 1 { // so that all combinations are equally frequent
+		if cycle := combinations(l, t, n, end-first); r >= head && cycle > 1 { // so that all combinations are equally frequent
 			rank = first + (r%cycle+cycle-first%cycle)%cycle
 		}
 		w := writer{number: (mulmod(rank, step, n) + seed) % n, weight: between(first, end, load.Skew) / total / float64(metrics)}
@@ -88,12 +86,29 @@ func FanOut(l *layout.Layout, q *layout.Query) int {
 	return len(salts)
 }
 
+// stretch returns the first rank of one of some stretches of ranks from head to n with equal
+// weights. Each has at least one rank.
+func stretch(k, of, head, n uint64, skew float64) uint64 {
+	if width, longer := (n-head)/of, (n-head)%of; skew == 0 {
+		return head + k*width + min(k, longer)
+	}
+	a, b, part := float64(head)+0.5, float64(n)+0.5, float64(k)/float64(of)
+	rank := a * math.Pow(b/a, part)
+	if skew != 1 {
+		rank = math.Pow((1-part)*math.Pow(a, 1-skew)+part*math.Pow(b, 1-skew), 1/(1-skew))
+	}
+	if k == of {
+		return n
+	}
+	return min(max(head+k, uint64(rank)), n-(of-k))
+}
+
 // combinations returns the number of combinations of the leading values with a cardinality, as
 // long as it is at most most.
-func combinations(l *layout.Layout, most uint64) uint64 {
+func combinations(l *layout.Layout, t *layout.Table, series, most uint64) uint64 {
 	out := uint64(1)
 	for i := range l.Series {
-		if n := uint64(l.Series[i].Cardinality); n > 0 {
+		if n := radix(l, t, i, series); n > 0 {
 			if n > most/out {
 				break
 			}
@@ -162,19 +177,28 @@ func seriesValues(l *layout.Layout, t *layout.Table, number, n uint64) []any {
 }
 
 // valueOf returns a value of one of n series. Values with a cardinality are the digits of its
-// number; those without one are different in each series.
+// number or, beyond those, random; those without one are different in each series.
 func valueOf(l *layout.Layout, t *layout.Table, series int, number, n uint64) any {
-	f := &l.Series[series]
-	if f.Cardinality == 0 {
-		return seriesValue(f, t.FormOf(series), number, n)
+	f, form, of := &l.Series[series], t.FormOf(series), radix(l, t, series, n)
+	if of == 0 {
+		return seriesValue(f, form, number, n)
 	}
-	rest := number
+	whole := number
+	rest := n // combinations of the values from this one on
 	for i := range series {
-		if of := uint64(l.Series[i].Cardinality); of > 0 {
-			rest /= of
+		if of := radix(l, t, i, n); of > 0 {
+			number, rest = number/of, rest/of
 		}
 	}
-	return seriesValue(f, t.FormOf(series), rest%uint64(f.Cardinality), uint64(f.Cardinality))
+	if rest < of && rest < n { // not enough for all values
+		return seriesValue(f, form, mix(whole^uint64(series)<<56)%of, of)
+	}
+	return seriesValue(f, form, number%of, of)
+}
+
+// radix returns the number of values of a series value, if it is known.
+func radix(l *layout.Layout, t *layout.Table, series int, n uint64) uint64 {
+	return uint64(cardinality(l, t, int64(n), series))
 }
 
 // seriesValue returns one of some values of a field: consecutive numbers, and strings in no
@@ -210,25 +234,16 @@ func seriesValue(f *layout.Field, form codec.KeyForm, index, of uint64) any {
 	case schema.Timestamp:
 		return sample.SeriesTime.Add(time.Duration(index) * time.Second)
 	case schema.Duration:
-		return time.Duration(fitting(index+1, form))
+		return time.Duration(fitting(index+1, f, form))
 	case schema.Uint32, schema.Uint64:
-		return fitting(index+1, form)
-	case schema.Int32:
-		return int64(fitting(index+1, form) % math.MaxInt32)
+		return fitting(index+1, f, form)
 	}
-	return int64(fitting(index+1, form))
+	return int64(fitting(index+1, f, form))
 }
 
-// fitting returns a number that a padded form can hold.
-func fitting(n uint64, form codec.KeyForm) uint64 {
-	if form.Pad <= 0 || form.Pad >= 19 {
-		return n
-	}
-	base := 10.0
-	if form.Encoding == codec.KeyHex {
-		base = 16
-	}
-	if limit := math.Pow(base, float64(form.Pad)); limit < 1<<53 {
+// fitting returns a number that a form of a field can hold.
+func fitting(n uint64, f *layout.Field, form codec.KeyForm) uint64 {
+	if limit := numbers(f, form); limit < 1<<53 {
 		return n % uint64(limit)
 	}
 	return n

@@ -27,6 +27,7 @@ const (
 	hotTablet = 1.5   // times the even share, from which a tablet is split
 	coldPair  = 0.5   // times the even share, below which two neighbors are merged
 	writers   = 6_000 // that represent the series, so that a run has 288,000 keys
+	adapting  = 4     // steps before, in which tablets are split by load
 	history   = 4     // stored keys per writer
 	keyText   = 8e6   // bytes of keys in memory, from which writers are fewer
 	usualDays = 30    // of stored data, if it is kept forever
@@ -41,8 +42,8 @@ type Load struct {
 	Seed uint64
 	// Range is how far back keys are read: 0 for writes, and for reads of the newest events.
 	Range time.Duration
-	// New reports whether every series is new, so that numbers in keys grow like the time:
-	// the worst case of sequential IDs.
+	// New reports whether every series is new, so that the number at the beginning of the keys
+	// grows like the time: the worst case of sequential IDs, as in [NewShare].
 	New bool
 
 	// Writers is the number of writers that represent the series; 0 for 6,000, or fewer if keys
@@ -75,6 +76,15 @@ type Result struct {
 // OfEven returns the mean share in the hottest of some places as a multiple of the even share.
 func (s Share) OfEven(places int) float64 { return s.Mean * float64(places) }
 
+// Hot reports whether the writes of a simulated load have a hotspot. Where even shares of all
+// tablets, of which there are at most 400, are more than a node writes, it is as [Ends.Hot].
+func (r *Result) Hot(l *layout.Layout, t *layout.Table, load layout.Load) bool {
+	if r.Tablets == mostTablets && r.Tablet.Peak < 3.0/mostTablets {
+		return EndsOf(l, t).Hot(t, load)
+	}
+	return Hot(t, load, r.Tablet.Peak)
+}
+
 // Simulate runs a load on a table without errors. It is deterministic.
 func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
 	return new(Simulator).Simulate(l, t, load)
@@ -102,23 +112,26 @@ func (m *Simulator) Simulate(l *layout.Layout, t *layout.Table, load Load) Resul
 	}
 	s := newSimulation(m, l, t, load, most)
 	s.storeKeys()
-	s.tablets = int(min(mostTablets, max(fewTablets, 2*Total(t, load.Load)/NodeWrites)))
+	s.tablets = tablets(t, load.Load)
 	s.nodes = s.tablets / perNode
 	s.starts = s.quantiles(&s.keys, s.tablets)
-	s.node = make([]int, s.tablets)
-	for i := range s.node {
-		s.node[i] = i % s.nodes
+	s.sizes = make([]float64, len(s.starts))
+	for i := range s.sizes {
+		s.sizes[i] = 1
 	}
 	out := Result{Width: s.step, Tablets: s.tablets, Nodes: s.nodes}
 	bands, tablets := places{starts: s.bands(), found: m.places[0]}, places{found: m.places[1]}
+	for step := -adapting; step < 0; step++ {
+		s.compute(step, &s.current)
+		s.rebalance(s.sharesOf(&tablets, &s.current), &tablets, &s.current)
+	}
 	total := 0.0
 	for step := range Steps {
 		now := s.loadOf(step)
 		if load.trace != nil {
 			load.trace(step, s.middle(step), s.starts)
 		}
-		tablets.starts = s.starts
-		shares := s.sharesOf(s.find(&now.keys, &tablets), now.weights)
+		shares := s.sharesOf(&tablets, now)
 		for i, band := range s.find(&now.keys, &bands) {
 			out.Heat[band][step] += now.weights[i]
 		}
@@ -151,25 +164,29 @@ func (s *Share) add(share, load float64) {
 // simulation is the state of [Simulator.Simulate].
 type simulation struct {
 	*Simulator
-	l         *layout.Layout
-	t         *layout.Table
-	load      Load
-	begin     time.Time
-	step      time.Duration
-	tablets   int // at the beginning
-	nodes     int
-	runs      []run           // of key segments
-	fixedRuns int             // number of fixed runs
-	varying   []int           // series values in the runs that are not fixed
-	first     int             // the one that is the time of the series' first event; -1 if none is
-	ofTime    bool            // whether keys differ within a bucket
-	buf       []byte          // of the last key
-	other     []byte          // another one
-	text      []byte          // of the last run
-	part      codec.KeyWriter // of the last run
-	values    value.Key       // of the last key
-	starts    []string        // of the tablets, sorted; the first is empty
-	node      []int           // of each tablet
+	l          *layout.Layout
+	t          *layout.Table
+	load       Load
+	begin      time.Time
+	step       time.Duration
+	tablets    int // at the beginning
+	nodes      int
+	runs       []run           // of key segments
+	sequential int             // the series value that grows like the time; -1 if none does
+	newest     float64         // its value at the beginning
+	perSecond  float64         // its growth
+	fixedRuns  int             // number of fixed runs
+	varying    []int           // series values in the runs that are not fixed
+	first      int             // the one that is the time of the series' first event; -1 if none is
+	ofTime     bool            // whether keys differ within a bucket
+	buf        []byte          // of the last key
+	other      []byte          // another one
+	text       []byte          // of the last run
+	part       codec.KeyWriter // of the last run
+	values     value.Key       // of the last key
+	starts     []string        // of the tablets, sorted; the first is empty
+	sizes      []float64       // of the tablets, as multiples of those at the beginning
+	node       []int           // of each tablet
 }
 
 // run is successive segments of the row key. Those of a fixed run have the same values in all keys
@@ -186,8 +203,11 @@ func newSimulation(m *Simulator, l *layout.Layout, t *layout.Table, load Load, m
 	m.varied = m.varied[:0]
 	m.keys.empty()
 	m.current.empty()
-	s := &simulation{Simulator: m, l: l, t: t, load: load, first: -1}
+	s := &simulation{Simulator: m, l: l, t: t, load: load, first: -1, sequential: -1}
 	s.begin, s.step = window(t)
+	if i := sequential(l, t, load.Load); i >= 0 && load.New {
+		s.number(i)
+	}
 	s.ofTime = !t.Pattern.Bucketed()
 	for _, g := range t.Segments {
 		if s.first < 0 && g.Kind == layout.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp {
@@ -257,7 +277,7 @@ func (s *simulation) varyingOf(g layout.Segment) []int {
 		series = []int{g.Series}
 	}
 	if !slices.ContainsFunc(series, func(i int) bool {
-		return s.l.Series[i].Type == schema.Timestamp || s.load.New && isInteger(&s.l.Series[i])
+		return s.l.Series[i].Type == schema.Timestamp || i == s.sequential
 	}) {
 		return nil
 	}
@@ -298,9 +318,8 @@ func (s *simulation) arriving(step int) float64 {
 	return 1 + math.Sin((hours-10)/24*2*math.Pi) // highest at 16:00
 }
 
-// storeKeys computes the keys of the data before the window, some of each writer at stratified
-// times.
-func (s *simulation) storeKeys() {
+// kept returns the age of the oldest data.
+func (s *simulation) kept() time.Duration {
 	_, kept := s.t.Ages()
 	if kept == 0 {
 		kept = usualDays * 24 * time.Hour
@@ -311,6 +330,13 @@ func (s *simulation) storeKeys() {
 	if s.t.Pattern.Bucketed() {
 		kept = min(kept, s.begin.Sub(s.t.Bucket.Min()))
 	}
+	return kept
+}
+
+// storeKeys computes the keys of the data before the window, some of each writer at stratified
+// times.
+func (s *simulation) storeKeys() {
+	kept := s.kept()
 	for i := range s.writers {
 		for n := range history {
 			// The fractions of all writers together cover the time evenly.
@@ -321,20 +347,29 @@ func (s *simulation) storeKeys() {
 	}
 }
 
-// vary sets the values of a writer's event in runs that are not fixed. If every series is new,
-// integers are consecutive in time.
+// vary sets the values of a writer's event in runs that are not fixed.
 func (s *simulation) vary(writer int, at time.Time) {
 	for n, i := range s.varying {
 		f := &s.l.Series[i]
 		switch {
 		case i == s.first:
 			s.values.Series[i] = at
-		case s.load.New && isInteger(f):
-			number := uint64(1e9+at.Sub(s.begin).Seconds()*100) + s.writers[writer].number%100
-			s.values.Series[i] = seriesValue(f, s.t.FormOf(i), number, 1<<53)
+		case i == s.sequential:
+			number := s.newest + at.Sub(s.begin).Seconds()*s.perSecond
+			s.values.Series[i] = seriesValue(f, s.t.FormOf(i), uint64(max(0, number)), 1<<53)
 		default:
 			s.values.Series[i] = s.varied[writer*len(s.varying)+n]
 		}
+	}
+}
+
+// number makes a series value grow like the time, by as many numbers per step as there are
+// series. Those of stored data have as many digits, as far as possible: numbers without padding
+// sort as text.
+func (s *simulation) number(series int) {
+	s.sequential, s.perSecond, s.newest = series, float64(s.load.Series)/s.step.Seconds(), 1e9
+	for s.newest < 2*s.perSecond*s.kept().Seconds() && s.newest < 1e15 {
+		s.newest *= 10
 	}
 }
 
@@ -427,22 +462,22 @@ func (s *simulation) bands() []string {
 	return s.quantiles(&s.keys, Bands)
 }
 
-// sharesOf returns the share of each tablet.
-func (s *simulation) sharesOf(tablets []int, weights []float64) []float64 {
+// sharesOf returns the share of each tablet, and sets where the keys are.
+func (s *simulation) sharesOf(tablets *places, now *stepLoad) []float64 {
+	tablets.starts = s.starts
 	out := make([]float64, len(s.starts))
-	for i, tablet := range tablets {
-		out[tablet] += weights[i]
+	for i, tablet := range s.find(&now.keys, tablets) {
+		out[tablet] += now.weights[i]
 	}
 	return out
 }
 
 // rebalance changes tablets for the next step: it splits hot ones at the median key of their
-// load, merges cold neighbors beyond the original number, and spreads the tablets over the
+// load, merges cold neighbors that were split, and spreads the tablets over the
 // nodes by their load, the largest first.
 func (s *simulation) rebalance(shares []float64, tablets *places, now *stepLoad) {
 	if s.split(shares, tablets.found, now) {
-		tablets.starts = s.starts
-		shares = s.sharesOf(s.find(&now.keys, tablets), now.weights)
+		shares = s.sharesOf(tablets, now)
 	}
 	shares = s.merge(shares)
 	order := make([]int, len(shares))
@@ -475,32 +510,44 @@ func (s *simulation) rebalance(shares []float64, tablets *places, now *stepLoad)
 
 // split splits hot tablets, and reports whether there were any.
 func (s *simulation) split(shares []float64, tablets []int, now *stepLoad) bool {
-	starts, end := slices.Clone(s.starts), s.group(tablets)
-	for tablet := range s.starts {
+	var starts []string
+	var sizes []float64
+	end, room := s.group(tablets), growth*s.tablets-len(s.starts)
+	for tablet, start := range s.starts {
+		starts, sizes = append(starts, start), append(sizes, s.sizes[tablet])
 		in := s.grouped[:end[tablet]]
 		if tablet > 0 {
 			in = in[end[tablet-1]:]
 		}
-		if len(in) == 0 || shares[tablet] <= hotTablet/float64(s.tablets) || len(starts) >= growth*s.tablets {
+		if len(in) == 0 || shares[tablet] <= hotTablet/float64(s.tablets) || room == 0 {
 			continue
 		}
-		sum := 0.0
-		sorted := s.sort(&now.keys, in)
-		first := string(s.at(&now.keys, sorted[0].index, s.buf))
-		for _, k := range sorted {
-			if sum += now.weights[k.index]; sum >= shares[tablet]/2 {
-				if middle := string(s.at(&now.keys, k.index, s.buf)); middle > s.starts[tablet] && middle > first {
-					starts = append(starts, middle)
-				}
-				break
-			}
+		if middle := s.median(now, in, shares[tablet]); middle > start {
+			half := s.sizes[tablet] / 2
+			sizes[len(sizes)-1] = half
+			starts, sizes = append(starts, middle), append(sizes, half)
+			room--
 		}
 	}
-	slices.Sort(starts)
-	starts = slices.Compact(starts)
 	changed := len(starts) > len(s.starts)
-	s.starts = starts
+	s.starts, s.sizes = starts, sizes
 	return changed
+}
+
+// median returns the median key of a tablet's load, by its keys and their share, or the next one
+// after the first row, which cannot be split. It is empty if there is no other.
+func (s *simulation) median(now *stepLoad, in []int, share float64) string {
+	sum, sorted := 0.0, s.sort(&now.keys, in)
+	first := string(s.at(&now.keys, sorted[0].index, s.buf))
+	for _, k := range sorted {
+		if sum += now.weights[k.index]; sum < share/2 {
+			continue
+		}
+		if s.buf = s.at(&now.keys, k.index, s.buf); string(s.buf) > first {
+			return string(s.buf)
+		}
+	}
+	return ""
 }
 
 // group groups keys by their tablets, and returns where the group of each tablet ends.
@@ -520,17 +567,19 @@ func (s *simulation) group(tablets []int) (end []int) {
 	return end
 }
 
-// merge merges cold neighbors while there are more tablets than at first, and returns the
-// shares of the remaining ones.
+// merge merges cold neighbors up to the size that tablets have at first, and returns the shares of
+// the remaining ones.
 func (s *simulation) merge(shares []float64) []float64 {
-	for i := 0; i+1 < len(shares) && len(shares) > s.tablets; {
-		if shares[i]+shares[i+1] < coldPair/float64(s.tablets) {
-			shares[i] += shares[i+1]
-			shares = slices.Delete(shares, i+1, i+2)
-			s.starts = slices.Delete(s.starts, i+1, i+2)
-		} else {
+	for i := 0; i+1 < len(shares); {
+		if s.sizes[i]+s.sizes[i+1] > 1 || shares[i]+shares[i+1] >= coldPair/float64(s.tablets) {
 			i++
+			continue
 		}
+		shares[i] += shares[i+1]
+		s.sizes[i] += s.sizes[i+1]
+		shares = slices.Delete(shares, i+1, i+2)
+		s.starts = slices.Delete(s.starts, i+1, i+2)
+		s.sizes = slices.Delete(s.sizes, i+1, i+2)
 	}
 	return shares
 }

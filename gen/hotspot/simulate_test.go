@@ -90,7 +90,7 @@ func TestBusiestSeries(t *testing.T) {
 	t.Parallel()
 	l := layoutOf(t, "region, id, time", "series: 100000, rate: 1/s, skew: 1.5")
 	load := l.Load()
-	if got := simulate(l); got.Tablet.Peak < load.Busiest() || got.Tablet.Mean > 1.5*load.Busiest() {
+	if got := simulate(l); got.Tablet.Peak < load.Busiest()-1e-9 || got.Tablet.Mean > 1.5*load.Busiest() {
 		t.Errorf("the hottest tablet has %v, the busiest series %v", got.Tablet, load.Busiest())
 	}
 }

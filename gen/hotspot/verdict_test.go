@@ -1,6 +1,7 @@
 package hotspot_test
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -17,8 +18,8 @@ import (
 
 // TestVerdicts checks that simulations and rules agree about the tables of the golden cases
 // (about all of them in long runs): K01 finds keys whose writes all begin in one tablet, K03
-// those whose busiest tablet takes too much, K02 those where all writes go to one tablet if every
-// number is new, and K09 the queries whose events have several salts.
+// those whose busiest tablet takes too much, K02 those where too many writes go to one tablet if
+// every number is new, and K09 the queries whose events have several salts.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../../golden/" + testlong.Pick("rules/K0[1239]*.txtar", "*/*.txtar"))
@@ -46,7 +47,7 @@ func TestVerdicts(t *testing.T) {
 			for _, table := range l.Tables {
 				if table.Complete() {
 					tables++
-					if verdict(t, path+"/"+f.Name, s, l, table) {
+					if verdict(t, path+"/"+f.Name, s, l, table, true) {
 						hot++
 					}
 				}
@@ -59,7 +60,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // verdict compares the verdicts about a table, and reports whether it is hot.
-func verdict(t *testing.T, name string, s *schema.Schema, l *layout.Layout, table *layout.Table) bool {
+func verdict(t *testing.T, name string, s *schema.Schema, l *layout.Layout, table *layout.Table, exact bool) bool {
 	t.Helper()
 	alone := *l
 	unexcused := *table
@@ -71,22 +72,30 @@ func verdict(t *testing.T, name string, s *schema.Schema, l *layout.Layout, tabl
 		load.Writers = 6000 // many places have to be told apart
 	}
 	ends, of := hotspot.EndsOf(l, table), l
-	if has(found, "K03") && len(ends.Open) > 0 { // K03 is about the fewest values
+	if has(found, "K03") && len(ends.Open) > 0 && !hotspot.Hot(table, load.Load, ends.Busiest) { // K03 is about the fewest values
 		of = fewest(l)
 	}
 	got := hotspot.Simulate(of, table, load)
 	if has(found, "K01") != hotspot.InOnePlace(l, table) || has(found, "K01") && got.Tablet.Peak < 0.999 {
 		t.Errorf("%s, table %s: K01 is %v, but the hottest tablet has %v", name, table.ID, has(found, "K01"), got.Tablet)
 	}
-	if hot := hotspot.Hot(table, load.Load, got.Tablet.Peak); hot != (has(found, "K01") || has(found, "K03")) {
-		t.Errorf("%s, table %s: K01 %v, K03 %v, but the hottest tablet has %v; %+v", name, table.ID, has(found, "K01"), has(found, "K03"), got.Tablet, ends)
+	// Random hashes of few series differ by chance, so that only clear verdicts are compared.
+	clear := exact || hotspot.Hot(table, load.Load, 2*got.Tablet.Peak) == hotspot.Hot(table, load.Load, got.Tablet.Peak/2)
+	if hot := got.Hot(of, table, load.Load); clear && !has(found, "K01") && hot != has(found, "K03") {
+		t.Errorf("%s, table %s: K03 is %v, but the hottest tablet has %v; %+v", name, table.ID, has(found, "K03"), got.Tablet, ends)
 	}
-	if !has(found, "K02") {
-		return has(found, "K01") || has(found, "K03")
+	share := hotspot.NewShare(l, table, load.Load)
+	if has(found, "K02") != (share >= hotspot.HotShare) {
+		t.Errorf("%s, table %s: K02 is %v, but new series have %v", name, table.ID, has(found, "K02"), share)
 	}
-	load.New = true
-	if worst := hotspot.Simulate(l, table, load); worst.Tablet.Peak < 0.999 {
-		t.Errorf("%s, table %s: K02, but the hottest tablet of new series has %v", name, table.ID, worst.Tablet)
+	if share > 0 {
+		load.New = true
+		worst := hotspot.Simulate(l, table, load)
+		want := max(share, ends.Busiest+1/float64(worst.Tablets), got.Tablet.Peak)
+		slack := 0.25*want + 4*math.Sqrt(want/float64(min(int64(load.Writers), load.Series)))
+		if fires := has(found, "K02"); !fires && worst.Tablet.Peak > want+slack || fires && worst.Tablet.Peak < share-slack || exact && share == 1 && worst.Tablet.Peak < 0.999 {
+			t.Errorf("%s, table %s: new series have %v, but the hottest tablet of them has %v", name, table.ID, share, worst.Tablet)
+		}
 	}
 	return has(found, "K01") || has(found, "K03")
 }

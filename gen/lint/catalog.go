@@ -75,12 +75,12 @@ func keyRules() []Rule {
 		},
 		{
 			ID: "K02", Severity: diag.Warning, Title: "the row key begins with a number that may be sequential", Source: designPage, check: sequentialID,
-			Reason: "Sequential IDs put all new series at one end of the table, on one node. Reversed numbers put them at the other end.",
+			Reason: "Sequential IDs put all new series at one end of the table, on one node. Reversed numbers put them at the other end. Numbers of which all are in use do not: those padded to fewer values than twice the expected series (more at over 140,000 writes a second), and those with a cardinality below the expected series.",
 			Fix:    "Put another value first, or begin with a salt. Allow the rule if the IDs are not assigned in order.",
 		},
 		{
 			ID: "K03", Severity: diag.Warning, Title: "hotspot: few key prefixes before the time", Source: designPage, check: hotTail,
-			Reason: "Each key prefix grows at one end. With up to 10 prefixes, at most 10 nodes share all writes, and more nodes do not help. Declared loads of up to 1,400 writes a second, a tenth of Google's figure for one node, are not reported. Over 14,000 writes a second per prefix always are.",
+			Reason: "Each key prefix grows at one end. With up to 10 prefixes, at most 10 nodes share all writes, and more nodes do not help. Declared loads of up to 1,400 writes a second, a tenth of Google's figure for one node, are not reported. Over 14,000 writes a second per prefix always are. If series have skew, the busiest one counts too.",
 			Fix:    "Put a high-cardinality value before the time, or begin with a salt.",
 		},
 		{

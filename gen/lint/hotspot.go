@@ -12,12 +12,18 @@ import (
 // hotTail is K03: all writes go to a few key prefixes.
 func hotTail(l *layout.Layout, t *layout.Table, report reporter) {
 	first, ok := firstSegment(t)
-	if !ok || t.Unknown || first.Kind == layout.TimeSegment || first.Kind == layout.BucketSegment {
+	if !ok || t.Unknown || hotspot.InOnePlace(l, t) {
 		return // K01
 	}
 	load, p := l.Load(), hotspot.EndsOf(l, t)
+	if !p.Hot(t, load) {
+		return
+	}
 	switch hint := spread(l, t, load); {
-	case !p.Hot(t, load):
+	case hotspot.Hot(t, load, p.Busiest) && !fewPrefixes(t, load, p):
+		report.at(first.Pos, "no key spreads one series: add a series value, such as shard: int32, that writers choose at random",
+			"hotspot: of all writes, %s, the busiest of %s takes %.0f%%: its rows are in one place, on one node",
+			writes(load), words.Count(float64(load.Series), "series", "series"), 100*p.Busiest)
 	case len(p.Open) > 0:
 		report.at(first.Pos, hint, "%s need %s key prefixes at %s writes a second per node; the cardinality of %s is not declared",
 			writes(load), number(math.Ceil(hotspot.Total(t, load)/hotspot.NodeWrites)), number(hotspot.NodeWrites), strings.Join(p.Open, " and "))
@@ -25,6 +31,12 @@ func hotTail(l *layout.Layout, t *layout.Table, report reporter) {
 		report.at(first.Pos, hint, "hotspot: all writes, %s, go to %s; at most %s, at about %s writes a second each",
 			writes(load), words.Count(p.N, "key prefix", "key prefixes"), words.Count(p.N, "node takes them", "nodes share them"), number(hotspot.NodeWrites))
 	}
+}
+
+// fewPrefixes reports whether there are too few key prefixes, also without skew.
+func fewPrefixes(t *layout.Table, load layout.Load, p hotspot.Ends) bool {
+	p.Busiest = 0
+	return p.Hot(t, load)
 }
 
 // spread proposes keys with more prefixes: the time after all series values, or a salt of

@@ -97,12 +97,12 @@ func firstSegment(t *layout.Table) (layout.Segment, bool) {
 // sequentialID is K02: sequential IDs put all new series at one end of the table.
 func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 	first, ok := firstSegment(t)
-	if !ok || t.Unknown || first.Kind != layout.SeriesSegment {
+	if !ok || t.Unknown {
 		return
 	}
-	if hotspot.Sequential(l, t) {
+	if share := hotspot.NewShare(l, t, l.Load()); share >= hotspot.HotShare {
 		report.at(first.Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
-			"the row key begins with the number %q: if it is sequential, 100%% of the writes of new series go to one node", l.Series[first.Series].Name)
+			"the row key begins with the number %q: if it is sequential, %.0f%% of the writes of new series go to one node", l.Series[first.Series].Name, 100*share)
 	}
 }
 
