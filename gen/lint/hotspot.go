@@ -22,8 +22,8 @@ func hotTail(l *layout.Layout, t *layout.Table, report reporter) {
 	switch hint := spread(l, t, load); {
 	case hotspot.Hot(t, load, p.Busiest) && !fewPrefixes(t, load, p):
 		report.at(first.Pos, "no key spreads one series: add a series value, such as shard: int32, that writers choose at random",
-			"hotspot: of all writes, %s, the busiest of %s takes %.0f%%: its rows are in one place, on one node",
-			writes(load), words.Count(float64(load.Series), "series", "series"), 100*p.Busiest)
+			"hotspot: of all writes, %s, the busiest of %s takes %s%%: its rows are in one place, on one node",
+			writes(load), words.Count(float64(load.Series), "series", "series"), number(100*p.Busiest))
 	case len(p.Open) > 0:
 		report.at(first.Pos, hint, "%s need %s key prefixes at %s writes a second per node; the cardinality of %s is not declared",
 			writes(load), number(math.Ceil(hotspot.Total(t, load)/hotspot.NodeWrites)), number(hotspot.NodeWrites), strings.Join(p.Open, " and "))
