@@ -28,7 +28,7 @@ func hotTail(l *layout.Layout, t *layout.Table, report reporter) {
 		report.at(first.Pos, hint, "%s need %s key prefixes at %s writes a second per node; the cardinality of %s is not declared",
 			writes(load), number(math.Ceil(hotspot.Total(t, load)/hotspot.NodeWrites)), number(hotspot.NodeWrites), strings.Join(p.Open, " and "))
 	default:
-		report.at(first.Pos, hint, "hotspot: all writes, %s, go to %s; at most %s, at about %s writes a second each",
+		report.at(first.Pos, hint, "hotspot: all writes, %s, go to %s; at most %s, at %s writes a second each",
 			writes(load), words.Count(p.N, "key prefix", "key prefixes"), words.Count(p.N, "node takes them", "nodes share them"), number(hotspot.NodeWrites))
 	}
 }

@@ -101,8 +101,12 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	if share := hotspot.NewShare(l, t, l.Load()); share >= hotspot.HotShare {
+		place := "one node"
+		if share < 1 { // and the rest to others
+			place = "one tablet"
+		}
 		report.at(first.Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
-			"the row key begins with the number %q: if it is sequential, %.0f%% of the writes of new series go to one node", l.Series[first.Series].Name, 100*share)
+			"the row key begins with the number %q: if it is sequential, %.0f%% of the writes of new series go to %s", l.Series[first.Series].Name, 100*share, place)
 	}
 }
 
