@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -90,9 +91,19 @@ func factsOf(s *Schema, single bool) [][2]string {
 // tableFacts lists the properties of a table.
 func tableFacts(t *Table) [][2]string {
 	chosen := &t.Choices[0]
+	var segments []string
+	for i := range t.Key.Segments {
+		g := &t.Key.Segments[i]
+		if g.Kind == kinds[layout.SeriesSegment] {
+			segments = append(segments, g.Name+": "+g.Means)
+		} else {
+			segments = append(segments, g.Means)
+		}
+	}
 	facts := [][2]string{
 		{"pattern", choiceName(chosen)},
 		{"row key", t.Key.Form},
+		{"key segments", strings.Join(segments, "; ")},
 		{"example key", fmt.Sprintf("%s (%s)", t.Key.Example.Show, words.Count(float64(t.Size.KeyBytes), "byte", "bytes"))},
 		{"findings", ruleNames(chosen)},
 	}

@@ -60,6 +60,57 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareForms checks that keys of the same segments in other forms differ.
+func TestCompareForms(t *testing.T) {
+	text := `btgen: v1
+package: p
+name: P
+series: {id: int64}
+time: {precision: 1s}
+fields: {value: int64}
+tables:
+  p:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [id, time]}
+    family: m
+    ttl: {max_age: 30d}
+`
+	padded := strings.Replace(text, "[id,", "[{name: id, pad: 4},", 1)
+	a := documentOf(t, gen.Input{Name: "a.yaml", Text: []byte(text)})
+	b := documentOf(t, gen.Input{Name: "b.yaml", Text: []byte(padded)})
+	c := explain.Compare(&a.Schemas[0], &b.Schemas[0])
+	if f := c.Facts[0]; f.What != "key segments" || !f.Differs || !strings.Contains(f.B, "padded to 4") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestLongColumn checks that patterns whose keys would be too long with a column name in them
+// are explained as findings.
+func TestLongColumn(t *testing.T) {
+	doc := documentOf(t, gen.Input{Name: "a.yaml", Text: []byte(`btgen: v1
+package: p
+name: P
+series: {id: string}
+time: {precision: 1s}
+fields: {value: {type: int64, column: ` + strings.Repeat("c", 4090) + `}}
+tables:
+  p:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [id, time]}
+    family: m
+    ttl: {max_age: 30d}
+`)})
+	found := map[string]bool{}
+	for _, c := range doc.Schemas[0].Tables[0].Choices {
+		for _, f := range c.Findings {
+			found[c.Pattern+" "+f.Rule] = true
+		}
+	}
+	if !found["bucket_new_columns L01"] {
+		t.Error(found)
+	}
+}
+
 // TestCompareHostile compares schemas whose texts contain markup.
 func TestCompareHostile(t *testing.T) {
 	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>.yaml", Text: []byte(hostile)})

@@ -176,7 +176,7 @@ func limitRules() []Rule {
 	return []Rule{
 		{
 			ID: "L01", Title: "a row key over 4 KiB", Limit: true, Source: quotasPage, check: keySize,
-			Reason: "Bigtable rejects empty row keys and row keys over 4 KiB. The rule checks the fixed parts; the writer checks every key.",
+			Reason: "Bigtable rejects empty row keys and row keys over 4 KiB. The rule checks the fixed parts and keys of example values; the writer checks every key.",
 			Fix:    "Shorten the key.",
 		},
 		{

@@ -26,14 +26,17 @@ const (
 	maxGCRuleBytes      = 500
 )
 
-// keySize is L01 for the fixed parts of a key; the writer checks each key.
+// keySize is L01 for the fixed parts of a key, and for example values; the writer checks each key.
 func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 	size := 0
 	for i, g := range t.Segments {
 		size += l.FixedSize(g) + len(t.DelimiterAfter(i))
 	}
-	if size > codec.MaxKey {
+	switch {
+	case size > codec.MaxKey:
 		report.at(t.KeyPos, "shorten it", "the fixed parts of the row key alone take %s bytes; Bigtable allows at most %s", number(float64(size)), number(codec.MaxKey))
+	case t.Complete() && sample.KeyTooLong(l, t):
+		report.at(t.KeyPos, "shorten it, or the names of columns that are in it", "a row key of the example values takes over %s bytes, the most that Bigtable allows", number(codec.MaxKey))
 	}
 }
 

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -70,6 +71,21 @@ func writeKey(l *layout.Layout, t *layout.Table, k *value.Key) ([]byte, error) {
 	w := t.KeyWriter()
 	value.WriteSegments(l, t, &w, t.Segments, k)
 	return w.Key()
+}
+
+// KeyTooLong reports whether a row key of the example values is longer than Bigtable allows: if
+// fields are in keys, that of the field with the longest name.
+func KeyTooLong(l *layout.Layout, t *layout.Table) bool {
+	k := exampleKey(l, t)
+	if t.Metrics() {
+		for _, c := range t.Columns {
+			if len(c.Qualifier) > len(k.Metric) {
+				k.Metric = c.Qualifier
+			}
+		}
+	}
+	_, err := writeKey(l, t, &k)
+	return errors.Is(err, codec.ErrKeyTooLong)
 }
 
 // KeyPart is one segment of an example key.
