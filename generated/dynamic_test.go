@@ -27,6 +27,7 @@ import (
 // dynamicCases has a test for each schema.
 var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []byte){
 	"adopted_clicks":       asGenerated(adopted.NewClickWriter, adopted.NewClickReader),
+	"adopted_points":       asGenerated(adopted.NewPointWriter, adopted.NewPointReader),
 	"adopted_readings":     asGenerated(adopted.NewReadingWriter, adopted.NewReadingReader),
 	"adopted_states":       asGenerated(adopted.NewStateWriter, adopted.NewStateReader),
 	"adopted_views":        asGenerated(adopted.NewViewWriter, adopted.NewViewReader),

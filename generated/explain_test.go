@@ -631,6 +631,7 @@ func TestExplainedRows(t *testing.T) {
 // explainedWriters are the writers of the example schemas.
 var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *layout.Table){
 	"adopted.Click":               storesOf(adoptedServer, adopted.NewClickWriter),
+	"adopted.Point":               storesOf(adoptedServer, adopted.NewPointWriter),
 	"adopted.Reading":             storesOf(adoptedServer, adopted.NewReadingWriter),
 	"adopted.State":               storesOf(adoptedServer, adopted.NewStateWriter),
 	"adopted.View":                storesOf(adoptedServer, adopted.NewViewWriter),

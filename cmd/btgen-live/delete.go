@@ -104,13 +104,21 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
 }
 
+// leaves reports whether an error is about events that a deletion leaves, and not about one that
+// ends it.
+func leaves(err error) bool {
+	_, undecodable := errors.AsType[*store.DecodeError](err)
+	_, shared := errors.AsType[*store.SharedCellError](err)
+	return undecodable || shared
+}
+
 // remove counts the events, asks for confirmation, and deletes them.
 func (d *removal) remove(ctx context.Context, cmd *cobra.Command, erase func(context.Context, store.DeleteOptions) (store.Deletion, error)) error {
 	out, progress := cmd.OutOrStdout(), cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	progress.Step("counting the events")
 	found, err := erase(ctx, store.DeleteOptions{DryRun: true})
 	progress.Stop()
-	if _, undecodable := errors.AsType[*store.DecodeError](err); err != nil && !undecodable {
+	if err != nil && !leaves(err) {
 		return err
 	}
 	for _, t := range found.Tables {

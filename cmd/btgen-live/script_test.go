@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"io"
@@ -119,8 +120,19 @@ func writes(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	family, qualifier, _ := strings.Cut(args[5], ":")
 	m := bigtable.NewMutation()
-	m.Set(family, qualifier, bigtable.Time(at), []byte(args[7]))
+	m.Set(family, raw(ts, qualifier), bigtable.Time(at), []byte(raw(ts, args[7])))
 	ts.Check(client.Open(args[3]).Apply(ctx, args[4], m))
+}
+
+// raw returns the bytes of hexadecimal digits after 0x, or other text as it is.
+func raw(ts *testscript.TestScript, text string) string {
+	digits, is := strings.CutPrefix(text, "0x")
+	if !is {
+		return text
+	}
+	b, err := hex.DecodeString(digits)
+	ts.Check(err)
+	return string(b)
 }
 
 // connect returns a client of the server ADDRESS PROJECT INSTANCE.

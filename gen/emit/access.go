@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -37,7 +38,7 @@ func notInlined() *jen.Statement {
 //	type BalloonWriter struct { store.EventWriter[BalloonSeries, BalloonEvent] }
 func (s *schemaFile) writerType() jen.Code {
 	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.destinations(), s.replaces())}
-	if note := s.severalRows(); note != "" {
+	if note := s.notIfAbsent(); note != "" {
 		text = append(text, note)
 	}
 	return doc(text...).Line().
@@ -71,14 +72,22 @@ func (s *schemaFile) replaces() string {
 		"Table " + strings.Join(appendOnly, ", ") + " is append-only: an event with the same " + s.place() + " but other values does not replace the first one; reads return both."
 }
 
-// severalRows returns why WriteOptions.IfAbsent does not work; empty if it does.
-func (s *schemaFile) severalRows() string {
+// notIfAbsent returns why WriteOptions.IfAbsent does not work; empty if it does.
+func (s *schemaFile) notIfAbsent() string {
 	for _, t := range s.layout.AllPeriods() {
 		if t.RowsPerEvent() > 1 {
 			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event has one row per field, and Bigtable cannot check and write several rows atomically.", t.ID, t.Pattern)
 		}
+		if t.HasPoints() {
+			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSharedCells: in table %s, OpenTSDB may have stored an event in one cell with others, where Bigtable cannot find it.", t.ID)
+		}
 	}
 	return ""
+}
+
+// hasPoints reports whether a table has the columns of OpenTSDB.
+func (s *schemaFile) hasPoints() bool {
+	return slices.ContainsFunc(s.layout.AllPeriods(), (*layout.Table).HasPoints)
 }
 
 // place describes what identifies an event of the schema.

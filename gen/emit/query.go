@@ -87,7 +87,11 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 		return nil
 	}
 	names := s.names.Query(q)
-	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once, without reading the events. %s Its errors are those of Read.", names.SeriesMethod, names.Method, sample.Listing(s.layout, q))
+	without := ", without reading the events"
+	if s.hasPoints() {
+		without = ""
+	}
+	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once%s. %s Its errors are those of Read.", names.SeriesMethod, names.Method, without, sample.Listing(s.layout, q))
 	return doc(text).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
@@ -105,7 +109,11 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 		return nil
 	}
 	names := s.names.Query(q)
-	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads keys and timestamps %s.", names.DeleteMethod, s.ofSeries(q), strings.Join(sample.Deletes(q), "; "))
+	what := "keys and timestamps"
+	if s.hasPoints() {
+		what = "rows"
+	}
+	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads %s %s.", names.DeleteMethod, s.ofSeries(q), what, strings.Join(sample.Deletes(q), "; "))
 	return doc(text).Add(notInlined()).
 		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(names.DeleteMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)

@@ -333,7 +333,11 @@ func (c *comparer) text(old, new lock.Column, at Change) {
 		return
 	}
 	at.Rule, at.way.restore = "E10", "values: "+old.Values.String()
-	c.add(at, "the encoding of column %q changes: stored values are undecodable or wrong", new.Key)
+	what, name := "column", new.Key
+	if name == "" { // columns are named after times
+		what, name = "field", item(new)
+	}
+	c.add(at, "the encoding of %s %q changes: stored values are undecodable or wrong", what, name)
 }
 
 // typeOf compares the types of a field. It reports whether the new one can read stored values.

@@ -175,6 +175,8 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 		return renameHint(p, change, field, w)
 	case change.Rule == "E10" && field != nil && w.column != nil && w.restore != "" && mayMove(p, field, w.column):
 		return "keep " + diag.Code(w.restore) + ", or write to a new place and read older events, too: " + diag.Code(movedField(p, s, change, field, w.column))
+	case change.Rule == "E10" && w.restore != "" && p.table.Pattern == codec.BucketOffsets && p.table.Blob == "": // events with a second field are serialized
+		return "keep " + diag.Code(w.restore) + ", and store the new values in a separate table"
 	case change.Rule == "E10" && field != nil && w.restore != "":
 		return "keep " + diag.Code(w.restore) + ", and add a field for the new values: " + diag.Code(newField(s, field))
 	case change.Rule == "E12" && field != nil:

@@ -100,7 +100,7 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	out := Table{
 		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: sample.Holds(l, t), Unread: t.Idle, Key: keyOf(l, t),
 		Events: []Event{}, Rows: []Row{},
-		Size: sizeOf(sample.EstimateOf(l, t)), Choices: choices(s, index, l, t), Guidance: guidance[t.Pattern],
+		Size: sizeOf(sample.EstimateOf(l, t)), Choices: choices(s, index, l, t), Guidance: guidanceOf(t),
 		Periods: periodsOf(l, t),
 	}
 	for i := range t.Families {
@@ -207,6 +207,8 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 		out.Means = describeField(f) + ", as " + as
 	}
 	switch {
+	case t.HasPoints():
+		out.Name, out.Means = "", "a column per event, named by OpenTSDB after its time in the hour: "+out.Means
 	case t.Pattern == codec.BucketOffsets && c.Field != layout.WrittenAt:
 		out.Name, out.Means = "", "a column per event, named after its time in the bucket: "+out.Means
 	case t.Metrics():

@@ -173,6 +173,9 @@ func (v *variants) with(p codec.Pattern, width schema.Span) *schema.Schema {
 	out := v.alone()
 	t := &out.Tables[0]
 	t.Pattern.V = p.String()
+	if t.Values.V == codec.OpenTSDBValues.String() && !(p == codec.BucketOffsets && v.isBucket(p, width)) {
+		t.Values = schema.Value[string]{}
+	}
 	v.reshapeBucket(t, p, width)
 	t.Segments = v.segments(t, p)
 	if p.Serialized() || p == codec.BucketOffsets && (len(out.Fields) > 1 || t.Blob.Pos.IsValid()) {

@@ -2,7 +2,6 @@ package infer
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -26,8 +25,8 @@ type draft struct {
 	fields    []field
 	blob      string // in the schema language; empty if events are not serialized
 	blobAsk   string
-	offset    string // opentsdb, or empty
-	sequence  bool   // whether a sequence number follows offsets
+	points    bool // columns are those of OpenTSDB
+	sequence  bool // whether a sequence number follows offsets
 	precision time.Duration
 	events    int64         // in the sample
 	step      time.Duration // between the events of a series; 0 if unknown
@@ -619,48 +618,53 @@ func (k *key) start(r int) (time.Time, bool) {
 	return k.time.parse(k.parts[k.at].values[r])
 }
 
-// tsdb returns the draft for the columns of OpenTSDB: 12 bits of seconds in the hour, a bit for
-// floats, and 3 bits for the length of the value minus 1.
+// tsdb returns the draft for the columns of OpenTSDB.
 func (k *key) tsdb() *draft {
 	if k.time == nil {
 		return nil
 	}
-	floats := 0
-	for r := range k.rows {
-		start, _ := k.start(r)
-		if start.Unix()%3600 != 0 {
-			return nil
-		}
-		for _, c := range k.rows[r].cells {
-			if len(c.qualifier) != 2 {
-				return nil
-			}
-			q := binary.BigEndian.Uint16([]byte(c.qualifier))
-			if q>>4 >= 3600 || int(q&7)+1 != len(c.value) {
-				return nil
-			}
-			floats += int(q >> 3 & 1)
-		}
+	times, typ := k.points(codec.IntegerPoints), "int64"
+	if times == nil {
+		times, typ = k.points(codec.FloatPoints), "float64"
 	}
-	d := &draft{key: k, pattern: "bucket_offsets", metric: -1, bucket: "1h", offset: "opentsdb", column: k.rows[0].cells[0].family, precision: time.Second, prior: 20}
+	if times == nil {
+		return nil
+	}
+	d := &draft{key: k, pattern: "bucket_offsets", metric: -1, bucket: "1h", points: true, column: k.rows[0].cells[0].family, prior: 20}
 	d.label = k.time.segment("bucket")
-	typ := "float64"
-	if floats == 0 {
-		typ = "int64"
-	}
 	d.fields = []field{{name: "value", typ: typ}}
-	d.count(k.tsdbEvents())
-	d.precision = time.Second
+	d.count(times)
+	d.precision = min(d.precision, time.Second)
 	return d
 }
 
-// tsdbEvents returns the times of OpenTSDB's columns.
-func (k *key) tsdbEvents() []eventTime {
+// points returns the times of the data points in the columns of OpenTSDB, as integers or
+// floating-point numbers; nil if there are none, or if there are other columns.
+func (k *key) points(as codec.Points) []eventTime {
 	var out []eventTime
+	var found []codec.Point
+	o := codec.Offset{Bucket: codec.Bucket{Every: codec.PointBucket}, Precision: time.Millisecond, Points: as}
 	for r := range k.rows {
 		start, _ := k.start(r)
+		if !start.Equal(start.Truncate(codec.PointBucket)) {
+			return nil
+		}
+		in, id := o.PointsIn(start), k.id(r, -1)
 		for _, c := range k.rows[r].cells {
-			out = append(out, eventTime{k.id(r, -1), start.Add(time.Duration(bigEndian(c.qualifier)>>4) * time.Second).UnixNano()})
+			name := []byte(c.qualifier)
+			if !in.HasPoints(name) {
+				continue
+			}
+			var err error
+			if found, err = in.Append(found[:0], name, c.value); err != nil || len(name) == 2 && len(c.value) != int(name[1]&7)+1 {
+				return nil
+			}
+			for _, p := range found {
+				if p.Err != nil {
+					return nil
+				}
+				out = append(out, eventTime{id, p.Micros * 1000})
+			}
 		}
 	}
 	return out

@@ -185,7 +185,7 @@ func (d *draft) writeSeries(w *writer, s series) {
 	if strings.HasPrefix(s.name, "key_") {
 		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", plural(s.part.distinct, "value"), show([]byte(s.part.values[0]))))
 	}
-	if s.part == d.key.parts[0] && s.part.distinct > 1 && s.part.distinct <= 256 && s.part.distinct*4 <= len(s.part.values) && len(s.part.values[0]) <= 3 && len(d.key.parts) > 2 && s.typ != "string" {
+	if s.part == d.key.parts[0] && s.part.distinct > 1 && s.part.distinct <= 256 && s.part.distinct*4 <= len(s.part.values) && len(s.part.values[0]) <= 3 && len(d.key.parts) > 2 && s.typ != "string" && !(d.points && len(s.part.values[0]) == 3) {
 		w.ask("  ", "Is it a salt? It is not computed as generated code does, so that callers have to give it.")
 	}
 	if s.part.distinct == 1 && len(s.part.values) > 1 && !s.part.binary {
@@ -292,8 +292,8 @@ func (d *draft) writeTable(w *writer, segments []string, o options) {
 	if d.bucket != "" {
 		w.line("    bucket: %s", d.bucket)
 	}
-	if d.offset != "" {
-		w.line("    offset: %s", d.offset)
+	if d.points {
+		w.line("    values: opentsdb")
 	}
 	families := d.families()
 	if d.blob == "" && d.values() == "text" && d.pattern != "bucket_offsets" || d.blob == "" && d.values() == "text" && len(d.fields) == 1 {

@@ -117,7 +117,23 @@ func (t *Table) Serialized() bool { return t.Blob != "" }
 
 // Offset returns the encoding of event times in the qualifiers of bucket_offsets.
 func (t *Table) Offset(l *Layout) codec.Offset {
-	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence}
+	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence, Points: t.points(l)}
+}
+
+// HasPoints reports whether the columns are those of OpenTSDB.
+func (t *Table) HasPoints() bool {
+	return t.Pattern == codec.BucketOffsets && len(t.Columns) > 0 && t.Columns[0].Values == codec.OpenTSDBValues
+}
+
+// points says whether the columns are those of OpenTSDB, and the type of their values.
+func (t *Table) points(l *Layout) codec.Points {
+	switch {
+	case !t.HasPoints():
+		return codec.NoPoints
+	case l.Fields[t.Columns[0].Field].Type == schema.Int64:
+		return codec.IntegerPoints
+	}
+	return codec.FloatPoints
 }
 
 // Endless reports whether each series has one row: its key does not contain the time.

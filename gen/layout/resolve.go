@@ -173,6 +173,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.columns(t, s)
 	r.writtenAt(t, s)
 	r.older(t)
+	r.points(t, s)
 	r.checkVersions(t)
 	if s.RowKeySchema.V {
 		r.keyFields(t, s.RowKeySchema.Pos)
@@ -311,7 +312,8 @@ func defaultLabel(b codec.Bucket, delimiter string) string {
 
 // columns resolves the columns of the fields.
 func (r *resolver) columns(t *Table, s *schema.Table) {
-	if t.Pattern.Serialized() || t.Pattern == codec.BucketOffsets && (len(r.schema.Fields) > 1 || s.Blob.Pos.IsValid()) {
+	several := len(r.schema.Fields) > 1 && s.Values.V != openTSDB
+	if t.Pattern.Serialized() || t.Pattern == codec.BucketOffsets && (several || s.Blob.Pos.IsValid()) {
 		r.blob(t, s)
 		return
 	}

@@ -1,6 +1,10 @@
 package layout
 
-import "github.com/btgen-dev/btgen/gen/schema"
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+)
 
 // Required reports whether every event has the field, so that a stored event without it
 // cannot be read.
@@ -25,7 +29,7 @@ const (
 // Floats returns the floating-point numbers that all tables can store.
 func (l *Layout) Floats() Floats {
 	switch {
-	case l.Stores(JSONText):
+	case l.Stores(JSONText), slices.ContainsFunc(l.AllPeriods(), (*Table).HasPoints):
 		return FiniteFloats
 	case l.HasMetrics():
 		return NoNaNs

@@ -18,6 +18,7 @@ const (
 	writesPage      = "https://cloud.google.com/bigtable/docs/writes"
 	readsPage       = "https://cloud.google.com/bigtable/docs/reads"
 	replicationPage = "https://cloud.google.com/bigtable/docs/replication-overview"
+	openTSDBPage    = "https://opentsdb.net/docs/build/html/user_guide/backends/hbase.html"
 	judgment        = "our judgment"
 )
 
@@ -59,8 +60,13 @@ func columnRules() []Rule {
 		},
 		{
 			ID: "C08", Title: "columns that no field names", Limit: true, Source: judgment, By: ByLanguage,
-			Reason: "The column of a value is that of its field or, in bucket_offsets, the time since the start of the bucket in steps of time.precision. Times of other forms in column names, columns per tag, and the columns of OpenTSDB, in which a name also has the type of the value and one cell may have the values of an hour, are not described.",
+			Reason: "The column of a value is that of its field or, in bucket_offsets, the time since the start of the bucket in steps of time.precision. With values: opentsdb, it is that of OpenTSDB. Times of other forms in column names, and columns per tag, are not described.",
 			Fix:    "Read such columns with the Bigtable client, and write their events to a table of a schema.",
+		},
+		{
+			ID: "C09", Title: "values of OpenTSDB in another table", Limit: true, Source: openTSDBPage, By: ByLanguage,
+			Reason: "OpenTSDB has a row per series and hour, and one value per time, an int64 or a float64, in a column named after the seconds or milliseconds in the hour and the length of the value. It compacts or appends the values of an hour into one cell, which therefore has the time of its writing.",
+			Fix:    "With values: opentsdb, use pattern: bucket_offsets, bucket: 1h, a single field, and a ttl that counts from: write.",
 		},
 	}
 }

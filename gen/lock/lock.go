@@ -56,6 +56,11 @@ type Layout struct {
 // Endless reports whether each series has one row: its key does not contain the time.
 func (l *Layout) Endless() bool { return l.Pattern.Bucketed() && l.Bucket.Endless() }
 
+// HasPoints reports whether the columns are those of OpenTSDB.
+func (l *Layout) HasPoints() bool {
+	return slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Values == codec.OpenTSDBValues && !c.Retired })
+}
+
 // Segment is one segment of a row key.
 type Segment struct {
 	Kind    layout.SegmentKind

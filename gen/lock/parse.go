@@ -504,7 +504,7 @@ func (l *Layout) readColumn(r *reader) {
 		}
 	}
 	c.Family, _ = r.option("family")
-	for v := codec.TextValues; v <= codec.LittleEndianValues; v++ {
+	for v := codec.TextValues; v <= codec.OpenTSDBValues; v++ {
 		if r.flag(v.String()) {
 			c.Values = v
 		}

@@ -53,7 +53,7 @@ func (r *recorder) add(key string, words ...string) {
 func (r *recorder) rows() {
 	l := r.layout
 	r.add("pattern", l.Pattern.String())
-	if l.Pattern == codec.BucketOffsets {
+	if l.Pattern == codec.BucketOffsets && !l.HasPoints() {
 		r.add("precision", schema.FormatDuration(l.Precision)) // the unit of the offsets
 	}
 	r.add("delimiter", quote(l.Delimiter))

@@ -142,7 +142,11 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 			continue
 		case codec.BucketOffsets:
 			family.decoding = r.decodingOf(l, &l.Table.Columns[0])
-			remarks = append(remarks, of+"the name of a column is the time of an event in its bucket, in binary.")
+			about := "the name of a column is the time of an event in its bucket, in binary."
+			if l.Table.HasPoints() {
+				about = "the name of a column is the time of an event in its hour, and the type and length of its value, or those of several events."
+			}
+			remarks = append(remarks, of+about)
 			if family.about != "" {
 				remarks = append(remarks, of+family.about)
 			}
@@ -258,6 +262,8 @@ func fieldDecoding(f *layout.Field, as codec.Values) decoding {
 		return asBytes.with("a number of 4 bytes, big-endian.")
 	case codec.LittleEndianValues:
 		return asBytes.with("a number in little-endian bytes.")
+	case codec.OpenTSDBValues:
+		return asBytes.with("the value of an event, or those of several, as OpenTSDB stores them.")
 	}
 	switch f.Type {
 	case schema.String, schema.JSON:

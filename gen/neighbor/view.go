@@ -165,12 +165,18 @@ func (v *view) timeColumn() {
 	}
 }
 
+// aboutPoints describes the columns of OpenTSDB.
+const aboutPoints = "each key is the time of an event in its hour, and the type and length of its value, or those of several events, as OpenTSDB stores them."
+
 // eventColumns adds the columns of events. Where values or times name the columns in Bigtable,
 // these are families as a whole.
 func (v *view) eventColumns() {
 	if p := v.table.Pattern; p == codec.BucketNewColumns || p == codec.BucketOffsets {
 		about := "each key is the value of an event as text, with the time of the event as the timestamp of an empty cell."
-		if p == codec.BucketOffsets {
+		switch {
+		case v.table.HasPoints():
+			about = aboutPoints
+		case p == codec.BucketOffsets:
 			about = "each key is the time of an event in its bucket, in binary, and each value a value of the event."
 		}
 		for _, f := range v.table.Families {

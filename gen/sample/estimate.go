@@ -179,7 +179,7 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 			cell.qualifier, cell.datum, cell.value = cell.value, cell.value, 0
 			cell.key = int64(len(c.Qualifier) - len(t.Columns[0].Qualifier)) // the key contains the metric
 		case t.Pattern == codec.BucketOffsets:
-			cell.qualifier = int64(len(t.Offset(l).Append(nil, Time(t), 0)))
+			cell.qualifier = offsetBytes(l, t)
 			cell.datum = cell.qualifier
 		}
 		out = append(out, cell)
@@ -187,10 +187,24 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 	return out
 }
 
+// offsetBytes returns the size of the name of a column of bucket_offsets.
+func offsetBytes(l *layout.Layout, t *layout.Table) int64 {
+	if t.HasPoints() {
+		return int64(len(t.Offset(l).AppendPointForm(nil, Time(t).Add(l.Precision), 0)))
+	}
+	return int64(len(t.Offset(l).Append(nil, Time(t), 0)))
+}
+
+// pointBytes is the assumed size of a value of OpenTSDB.
+const pointBytes = 4
+
 // valueBytes returns the size of a field's value.
 func valueBytes(f *layout.Field, as codec.Values, load layout.Load) int64 {
 	if n := load.Widths[f.Name]; n > 0 && varies(f, as) {
 		return n
+	}
+	if as == codec.OpenTSDBValues {
+		return pointBytes
 	}
 	text, sized := as.Text(), as == codec.BigEndianValues || as == codec.LittleEndianValues
 	switch f.Type {

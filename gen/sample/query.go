@@ -50,12 +50,17 @@ func listed(l *layout.Layout, q *layout.Query) bool { return q.Table.Shape(l).Li
 
 // Listing describes how the series of a query are listed.
 func Listing(l *layout.Layout, q *layout.Query) string {
-	skips := true
+	skips, points := true, false
 	for _, q := range q.Periods() {
-		skips = skips && q.Contiguous()
+		skips, points = skips && q.Contiguous(), points || q.Table.HasPoints()
 	}
-	if skips {
+	switch {
+	case skips && points:
+		return "It receives a few rows per series, whose values say which events there are, and skips the other rows."
+	case skips:
 		return "It receives a few row keys per series, and skips the other rows."
+	case points:
+		return "It receives all rows in the range, whose values say which events there are, and keeps one key per series in memory, because segments of the series follow the time in row keys."
 	}
 	return "It receives the keys of all rows in the range, and keeps one per series in memory, because segments of the series follow the time in row keys."
 }

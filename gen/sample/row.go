@@ -120,6 +120,9 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 	switch {
 	case t.Metrics():
 		cell.Qualifier, cell.Value = string(cell.Value), nil
+	case t.HasPoints():
+		qualifier, datum := t.Offset(l).AppendPoint(nil, nil, e.Time, cell.Value)
+		cell.Qualifier, cell.Value = string(qualifier), datum
 	case t.Pattern == codec.BucketOffsets:
 		cell.Qualifier = string(t.Offset(l).Append(nil, e.Time, e.Sequence))
 	}

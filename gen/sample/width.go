@@ -51,6 +51,8 @@ func RawCells(l *layout.Layout, t *layout.Table) []RawCell {
 		switch {
 		case t.Metrics() && c.Field != layout.WrittenAt: // the datum is the qualifier
 			bytes = bytes.plus(exactly(float64(len(c.Qualifier) - len(t.Columns[0].Qualifier))))
+		case t.HasPoints():
+			bytes = bytes.plus(Bounds{2, float64(offsetBytes(l, t))})
 		case t.Pattern == codec.BucketOffsets && c.Field != layout.WrittenAt:
 			bytes = bytes.plus(exactly(float64(len(t.Offset(l).Append(nil, Time(t), 0)))))
 		default:
@@ -98,6 +100,9 @@ func (b Bounds) plus(other Bounds) Bounds {
 
 // varies reports whether values of a field differ in size, so that it can be declared.
 func varies(f *layout.Field, as codec.Values) bool {
+	if as == codec.OpenTSDBValues {
+		return false // the size does not depend on the digits
+	}
 	b := typeWidth(f, as, layout.Load{ValueBytes: 1})
 	return b.Lower != b.Upper || isVariable(f)
 }
@@ -124,6 +129,12 @@ var textTimestamp = Bounds{20, 30}
 
 // typeWidth is width without sizes of single values.
 func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
+	switch {
+	case as == codec.OpenTSDBValues && f.Type == schema.Int64:
+		return Bounds{1, 8}
+	case as == codec.OpenTSDBValues:
+		return Bounds{4, 8}
+	}
 	text := as.Text()
 	switch f.Type {
 	case schema.String, schema.Bytes, schema.JSON:

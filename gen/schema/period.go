@@ -88,7 +88,7 @@ func (t *Table) overValues(above *Table) {
 	if !t.Blob.Pos.IsValid() && (same || serialized) {
 		t.Blob = above.Blob
 	}
-	if !t.Values.IsSet() && (same || !serialized && t.Pattern.V != "bucket_offsets") {
+	if !t.Values.IsSet() && (same || !serialized && t.Pattern.V != "bucket_offsets" && above.Values.V != openTSDB) {
 		t.Values = above.Values
 	}
 }

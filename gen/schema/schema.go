@@ -107,7 +107,7 @@ type Table struct {
 	Bucket    Bucket
 	Family    Value[string]
 	Families  []Family
-	Values    Value[string] // as in Field
+	Values    Value[string] // as in Field, or "opentsdb"
 	Blob      Blob
 	TTL       *TTL // nil if the file has none
 	Splits    []Value[string]

@@ -4,6 +4,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,7 +198,11 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			v.report.Columns.add(known)
 			name := family + ":" + show(qualifier)
 			if !known {
-				v.found(Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family), kind: "column"})
+				f := Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family), kind: "column"}
+				if slices.ContainsFunc(readings, func(s reading) bool { return s.Table.HasPoints() && inFamily(s.Table, s.Table.Columns[0], family) }) {
+					f.Problem, f.Guess = "it has no data points, and reads skip it", "OpenTSDB has stored an annotation or a histogram"
+				}
+				v.found(f)
 				continue
 			}
 			err := s.checkValue(column, key, qualifier, item)
@@ -220,6 +225,9 @@ func columnOf(readings []reading, family, qualifier string) (*reading, layout.Co
 		for _, c := range s.Table.AllColumns() {
 			switch {
 			case !inFamily(s.Table, c, family):
+			case s.Table.HasPoints():
+				in := s.Table.Offset(s.Layout).PointsIn(s.key.At)
+				return s, c, in.HasPoints([]byte(qualifier))
 			case s.Table.Metrics() && c.Qualifier == s.key.Metric, s.Table.Pattern == codec.BucketOffsets,
 				!s.Table.Metrics() && c.Qualifier == qualifier:
 				return s, c, true
@@ -249,6 +257,9 @@ func (s *reading) checkValue(c layout.Column, key *value.Key, qualifier string, 
 	if at := int64(item.Timestamp); t.Pattern.EventTimed() && t.Pattern.Bucketed() && (at < key.At.UnixMicro() || at >= t.Bucket.End(key.At).UnixMicro()) {
 		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(at).Format(time.RFC3339), key.At.Format(time.RFC3339))
 	}
+	if t.HasPoints() {
+		return s.checkPoints(key, qualifier, item.Value)
+	}
 	if t.Pattern == codec.BucketOffsets {
 		times := t.Offset(s.Layout).In(key.At)
 		if _, _, ok := times.Parse([]byte(qualifier)); !ok {
@@ -256,6 +267,16 @@ func (s *reading) checkValue(c layout.Column, key *value.Key, qualifier string, 
 		}
 	}
 	return s.decode(c, datumOf(t, qualifier, item))
+}
+
+// checkPoints returns why data points of OpenTSDB cannot be read.
+func (s *reading) checkPoints(key *value.Key, qualifier string, datum []byte) error {
+	in := s.Table.Offset(s.Layout).PointsIn(key.At)
+	points, err := in.Append(nil, []byte(qualifier), datum)
+	for _, p := range points {
+		err = cmp.Or(err, p.Err)
+	}
+	return err
 }
 
 // datumOf returns the stored datum of a cell.

@@ -227,7 +227,7 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 		return keysFilter(r.Keys.All(codec.AnyTime(t.keyTimes())))
 	}
 	parts := []codec.Part{p}
-	if t.Pattern == codec.BucketOffsets {
+	if t.Pattern == codec.BucketOffsets && !t.hasPoints() {
 		parts = t.Offset.CutBuckets(p.From, p.To)
 	}
 	var branches []Filter
@@ -267,7 +267,8 @@ func KeysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) 
 
 // EventCells returns the filter of the cells of one event in its row that a read at
 // time now would use; nil if none can be live. sequence is the sequence number of the
-// event or, for codec.BucketNewColumns, its class, which is part of its identity.
+// event or, for codec.BucketNewColumns, its class, which is part of its identity. No filter
+// can find an event in the columns of OpenTSDB.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	from, to := time.Time{}, codec.Endless
 	if t.Pattern.EventTimed() {

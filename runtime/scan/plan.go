@@ -18,8 +18,8 @@ type ReadPlan struct {
 	From, To time.Time
 	// RanksEnd is the time until which the ranks of cells that the read sees are valid.
 	RanksEnd time.Time
-	// Beyond is set if the read receives cells after To, because the ranks of others depend on
-	// them.
+	// Beyond is set if the read may receive rows without an event in the range: because the
+	// ranks of cells depend on others after To, or because cells have events of several times.
 	Beyond bool
 	// Parts are read one after the other. There are none if no event can be live.
 	Parts []Part
@@ -66,7 +66,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 		return p
 	}
 	p.RanksEnd = t.ranksEnd(now, p.From, p.To)
-	p.Beyond = slices.ContainsFunc(t.Families, func(f Family) bool { return t.rest(&f, now, p.From, p.To).After(p.To) })
+	p.Beyond = t.hasPoints() || slices.ContainsFunc(t.Families, func(f Family) bool { return t.rest(&f, now, p.From, p.To).After(p.To) })
 	part := Part{Route: t.route(r), table: t, read: r}
 	if t.endsByRows(r) {
 		part.Limit = r.Limit
@@ -75,7 +75,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 		if part.Filter = t.partFilter(r, part.Part, now); part.Filter == nil {
 			break
 		}
-		if r.WithoutValues {
+		if r.WithoutValues && !t.hasPoints() {
 			part.Filter = chain(part.Filter, StripValues{})
 		}
 		p.Parts = append(p.Parts, part)
@@ -86,7 +86,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 // parts splits the time range at partial buckets if only qualifiers contain event
 // times. The parts are in reading order.
 func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
-	if t.Pattern != codec.BucketOffsets || r.AllTimes || t.ByTimestamp() {
+	if t.Pattern != codec.BucketOffsets || t.hasPoints() || r.AllTimes || t.ByTimestamp() {
 		return []codec.Part{{From: from, To: to}}
 	}
 	parts := t.Offset.CutBuckets(from, to)

@@ -77,7 +77,7 @@ func (t *Table) telling() (columns []int) {
 // columns are rows.
 func (t *Table) projected(p Projection) Filter {
 	switch {
-	case p == nil || t.Pattern == codec.BucketNewColumns:
+	case p == nil || t.Pattern == codec.BucketNewColumns || t.hasPoints():
 		return nil
 	case t.Pattern == codec.BucketOffsets:
 		return StripValues{}

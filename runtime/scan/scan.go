@@ -80,7 +80,7 @@ type Read struct {
 	Limit int
 	// Projection selects what to read of each column; nil for everything.
 	Projection Projection
-	// WithoutValues reads cells without their values.
+	// WithoutValues reads cells without their values, unless these say which events they have.
 	WithoutValues bool
 	// Where are conditions on columns, all of which an event must meet; nil if there are none. In
 	// tables with a row per event, a row is read as a whole or not at all. Otherwise, the table
@@ -110,6 +110,10 @@ func (t Table) AllCells() Table {
 	}
 	return t
 }
+
+// hasPoints reports whether the columns are those of OpenTSDB. A cell may then have events of
+// any times of its bucket, so that no filter can select columns, and values say which.
+func (t *Table) hasPoints() bool { return t.Offset.Points != codec.NoPoints }
 
 // InOrder reports whether the rows of a series are in ascending or descending order of
 // time.

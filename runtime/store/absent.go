@@ -21,11 +21,19 @@ var ErrExists = errors.New("the event exists")
 // Bigtable cannot check and write several rows atomically.
 var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with several fields takes several rows, which Bigtable cannot check and write atomically")
 
-// oneRow refuses an event that is to be written with IfAbsent but takes several rows.
+// ErrSharedCells is the error for an event that WriteOptions.IfAbsent does not support,
+// because OpenTSDB may have stored it in one cell with others, where Bigtable cannot find it.
+var ErrSharedCells = errors.New("IfAbsent: OpenTSDB may have stored the event in one cell with others, where Bigtable cannot find it")
+
+// oneRow refuses an event that is to be written with IfAbsent but takes several rows, or that
+// Bigtable cannot find in its row.
 func (s *stage[E]) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
 	if t.err == nil && l.Pattern == codec.BucketNewColumns && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
+	}
+	if t.err == nil && l.points() != codec.NoPoints {
+		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSharedCells)
 	}
 }
 

@@ -68,6 +68,7 @@ type memory struct {
 	groups []*group
 	frame  frame
 	oldest []int64 // lowest timestamps per family; see findOldest
+	points points  // of the current row
 }
 
 // yielder consumes an event, which is valid until it returns, and reports whether the
@@ -209,6 +210,9 @@ func (a *assembler[E]) inRow(at time.Time, row wire.Row, yield yielder[E]) bool 
 		return more
 	case a.mapping.Pattern == codec.BucketOffsets:
 		a.empty(row)
+		if a.shape.Offset.Points != codec.NoPoints {
+			return a.dataPoints(at, row, a.reporting(yield)) && a.bucket(yield)
+		}
 		return a.offsets(at, row, a.reporting(yield)) && a.bucket(yield)
 	}
 	a.empty(row)

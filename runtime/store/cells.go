@@ -325,8 +325,15 @@ func (c *Cells) Set(column int, datum []byte) {
 	case codec.BucketNewColumns:
 		address, datum = c.addressOf(family, datum), nil
 	case codec.BucketOffsets:
-		var buf [16]byte
-		qualifier := c.offset.Append(buf[:0], c.event, c.sequence)
+		var name, value [16]byte
+		if c.offset.Points != codec.NoPoints {
+			c.replacePoint(family)
+			var qualifier []byte
+			qualifier, datum = c.offset.AppendPoint(name[:0], value[:0], c.event, datum)
+			address = c.addressOf(family, qualifier)
+			break
+		}
+		qualifier := c.offset.Append(name[:0], c.event, c.sequence)
 		c.replaceColumn(family, qualifier)
 		address = c.addressOf(family, qualifier)
 	default:
@@ -387,6 +394,16 @@ func (c *Cells) replaceColumn(family int, qualifier []byte) {
 			c.mutations = wire.AppendDeleteColumn(c.mutations, c.addressOf(i, qualifier))
 			c.counted()
 		}
+	}
+}
+
+// replacePoint deletes the columns in which a data point may be stored by itself, with a value
+// of any type and length.
+func (c *Cells) replacePoint(family int) {
+	for form := range codec.PointForms {
+		var name [4]byte
+		c.mutations = wire.AppendDeleteColumn(c.mutations, c.addressOf(family, c.offset.AppendPointForm(name[:0], c.event, form)))
+		c.counted()
 	}
 }
 

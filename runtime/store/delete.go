@@ -77,6 +77,22 @@ func (e *DeleteError) Error() string {
 
 func (e *DeleteError) Unwrap() error { return e.Err }
 
+// SharedCellError reports events that were not deleted, because OpenTSDB has compacted or
+// appended them into one cell with events that are not to be deleted. Their row is unchanged.
+// Deleting all events of the hour is possible.
+type SharedCellError struct {
+	Table  string // with its prefix
+	Row    string // row key
+	Column string // qualifier of the cell
+	Events int    // number of events of the row that were to be deleted
+}
+
+// Error describes the cell and says what can be deleted.
+func (e *SharedCellError) Error() string {
+	return fmt.Sprintf("table %s, row %q, column %q: %s not deleted: OpenTSDB has stored events of the hour in one cell; delete all events of the hour, or none of this cell",
+		e.Table, e.Row, e.Column, quantity(e.Events, "event"))
+}
+
 // Delete deletes events from all tables by their series, time and, if the schema has
 // one, sequence number; the other parts of the events are not used. See
 // [Writer.DeleteRange] for what it returns and for its errors.
@@ -97,7 +113,7 @@ func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOption
 // from precedes all events. If from is after to, or to is zero, the error is a
 // *RangeError.
 //
-// It reads the keys and timestamps of the cells, without their values, and deletes
+// It reads the keys and timestamps of the cells, and values only of OpenTSDB, and deletes
 // exactly those of the events, in order of row keys and with at most one request of
 // mutations in memory. Rows and cells of other series, times and schemas stay. Deleting
 // again is safe, and it is the way to complete a call that failed. Events that are
@@ -105,7 +121,8 @@ func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOption
 //
 // After an error, the Deletion counts only what is certain to be deleted. Rows whose keys, and
 // columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
-// everything else is deleted. A row that Bigtable rejects is a *DeleteError.
+// everything else is deleted, as is a *SharedCellError for rows of OpenTSDB. A row that Bigtable
+// rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
 	return w.erase(ctx, "DeleteRange", last(opts), func(t *eraser[E]) error { return t.within(&t.reader.whole, base, from, to) })
 }
@@ -274,7 +291,7 @@ func (w *Writer[E]) erase(ctx context.Context, name string, o DeleteOptions, of 
 	if w.unknown != nil {
 		return d, w.unknown
 	}
-	var undecodable error
+	var undeleted error
 	for i := range w.tables {
 		if t := &w.tables[i]; t.newest {
 			d.Tables = append(d.Tables, TableDeletion{Table: t.id})
@@ -285,11 +302,11 @@ func (w *Writer[E]) erase(ctx context.Context, name string, o DeleteOptions, of 
 		if err == nil {
 			err = e.flush()
 		}
-		w.options.Hooks.end(e.ctx, &e.op, cmp.Or(err, e.undecodable))
+		w.options.Hooks.end(e.ctx, &e.op, cmp.Or(err, e.undeleted))
 		if err != nil {
 			return d, err
 		}
-		undecodable = cmp.Or(undecodable, e.undecodable)
+		undeleted = cmp.Or(undeleted, e.undeleted)
 	}
-	return d, undecodable
+	return d, undeleted
 }

@@ -32,12 +32,12 @@ type erasures struct {
 	limit   int // of mutations in a request
 
 	// The fields below are used by concurrent readings.
-	mu          sync.Mutex
-	op          Operation
-	pending     []erasedRow
-	size        int           // of the pending mutations, in bytes
-	counts      TableDeletion // what the pending mutations delete
-	undecodable error         // the first *DecodeError
+	mu        sync.Mutex
+	op        Operation
+	pending   []erasedRow
+	size      int           // of the pending mutations, in bytes
+	counts    TableDeletion // what the pending mutations delete
+	undeleted error         // the first *DecodeError or *SharedCellError
 }
 
 // erasedRow contains pending mutations of one row.
@@ -79,6 +79,7 @@ type rowEraser struct {
 	of      map[exactInstant]bool // the events to delete; nil for all of the range
 	key     string                // of the current row
 	columns int                   // number of mutations of the row
+	points  points                // of the row, in the columns of OpenTSDB
 }
 
 // within deletes the events that a query selects with from <= time < to.
@@ -162,10 +163,15 @@ func (e *erasures) skip(err error) error {
 	case !isDecodeError(err):
 		return err
 	}
+	e.unfinished(err)
+	return nil
+}
+
+// unfinished records what is not deleted.
+func (e *erasures) unfinished(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.undecodable = cmp.Or(e.undecodable, err)
-	return nil
+	e.undeleted = cmp.Or(e.undeleted, err)
 }
 
 // begin begins with a row of a span. It returns the time in its key, and false if the query
@@ -197,6 +203,8 @@ func (e *erasing[E]) row(row wire.Row, span int) error {
 	switch {
 	case !e.eraser.mapping.Pattern.Bucketed():
 		events, err = e.single(at, row, e.sequence())
+	case e.eraser.mapping.points() != codec.NoPoints:
+		events, err = e.dataPoints(at, row)
 	case e.eraser.mapping.Pattern == codec.BucketOffsets:
 		events, err = e.offsets(at, row)
 	default:

@@ -220,7 +220,7 @@ func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e *E) {
 // one of the older ones, which are listed newest first.
 func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := newPart(of, in)
-	p.column.Name, p.order = name, coding.Order
+	p.column.Name, p.column.points, p.order = name, coding.Points, coding.Order
 	p.encode = func(dst []byte, e *E) []byte { return coding.Append(dst, *of(e)) }
 	p.bound = func(e *E) error { return storable(*of(e)) }
 	p.set, p.decode = setter(coding, of), appender(coding, in)
@@ -286,6 +286,7 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 			Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
 			Decode: func(datum []byte) (*T, error) { return codec.Optional(coding.Decode(datum)) },
 			Order:  coding.Order,
+			Points: coding.Points,
 		}
 	}
 	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)

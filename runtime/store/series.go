@@ -18,7 +18,8 @@ import (
 const maxListedRows = 1024
 
 // QuerySeries yields the series with events that a query selects with from <= time < to, each
-// once. It receives row keys and no values. If the series precedes the time in row keys, it skips
+// once. It receives row keys and no values, except in the columns of OpenTSDB, whose values say
+// which events there are. If the series precedes the time in row keys, it skips
 // the rows of a series once it has seen some, so that it receives at most eight rows per series;
 // otherwise, it receives the keys of all rows in the range. The order is that of row keys, layout
 // by layout and salt by salt. The keys of the series that it has seen are in memory, unless it
@@ -55,7 +56,7 @@ type listing[E any] struct {
 	seen    map[string]bool // in keys of the newest mapping; nil if no series is seen twice
 	current codec.Span      // of the series of the last row; its prefix is empty if it is unknown
 	last    string          // key of the last row
-	beyond  bool            // rows may be received only for cells after the time range
+	beyond  bool            // rows may be received that have no event in the time range
 }
 
 // series yields the series of all mappings.
@@ -87,7 +88,10 @@ func (l *listing[E]) inPeriod() bool {
 			}
 			for q := range requests {
 				filter := scan.KeysOnly(q.Filter)
-				if l.beyond {
+				switch {
+				case l.read.reader.mapping.points() != codec.NoPoints:
+					filter = q.Filter // values say which events there are
+				case l.beyond:
 					filter = scan.Chain{q.Filter, scan.StripValues{}}
 				}
 				if !l.inRows(q.Rows, l.read.reader.table.filters.of(filter)) {

@@ -188,8 +188,9 @@ type Column struct {
 	// Whole marks the column of a value that contains all fields of an event.
 	Whole bool
 
-	older    []int // indexes of the columns in which older events have the field, newest first
-	replaced bool  // only older events have the column
+	points   codec.Points // codec.BucketOffsets: whether the columns are those of OpenTSDB
+	older    []int        // indexes of the columns in which older events have the field, newest first
+	replaced bool         // only older events have the column
 }
 
 // Field is a field of an event, identified by the name of its column.
@@ -220,7 +221,15 @@ func (l *Mapping[E]) shape() scan.Table {
 
 // offset returns the encoding of times in qualifiers, for codec.BucketOffsets.
 func (l *Mapping[E]) offset() codec.Offset {
-	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}
+	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil, Points: l.points()}
+}
+
+// points says whether the columns are those of OpenTSDB.
+func (l *Mapping[E]) points() codec.Points {
+	if l.Pattern != codec.BucketOffsets || len(l.Columns) == 0 {
+		return codec.NoPoints
+	}
+	return l.Columns[0].points
 }
 
 // choice returns the TTLFields of e, or the zero TTLFields.

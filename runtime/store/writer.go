@@ -93,7 +93,8 @@ type WriteOptions struct {
 	// stored, and a second attempt then reports that it exists. Tables are written
 	// independently: if two writers store different events concurrently, each may win in
 	// one table; the failures name the tables. Events that take several rows, as in
-	// bucket_new_columns with several fields, are refused with ErrSeveralRows.
+	// bucket_new_columns with several fields, are refused with ErrSeveralRows, and those of
+	// tables of OpenTSDB with ErrSharedCells.
 	IfAbsent bool
 }
 

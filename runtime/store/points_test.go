@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// pointGauges returns a mapping of gauges to the columns of OpenTSDB.
+func pointGauges() *Mapping[gauge] {
+	hours := bucketOf(time.Hour, "2006-01-02T15")
+	columns := NewColumns(
+		SeriesPart(func(e *gauge) *string { return &e.Series }, func(c *gaugeColumns) *[]string { return &c.Series }),
+		TimePart(func(e *gauge) *time.Time { return &e.Time }, func(c *gaugeColumns) *[]time.Time { return &c.Time }),
+		RequiredColumn("level", codec.OpenTSDB.Int64, func(e *gauge) *int64 { return &e.Level }, func(c *gaugeColumns) *[]int64 { return &c.Level }),
+	)
+	keys := Keys[gauge]{
+		Append: func(e *gauge, _ string, dst []byte) ([]byte, error) {
+			w := codec.NewKeyWriter(dst, "#")
+			w.String("series", e.Series)
+			w.Bucket(hours, e.Time)
+			return w.Key()
+		},
+		Prefix: func(e *gauge, _ string) ([]byte, error) {
+			w := codec.NewKeyWriter(nil, "#")
+			w.String("series", e.Series)
+			return w.Prefix()
+		},
+		Parse: func(row string, e *gauge) (time.Time, error) {
+			r := codec.NewKeyReader(row, "#")
+			e.Series = r.String("series")
+			at := r.Bucket(hours)
+			return at, r.Close()
+		},
+		Delimiter: "#",
+	}
+	family := Family{Name: "t", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}
+	return NewMapping(columns, keys, Mapping[gauge]{
+		Table: Table{ID: "tsdb", Families: []Family{family}}, Pattern: codec.BucketOffsets, Bucket: hours, Precision: time.Millisecond,
+		Check: func(e *gauge) error { return nil },
+	})
+}
+
+// In a row of data points, the first cell of a column counts. A server may repeat the name of the
+// column or interleave families, and each column that is unknown is one error before the events.
+func TestPointsOfUnusualRows(t *testing.T) {
+	type cell struct {
+		family, qualifier string
+		millis            int64
+		value             string
+	}
+	cells := []cell{
+		{"t", "\x00\x10", 9, "\x01"},
+		{"t", "\x00\x10", 8, "\x63"}, // an older cell
+		{"other", "\x00\x10", 9, "\x63"},
+		{"t", "\x00\x10", 7, "\x63"},
+		{"t", "\x00\x20\x00\x30", 9, "\x02\x03\x00"},
+		{"other", "x", 9, "\x63"},
+		{"t", "\x00\x20\x00\x30", 8, "\x63\x63\x00"},
+		{"t", "\x07\x00\x00", 9, "bad"},
+		{"t", "\x07\x00\x00", 8, "bad"},
+		{"t", "\x01\x00\x02", 9, "an annotation"},
+		{"t", "\xf0\x00\x04", 9, "bad"},
+		{"t", "\xf0\x01\xf4\x00", 9, "\x05"}, // 2 s, as in the compacted cell, which is as new
+	}
+	l := pointGauges()
+	key, err := l.rowKey(&gauge{Series: "s", Time: at(0)}, "")
+	must(t, err)
+	addr := startServer(t, &scripted{read: func(_ int, _ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+		response := new(bigtablepb.ReadRowsResponse)
+		for _, c := range cells {
+			response.Chunks = append(response.Chunks, &bigtablepb.ReadRowsResponse_CellChunk{
+				FamilyName: wrapperspb.String(c.family), Qualifier: wrapperspb.Bytes([]byte(c.qualifier)),
+				TimestampMicros: at(0).UnixMicro() + c.millis*1000, Value: []byte(c.value),
+			})
+		}
+		response.Chunks[0].RowKey = key
+		response.Chunks[len(cells)-1].RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
+		return stream.Send(response)
+	}})
+	want := []string{"\x07\x00\x00", "\xf0\x00\x04", "1=1", "2=5", "3=3"}
+	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
+		client, err := connect(t.Context(), addr)
+		must(t, err)
+		defer func() { _ = client.Close() }()
+		var got []string
+		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), gauge{Series: "s"}, at(0), at(100)) {
+			var failed *DecodeError
+			switch {
+			case errors.As(err, &failed):
+				got = append(got, failed.Column)
+			case err != nil:
+				t.Fatal(err)
+			default:
+				got = append(got, fmt.Sprintf("%d=%d", int(e.Time.Sub(at(0)).Seconds()), e.Level))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
