@@ -389,3 +389,38 @@ func checkNesting(t testing.TB, page string) {
 		}
 	}
 }
+
+// TestHeatSentences checks that what the pictures of extreme loads are said to show agrees with
+// their figures.
+func TestHeatSentences(t *testing.T) {
+	for expect, want := range map[string][]string{
+		"series: 1, rate: 1/h":                                   {"One strong line"},
+		"series: 3, rate: 1/m, reads: {Read: 1000000/s}":         {"but no more than a node handles.", "take more than others."},
+		"series: 1000000000, rate: 10000000/s":                   {"An even color, but each key prefix takes more than a node writes."},
+		"series: 100000, rate: 10/s, skew: 1.5, arrival: bursts": {"A stronger stripe: one place takes 38"},
+		"series: 100000, rate: 10/s, arrival: daily":             {"An even color: all parts of the key space share the load."},
+	} {
+		markdown := explain.Markdown(simulated(t, gen.Input{Name: "a.yaml", Text: []byte(`btgen: v1
+package: p
+name: P
+series: {id: string}
+time: {precision: 1ms}
+fields: {value: int64}
+tables:
+  p:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [id, time]}
+    family: m
+    ttl: {max_age: 30d}
+expect: {` + expect + `}
+`)}))
+		for _, text := range want {
+			if !strings.Contains(markdown, text) {
+				t.Errorf("%s: no %q in\n%s", expect, text, markdown)
+			}
+		}
+		if strings.Contains(markdown, "NaN") || strings.Contains(markdown, "Inf") {
+			t.Errorf("%s:\n%s", expect, markdown)
+		}
+	}
+}

@@ -163,12 +163,17 @@ func seen(h *Heat) string {
 		return "One strong line: at any time, all of the load hits a single tablet, whatever is split."
 	case h.Tablet.Peak > 0.99:
 		return "A strong spot wherever a new bucket begins: all of the load hits a single tablet, until it is split."
+	case h.Hot && even < 1.5:
+		return "An even color, but each key prefix takes more than a node writes."
 	case h.Hot && h.Tablet.Mean < 0.5:
 		return "A stronger stripe: one place takes " + percent(h.Tablet.Mean) + " of the load, and adding nodes does not spread it."
 	case h.Hot:
 		return "Strong lines: few places take the load, so adding nodes does not help."
 	case even < 1.5:
 		return "An even color: all parts of the key space share the load."
+	}
+	if h.Load != "writes" {
+		return "Some stripes are stronger: single keys or prefixes take more than others."
 	}
 	return "Some stripes are stronger: single keys or prefixes take more than others, but no more than a node handles."
 }

@@ -82,7 +82,7 @@ expect: {%s}
 func TestRandomVerdicts(t *testing.T) {
 	t.Parallel()
 	tables, hot := 0, 0
-	for seed := range testlong.Pick(30, 300) {
+	for seed := range testlong.Pick(30, 100) {
 		text := randomSchema(rand.New(rand.NewPCG(1, uint64(seed))))
 		s, found := schema.Parse("s.yaml", []byte(text))
 		l, more := layout.Resolve(s)
