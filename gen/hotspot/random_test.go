@@ -80,6 +80,7 @@ expect: {%s}
 
 // TestRandomVerdicts is like TestVerdicts for random keys and loads.
 func TestRandomVerdicts(t *testing.T) {
+	testlong.SkipRaced(t)
 	t.Parallel()
 	tables, hot := 0, 0
 	for seed := range testlong.Pick(30, 100) {

@@ -173,6 +173,7 @@ func TestCounted(t *testing.T) {
 // Bigtable allows, and that the next one takes the same memory. All memory that a run allocates
 // is counted, so that this is no less than what is live at any time.
 func TestMemory(t *testing.T) {
+	testlong.SkipRaced(t)
 	allocated := func(simulate func()) (bytes uint64) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

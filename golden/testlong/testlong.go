@@ -8,6 +8,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,3 +82,12 @@ func Scratch(t testing.TB) string {
 // an import path without inlining, which takes half the time. Test programs whose code is
 // compiled to run once use it.
 func CompileFast(importPath string) string { return "-gcflags=" + importPath + "/...=-l" }
+
+// SkipRaced skips a test with the race detector, which takes too much time or memory for it.
+func SkipRaced(t testing.TB) {
+	t.Helper()
+	info, ok := debug.ReadBuildInfo()
+	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("with the race detector")
+	}
+}
