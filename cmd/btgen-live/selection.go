@@ -158,7 +158,7 @@ func (s *selection) named(sel *selected, l *layout.Layout) ([]int, error) {
 		q := &l.Queries[i]
 		if q.Name == s.query {
 			sel.of, sel.query = ofQuery, q
-			return slices.Concat(q.By, q.Prefix, q.Range), nil
+			return q.Given(), nil
 		}
 		names = append(names, q.Name)
 	}

@@ -274,7 +274,7 @@ func (s *Schema) bases(series [][]any) ([]Event, error) {
 
 // given returns an event with the series values that a query specifies.
 func (s *Schema) given(q *query, values []any) (Event, error) {
-	return s.base(values, append([]int{}, slices.Concat(q.of.By, q.of.Prefix, q.of.Range)...)) // not nil, even if the query specifies none
+	return s.base(values, append([]int{}, q.of.Given()...)) // not nil, even if the query specifies none
 }
 
 // base returns an event with the series values of a read: those with the indexes in by,

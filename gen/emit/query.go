@@ -167,8 +167,7 @@ func (s *schemaFile) ofSeries(q *layout.Query) string {
 // givenSeries renders the series values that a query specifies. partial is the variable of the
 // prefix or of one end of the range that it specifies, if it does.
 func (s *schemaFile) givenSeries(q *layout.Query, partial ...string) jen.Code {
-	of := slices.Concat(q.Prefix, q.Range)
-	if len(q.By) == 0 && len(of) == 0 {
+	if len(q.Given()) == 0 {
 		return jen.Null()
 	}
 	var fields []field
@@ -176,7 +175,7 @@ func (s *schemaFile) givenSeries(q *layout.Query, partial ...string) jen.Code {
 	for n, i := range q.By {
 		fields = append(fields, field{s.names.Field(&s.layout.Series[i]).Name, jen.Id(params[n])})
 	}
-	for _, i := range of {
+	for _, i := range q.Partial() {
 		fields = append(fields, field{s.names.Field(&s.layout.Series[i]).Name, jen.Id(partial[0])})
 	}
 	return jen.Id(s.names.Series).Op(":").Id(s.names.Series).Add(inline(fields...))
@@ -194,7 +193,7 @@ func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 		g.Id(params[n]).Add(s.goType(&s.layout.Series[i]))
 	}
 	partial := s.names.Query(q).Partial
-	for _, i := range slices.Concat(q.Prefix, q.Range) {
+	for _, i := range q.Partial() {
 		for _, name := range partial {
 			g.Id(name).Add(s.goType(&s.layout.Series[i]))
 		}

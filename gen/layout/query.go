@@ -83,9 +83,16 @@ func (t *Table) pathOf(l *Layout, q *Query) AccessPath {
 	return p
 }
 
+// Partial returns the series value of which the caller gives a part, a prefix or a range: at
+// most one.
+func (q *Query) Partial() []int { return slices.Concat(q.Prefix, q.Range) }
+
+// Given returns the series values of which the caller gives all or a part; By comes first.
+func (q *Query) Given() []int { return slices.Concat(q.By, q.Partial()) }
+
 // rowsFor returns which rows of a table a query reads.
 func (t *Table) rowsFor(l *Layout, q *Query) AccessPath {
-	partial := slices.Concat(q.Prefix, q.Range)
+	partial := q.Partial()
 	if len(partial) == 0 {
 		return t.path(q.By)
 	}
