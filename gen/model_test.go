@@ -122,7 +122,7 @@ func accessPath(l *layout.Layout, q *layout.Query) model.AccessPath {
 		Timed:      q.Path.Timed,
 		Contiguous: q.Contiguous() && !q.Table.Metrics() && !q.Table.Endless(),
 		Single:     len(q.By) == len(l.Series),
-		Edges:      q.Table.Pattern == codec.BucketOffsets && q.Path.Timed && !q.Table.Shape(l).ByTimestamp(),
+		Edges:      q.Table.Pattern == codec.BucketOffsets && q.Path.Timed && !q.Table.Shape(l).ByTimestamp() && !q.Table.HasPoints(),
 	}
 	for i := range q.Older {
 		out.Earlier = append(out.Earlier, accessPath(l, &q.Older[i]))

@@ -124,6 +124,9 @@ func (m *period) compareRows(a, b row) int {
 // or only the newest of each column.
 func (m *period) rows(now time.Time, wanted func(Series) bool, from, to time.Time, fields []int, newest bool) map[row]int {
 	out := map[row]int{}
+	if m.schema.points() && from.Before(to) { // a cell may have the events of an hour
+		from, to = m.schema.bucketStart(from), m.schema.bucketEnd(to.Add(-1))
+	}
 	for _, s := range allSeries {
 		if !wanted(s) {
 			continue

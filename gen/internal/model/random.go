@@ -15,7 +15,7 @@ import (
 // ages are the ages in random schemas: short, so that events exceed them.
 var ages = []time.Duration{time.Second, 10 * time.Second, time.Minute, time.Hour, 48 * time.Hour}
 
-// Matrix draws a schema for each strategy that fits each pattern.
+// Matrix draws a schema for each strategy that fits each pattern, and one of OpenTSDB.
 func Matrix(seed int) []Schema {
 	var out []Schema
 	for _, p := range codec.Patterns() {
@@ -28,7 +28,7 @@ func Matrix(seed int) []Schema {
 			}
 		}
 	}
-	return out
+	return append(out, rapid.Map(drawn(codec.BucketOffsets, layout.MaxAgeFromWrite), points).Example(1000*seed+len(out)))
 }
 
 // endless returns a schema with buckets as one without: a series has one row, of which a version
@@ -49,6 +49,16 @@ func endless(s Schema) Schema {
 		for k := range ttl.Rules {
 			few(&ttl.Rules[k])
 		}
+	}
+	return s
+}
+
+// points returns a schema of offsets as one of OpenTSDB.
+func points(s Schema) Schema {
+	s.Values, s.Bucket, s.Precision = "opentsdb", time.Hour, max(s.Precision, time.Millisecond)
+	s.Fields = []Field{{Presence: Required}}
+	if s.Sequence {
+		s.Sequence, s.After = false, s.After[:len(s.After)-1]
 	}
 	return s
 }

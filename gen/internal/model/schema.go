@@ -113,6 +113,9 @@ func (s *Schema) bucketEnd(t time.Time) time.Time {
 	return t.UTC().Truncate(s.Bucket).Add(s.Bucket)
 }
 
+// points reports whether the columns are those of OpenTSDB.
+func (s *Schema) points() bool { return s.Values == "opentsdb" }
+
 // eventTimed reports whether cell timestamps are event times.
 func (s *Schema) eventTimed() bool { return s.bucketed() && s.Pattern != "bucket_offsets" }
 

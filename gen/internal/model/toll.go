@@ -108,7 +108,7 @@ func (r *run) crossedNewest(series Series, from, to time.Time, limit int) {
 	if limit > 0 {
 		rows := r.table.rows(r.now, only(series), from, to, nil, false)
 		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
-		if r.schema.rest(r.now, from, to).Equal(to) {
+		if r.schema.rest(r.now, from, to).Equal(to) && !r.schema.points() {
 			t.most.Cells = r.table.newestRows(rows, limit)
 		} else {
 			t.most.Requests *= 2
@@ -140,7 +140,7 @@ func (r *run) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.
 	case p.Single:
 		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
 		t.most.Requests *= 2
-		if rest.Equal(to) {
+		if rest.Equal(to) && !r.schema.points() {
 			t.most.Cells = t.least.Cells
 		}
 		if r.schema.ties() {
@@ -167,7 +167,7 @@ func (r *run) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.
 		t.most.Requests += len(r.table.rows(r.now, wanted, from, rest, nil, true))
 		fallthrough
 	default:
-		if rest.Equal(to) {
+		if rest.Equal(to) && !r.schema.points() {
 			t.most = t.least
 		}
 	}
