@@ -256,6 +256,45 @@ func TestUndecodablePoints(t *testing.T) {
 	}
 }
 
+// Rows with more or fewer tags are of no series of the schema: reads of a series are not affected, and
+// queries of the metric, deletions among them, name them and leave them.
+func TestPointsWithOtherTags(t *testing.T) {
+	bt := adoptedtest.New(t)
+	series := adopted.PointSeries{Metric: []byte{0, 5, 0}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
+	others := []string{rowAt(series, 0) + "\x00\x00\x02\x00\x00\x04", rowAt(series, 1)[:7]} // two tags, and none
+	putPoints(t, bt, rowAt(series, 0), 0, tsdCell{"0000", "01"})
+	for _, row := range others {
+		putPoints(t, bt, row, 0, tsdCell{"0000", "02"})
+	}
+	r := adopted.NewPointReader(bt.Client, store.ReaderOptions{Now: clock})
+	want, end := point(series, 0, 1), hour.Add(4*time.Hour)
+	storetest.Same(t, "Read", r.Read(t.Context(), series, hour, end), want)
+	storetest.Same(t, "Latest", storetest.One(r.Latest(t.Context(), series)), want)
+	storetest.Same(t, "PointsOfTag", r.PointsOfTag(t.Context(), series.Tagk, series.Tagv, hour, end), want)
+	var failed []string
+	for e, err := range r.PointsOf(t.Context(), series.Metric, hour, end) {
+		switch decode, is := errors.AsType[*store.DecodeError](err); {
+		case is:
+			failed = append(failed, decode.Row)
+		case err != nil || e.Value != 1:
+			t.Errorf("%v, %v", e, err)
+		}
+	}
+	if !slices.Equal(failed, others) {
+		t.Errorf("errors of %q, want %q", failed, others)
+	}
+	w := adopted.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
+	d, err := w.DeletePointsOf(t.Context(), series.Metric, hour, end)
+	if _, is := errors.AsType[*store.DecodeError](err); !is || d.Events() != 1 {
+		t.Errorf("%v, %v", d, err)
+	}
+	for _, row := range others {
+		if len(stored(t, bt, row)) != 1 {
+			t.Errorf("row %q is gone", row)
+		}
+	}
+}
+
 // Deleting points deletes these and nothing else: cells with other points stay, and are an error.
 func TestPointsAreDeleted(t *testing.T) {
 	bt := adoptedtest.New(t)
