@@ -558,8 +558,12 @@ func (r *run) events(series Series, from, to time.Time) []Event {
 }
 
 // collect garbage-collects the tables on the server: everything, or each cell with a
-// probability of 1/oneIn.
+// probability of 1/oneIn; always everything if the events of a row exceed its versions.
 func (r *run) collect(oneIn int) {
+	if r.schema.Endless && r.schema.Families[0].TTL.countsVersions() {
+		oneIn = 1
+		defer r.table.Collect(r.now)
+	}
 	garbage := logged{mutations: map[place]*bigtable.Mutation{}}
 	for id, rules := range r.rules() {
 		r.eachRow(id, func(row bigtable.Row) {

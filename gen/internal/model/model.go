@@ -135,6 +135,22 @@ func (m *Table) Delete(deleted func(e *Event) bool) {
 	}
 }
 
+// Collect removes what garbage collection removes: the events of a row that exceed a number
+// of versions do not return when newer ones are deleted.
+func (m *Table) Collect(now time.Time) {
+	for _, p := range m.periods() {
+		for c, cells := range p.cells {
+			var kept []cell
+			for i, stored := range cells {
+				if !p.ttl(c).collects(now.Sub(time.UnixMicro(stored.micros)), i+1) {
+					kept = append(kept, stored)
+				}
+			}
+			p.cells[c] = kept
+		}
+	}
+}
+
 // Read returns the events of a series in [from, to), sorted by time and sequence,
 // whatever the order of row keys.
 func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
