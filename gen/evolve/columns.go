@@ -53,8 +53,11 @@ func (c *comparer) columns(renamed map[string]string) {
 		c.added(new)
 	}
 	for _, old := range removed {
-		c.add(Change{Rule: "E31", Item: item(old), place: atTable, Old: c.show(old)},
-			"field %q is removed: programs with the old code cannot read new events that lack a required field; deploy readers first", item(old))
+		follows := "its stored values are no longer read"
+		if required(old) && !old.Written {
+			follows = "programs with the old code cannot read new events, which lack it; deploy readers first"
+		}
+		c.add(Change{Rule: "E31", Item: item(old), place: atTable, Old: c.show(old)}, "field %q is removed: %s", item(old), follows)
 	}
 }
 
