@@ -115,6 +115,7 @@ type run struct {
 
 	log       []logged // what happened to the cells so far, except for deletions
 	cleaned   bool     // garbage was collected
+	halved    bool     // some cells of hidden events were: newer ones must not be deleted
 	deletions int      // number of deletions
 
 	selects func(e Event) bool // the events that a query with a condition returns; nil for all
@@ -165,7 +166,7 @@ func begin(t *rapid.T, ctx context.Context, s *Schema, d *Driver[Event]) *run {
 
 // step runs one of the named steps.
 func (r *run) step(steps ...string) {
-	switch rapid.SampledFrom(steps).Draw(r.T, "step") {
+	switch step := rapid.SampledFrom(steps).Draw(r.T, "step"); step {
 	case "write":
 		r.write()
 	case "rewrite":
@@ -182,10 +183,14 @@ func (r *run) step(steps ...string) {
 		r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
 	case "foreign":
 		r.foreign()
-	case "delete":
-		r.delete()
-	case "replace":
-		r.replace()
+	case "delete", "replace":
+		switch {
+		case r.halved:
+		case step == "delete":
+			r.delete()
+		default:
+			r.replace()
+		}
 	default:
 		r.readTicking()
 	}
@@ -558,10 +563,13 @@ func (r *run) events(series Series, from, to time.Time) []Event {
 }
 
 // collect garbage-collects the tables on the server: everything, or each cell with a
-// probability of 1/oneIn; always everything if the events of a row exceed its versions.
+// probability of 1/oneIn. If a rule counts versions, an event that it hides returns when newer
+// ones are deleted, unless it was collected: not even the model knows what is left of it if
+// only some cells were.
 func (r *run) collect(oneIn int) {
-	if r.schema.Endless && r.schema.Families[0].TTL.countsVersions() {
-		oneIn = 1
+	if r.schema.countsVersions() && oneIn > 1 {
+		r.halved = true
+	} else if r.schema.countsVersions() {
 		defer r.table.Collect(r.now)
 	}
 	garbage := logged{mutations: map[place]*bigtable.Mutation{}}

@@ -350,6 +350,13 @@ func drawTTL(t *rapid.T, s *Schema, strategy layout.Strategy) TTL {
 	return TTL{Kind: "keep", FromWrite: versions.FromWrite}
 }
 
+// countsVersions reports whether the rank of a cell matters in any layout.
+func (s *Schema) countsVersions() bool {
+	return slices.ContainsFunc(s.layouts(), func(l *Schema) bool {
+		return slices.ContainsFunc(l.Families, func(f Family) bool { return f.TTL.countsVersions() })
+	})
+}
+
 // countsVersions reports whether the rank of a cell matters.
 func (t TTL) countsVersions() bool {
 	return t.Kind == "max_versions" || slices.ContainsFunc(t.Rules, TTL.countsVersions)
