@@ -59,6 +59,10 @@ func (c *comparer) columns(renamed map[string]string) {
 		}
 		c.add(Change{Rule: "E31", Item: item(old), place: atTable, Old: c.show(old)}, "field %q is removed: %s", item(old), follows)
 	}
+	for _, new := range c.new.Live() {
+		c.mixed(new)
+		c.restored(new)
+	}
 }
 
 // find returns the index of the column of new events with a key or, if retired is set, that of
@@ -130,15 +134,24 @@ func (c *comparer) in(l *lock.Layout, col lock.Column) string {
 // required reports whether every event must have a field.
 func required(c lock.Column) bool { return !c.Optional && c.Default == nil }
 
-// added adds the change for a field that no stored event has in its column.
+// added adds the change for a field that no stored event has in its column. Those of a removed
+// field that it continues have it in an older one.
 func (c *comparer) added(new lock.Column) {
 	c.abandoned(new)
-	if new.Written || !required(new) {
-		c.add(Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, "field %q is added: stored events lack it", item(new))
+	at := Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}
+	if !new.Written && required(new) {
+		at.Rule, at.Old = "E12", "absent"
+		c.add(at, "required field %q is added: %s", item(new), c.lacking())
 		return
 	}
-	c.add(Change{Rule: "E12", Item: item(new), place: atColumn, column: new.Key, Old: "absent", New: c.in(c.new, new)},
-		"required field %q is added: %s", item(new), c.lacking())
+	all := c.origins(new)
+	if i := slices.IndexFunc(all, func(o origin) bool { return c.implicit(o.old) }); i >= 0 {
+		c.presence(all[i].old, new, at)
+	} else if len(all) > 0 {
+		c.add(at, "field %q continues the removed field %q: stored events have the values that were written with it", item(new), continued(item(new), all))
+	} else {
+		c.add(at, "field %q is added: stored events lack it", item(new))
+	}
 }
 
 // lacking describes what happens to stored events that lack a required field.
@@ -193,11 +206,16 @@ func (c *comparer) reused(old, new lock.Column) bool {
 		if other {
 			was, is = item(old)+" in "+was, item(new)+" in "+is
 		}
-		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: was, New: is, way: way{number: c.free()}},
-			"%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(new), item(new))
+		c.reuse(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: was, New: is}, old)
 		return true
 	}
 	return false
+}
+
+// reuse adds a change of a field that is stored in the place of a removed one.
+func (c *comparer) reuse(at Change, old lock.Column) {
+	at.way.number = c.free()
+	c.add(at, "%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(old), at.Item)
 }
 
 // again adds the change for a field that is stored in the place of a removed one.
@@ -292,14 +310,6 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 	if !again {
 		c.presence(old, new, at)
 	}
-}
-
-// owner returns the name of the field that has a column.
-func owner(l *lock.Layout, col lock.Column) string {
-	if i := find(l.Columns, col.Was, false); col.Was != "" && i >= 0 {
-		return item(l.Columns[i])
-	}
-	return item(col)
 }
 
 // otherField reports whether a column gets another field: one of another name, unless it may be

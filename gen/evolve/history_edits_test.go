@@ -75,6 +75,41 @@ var edits = []struct {
 			h.anyField(s).column = f.stored()
 		}
 	}},
+	{"number of a removed field", 1, func(h *history, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			h.anyField(s).number = f.number
+		}
+	}},
+	{"was of a removed field", 2, func(h *history, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			h.list(s, h.anyField(s), &f)
+		}
+	}},
+	{"restore field elsewhere, with was", 2, func(h *history, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			h.move(s, &f)
+			s.fields = append(s.fields, f)
+		}
+	}},
+	{"join fields", 1, func(h *history, s *drawn) {
+		i, k := h.IntN(len(s.fields)), h.IntN(len(s.fields))
+		if i == k {
+			return
+		}
+		h.move(s, &s.fields[i])
+		h.list(s, &s.fields[i], &s.fields[k])
+		s.fields = slices.Delete(s.fields, k, k+1)
+	}},
+	{"forget a part of was", 1, func(h *history, s *drawn) {
+		if f := h.movedField(s); f != nil {
+			w := one(h.random, &f.was[0], &f.was[len(f.was)-1])
+			if h.chance(2) {
+				w.column = ""
+			} else {
+				w.number = 0
+			}
+		}
+	}},
 	{"rename field, with was", 8, func(h *history, s *drawn) { h.move(s, h.anyField(s)) }},
 	{"convert field", 8, func(h *history, s *drawn) {
 		f := h.anyField(s)
@@ -241,7 +276,7 @@ func (h *history) edit(s *drawn) string {
 
 // related treats fields as new if an edit has both moved them to another place and given them a
 // type that cannot read the old one, because this cannot be distinguished from a different
-// field. It is false for edits that restore a field in another place.
+// field. It is false for edits that restore a field in another place without was.
 func (h *history) related(old, s *drawn) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -251,8 +286,8 @@ func (h *history) related(old, s *drawn) bool {
 			if !was.samePlace(f) && !f.lists(was) && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
 				f.id = h.fresh()
 			}
-		} else if k := slices.IndexFunc(h.removed, same); k >= 0 {
-			if !h.removed[k].samePlace(f) {
+		} else if slices.ContainsFunc(h.removed, same) {
+			if !slices.ContainsFunc(h.removed, func(o drawnField) bool { return same(o) && (o.samePlace(f) || f.lists(&o)) }) {
 				return false
 			}
 		}
@@ -292,6 +327,22 @@ func (h *history) move(s *drawn, f *drawnField) {
 		f.was = slices.Insert(f.was, 0, w)
 	}
 	f.name, f.column = fmt.Sprint("w", h.fresh()), ""
+}
+
+// list lists the place of another field as an older one of a field. It may leave out how some
+// tables store that.
+func (h *history) list(s *drawn, f, of *drawnField) {
+	columns, json, protobuf := s.stores()
+	w := drawnWas{typ: of.typ, of: of.of}
+	if columns || json {
+		w.column = one(h.random, of.stored(), of.stored(), of.name, "")
+	}
+	if protobuf && (w.column == "" || !h.chance(4)) {
+		w.number = of.number
+	}
+	if w.column != "" || w.number > 0 {
+		f.was = append(f.was, w)
+	}
 }
 
 // movedField returns a field with older columns; nil if there is none.

@@ -11,30 +11,55 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
+// match is a layout of a table that it had before, and has: the first of those by time.
+type match struct {
+	old, new []lock.Layout // newest first
+	table    *layout.Table
+}
+
+// matches returns the layouts that a table had before, and has, newest first, and the number of
+// layouts that are newer than those of the lock.
+func (p *pair) matches() (out []match, added int) {
+	old, new := p.old.Periods(), p.facts.Periods()
+	tables := p.table.Periods()
+	added = max(0, slices.IndexFunc(new, func(l lock.Layout) bool { return l.Since.Equal(old[0].Since) }))
+	for i := range old {
+		if j := i + added; j < len(new) {
+			out = append(out, match{old[i:], new[j:], tables[j]})
+		}
+	}
+	return out, added
+}
+
+// period returns one layout of a table.
+func (p *pair) period(m match) *pair {
+	return &pair{
+		old:   &lock.Table{Name: p.old.Name, Family: p.old.Family, Layouts: m.old},
+		facts: &lock.Table{Name: p.facts.Name, Family: p.facts.Family, Layouts: m.new}, layout: p.layout, table: m.table,
+	}
+}
+
 // comparePeriods adds the findings of a table, layout by layout. Each layout stores the
 // events of a time range.
 func (c *Comparison) comparePeriods(p *pair) {
 	old, new := p.old.Periods(), p.facts.Periods()
-	tables := p.table.Periods()
 	seen := map[string]bool{} // field changes, which all layouts share
-	// added counts the layouts that are newer than those of the lock.
-	added := max(0, slices.IndexFunc(new, func(l lock.Layout) bool { return l.Since.Equal(old[0].Since) }))
+	matches, added := p.matches()
 	for i := range new[:added] {
 		c.begins(p, &new[i])
 	}
-	for i := range old {
-		j := i + added
-		if j >= len(new) {
-			c.removed(p, old, i)
-			continue
+	for i, m := range matches {
+		if last := len(m.new) == 1; !m.new[0].Since.Equal(old[i].Since) && !last {
+			c.moved(p, m.table, &old[i], &m.new[0])
 		}
-		if last := j == len(new)-1; !new[j].Since.Equal(old[i].Since) && !last {
-			c.moved(p, tables[j], &old[i], &new[j])
-		}
-		c.comparePeriod(p, tables[j], old[i:], new[j:], seen)
+		c.comparePeriod(p, m, seen)
+	}
+	for i := len(matches); i < len(old); i++ {
+		c.removed(p, old, i)
 	}
 	if extra := len(new) - added - len(old); extra > 0 {
-		c.moved(p, tables[len(old)+added-1], &old[len(old)-1], &new[len(old)+added-1])
+		last := len(old) + added - 1
+		c.moved(p, p.table.Periods()[last], &old[len(old)-1], &new[last])
 	}
 }
 
@@ -112,22 +137,15 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 }
 
 // comparePeriod adds the findings of one layout, except for field changes in seen.
-func (c *Comparison) comparePeriod(p *pair, t *layout.Table, old, new []lock.Layout, seen map[string]bool) {
-	sub := &pair{
-		old:   &lock.Table{Name: p.old.Name, Family: p.old.Family, Layouts: old},
-		facts: &lock.Table{Name: p.facts.Name, Family: p.facts.Family, Layouts: new}, layout: p.layout, table: t,
+func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
+	sub, t := p.period(m), m.table
+	if was, is := tableID(p, &m.old[0]), t.ID; !t.Until.IsZero() && was != is {
+		c.addTo(p, sub, Change{
+			Rule: "E01", Item: "until-" + schema.FormatInstant(t.Until), place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, but its events are in %q", schema.FormatInstant(t.Until), is, was),
+			way: way{text: "write `table: " + quoted(was) + "`"},
+		}, false)
 	}
-	suffix := ""
-	if !t.Until.IsZero() {
-		suffix = "until-" + schema.FormatInstant(t.Until)
-		if was, is := tableID(p, &old[0]), t.ID; was != is {
-			c.addTo(p, sub, Change{
-				Rule: "E01", Item: suffix, place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, but its events are in %q", schema.FormatInstant(t.Until), is, was),
-				way: way{text: "write `table: " + quoted(was) + "`"},
-			}, false)
-		}
-	}
-	for _, change := range Compare(&old[0], &new[0]) {
+	for _, change := range Compare(&m.old[0], &m.new[0]) {
 		if change.Rule == "E71" && p.layout.Expect.Clusters > 1 {
 			change.Rule = "E36"
 			change.Message += "; several clusters allow steps of 90 days"
@@ -138,19 +156,26 @@ func (c *Comparison) comparePeriod(p *pair, t *layout.Table, old, new []lock.Lay
 			}
 			seen[change.Rule+change.Item] = true
 		}
-		switch {
-		case suffix == "":
-		case change.Item == "":
-			change.Item = suffix
-		default:
-			change.Item += "/" + suffix
-		}
-		if suffix != "" {
-			change.Message = fmt.Sprintf("in the layout before %s, %s", schema.FormatInstant(t.Until), change.Message)
-			change.way.beside = false
-		}
-		c.addTo(p, sub, change, suffix == "")
+		c.addPeriod(p, sub, change)
 	}
+}
+
+// addPeriod adds a change of a layout of a table.
+func (c *Comparison) addPeriod(p, sub *pair, change Change) {
+	until := sub.table.Until
+	if until.IsZero() {
+		c.addTo(p, sub, change, true)
+		return
+	}
+	suffix := "until-" + schema.FormatInstant(until)
+	if change.Item == "" {
+		change.Item = suffix
+	} else {
+		change.Item += "/" + suffix
+	}
+	change.Message = fmt.Sprintf("in the layout before %s, %s", schema.FormatInstant(until), change.Message)
+	change.way.beside = false
+	c.addTo(p, sub, change, false)
 }
 
 // tableID returns the table of a layout in the lock.

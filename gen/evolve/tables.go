@@ -61,6 +61,7 @@ func Diff(in Input) *Comparison {
 	for i := range c.pairs {
 		c.comparePair(&c.pairs[i])
 	}
+	c.agree()
 	c.sort()
 	return c
 }

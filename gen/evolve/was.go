@@ -130,30 +130,11 @@ func (c *comparer) older() (back map[string]bool) {
 		if !c.knows(older) {
 			c.add(Change{Rule: "E73", Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
 				"field %q is read from %s, too, which no event has as far as %s tells: is the name right?", c.fieldOf(older), c.place(older), lock.Name)
-		} else if j := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family && col.Retired }); j >= 0 && c.readable(c.old.Columns[j], older) {
-			c.borrowed(c.old.Columns[j], older)
+		} else if j := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family && col.Retired }); j >= 0 {
+			c.readable(c.old.Columns[j], older)
 		}
 	}
 	return back
-}
-
-// borrowed adds the change for a field that is also read from a column that last was that of
-// a removed field.
-func (c *comparer) borrowed(old, older lock.Column) {
-	if c.new.Blob != "" || old.Field == "" || old.Field == c.fieldOf(older) {
-		return
-	}
-	was := "" // the name of the field in the old facts
-	for _, col := range c.old.Live() {
-		if now := c.olderAt(col); now != nil && now.Was == older.Was || col.Key == older.Was {
-			was = item(col)
-		}
-	}
-	if was == "" || was == old.Field {
-		return
-	}
-	c.add(Change{Rule: "E14", Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: old.Field + " in " + c.in(c.old, old), New: was + " in " + c.in(c.new, older), way: way{text: "leave it out of was"}},
-		"field %q is also read from %s, in which the removed field %q was stored: its values are read as %[1]q", c.fieldOf(older), c.place(older), old.Field)
 }
 
 // forgotten adds the change for a field that is no longer read from where older events have it.
