@@ -16,7 +16,7 @@ var renames = map[string]map[string]string{
 	"field_renamed_text": {"note": "remark"}, "json_field_renamed_wider": {"count": "total"},
 	"was_renamed_optional": {"note": "remark"}, "was_to_required": {"note": "remark"},
 	"was_skipped": {"remark": "comment"}, "was_renamed": {"temperature": "temp"}, "was_renamed_rows": {"temperature": "temp"}, "was_renamed_metric": {"temperature": "temp"},
-	"was_without_column": {"sent": "packets"}, "was_without_number": {"sent": "packets"},
+	"was_in_two_tables": {"sent": "packets"}, "was_without_column": {"sent": "packets"}, "was_without_number": {"sent": "packets"},
 	"was_renamed_json": {"temperature": "temp"}, "was_periods": {"temperature": "temp"}, "was_misspelled": {"temperature": "temp"},
 }
 

@@ -44,14 +44,7 @@ func (c *comparer) columns(renamed map[string]string) {
 		}
 		added = append(added, new)
 	}
-	for _, new := range added {
-		if i := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) || c.misnamed(old, new) }); i >= 0 {
-			c.renamed(removed[i], new)
-			removed = slices.Delete(removed, i, i+1)
-			continue
-		}
-		c.added(new)
-	}
+	removed = c.arrive(added, removed)
 	for _, old := range removed {
 		follows := "its stored values are no longer read"
 		if required(old) && !old.Written {
@@ -63,6 +56,27 @@ func (c *comparer) columns(renamed map[string]string) {
 		c.mixed(new)
 		c.restored(new)
 	}
+}
+
+// arrive adds the changes for fields in columns that no event was written with until now. It
+// returns the removed fields that are none of them under another name.
+func (c *comparer) arrive(added, removed []lock.Column) []lock.Column {
+	for _, new := range added {
+		older := c.outlived(new)
+		wrong := older != nil && c.reused(*older, new)
+		if i := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) || c.misnamed(old, new) }); i >= 0 {
+			c.renamed(removed[i], new)
+			if wrong { // its new column is no place for it
+				c.changes[len(c.changes)-1].way.text = fmt.Sprintf("keep it in %s, with its was; otherwise, run btgen generate between removing one field and adding the other", c.place(removed[i]))
+			}
+			removed = slices.Delete(removed, i, i+1)
+			continue
+		}
+		if !wrong && (older == nil || !c.returned(*older, new)) {
+			c.added(new)
+		}
+	}
+	return removed
 }
 
 // find returns the index of the column of new events with a key or, if retired is set, that of

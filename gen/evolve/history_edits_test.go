@@ -276,7 +276,8 @@ func (h *history) edit(s *drawn) string {
 
 // related treats fields as new if an edit has both moved them to another place and given them a
 // type that cannot read the old one, because this cannot be distinguished from a different
-// field. It is false for edits that restore a field in another place without was.
+// field. Conversely, a field that is added and lists the place of one that is gone continues it.
+// It is false for edits that restore a field in another place without was.
 func (h *history) related(old, s *drawn) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -287,12 +288,48 @@ func (h *history) related(old, s *drawn) bool {
 				f.id = h.fresh()
 			}
 		} else if slices.ContainsFunc(h.removed, same) {
-			if !slices.ContainsFunc(h.removed, func(o drawnField) bool { return same(o) && (o.samePlace(f) || f.lists(&o)) }) {
+			if !slices.ContainsFunc(h.removed, func(o drawnField) bool { return same(o) && (o.samePlace(f) || f.listsAll(&o, old)) }) {
 				return false
 			}
+		} else if id := h.continues(old, f); id > 0 && !slices.ContainsFunc(s.fields, func(o drawnField) bool { return o.id == id }) {
+			f.id = id
 		}
 	}
 	return true
+}
+
+// continues returns the ID of the only field that an added one lists, of those that the old
+// version has, or that were removed; 0 if it lists none or several.
+func (h *history) continues(old *drawn, f *drawnField) int {
+	id := 0
+	add := func(o *drawnField, lists bool) {
+		switch {
+		case !lists || o.id == id:
+		case id == 0:
+			id = o.id
+		default:
+			id = -1
+		}
+	}
+	for i := range old.fields {
+		add(&old.fields[i], f.lists(&old.fields[i]))
+	}
+	for i := range h.removed {
+		o := &h.removed[i]
+		add(o, f.listsAll(o, old) && !slices.ContainsFunc(old.fields, func(l drawnField) bool { return l.id == o.id }))
+	}
+	return max(id, 0)
+}
+
+// listsAll reports whether a field names the place of an older version of it in all forms in
+// which a version stores fields.
+func (f *drawnField) listsAll(o *drawnField, v *drawn) bool {
+	columns, json, protobuf := v.stores()
+	has := func(fits func(w drawnWas) bool) bool { return slices.ContainsFunc(f.was, fits) }
+	return (columns || json || protobuf) &&
+		(!columns || has(func(w drawnWas) bool { return w.column == o.stored() })) &&
+		(!json || f.name == o.name || has(func(w drawnWas) bool { return w.column == o.name })) &&
+		(!protobuf || f.number == o.number || has(func(w drawnWas) bool { return w.number == o.number }))
 }
 
 // samePlace reports whether a field is stored under the same name, column and number.

@@ -62,7 +62,8 @@ func (c *comparer) origins(new lock.Column) []origin {
 func continued(field string, all []origin) string {
 	for _, fits := range []func(o origin) bool{
 		func(o origin) bool { return o.live() && o.field == field },
-		func(o origin) bool { return o.live() && o.as.Was == "" },
+		func(o origin) bool { return o.live() && o.old.Was == "" && o.as.Was == "" },
+		func(o origin) bool { return o.live() && o.old.Was == "" },
 		func(o origin) bool { return o.live() },
 		func(origin) bool { return true },
 	} {

@@ -143,6 +143,17 @@ func (c *comparer) forgotten(old, new lock.Column) {
 		"field %q is no longer read from %s: events that were written before it moved lack it", item(new), c.place(old))
 }
 
+// outlived returns the column in which a field is added, if older events have a field there that
+// is removed; nil if they have none.
+func (c *comparer) outlived(new lock.Column) *lock.Column {
+	for _, old := range c.old.Older() {
+		if old.Key == new.Key && old.Family == new.Family {
+			return &old
+		}
+	}
+	return nil
+}
+
 // returned adds the change for a field that is stored where only older events have it, and
 // that is not read from where newer events have it. It reports whether there is one.
 func (c *comparer) returned(old, new lock.Column) bool {
