@@ -27,7 +27,7 @@ var ErrSharedCells = errors.New("IfAbsent: OpenTSDB may have stored the event in
 
 // oneRow refuses an event that is to be written with IfAbsent but takes several rows, or that
 // Bigtable cannot find in its row.
-func (s *stage[E]) oneRow(table int) {
+func (s *stage) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
 	if t.err == nil && l.Pattern == codec.BucketNewColumns && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
@@ -38,7 +38,7 @@ func (s *stage[E]) oneRow(table int) {
 }
 
 // sendAbsent sends each event in a separate request, to be written if it is absent.
-func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
+func (w *writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
 	places := s.batch.byPlace()
 	results := make([]Failure, len(places))
 	w.atOnce(len(places), func(i int) {
@@ -80,7 +80,7 @@ func (b *batch) byPlace() (out [][]int) {
 }
 
 // sendIfAbsent sends an event, to be written if it is absent.
-func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *staged, key []byte, piece int) (Outcome, error) {
+func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int) (Outcome, error) {
 	ctx, cancel := within(ctx, w.options.Timeout)
 	defer cancel()
 	write := bigtable.NewMutation()
@@ -100,7 +100,7 @@ func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *stag
 // stored returns the filter for the cells of an event in its row; see
 // [scan.Table.EventCells]. An expired event counts as absent, whether or not it was
 // garbage-collected.
-func (t *writerTable[E]) stored(now time.Time, at instant) bigtable.Filter {
+func (t *writerTable) stored(now time.Time, at instant) bigtable.Filter {
 	if cells := t.shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
 		return new(filters).of(cells)
 	}

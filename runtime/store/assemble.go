@@ -15,19 +15,19 @@ import (
 )
 
 // assembler makes events out of the cells of rows.
-type assembler[E any] struct {
+type assembler struct {
 	rowAssembler
-	mapping    *Mapping[E]
-	base       E                 // an event with only the series of the row
+	mapping    *mapping
+	base       any               // an event with only the series of the row
 	prefix     string            // what precedes the time in the keys of the series; empty for several series
 	suffix     string            // what follows the time in these keys
 	known      bool              // base has the series of these keys
 	times      codec.TimeReader  // parses the times of these keys, for single-event rows
 	labels     codec.LabelReader // parses the labels of these keys, for other rows
 	latestOnly bool              // one event per series suffices
-	match      func(e *E) bool   // whether the read includes a row's series; nil if it includes all
-	into       taker[E]          // takes events in columnar form; nil if they are yielded one by one
-	event      E                 // the event that is being made
+	match      func(e any) bool  // whether the read includes a row's series; nil if it includes all
+	into       taker             // takes events in columnar form; nil if they are yielded one by one
+	event      any               // the event that is being made
 	found      bool              // some of its data is live
 }
 
@@ -54,12 +54,18 @@ type rowAssembler struct {
 }
 
 // rowAssembler returns a rowAssembler without a time range and memory.
-func (l *Mapping[E]) rowAssembler(table string, shape *scan.Table, now func() time.Time) rowAssembler {
+func (l *mapping) rowAssembler(table string, shape *scan.Table, now func() time.Time) rowAssembler {
 	return rowAssembler{shape: shape, table: table, columns: l.Columns, families: l.Table.Families, now: now}
 }
 
+// newAssembler returns an assembler for events of the reader, whose series base has.
+func (r *reader) newAssembler(base any) assembler {
+	l := r.mapping
+	return assembler{mapping: l, rowAssembler: r.rowAssembler(), base: l.clone(base), event: l.new()}
+}
+
 // rowAssembler returns a rowAssembler for the rows of the reader.
-func (r *Reader[E]) rowAssembler() rowAssembler {
+func (r *reader) rowAssembler() rowAssembler {
 	return r.mapping.rowAssembler(r.table.id, &r.shape, r.options.Now)
 }
 
@@ -73,15 +79,15 @@ type memory struct {
 
 // yielder consumes an event, which is valid until it returns, and reports whether the
 // caller wants more. An event that comes with an error contains what could be decoded.
-type yielder[E any] = func(e *E, err error) bool
+type yielder = func(e any, err error) bool
 
 // reporting returns a function that yields an error.
-func (a *assembler[E]) reporting(yield yielder[E]) func(error) bool {
-	return func(err error) bool { return yield(&a.base, err) }
+func (a *assembler) reporting(yield yielder) func(error) bool {
+	return func(err error) bool { return yield(a.base, err) }
 }
 
 // newMemory returns memory for reads with this mapping.
-func (l *Mapping[E]) newMemory() *memory {
+func (l *mapping) newMemory() *memory {
 	m := &memory{oldest: make([]int64, len(l.Table.Families))}
 	n := 1
 	if l.Table.hasClasses() {
@@ -122,14 +128,14 @@ func (a *rowAssembler) wanted(t time.Time) bool { return !t.Before(a.from) && t.
 
 // timeOf parses the key of a row. It sets the series of base and returns the time or
 // the start of the bucket.
-func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
+func (a *assembler) timeOf(row wire.Row) (time.Time, error) {
 	label, ofSeries := a.label(row)
 	if a.known && ofSeries && a.mapping.Pattern.Bucketed() {
 		if start, ok := a.labels.Parse(label); ok && a.mapping.covers(start) {
 			return start, nil
 		}
 	}
-	at, err := a.mapping.Key(row.Key(), &a.base)
+	at, err := a.mapping.Key(row.Key(), a.base)
 	a.known = err == nil && ofSeries
 	switch {
 	case errors.Is(err, codec.ErrKind):
@@ -143,7 +149,7 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 }
 
 // expect says that the following rows are those of a span, and whether of several series.
-func (a *assembler[E]) expect(span *codec.Span, multiSeries bool) {
+func (a *assembler) expect(span *codec.Span, multiSeries bool) {
 	a.prefix, a.suffix, a.known = "", "", false
 	bucketed := a.mapping.Pattern.Bucketed()
 	if multiSeries || !span.Whole || !bucketed && span.Suffix != "" {
@@ -161,7 +167,7 @@ func (a *assembler[E]) expect(span *codec.Span, multiSeries bool) {
 
 // label returns the time or bucket label in the key of a row of the series; false if the
 // key is that of another series or that is not known.
-func (a *assembler[E]) label(row wire.Row) (string, bool) {
+func (a *assembler) label(row wire.Row) (string, bool) {
 	rest, begins := strings.CutPrefix(row.Key(), a.prefix)
 	label, ends := strings.CutSuffix(rest, a.suffix)
 	return label, begins && ends && a.prefix != ""
@@ -169,12 +175,12 @@ func (a *assembler[E]) label(row wire.Row) (string, bool) {
 
 // undecodable yields the error of a row whose key cannot be decoded, unless the row
 // belongs to another mapping.
-func (a *assembler[E]) undecodable(err error, yield yielder[E]) bool {
-	return err == errForeign || yield(&a.base, err)
+func (a *assembler) undecodable(err error, yield yielder) bool {
+	return err == errForeign || yield(a.base, err)
 }
 
 // position returns the position of a row among the rows of all spans.
-func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (position, error) {
+func (a *assembler) position(q *query, span codec.Span, row wire.Row) (position, error) {
 	if !q.MultiSeries {
 		start, err := a.timeOf(row)
 		return position{start: start, falling: a.newestFirst}, err
@@ -184,7 +190,7 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (pos
 
 // row yields the events of a row and releases it. It may retain a row with a single
 // event until all rows that arrived with it are complete; see flush.
-func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
+func (a *assembler) row(row wire.Row, yield yielder) bool {
 	if !a.mapping.Pattern.Bucketed() {
 		return a.single(row, yield)
 	}
@@ -193,7 +199,7 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 	switch {
 	case err != nil:
 		return a.undecodable(err, yield)
-	case a.match != nil && !a.match(&a.base):
+	case a.match != nil && !a.match(a.base):
 		return true
 	}
 	return a.inRow(start, row, yield)
@@ -201,7 +207,7 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 
 // inRow yields the events of a row that contains all their data, in order of time, given
 // the time in its key. It does not release the row.
-func (a *assembler[E]) inRow(at time.Time, row wire.Row, yield yielder[E]) bool {
+func (a *assembler) inRow(at time.Time, row wire.Row, yield yielder) bool {
 	switch {
 	case !a.mapping.Pattern.Bucketed():
 		f := &a.frame
@@ -221,7 +227,7 @@ func (a *assembler[E]) inRow(at time.Time, row wire.Row, yield yielder[E]) bool 
 }
 
 // rows yields the events of rows at the same position and releases the rows.
-func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
+func (a *assembler) rows(rows []wire.Row, yield yielder) bool {
 	for _, row := range rows {
 		switch {
 		case !row.Exists():
@@ -237,7 +243,7 @@ func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 // single processes a row with a single event. Like the functions below, it reports
 // whether the caller wants more. If the keys of a series end with the time, single
 // collects the rows that arrived together and yields their events together.
-func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
+func (a *assembler) single(row wire.Row, yield yielder) bool {
 	at, joins := a.joins(row)
 	if !joins {
 		if !a.flush(yield) {
@@ -248,7 +254,7 @@ func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
 			row.Release()
 			return a.undecodable(err, yield)
 		}
-		if a.match != nil && !a.match(&a.base) {
+		if a.match != nil && !a.match(a.base) {
 			row.Release()
 			return true
 		}
@@ -262,7 +268,7 @@ func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
 
 // joins reports whether a row arrived with the collected rows and belongs to their
 // series, and returns its time.
-func (a *assembler[E]) joins(row wire.Row) (time.Time, bool) {
+func (a *assembler) joins(row wire.Row) (time.Time, bool) {
 	waiting := a.frame.rows
 	text, ofSeries := a.label(row)
 	if !a.known || !ofSeries || len(waiting) > 0 && !row.With(waiting[0]) {
@@ -294,7 +300,7 @@ func (a *rowAssembler) place(at time.Time, row wire.Row) bool {
 }
 
 // flush yields the events of the collected rows and releases the rows.
-func (a *assembler[E]) flush(yield yielder[E]) bool {
+func (a *assembler) flush(yield yielder) bool {
 	f := &a.frame
 	if len(f.rows) == 0 {
 		return true
@@ -312,7 +318,7 @@ func (a *assembler[E]) flush(yield yielder[E]) bool {
 }
 
 // bucket yields the events of the groups.
-func (a *assembler[E]) bucket(yield yielder[E]) bool {
+func (a *assembler) bucket(yield yielder) bool {
 	f := &a.frame
 	a.dropOlder()
 	f.fill(a.groups, a.fetched)
@@ -323,13 +329,13 @@ func (a *assembler[E]) bucket(yield yielder[E]) bool {
 
 // metrics yields the events of a bucket with one row per metric, whose column
 // qualifiers are the data. first is one of the rows.
-func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]) bool {
+func (a *assembler) metrics(rows []wire.Row, first wire.Row, yield yielder) bool {
 	defer release(rows)
 	start, err := a.timeOf(first)
 	if err != nil {
 		return a.undecodable(err, yield)
 	}
-	if a.match != nil && !a.match(&a.base) {
+	if a.match != nil && !a.match(a.base) {
 		return true
 	}
 	a.splitMetrics(rows)
@@ -497,7 +503,7 @@ func (a *rowAssembler) column(family, class int, qualifier []byte) int {
 
 // yield yields events [begin, end) of the frame, in columnar form if the caller wants
 // that and the events are valid.
-func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
+func (a *assembler) yield(begin, end int, yield yielder) bool {
 	a.fresh = a.freshness()
 	if a.into != nil && a.allMeet(begin, end) {
 		if taken, more := a.into.take(a, begin, end); taken {
@@ -521,9 +527,9 @@ func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
 
 // yieldOne makes the k-th event of the frame and yields it unless all of its data has
 // expired by now: a scan may take longer than the data lives.
-func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
-	f, event := &a.frame, &a.event
-	*event = a.base
+func (a *assembler) yieldOne(k int, yield yielder) bool {
+	f, event := &a.frame, a.event
+	a.mapping.assign(event, a.base)
 	*a.mapping.Time(event) = f.times[k]
 	fields := a.mapping.ttlFields(event)
 	if fields.Class != nil {
@@ -567,7 +573,7 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 }
 
 // take stores the datum of a column in an event.
-func (l *Mapping[E]) take(e *E, column int, datum []byte) error {
+func (l *mapping) take(e any, column int, datum []byte) error {
 	if l.set != nil {
 		return l.set[column](e, datum)
 	}
@@ -700,10 +706,10 @@ func (a *rowAssembler) stale() (now time.Time, stale bool) {
 }
 
 // last returns the newest event in the rows of one bucket, or in one row.
-func (a *assembler[E]) last(rows []wire.Row) (E, error) {
+func (a *assembler) last(rows []wire.Row) (any, error) {
 	event, failed := a.base, error(ErrNotFound)
-	keep := func(e *E, err error) bool {
-		event, failed = *e, err
+	keep := func(e any, err error) bool {
+		event, failed = a.mapping.clone(e), err
 		return true
 	}
 	a.rows(rows, keep)

@@ -147,17 +147,18 @@ func (e *BackfillError) Error() string {
 func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E], opts ...BackfillOptions) (BackfillReport, error) {
 	o := last(opts)
 	o.Now, o.Workers = clock(o.Now), max(1, cmp.Or(o.Workers, DefaultWorkers))
-	target, err := targetOf(mappings, o.Target)
+	all := untypedAll(mappings)
+	target, err := targetOf(all, o.Target)
 	if err != nil {
 		return BackfillReport{}, err
 	}
-	source, err := sourceOf(mappings, target, &o)
+	source, err := sourceOf(all, target, &o)
 	if err != nil {
 		return BackfillReport{}, err
 	}
 	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
 	b.report = BackfillReport{Source: o.TablePrefix + source.Table.ID, Target: o.TablePrefix + target.Table.ID}
-	b.report.TargetFirst = slices.Index(mappings, target) < slices.Index(mappings, source)
+	b.report.TargetFirst = slices.Index(all, target) < slices.Index(all, source)
 	if o.To.IsZero() {
 		if b.To = scan.MaxTime; o.Verify {
 			b.To = b.began
@@ -178,12 +179,12 @@ func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E],
 }
 
 // targetOf returns the mapping of the target.
-func targetOf[E any](mappings []*Mapping[E], table string) (*Mapping[E], error) {
+func targetOf(mappings []*mapping, table string) (*mapping, error) {
 	if table != "" {
 		found, err := selected(mappings, []string{table})
 		return found[0], err
 	}
-	var idle []*Mapping[E]
+	var idle []*mapping
 	var names []string
 	for _, l := range mappings {
 		if l.Table.WriteOnly {
@@ -200,7 +201,7 @@ func targetOf[E any](mappings []*Mapping[E], table string) (*Mapping[E], error) 
 }
 
 // sourceOf returns the mapping of the source.
-func sourceOf[E any](mappings []*Mapping[E], target *Mapping[E], o *BackfillOptions) (*Mapping[E], error) {
+func sourceOf(mappings []*mapping, target *mapping, o *BackfillOptions) (*mapping, error) {
 	if o.Source != "" {
 		found, err := selected(mappings, []string{o.Source})
 		if err != nil {
@@ -211,7 +212,7 @@ func sourceOf[E any](mappings []*Mapping[E], target *Mapping[E], o *BackfillOpti
 		}
 		return found[0], nil
 	}
-	var best *Mapping[E]
+	var best *mapping
 	var reasons []string
 	for _, l := range mappings {
 		if l == target || l.Table.WriteOnly {
@@ -233,7 +234,7 @@ func sourceOf[E any](mappings []*Mapping[E], target *Mapping[E], o *BackfillOpti
 }
 
 // keeps reports whether a table keeps every event at least as long as another one.
-func (l *Mapping[E]) keeps(o *Mapping[E]) bool {
+func (l *mapping) keeps(o *mapping) bool {
 	for i := range l.Table.Families {
 		for k := range o.Table.Families {
 			if !l.Table.Families[i].Life.Outlives(o.Table.Families[k].Life) {
@@ -245,7 +246,7 @@ func (l *Mapping[E]) keeps(o *Mapping[E]) bool {
 }
 
 // lacks returns why a target cannot be filled from a source; nil if it can.
-func lacks[E any](source, target *Mapping[E], o *BackfillOptions) []string {
+func lacks(source, target *mapping, o *BackfillOptions) []string {
 	if source == target {
 		return []string{"source and target are the same table"}
 	}
@@ -283,12 +284,12 @@ func lacks[E any](source, target *Mapping[E], o *BackfillOptions) []string {
 }
 
 // meets reports whether there are times at which both mappings store events.
-func (l *Mapping[E]) meets(o *Mapping[E]) bool {
+func (l *mapping) meets(o *mapping) bool {
 	return (l.until.IsZero() || o.Since.Before(l.until)) && (o.until.IsZero() || l.Since.Before(o.until))
 }
 
 // expires reports whether cells have the expiry of their events.
-func (l *Mapping[E]) expires() bool {
+func (l *mapping) expires() bool {
 	return slices.ContainsFunc(l.Table.Families, func(f Family) bool {
 		_, expires := f.Life.Expires()
 		return expires
@@ -296,8 +297,8 @@ func (l *Mapping[E]) expires() bool {
 }
 
 // ranked reports whether newer events may replace older ones in the table.
-func (l *Mapping[E]) ranked() bool {
-	return slices.ContainsFunc(l.Periods(), func(p *Mapping[E]) bool {
+func (l *mapping) ranked() bool {
+	return slices.ContainsFunc(l.Periods(), func(p *mapping) bool {
 		return slices.ContainsFunc(p.Table.Families, func(f Family) bool {
 			return slices.ContainsFunc(f.Life.Retention, func(t codec.Term) bool { return t.Versions > 0 })
 		})
@@ -308,7 +309,7 @@ func (l *Mapping[E]) ranked() bool {
 type backfill[E any] struct {
 	BackfillOptions
 	client         Client
-	source, target *Mapping[E]
+	source, target *mapping
 	began          time.Time // the clock of reads
 	report         BackfillReport
 
@@ -319,14 +320,15 @@ type backfill[E any] struct {
 }
 
 // scanner returns a Scanner for a table of a mapping.
-func (b *backfill[E]) scanner(l *Mapping[E], table string) (*Scanner[E], error) {
-	return NewScanner(b.client, []*Mapping[E]{l}, table, ReaderOptions{
+func (b *backfill[E]) scanner(l *mapping, table string) (*Scanner[E], error) {
+	s, err := newScanner(b.client, []*mapping{l}, table, ReaderOptions{
 		TablePrefix: b.TablePrefix, Now: func() time.Time { return b.began }, Timeout: b.Timeout, Hooks: b.Hooks,
 	})
+	return &Scanner[E]{s}, err
 }
 
 // rangesOf returns the ranges of row keys of all tables of a mapping.
-func (b *backfill[E]) rangesOf(ctx context.Context, l *Mapping[E]) ([]checkpointRange, error) {
+func (b *backfill[E]) rangesOf(ctx context.Context, l *mapping) ([]checkpointRange, error) {
 	var out []checkpointRange
 	var known []string
 	for _, p := range l.Periods() {

@@ -369,7 +369,8 @@ func TestBackfillChooses(t *testing.T) {
 	}
 	target := table("target", time.Hour, true)
 	mappings := []*Mapping[sample]{table("short", time.Hour, false), table("long", 3*time.Hour, false), table("idle", 4*time.Hour, true), target}
-	if got, err := sourceOf(mappings, target, &BackfillOptions{}); err != nil || got.Table.ID != "long" {
+	all := untypedAll(mappings)
+	if got, err := sourceOf(all, all[len(all)-1], &BackfillOptions{}); err != nil || got.Table.ID != "long" {
 		t.Errorf("%v, %v", got, err)
 	}
 }

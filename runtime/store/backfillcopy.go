@@ -90,12 +90,12 @@ func (b *backfill[E]) newCopier(table string) (*copier[E], error) {
 	if c.scanner, err = b.scanner(b.source, table); err != nil {
 		return nil, err
 	}
-	if c.sums, err = NewDigester([]*Mapping[E]{b.target}, b.target.Table.ID, b.began); err != nil {
+	if c.sums, err = newDigester[E]([]*mapping{b.target}, b.target.Table.ID, b.began); err != nil {
 		return nil, err
 	}
-	c.writer = NewWriter(b.client, []*Mapping[E]{b.target}, WriterOptions{
+	c.writer = &Writer[E]{newWriter(b.client, []*mapping{b.target}, writerOptions([]WriterOptions{{
 		TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.Timeout, Parallelism: -1, SkipExpired: true, KeepWrittenAt: true, Hooks: b.Hooks,
-	})
+	}}))}
 	return c, nil
 }
 
@@ -274,7 +274,7 @@ func (c *copier[E]) certain(deleted []E) []E {
 	if c.backfill.source.ranked() {
 		return nil
 	}
-	source, err := NewDigester([]*Mapping[E]{c.backfill.source}, c.backfill.source.Table.ID, c.backfill.Now())
+	source, err := newDigester[E]([]*mapping{c.backfill.source}, c.backfill.source.Table.ID, c.backfill.Now())
 	if err != nil {
 		return nil // impossible: the table is that of the mapping
 	}
@@ -298,7 +298,7 @@ func (c *copier[E]) settle(ctx context.Context, changed, deleted []E) error {
 	if len(deleted) == 0 {
 		return nil
 	}
-	if c.writer.appends() {
+	if c.writer.writer.appends() {
 		c.counts.Unsettled += int64(len(deleted)) // other values of the same time may have been added
 		return nil
 	}

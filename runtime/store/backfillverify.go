@@ -151,7 +151,7 @@ func earlier(a, b time.Time) time.Time {
 
 // summarize returns the digests of what a table has. counted is whether to count rows and
 // events, and to tell the progress.
-func (b *backfill[E]) summarize(ctx context.Context, l *Mapping[E], from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {
+func (b *backfill[E]) summarize(ctx context.Context, l *mapping, from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {
 	ranges, err := b.rangesOf(ctx, l)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (b *backfill[E]) summarize(ctx context.Context, l *Mapping[E], from, to tim
 }
 
 // summarizeRange returns the digests of a range of row keys.
-func (b *backfill[E]) summarizeRange(ctx context.Context, l *Mapping[E], r checkpointRange, from, to time.Time) (*timeSlices, BackfillCounts, error) {
+func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpointRange, from, to time.Time) (*timeSlices, BackfillCounts, error) {
 	var counts BackfillCounts
 	out := newSlices()
 	scanner, err := b.scanner(l, r.Table)
@@ -188,11 +188,11 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *Mapping[E], r check
 		return nil, counts, err
 	}
 	until := b.began.Add(keptFor)
-	source, err := NewDigester([]*Mapping[E]{b.source}, b.source.Table.ID, until)
+	source, err := newDigester[E]([]*mapping{b.source}, b.source.Table.ID, until)
 	if err != nil {
 		return nil, counts, err
 	}
-	target, err := NewDigester([]*Mapping[E]{b.target}, b.target.Table.ID, until)
+	target, err := newDigester[E]([]*mapping{b.target}, b.target.Table.ID, until)
 	if err != nil {
 		return nil, counts, err
 	}

@@ -18,30 +18,33 @@ var ErrClosed = errors.New("the batcher is closed")
 // reported: if events arrive faster than they can be written, Add blocks. Every event
 // that Add accepts is either written or reported as a failure. A Batcher is safe for
 // concurrent use.
-type Batcher[E any] struct {
-	writer  *Writer[E]
+type Batcher[E any] struct{ batcher *batcher }
+
+// batcher is a Batcher without its type parameter.
+type batcher struct {
+	writer  *writer
 	options BatcherOptions
-	failed  func(event E, err error)
+	failed  func(event any, err error)
 
 	lock     chan struct{} // a mutex for the fields below that can be acquired with a context
-	open     *load[E]      // the events gathered so far; nil if there are none
-	inFlight map[*load[E]]bool
+	open     *load         // the events gathered so far; nil if there are none
+	inFlight map[*load]bool
 	closed   bool
 	report   BatchError
-	spare    [][]E
+	spare    []list
 
 	slots chan struct{} // one element per batch in progress
 
 	// The fields below are for Stats, which must not wait while Add blocks.
 	queued  atomic.Int64 // number of events in loads
 	begunMu sync.Mutex
-	begun   map[*load[E]]time.Time // when the first event was added to a load
+	begun   map[*load]time.Time // when the first event was added to a load
 }
 
 // load is a batch of events that a Batcher writes together.
-type load[E any] struct {
-	stage  *stage[E]
-	events []E
+type load struct {
+	stage  *stage
+	events list
 	timer  *time.Timer
 	due    bool          // send it as soon as a slot is free
 	done   chan struct{} // closed once all failures are reported
@@ -57,11 +60,11 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 		failed = func(E, error) {}
 	}
 	o := batcherOptions(opts)
-	return &Batcher[E]{
-		writer: w.(interface{ itself() *Writer[E] }).itself(), options: o, failed: failed,
-		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load[E]]bool{},
-		begun: map[*load[E]]time.Time{},
-	}
+	return &Batcher[E]{&batcher{
+		writer: w.(interface{ itself() *Writer[E] }).itself().writer, options: o, failed: func(event any, err error) { failed(*event.(*E), err) },
+		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load]bool{},
+		begun: map[*load]time.Time{},
+	}}
 }
 
 // Add adds a copy of an event, including everything that its pointers and slices refer
@@ -70,7 +73,10 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 // return; the event is then in no table or, if refused only for its age, in the tables
 // that keep it longer. After Close it returns ErrClosed. After any error other than a
 // *WriteError the event is in no table.
-func (b *Batcher[E]) Add(ctx context.Context, event E) error {
+func (b *Batcher[E]) Add(ctx context.Context, event E) error { return b.batcher.add(ctx, &event) }
+
+// add is [Batcher.Add] without its type parameter.
+func (b *batcher) add(ctx context.Context, event any) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
 	}
@@ -91,13 +97,13 @@ func (b *Batcher[E]) Add(ctx context.Context, event E) error {
 // Flush sends the gathered events and waits until all events added before are written
 // or reported. It returns a *BatchError if events failed since the last call, or the
 // cause if ctx ends first; the events are then sent and reported later.
-func (b *Batcher[E]) Flush(ctx context.Context) error { return b.flush(ctx, false) }
+func (b *Batcher[E]) Flush(ctx context.Context) error { return b.batcher.flush(ctx, false) }
 
 // Close flushes, then rejects further events. It may be called again.
-func (b *Batcher[E]) Close(ctx context.Context) error { return b.flush(ctx, true) }
+func (b *Batcher[E]) Close(ctx context.Context) error { return b.batcher.flush(ctx, true) }
 
 // flush implements Flush and Close.
-func (b *Batcher[E]) flush(ctx context.Context, closing bool) error {
+func (b *batcher) flush(ctx context.Context, closing bool) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
 	}
@@ -142,7 +148,10 @@ type BatcherStats struct {
 
 // Stats returns what the batcher has to write at the moment. It never blocks, also while
 // Add does.
-func (b *Batcher[E]) Stats() BatcherStats {
+func (b *Batcher[E]) Stats() BatcherStats { return b.batcher.stats() }
+
+// stats is [Batcher.Stats] without its type parameter.
+func (b *batcher) stats() BatcherStats {
 	s := BatcherStats{Events: int(b.queued.Load()), Batches: len(b.slots)}
 	b.begunMu.Lock()
 	defer b.begunMu.Unlock()
@@ -153,22 +162,22 @@ func (b *Batcher[E]) Stats() BatcherStats {
 }
 
 // begins records when a load got its first event.
-func (b *Batcher[E]) begins(l *load[E]) {
+func (b *batcher) begins(l *load) {
 	b.begunMu.Lock()
 	defer b.begunMu.Unlock()
 	b.begun[l] = time.Now()
 }
 
 // ends forgets a load whose events are written or reported.
-func (b *Batcher[E]) ends(l *load[E]) {
-	b.queued.Add(int64(-len(l.events)))
+func (b *batcher) ends(l *load) {
+	b.queued.Add(int64(-l.events.len()))
 	b.begunMu.Lock()
 	defer b.begunMu.Unlock()
 	delete(b.begun, l)
 }
 
 // acquire acquires the lock.
-func (b *Batcher[E]) acquire(ctx context.Context) error {
+func (b *batcher) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -181,15 +190,15 @@ func (b *Batcher[E]) acquire(ctx context.Context) error {
 }
 
 // release releases the lock.
-func (b *Batcher[E]) release() { <-b.lock }
+func (b *batcher) release() { <-b.lock }
 
 // full reports whether the current load is full.
-func (b *Batcher[E]) full() bool {
-	return b.open != nil && (len(b.open.events) >= b.options.MaxEvents || b.open.stage.size() >= b.options.MaxBytes)
+func (b *batcher) full() bool {
+	return b.open != nil && (b.open.events.len() >= b.options.MaxEvents || b.open.stage.size() >= b.options.MaxBytes)
 }
 
 // gather adds an event to the current load.
-func (b *Batcher[E]) gather(event E) error {
+func (b *batcher) gather(event any) error {
 	if b.writer.unknown != nil {
 		return b.writer.unknown
 	}
@@ -197,18 +206,17 @@ func (b *Batcher[E]) gather(event E) error {
 	if l == nil {
 		l = b.newLoad()
 	}
-	l.events = append(l.events, event)
-	added := &l.events[len(l.events)-1]
+	l.events.add(event)
+	added := l.events.at(l.events.len() - 1)
 	if own := b.writer.tables[0].mapping.Own; own != nil {
 		own(added) // the caller may reuse its memory
 	}
-	l.stage.all = l.events
 	taken, refused := l.stage.addOne(added)
 	switch {
 	case !taken && b.open == nil:
 		b.drop(l)
 	case !taken:
-		l.events = l.events[:len(l.events)-1]
+		l.events.truncate(l.events.len() - 1)
 	case b.open == nil:
 		b.open = l
 		b.begins(l)
@@ -226,26 +234,29 @@ func (b *Batcher[E]) gather(event E) error {
 }
 
 // newLoad returns an empty load.
-func (b *Batcher[E]) newLoad() *load[E] {
-	l := &load[E]{stage: b.writer.stages.Get().(*stage[E]), done: make(chan struct{})}
+func (b *batcher) newLoad() *load {
+	l := &load{stage: b.writer.stages.Get().(*stage), done: make(chan struct{})}
 	l.stage.batched, l.stage.lastWins = true, b.options.LastWins
 	if n := len(b.spare); n > 0 {
 		l.events, b.spare = b.spare[n-1], b.spare[:n-1]
+	} else {
+		l.events = b.writer.tables[0].mapping.list(0)
 	}
+	l.stage.all = l.events
 	return l
 }
 
 // drop makes the memory of a load available for reuse.
-func (b *Batcher[E]) drop(l *load[E]) {
+func (b *batcher) drop(l *load) {
 	l.stage.release()
-	clear(l.events)
+	l.events.truncate(0)
 	if len(b.spare) <= b.options.MaxConcurrentBatches {
-		b.spare = append(b.spare, l.events[:0])
+		b.spare = append(b.spare, l.events)
 	}
 }
 
 // age sends a load once it has waited long enough.
-func (b *Batcher[E]) age(l *load[E]) {
+func (b *batcher) age(l *load) {
 	b.lock <- struct{}{}
 	defer b.release()
 	if b.open == l {
@@ -256,7 +267,7 @@ func (b *Batcher[E]) age(l *load[E]) {
 
 // launchOpen sends the gathered events, if there are any. If ctx ends before a slot is
 // free, they are sent when the next batch completes.
-func (b *Batcher[E]) launchOpen(ctx context.Context) error {
+func (b *batcher) launchOpen(ctx context.Context) error {
 	if b.open == nil {
 		return nil
 	}
@@ -265,7 +276,7 @@ func (b *Batcher[E]) launchOpen(ctx context.Context) error {
 }
 
 // launch sends the gathered events as soon as a slot is free.
-func (b *Batcher[E]) launch(ctx context.Context) error {
+func (b *batcher) launch(ctx context.Context) error {
 	select {
 	case b.slots <- struct{}{}:
 		b.start()
@@ -276,7 +287,7 @@ func (b *Batcher[E]) launch(ctx context.Context) error {
 }
 
 // tryLaunch sends the gathered events if they are full or due and a slot is free.
-func (b *Batcher[E]) tryLaunch() {
+func (b *batcher) tryLaunch() {
 	if b.open == nil || !b.open.due && !b.full() {
 		return
 	}
@@ -288,7 +299,7 @@ func (b *Batcher[E]) tryLaunch() {
 }
 
 // start sends the gathered events. It owns a slot.
-func (b *Batcher[E]) start() {
+func (b *batcher) start() {
 	l := b.open
 	b.open = nil
 	if l.timer != nil {
@@ -300,7 +311,7 @@ func (b *Batcher[E]) start() {
 
 // fly writes a load and reports failures. It releases the slot first, so that failed
 // may call Add.
-func (b *Batcher[E]) fly(l *load[E]) {
+func (b *batcher) fly(l *load) {
 	err := l.stage.send(context.Background(), "Batch")
 	<-b.slots
 	b.lock <- struct{}{}
@@ -311,7 +322,7 @@ func (b *Batcher[E]) fly(l *load[E]) {
 	events := b.tell(l, failed)
 
 	b.lock <- struct{}{}
-	b.report.add(len(l.events), events, failed)
+	b.report.add(l.events.len(), events, failed)
 	b.ends(l)
 	b.drop(l)
 	delete(b.inFlight, l)
@@ -320,7 +331,7 @@ func (b *Batcher[E]) fly(l *load[E]) {
 }
 
 // tell calls failed for each event that was not written and returns their number.
-func (b *Batcher[E]) tell(l *load[E], failed *WriteError) (events int) {
+func (b *batcher) tell(l *load, failed *WriteError) (events int) {
 	if failed == nil {
 		return 0
 	}
@@ -332,7 +343,7 @@ func (b *Batcher[E]) tell(l *load[E], failed *WriteError) (events int) {
 		for ; n < len(failures) && failures[n].Event == event; n++ {
 			failures[n].Event = 0
 		}
-		b.failed(l.events[event], &WriteError{Events: 1, Failures: slices.Clip(failures[:n])})
+		b.failed(l.events.at(event), &WriteError{Events: 1, Failures: slices.Clip(failures[:n])})
 		events++
 		failures = failures[n:]
 	}

@@ -352,8 +352,8 @@ func TestBatcherStats(t *testing.T) {
 	go func() { added <- b.Add(t.Context(), nth(5)) }()
 	for held := false; !held; runtime.Gosched() { // until Add blocks, with the lock
 		select {
-		case b.lock <- struct{}{}:
-			<-b.lock
+		case b.batcher.lock <- struct{}{}:
+			<-b.batcher.lock
 		default:
 			held = true
 		}

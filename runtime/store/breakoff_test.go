@@ -228,7 +228,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	query := func(q *Query[sample], from, to time.Time, o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
 			if q == nil {
-				q = &r.whole
+				q = wholeOf(r)
 			}
 			for e, err := range r.Query(ctx, q, sample{Series: "s0"}, from, to, o) {
 				if err != nil {
@@ -242,7 +242,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	columns := func(from, to time.Time, o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) ([]string, error) {
 			var c sampleColumns
-			err := ReadColumns(ctx, r, intoColumns(l), &c, nil, sample{Series: "s0"}, from, to, o)
+			err := ReadColumns(ctx, r, intoColumns(l.untyped()), &c, nil, sample{Series: "s0"}, from, to, o)
 			return c.text(), err
 		}
 	}

@@ -69,7 +69,7 @@ type stagedRow struct {
 }
 
 // newCells returns Cells for the events of a mapping.
-func newCells[E any](l *Mapping[E]) *Cells {
+func newCells(l *mapping) *Cells {
 	c := &Cells{
 		table: &l.Table, pattern: l.Pattern, named: l.Pattern == codec.BucketNewColumns || l.Pattern == codec.BucketOffsets, columns: l.Columns, offset: l.offset(),
 		times: make([]wire.Timestamp, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)), known: make([]int, len(l.Columns)),

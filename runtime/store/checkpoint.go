@@ -66,7 +66,7 @@ const saveInterval = time.Second
 
 // checkpoint returns the current checkpoint.
 func (b *backfill[E]) checkpoint() checkpoint {
-	layout := func(l *Mapping[E]) string {
+	layout := func(l *mapping) string {
 		var lines []string
 		for _, p := range l.Periods() {
 			lines = append(lines, p.Table.ID+": "+p.Table.Layout)

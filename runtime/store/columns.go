@@ -14,25 +14,46 @@ import (
 // Columns lists the parts of events of type E, each with its slice in C and its column
 // in a table. See [NewColumns].
 type Columns[E, C any] struct {
-	parts  []Part[E, C]
-	stored []Part[E, C] // parts with a column
+	columns
+	mapping []func(l *Mapping[E]) // of the parts
+}
+
+// columns are Columns without their type parameters. Like events, their columnar form is a pointer
+// in an interface, of type *C.
+type columns struct {
+	parts  []untypedPart
+	stored []untypedPart // parts with a column
 
 	// Fields of stored, adjacent because they are used for each event.
-	has    []func(e *E) bool
-	encode []func(dst []byte, e *E) []byte
+	has    []func(e any) bool
+	encode []func(dst []byte, e any) []byte
 
-	decode []func(c *C, data eventData) error // per column of the mapping, with older ones
+	decode []func(c any, data eventData) error // per column of the mapping, with older ones
 }
 
 // NewColumns returns the parts of an event. Those with a column must be in the order of
 // the table's columns.
 func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
-	cs := &Columns[E, C]{parts: slices.Clone(parts)}
+	cs := new(Columns[E, C])
+	all := make([]untypedPart, len(parts))
+	for i, p := range parts {
+		all[i] = p.untypedPart
+		if p.mapping != nil {
+			cs.mapping = append(cs.mapping, p.mapping)
+		}
+	}
+	cs.columns = newColumns(all)
+	return cs
+}
+
+// newColumns is NewColumns without its type parameters.
+func newColumns(parts []untypedPart) (cs columns) {
+	cs.parts = parts
 	written := false
 	for i, p := range cs.parts {
 		if p.set != nil && p.column.WrittenAt {
 			if written {
-				p = p.again()
+				p = again(p)
 				cs.parts[i] = p
 			}
 			written = true
@@ -52,10 +73,10 @@ func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
 
 // again returns the part of another column with the same slice, which has a value of each
 // event already: several families may store the write time.
-func (p Part[E, C]) again() Part[E, C] {
+func again(p untypedPart) untypedPart {
 	decode := p.decode
-	p.add, p.addAll = func(*C, *E) {}, func(*C, []E) {}
-	p.decode = func(c *C, data eventData) error {
+	p.add, p.addAll = func(any, any) {}, func(any, list) {}
+	p.decode = func(c any, data eventData) error {
 		if data.column.holes > 0 {
 			return nil // not fetched
 		}
@@ -69,21 +90,24 @@ func (p Part[E, C]) again() Part[E, C] {
 func (cs *Columns[E, C]) Reset(c *C) { cs.truncate(c, 0) }
 
 // Append appends an event to the slices of c.
-func (cs *Columns[E, C]) Append(c *C, e *E) {
+func (cs *Columns[E, C]) Append(c *C, e *E) { cs.add(c, e) }
+
+// add is [Columns.Append] without its type parameters.
+func (cs *columns) add(c, e any) {
 	for i := range cs.parts {
 		cs.parts[i].add(c, e)
 	}
 }
 
 // appendAll appends events to the slices of c, one slice after the other.
-func (cs *Columns[E, C]) appendAll(c *C, events []E) {
+func (cs *columns) appendAll(c any, events list) {
 	for i := range cs.parts {
 		cs.parts[i].addAll(c, events)
 	}
 }
 
 // length returns the length of the slices of c.
-func (cs *Columns[E, C]) length(c *C) int {
+func (cs *columns) length(c any) int {
 	if len(cs.parts) == 0 {
 		return 0
 	}
@@ -91,7 +115,7 @@ func (cs *Columns[E, C]) length(c *C) int {
 }
 
 // truncate truncates all slices of c to n events.
-func (cs *Columns[E, C]) truncate(c *C, n int) {
+func (cs *columns) truncate(c any, n int) {
 	for i := range cs.parts {
 		cs.parts[i].truncate(c, n)
 	}
@@ -99,7 +123,7 @@ func (cs *Columns[E, C]) truncate(c *C, n int) {
 
 // extend appends what events have besides the data of their columns: the series of e,
 // their times, and what timestamps determine. It returns the previous number of events.
-func (cs *Columns[E, C]) extend(c *C, e *E, events eventData) int {
+func (cs *columns) extend(c, e any, events eventData) int {
 	n := cs.length(c)
 	for i := range cs.parts {
 		if extend := cs.parts[i].extend; extend != nil {
@@ -111,8 +135,8 @@ func (cs *Columns[E, C]) extend(c *C, e *E, events eventData) int {
 
 // own returns a function that clones what copies of an event share; nil if they share
 // nothing.
-func (cs *Columns[E, C]) own() func(e *E) {
-	var all []func(e *E)
+func (cs *columns) own() func(e any) {
+	var all []func(e any)
 	for i := range cs.parts {
 		if own := cs.parts[i].own; own != nil {
 			all = append(all, own)
@@ -121,7 +145,7 @@ func (cs *Columns[E, C]) own() func(e *E) {
 	if all == nil {
 		return nil
 	}
-	return func(e *E) {
+	return func(e any) {
 		for _, own := range all {
 			own(e)
 		}
@@ -264,30 +288,30 @@ func turn[T any](added []T, events eventData) {
 }
 
 // taker consumes events in columnar form.
-type taker[E any] interface {
+type taker interface {
 	// take consumes events [begin, end) of the frame and reports whether the caller
 	// wants more. It consumes nothing if the events must be made one by one.
-	take(a *assembler[E], begin, end int) (taken, more bool)
+	take(a *assembler, begin, end int) (taken, more bool)
 	// enter announces that the following events have another mapping.
-	enter(l *Mapping[E])
+	enter(l *mapping)
 }
 
 // columnsReading is a read that appends events to slices.
-type columnsReading[E, C any] struct {
-	reading reading[E]
-	into    *Columns[E, C]
-	columns *C
+type columnsReading struct {
+	reading reading
+	into    *columns
+	columns any
 	failed  error // the error that ends the read or, until then, that of the first undecodable event
 }
 
 // enter continues with the columns of another mapping.
-func (r *columnsReading[E, C]) enter(l *Mapping[E]) { r.into = l.columns.(*Columns[E, C]) }
+func (r *columnsReading) enter(l *mapping) { r.into = l.layout }
 
 // one consumes an event.
-func (r *columnsReading[E, C]) one(e *E, err error) bool {
+func (r *columnsReading) one(e any, err error) bool {
 	switch {
 	case err == nil:
-		r.into.Append(r.columns, e)
+		r.into.add(r.columns, e)
 	case r.failed == nil || !isDecodeError(err):
 		r.failed = err
 	}
@@ -295,7 +319,7 @@ func (r *columnsReading[E, C]) one(e *E, err error) bool {
 }
 
 // take consumes events, unless one lacks data or may have expired.
-func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, more bool) {
+func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
 	f, n, limit := &a.frame, end-begin, r.reading.options.Limit
 	if limit > 0 && r.reading.op.Events+n > limit {
 		return false, true
@@ -316,7 +340,7 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 			data.expiry, data.after = &f.columns[from], after
 		}
 	}
-	before := r.into.extend(r.columns, &a.base, data)
+	before := r.into.extend(r.columns, a.base, data)
 	for i := range r.into.stored {
 		from, _ := a.complete(i)
 		if data.column = &f.columns[from]; !a.fetched.HasValues(i) {
@@ -336,22 +360,23 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 // events and returns the first *DecodeError after it has read all others; any other
 // error ends the read.
 func ReadColumns[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) error {
-	r := of.(*Reader[E])
-	if q == nil {
-		q = &r.whole
+	r := of.(*Reader[E]).reader
+	whole := &r.whole
+	if q != nil {
+		whole = q.untyped()
 	}
-	read := columnsReading[E, C]{reading: r.begin(ctx, q, base, from, to, opts), into: into, columns: columns}
+	read := columnsReading{reading: r.begin(ctx, whole, &base, from, to, opts), into: &into.columns, columns: columns}
 	return read.all()
 }
 
 // ReadColumnsMany is [ReadColumns] for several values, like [Reader.QueryMany].
 func ReadColumnsMany[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) error {
-	read := columnsReading[E, C]{reading: of.(*Reader[E]).beginMany(ctx, q, values, from, to, opts), into: into, columns: columns}
+	read := columnsReading{reading: of.(*Reader[E]).reader.beginMany(ctx, q.untyped(), pointers(values), from, to, opts), into: &into.columns, columns: columns}
 	return read.all()
 }
 
 // all reads all events.
-func (r *columnsReading[E, C]) all() error {
+func (r *columnsReading) all() error {
 	if r.reading.streams() && r.reading.options.Page == nil {
 		r.reading.assembler.into = r
 	}

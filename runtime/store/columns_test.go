@@ -55,7 +55,7 @@ func rowText(e *sample) string {
 }
 
 // intoColumns returns the columns of a mapping's samples.
-func intoColumns(l *Mapping[sample]) *Columns[sample, sampleColumns] {
+func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 	parts := []Part[sample, sampleColumns]{
 		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }),
 		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *sampleColumns) *[]time.Time { return &c.Time }),
@@ -91,8 +91,8 @@ func intoColumns(l *Mapping[sample]) *Columns[sample, sampleColumns] {
 		parts = append(parts, WrittenAtPart(writtenAt, writings))
 	}
 	counting := FieldPart(value, values)
-	counting.length, counting.truncate = func(c *sampleColumns) int { return len(c.Time) }, func(*sampleColumns, int) {}
-	counting.add = func(c *sampleColumns, _ *sample) { c.appended++ }
+	counting.length, counting.truncate = func(c any) int { return len(c.(*sampleColumns).Time) }, func(any, int) {}
+	counting.add = func(c, _ any) { c.(*sampleColumns).appended++ }
 	return NewColumns(append(append(parts, fields...), counting)...)
 }
 
@@ -163,11 +163,11 @@ func TestColumnsMatchEvents(t *testing.T) {
 					spoil(t, l, bt.Client)
 				}
 				r := NewReader([]*bigtable.Client{bt.Client, without}[i%2], l, clockAt(86400*n))
-				r.gathered = random.IntN(3) * random.IntN(2000)
+				r.reader.gathered = random.IntN(3) * random.IntN(2000)
 				if random.IntN(3) == 0 { // some of the first day expire after the request
-					r.options.Now = nil
+					r.reader.options.Now = nil
 				}
-				q, base := &r.whole, sample{Series: "s0"}
+				q, base := wholeOf(r), sample{Series: "s0"}
 				if l.Pattern != codec.BucketNewColumns && random.IntN(3) == 0 {
 					q, base = of("s0", "s1"), sample{}
 				}
@@ -191,10 +191,10 @@ func TestColumnsMatchEvents(t *testing.T) {
 // advances after the request.
 func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample, from, to time.Time, o ReadOptions) (taken, made int) {
 	t.Helper()
-	clock := r.options.Now
+	clock := r.reader.options.Now
 	begin := func() {
 		if moved := false; clock == nil {
-			r.options.Now = func() time.Time {
+			r.reader.options.Now = func() time.Time {
 				defer func() { moved = true }()
 				if moved {
 					return at(86400*7 + 10)
@@ -217,12 +217,12 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	var columns sampleColumns
 	columns.add(&sample{Series: "kept"})
 	begin()
-	err := ReadColumns(t.Context(), r, intoColumns(r.mapping), &columns, q, base, from, to, o)
+	err := ReadColumns(t.Context(), r, intoColumns(r.reader.mapping), &columns, q, base, from, to, o)
 	if fmt.Sprint(err) != fmt.Sprint(failed) {
-		t.Errorf("%s %+v: %v, want %v", r.table.id, o, err, failed)
+		t.Errorf("%s %+v: %v, want %v", r.reader.table.id, o, err, failed)
 	}
 	if got := columns.text(); !slices.Equal(got[1:], want) || columns.Series[0] != "kept" {
-		t.Errorf("%s %+v from %v to %v:\n%v\nwant\n%v", r.table.id, o, from, to, got, want)
+		t.Errorf("%s %+v from %v to %v:\n%v\nwant\n%v", r.reader.table.id, o, from, to, got, want)
 	}
 	return len(want) - columns.appended, columns.appended
 }
@@ -239,7 +239,7 @@ func TestWrittenAtInTwoColumns(t *testing.T) {
 	for i := range 3 {
 		columns.Append(&c, &sample{Series: "a", WrittenAt: at(i)})
 	}
-	columns.appendAll(&c, []sample{{Series: "a", WrittenAt: at(3)}})
+	columns.appendAll(&c, &listOf[sample]{[]sample{{Series: "a", WrittenAt: at(3)}}})
 	if want := []time.Time{at(0), at(1), at(2), at(3)}; !slices.Equal(c.WrittenAt, want) || len(c.Series) != len(want) {
 		t.Errorf("%v of %d events, want %v", c.WrittenAt, len(c.Series), want)
 	}

@@ -96,9 +96,9 @@ func TestLimitRows(t *testing.T) {
 		}
 		other := *l
 		other.Columns = []Column{{Name: "other"}, {Name: "note"}} // which no row has
-		r.mapping = &other
 		*c = counts{}
 		other.Missing = Required[sample]
+		r.reader.mapping = other.untyped()
 		same(t, []string(nil), read(t, r, day0, at(9*86400), ReadOptions{Limit: 2, NewestFirst: true}))
 		same(t, counts{2, 9}, *c)
 	}
@@ -157,7 +157,7 @@ func TestRestOfExpiringBucket(t *testing.T) {
 		{150, 140, 144, 2},     // no partial bucket
 		{150, 145, 147, 143},   // the rest of the second bucket, not of the third
 	} {
-		r.options = readerOptions([]ReaderOptions{clockAt(tt.now * 600)})
+		r.reader.options = readerOptions([]ReaderOptions{clockAt(tt.now * 600)})
 		*c = counts{}
 		read(t, r, at(tt.from*600), at(tt.to*600), ReadOptions{})
 		if c.Cells != tt.want {

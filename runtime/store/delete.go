@@ -97,7 +97,12 @@ func (e *SharedCellError) Error() string {
 // one, sequence number; the other parts of the events are not used. See
 // [Writer.DeleteRange] for what it returns and for its errors.
 func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error) {
-	return w.erase(ctx, "Delete", last(opts), func(t *eraser[E]) error {
+	return w.writer.deleteEvents(ctx, &listOf[E]{events}, opts)
+}
+
+// deleteEvents is [Writer.Delete] without its type parameter.
+func (w *writer) deleteEvents(ctx context.Context, events list, opts []DeleteOptions) (Deletion, error) {
+	return w.erase(ctx, "Delete", last(opts), func(t *eraser) error {
 		groups := t.mapping.gather(events)
 		errs := make([]error, len(groups))
 		w.atOnce(len(groups), func(i int) {
@@ -124,18 +129,19 @@ func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOption
 // everything else is deleted, as is a *SharedCellError for rows of OpenTSDB. A row that Bigtable
 // rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.erase(ctx, "DeleteRange", last(opts), func(t *eraser[E]) error { return t.within(&t.reader.whole, base, from, to) })
+	return w.writer.erase(ctx, "DeleteRange", last(opts), func(t *eraser) error { return t.within(&t.reader.whole, &base, from, to) })
 }
 
 // DeleteQuery deletes the events that a query selects with from <= time < to from all
 // tables, like [Writer.DeleteRange]. queries define how they are found in each table of the
 // writer, in the order of its mappings. base contains the values that the query specifies.
 func (w *Writer[E]) DeleteQuery(ctx context.Context, queries []*Query[E], base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	var all []*Query[E]
+	var all []*query
 	for _, q := range queries {
+		q := q.untyped()
 		all = append(append(all, q), q.Older...)
 	}
-	return w.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser[E]) error { return t.within(all[t.table], base, from, to) })
+	return w.writer.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser) error { return t.within(all[t.table], &base, from, to) })
 }
 
 // DeleteQuery is the DeleteQuery method of the writer w, for generated code.
@@ -145,8 +151,8 @@ func DeleteQuery[E any](ctx context.Context, w TableWriter[E], queries []*Query[
 
 // DeleteSeries deletes all events of the series of base, like [Writer.DeleteRange].
 func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOptions) (Deletion, error) {
-	return w.erase(ctx, "DeleteSeries", last(opts), func(t *eraser[E]) error {
-		return t.events(&t.reader.whole, base, time.Time{}, scan.MaxTime, nil)
+	return w.writer.erase(ctx, "DeleteSeries", last(opts), func(t *eraser) error {
+		return t.events(&t.reader.whole, &base, time.Time{}, scan.MaxTime, nil)
 	})
 }
 
@@ -159,38 +165,43 @@ func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOpti
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
 func (w *Writer[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
-	same := w.tables[0].mapping.samePlace(&old, &updated)
+	return w.writer.replace(ctx, &listOf[E]{[]E{old}}, &listOf[E]{[]E{updated}}, opts)
+}
+
+// replace is [Writer.Replace] without its type parameter, for one event in each list.
+func (w *writer) replace(ctx context.Context, old, updated list, opts []WriteOptions) error {
+	same := w.tables[0].mapping.samePlace(old.at(0), updated.at(0))
 	first := same && w.appends()
 	if first || w.options.SkipExpired {
-		if refused, skipped := w.check(&updated); skipped != nil || first && refused != nil {
+		if refused, skipped := w.check(updated); skipped != nil || first && refused != nil {
 			return cmp.Or(skipped, refused)
 		}
 	}
 	if first {
-		if _, err := w.Delete(ctx, []E{old}); err != nil {
+		if _, err := w.deleteEvents(ctx, old, nil); err != nil {
 			return err
 		}
 	}
-	if err := w.Write(ctx, updated, opts...); err != nil || same {
+	if err := w.write(ctx, "Write", updated, opts); err != nil || same {
 		return err
 	}
-	_, err := w.Delete(ctx, []E{old})
+	_, err := w.deleteEvents(ctx, old, nil)
 	return err
 }
 
 // appends reports whether a table keeps the values of events that were written before.
-func (w *Writer[E]) appends() bool {
-	return slices.ContainsFunc(w.tables, func(t writerTable[E]) bool { return t.mapping.Pattern == codec.BucketNewColumns })
+func (w *writer) appends() bool {
+	return slices.ContainsFunc(w.tables, func(t writerTable) bool { return t.mapping.Pattern == codec.BucketNewColumns })
 }
 
 // check returns the *WriteError with which Write would refuse an event, and one if all tables
 // would skip it because it has expired.
-func (w *Writer[E]) check(event *E) (refused, skipped error) {
-	s := w.stages.Get().(*stage[E])
+func (w *writer) check(event list) (refused, skipped error) {
+	s := w.stages.Get().(*stage)
 	defer s.release()
-	s.all = []E{*event}
+	s.all = event
 	s.at(w.options.Now())
-	s.add(event)
+	s.add(event.at(0))
 	failed, expired, stored := &WriteError{Events: 1}, &WriteError{Events: 1}, false
 	for i := range s.tables {
 		t := &s.tables[i]
@@ -210,14 +221,14 @@ func (w *Writer[E]) check(event *E) (refused, skipped error) {
 }
 
 // samePlace reports whether two events have the same series, time and sequence number.
-func (l *Mapping[E]) samePlace(a, b *E) bool {
-	at := func(e *E) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
+func (l *mapping) samePlace(a, b any) bool {
+	at := func(e any) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
 	return at(a).Equal(at(b)) && l.sequenceOf(a) == l.sequenceOf(b) && l.seriesKey(a) == l.seriesKey(b)
 }
 
 // seriesKey returns text that identifies the series of an event in the table; empty if the
 // series is invalid.
-func (l *Mapping[E]) seriesKey(e *E) string {
+func (l *mapping) seriesKey(e any) string {
 	spans, err := l.Spans(e)
 	if err != nil {
 		return ""
@@ -229,7 +240,7 @@ func (l *Mapping[E]) seriesKey(e *E) string {
 func seriesKeyOf(spans []codec.Span) string { return spans[0].Prefix + "\x00" + spans[0].Suffix }
 
 // sequenceOf returns the sequence number of an event; 0 if the schema has none.
-func (l *Mapping[E]) sequenceOf(e *E) uint32 {
+func (l *mapping) sequenceOf(e any) uint32 {
 	switch {
 	case l.Sequence != nil:
 		return *l.Sequence(e)
@@ -251,27 +262,28 @@ func exactly(at time.Time, sequence uint32) exactInstant {
 }
 
 // eventGroup contains events of one series that are in the same bucket.
-type eventGroup[E any] struct {
-	series   E
+type eventGroup struct {
+	series   any
 	from, to time.Time
 	instants map[exactInstant]bool
 }
 
 // gather returns the events that have this mapping, grouped by series and bucket, in the
 // order of the first event of each group.
-func (l *Mapping[E]) gather(events []E) []*eventGroup[E] {
-	var groups []*eventGroup[E]
-	known := map[string]*eventGroup[E]{}
-	for _, event := range events {
-		at := l.Time(&event)
+func (l *mapping) gather(events list) []*eventGroup {
+	var groups []*eventGroup
+	known := map[string]*eventGroup{}
+	for i := range events.len() {
+		event := l.clone(events.at(i))
+		at := l.Time(event)
 		*at = codec.Truncate(*at, l.Precision)
-		if !l.covers(*at) || l.checkSequence(&event) != nil {
+		if !l.covers(*at) || l.checkSequence(event) != nil {
 			continue // another mapping stores it, or none does
 		}
-		id := fmt.Sprintf("%s %s", l.start(&event), l.seriesKey(&event))
+		id := fmt.Sprintf("%s %s", l.start(event), l.seriesKey(event))
 		g := known[id]
 		if g == nil {
-			g = &eventGroup[E]{series: event, from: *at, to: *at, instants: map[exactInstant]bool{}}
+			g = &eventGroup{series: event, from: *at, to: *at, instants: map[exactInstant]bool{}}
 			known[id], groups = g, append(groups, g)
 		}
 		if at.Before(g.from) {
@@ -280,13 +292,13 @@ func (l *Mapping[E]) gather(events []E) []*eventGroup[E] {
 		if end := at.Add(l.Precision); end.After(g.to) {
 			g.to = end
 		}
-		g.instants[exactly(*at, l.sequenceOf(&event))] = true
+		g.instants[exactly(*at, l.sequenceOf(event))] = true
 	}
 	return groups
 }
 
 // erase calls of for each mapping, which deletes what is stored with it.
-func (w *Writer[E]) erase(ctx context.Context, name string, o DeleteOptions, of func(t *eraser[E]) error) (Deletion, error) {
+func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, of func(t *eraser) error) (Deletion, error) {
 	var d Deletion
 	if w.unknown != nil {
 		return d, w.unknown

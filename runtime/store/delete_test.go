@@ -96,7 +96,7 @@ func (c *deleteCase) draw(t *rapid.T) {
 		if rapid.Bool().Draw(t, "note") {
 			e.Note = []byte("note")
 		}
-		if fields := c.mapping.ttlFields(&e); fields.Class != nil {
+		if fields := c.mapping.untyped().ttlFields(&e); fields.Class != nil {
 			*fields.Class = rapid.IntRange(1, 2).Draw(t, "class")
 		} else if fields.ExpiresAt != nil {
 			*fields.ExpiresAt = c.stored.Add(day)
@@ -409,7 +409,7 @@ func TestDeleteKeepsLimits(t *testing.T) {
 	}}
 	var progress []int
 	w := NewWriter(client, []*Mapping[sample]{l})
-	w.perRequest = 50
+	w.writer.perRequest = 50
 	got, err := w.DeleteRange(t.Context(), sample{Series: "a"}, day0, day0.Add(n*time.Millisecond), DeleteOptions{Progress: func(d Deletion) { progress = append(progress, d.Tables[0].Mutations) }})
 	if err != nil {
 		t.Fatal(err)
@@ -662,7 +662,6 @@ func TestDeleteOfNumberedEvent(t *testing.T) {
 	older, newest := days(), offsetBlobs()
 	older.sequence, newest.sequence = newest.Sequence, newest.Sequence
 	newest.Since, newest.Older = day0.AddDate(0, 0, 1), []*Mapping[sample]{older}
-	newest.joinPeriods()
 	s := newBigtable(t, newest)
 	w := NewWriter(s.Client, []*Mapping[sample]{newest})
 	must(t, w.Write(t.Context(), sample{Series: "a", Time: day0}))

@@ -33,7 +33,7 @@ func (d Digest) String() string {
 // from different tables have equal digests if the table would store them equally, apart
 // from their write times. It is not safe for concurrent use.
 type Digester[E any] struct {
-	stage *stage[E]
+	stage *stage
 	at    time.Time
 	text  []byte
 }
@@ -42,13 +42,18 @@ type Digester[E any] struct {
 // it decides which events have expired. If the schema does not have the table, the error is an
 // *UnknownTableError.
 func NewDigester[E any](mappings []*Mapping[E], table string, at time.Time) (*Digester[E], error) {
-	mappings, err := selected(mappings, []string{table})
+	return newDigester[E](untypedAll(mappings), table, at)
+}
+
+// newDigester is NewDigester for untyped mappings.
+func newDigester[E any](mappings []*mapping, table string, at time.Time) (*Digester[E], error) {
+	found, err := selected(mappings, []string{table})
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer[E]{}
-	for _, l := range allPeriods(mappings) {
-		w.tables = append(w.tables, writerTable[E]{mapping: l, id: l.Table.ID})
+	w := new(writer)
+	for _, l := range allPeriods(found) {
+		w.tables = append(w.tables, writerTable{mapping: l, id: l.Table.ID})
 	}
 	d := &Digester[E]{stage: newStage(w), at: at}
 	d.stage.at(at)

@@ -49,7 +49,7 @@ func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
 
 // distinct refuses the current event if a different event already has its place in a
 // table. In bucket_new_columns with one field, both are kept unless IfAbsent is set.
-func (s *stage[E]) distinct(table int, event *E) {
+func (s *stage) distinct(table int, event any) {
 	t := &s.tables[table]
 	if s.lastWins || t.err != nil || t.latest() {
 		return
@@ -63,12 +63,12 @@ func (s *stage[E]) distinct(table int, event *E) {
 }
 
 // duplicate returns the error for the current event, whose place another event has.
-func (s *stage[E]) duplicate(table, other int, event *E) *DuplicateError {
+func (s *stage) duplicate(table, other int, event any) *DuplicateError {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
-	earlier := &s.all[other]
+	earlier := s.all.at(other)
 	failed := &DuplicateError{
 		Table: s.writer.tables[table].id, Row: t.keyOf(other), Time: t.cells.event.UTC(),
-		Event: *event, Earlier: *earlier, EarlierIndex: other, Times: [2]time.Time{*l.Time(earlier), *l.Time(event)},
+		Event: l.value(event), Earlier: l.value(earlier), EarlierIndex: other, Times: [2]time.Time{*l.Time(earlier), *l.Time(event)},
 	}
 	if s.batched {
 		failed.EarlierIndex = -1
@@ -90,13 +90,13 @@ func (t *staged) latest() bool {
 
 // equalByNow compares the current event with another one as that would be staged now.
 // It may have been staged at another time, which affects its cells.
-func (s *stage[E]) equalByNow(table, other int, event *E) bool {
+func (s *stage) equalByNow(table, other int, event any) bool {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
 	if !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.EventTimed() }) {
 		return false
 	}
 	given := bytes.Clone(t.cells.mutations[t.cells.taken:])
-	s.layOut(table, &s.all[other])
+	s.layOut(table, s.all.at(other))
 	equal := t.err == nil && bytes.Equal(given, t.cells.mutations[t.cells.taken:])
 	s.layOut(table, event)
 	return equal

@@ -15,11 +15,11 @@ import (
 
 // eraser deletes the events of one table that have one mapping. It reads their rows
 // without values and deletes what belongs to the events.
-type eraser[E any] struct {
+type eraser struct {
 	erasures
-	table   int        // index in Writer.tables
-	reader  *Reader[E] // reads everything that is stored
-	mapping *Mapping[E]
+	table   int     // index in Writer.tables
+	reader  *reader // reads everything that is stored
+	mapping *mapping
 }
 
 // erasures are the pending and sent mutations of an eraser.
@@ -48,15 +48,15 @@ type erasedRow struct {
 
 // eraser returns an eraser for one table of the writer. It adds its counts to the last
 // table of d.
-func (w *Writer[E]) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser[E] {
+func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser {
 	t := &w.tables[table]
-	r := &Reader[E]{
+	r := &reader{
 		options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
 		mapping: t.mapping, shape: t.shape.AllCells(),
-		whole: Query[E]{Name: name, Spans: t.mapping.Spans}, gathered: maxGathered,
+		whole: query{Name: name, Spans: t.mapping.Spans}, gathered: maxGathered,
 	}
 	r.table = t.mapping.newRowReader(t.id, t.api, t.wire.allowed, w.options.Timeout, &r.shape)
-	return &eraser[E]{
+	return &eraser{
 		table: table, reader: r, mapping: t.mapping,
 		erasures: erasures{
 			rows: r.table, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
@@ -66,10 +66,10 @@ func (w *Writer[E]) eraser(table int, name string, o DeleteOptions, d *Deletion)
 }
 
 // erasing is the deletion of the events that a query selects.
-type erasing[E any] struct {
+type erasing struct {
 	rowEraser
-	eraser  *eraser[E]
-	reading reading[E]
+	eraser  *eraser
+	reading reading
 }
 
 // rowEraser deletes events from rows. Like rowReader, it has no type parameter.
@@ -83,7 +83,7 @@ type rowEraser struct {
 }
 
 // within deletes the events that a query selects with from <= time < to.
-func (t *eraser[E]) within(q *Query[E], base E, from, to time.Time) error {
+func (t *eraser) within(q *query, base any, from, to time.Time) error {
 	if to.IsZero() || from.After(to) {
 		return &RangeError{From: from, To: to}
 	}
@@ -92,8 +92,8 @@ func (t *eraser[E]) within(q *Query[E], base E, from, to time.Time) error {
 
 // events deletes the events that a query selects with from <= time < to: those in of, or all
 // if it is nil.
-func (t *eraser[E]) events(q *Query[E], base E, from, to time.Time, of map[exactInstant]bool) error {
-	e := &erasing[E]{eraser: t, reading: t.reader.begin(t.ctx, q, base, from, to, nil)}
+func (t *eraser) events(q *query, base any, from, to time.Time, of map[exactInstant]bool) error {
+	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, base, from, to, nil)}
 	r := &e.reading
 	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of}
 	r.withoutValues = true
@@ -115,7 +115,7 @@ func (t *eraser[E]) events(q *Query[E], base E, from, to time.Time, of map[exact
 }
 
 // part deletes the events of a part of the time range.
-func (e *erasing[E]) part(p part) error {
+func (e *erasing) part(p part) error {
 	if e.eraser.mapping.Pattern == codec.BucketNewColumns {
 		return e.metrics(p)
 	}
@@ -140,7 +140,7 @@ func (e *erasing[E]) part(p part) error {
 
 // metrics deletes the events of a part of the time range in a table with rows for each
 // field, bucket by bucket.
-func (e *erasing[E]) metrics(p part) (failed error) {
+func (e *erasing) metrics(p part) (failed error) {
 	p.turns = nil
 	e.reading.severalSpans(p).merged(func(rows []wire.Row, err error) bool {
 		if err == nil {
@@ -176,15 +176,15 @@ func (e *erasures) unfinished(err error) {
 
 // begin begins with a row of a span. It returns the time in its key, and false if the query
 // does not select its series.
-func (e *erasing[E]) begin(row wire.Row, span int) (at time.Time, ours bool, err error) {
+func (e *erasing) begin(row wire.Row, span int) (at time.Time, ours bool, err error) {
 	if at, err = e.reading.assembler.timeOf(row); err != nil {
 		return at, false, e.skip(err)
 	}
-	if e.reading.assembler.match != nil && !e.reading.assembler.match(&e.reading.assembler.base) {
+	if e.reading.assembler.match != nil && !e.reading.assembler.match(e.reading.assembler.base) {
 		return at, false, nil
 	}
 	if of := &e.reading.asked.Spans[span]; of.Suffix != "" {
-		spans, err := e.reading.q.Spans(&e.reading.assembler.base)
+		spans, err := e.reading.q.Spans(e.reading.assembler.base)
 		if err != nil || spans[span].Prefix != of.Prefix || spans[span].Suffix != of.Suffix {
 			return at, false, nil
 		}
@@ -194,7 +194,7 @@ func (e *erasing[E]) begin(row wire.Row, span int) (at time.Time, ours bool, err
 }
 
 // row deletes the events of a row of a span that contains all their data.
-func (e *erasing[E]) row(row wire.Row, span int) error {
+func (e *erasing) row(row wire.Row, span int) error {
 	at, ours, err := e.begin(row, span)
 	if !ours || err != nil {
 		return err
@@ -220,8 +220,8 @@ func (e *erasing[E]) row(row wire.Row, span int) error {
 }
 
 // sequence returns the sequence number in the key of the current row, if there is one.
-func (e *erasing[E]) sequence() uint32 {
-	return e.eraser.mapping.sequenceOf(&e.reading.assembler.base)
+func (e *erasing) sequence() uint32 {
+	return e.eraser.mapping.sequenceOf(e.reading.assembler.base)
 }
 
 // stamp identifies the events of a row that have the same class and time.
@@ -231,7 +231,7 @@ type stamp struct {
 }
 
 // bucketOfMetrics deletes the events of a bucket with one row for each field.
-func (e *erasing[E]) bucketOfMetrics(rows []wire.Row) error {
+func (e *erasing) bucketOfMetrics(rows []wire.Row) error {
 	most := map[stamp]int{} // the largest number of values of a field
 	for i, row := range rows {
 		if !row.Exists() {

@@ -123,7 +123,7 @@ func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) 
 		if o.Limit == 0 && !o.NewestFirst && !o.LatestOnly {
 			same(t, want, texts)
 		}
-		sameColumns(t, r, &r.whole, sample{Series: "s"}, at(0), at(86400*9), o)
+		sameColumns(t, r, wholeOf(r), sample{Series: "s"}, at(0), at(86400*9), o)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestFieldsOfWholeValues(t *testing.T) {
 		same(t, []string{"0", "0"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{}}))
 		same(t, counts{2, 4}, *c)
 		var columns sampleColumns
-		must(t, ReadColumns(t.Context(), r, intoColumns(l), &columns, nil, sample{Series: "s"}, day0, at(60), ReadOptions{Fields: []Field{}}))
+		must(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, nil, sample{Series: "s"}, day0, at(60), ReadOptions{Fields: []Field{}}))
 		same(t, []uint64{0, 0}, columns.Value)
 		same(t, []time.Time{at(1), at(2)}, columns.Time)
 	}

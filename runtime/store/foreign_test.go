@@ -85,7 +85,7 @@ func TestForeignTimestamps(t *testing.T) {
 					must(t, table.Apply(t.Context(), key, m))
 				}
 				r := NewReader(bt.Client, l, clock)
-				for query, q := range map[string]*Query[sample]{"Read": &r.whole, "Query": everywhere(l)} {
+				for query, q := range map[string]*Query[sample]{"Read": wholeOf(r), "Query": everywhere(l)} {
 					what := fmt.Sprintf("%s at %d", query, stamp)
 					got := func(o ReadOptions) (values []uint64) {
 						for e, err := range r.Query(t.Context(), q, sample{Series: "s"}, at(1*86400), at(4*86400), o) {

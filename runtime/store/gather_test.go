@@ -38,7 +38,7 @@ func gatheredSamples(days int, series ...string) (out []sample) {
 // gatheredQuery returns a query of several spans.
 func gatheredQuery(l *Mapping[sample], r *Reader[sample]) *Query[sample] {
 	if l.Pattern == codec.BucketNewColumns {
-		return &r.whole
+		return wholeOf(r)
 	}
 	return of("s0", "s1")
 }
@@ -68,7 +68,7 @@ func TestGatheredBrokenStreams(t *testing.T) {
 		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
 		for _, gathered := range []int{maxGathered, 1} {
 			r := NewReader(client, l, clockAt(86400*4-1))
-			r.gathered = gathered
+			r.reader.gathered = gathered
 			reads := map[string]brokenReader{}
 			for name, o := range map[string]ReadOptions{
 				"forwards": {}, "newest first": {NewestFirst: true}, "limit": {Limit: 3}, "newest": {Limit: 1, NewestFirst: true},
@@ -118,7 +118,7 @@ func TestGatheredContextEnds(t *testing.T) {
 			b.mu.Unlock()
 			ctx, _ = b.named(ctx, -1, 0)
 			r := NewReader(client, l, clockAt(86400*3))
-			r.gathered = e.gathered
+			r.reader.gathered = e.gathered
 			ended := false
 			for event, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*3), ReadOptions{NewestFirst: newestFirst}) {
 				if err != nil {
@@ -181,7 +181,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 				}
 			}
 			r := NewReader(client, l, clockAt(86400*4))
-			r.gathered = 300
+			r.reader.gathered = 300
 			ctx, _ := b.named(t.Context(), -1, 0)
 			left := map[string]bool{} // events, and whether they were there before
 			for _, s := range series {
@@ -227,13 +227,13 @@ func TestGatheredMemory(t *testing.T) {
 			must(t, err)
 			defer func() { _ = client.Close() }()
 			r := NewReader(client, l, clockAt(86400*100))
-			r.gathered = 2000
-			read := r.begin(t.Context(), gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*100), nil)
+			r.reader.gathered = 2000
+			read := r.reader.begin(t.Context(), gatheredQuery(l, r).untyped(), &sample{Series: "s0"}, at(0), at(86400*100), nil)
 			plan, err := read.plan()
 			must(t, err)
 			p := part{Part: &plan.Parts[0]}
 			several := read.severalSpans(p)
-			must(t, several.gather(r.gathered))
+			must(t, several.gather(r.reader.gathered))
 			var held []wire.Row
 			for _, s := range several.gathered {
 				for _, row := range s.queue {
@@ -247,7 +247,7 @@ func TestGatheredMemory(t *testing.T) {
 					size += row.Size()
 				}
 			}
-			if several.part.complete || size > r.gathered || size+last.Size() <= r.gathered || several.part.read != last.Key() {
+			if several.part.complete || size > r.reader.gathered || size+last.Size() <= r.reader.gathered || several.part.read != last.Key() {
 				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, several.part.complete, size, last.Size(), several.part.read, last.Key())
 			}
 		}
@@ -296,7 +296,7 @@ func TestNotGathered(t *testing.T) {
 			r := NewReader(client, c.mapping, clockAt(86400*1000))
 			q := c.query
 			if q == nil {
-				q = &r.whole
+				q = wholeOf(r)
 			}
 			for _, err := range r.Query(t.Context(), q, sample{Series: c.series}, at(0), at(86400*1000), c.options) {
 				must(t, err)

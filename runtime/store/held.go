@@ -62,7 +62,7 @@ type TableWriter[E any] interface {
 // NewEventWriter returns a writer of a schema. S must be the type of the series in its
 // [SeriesPart].
 func NewEventWriter[S, E any](w *Writer[E]) EventWriter[S, E] {
-	return &eventWriter[S, E]{w, w.tables[0].mapping.seriesOf.(func(e *E) *S)}
+	return &eventWriter[S, E]{w, w.writer.tables[0].mapping.seriesOf.(func(e *E) *S)}
 }
 
 // eventWriter implements EventWriter.
@@ -155,7 +155,7 @@ type TableReader[E any] interface {
 // NewEventReader returns a reader of a schema that reads from the given table. S must be
 // the type of the series in its [SeriesPart].
 func NewEventReader[S, E, C any](table *Reader[E], columns *Columns[E, C]) EventReader[S, E, C] {
-	return &eventReader[S, E, C]{table, columns, table.mapping.seriesOf.(func(e *E) *S)}
+	return &eventReader[S, E, C]{table, columns, table.reader.mapping.seriesOf.(func(e *E) *S)}
 }
 
 // eventReader implements EventReader.

@@ -10,13 +10,19 @@ import (
 )
 
 // Latest returns the newest event of the series of base, or ErrNotFound.
-func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
+func (r *Reader[E]) Latest(ctx context.Context, base E) (E, error) {
+	event, err := r.reader.newest(ctx, &base)
+	return *event.(*E), err
+}
+
+// newest is [Reader.Latest] without its type parameter.
+func (r *reader) newest(ctx context.Context, base any) (event any, err error) {
 	op := Operation{Name: "Latest", Table: r.table.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
-	spans, err := r.mapping.Spans(&base)
+	spans, err := r.mapping.Spans(base)
 	if err != nil {
-		return event, err
+		return r.mapping.new(), err
 	}
 	event, err = r.latestOrOlder(ctx, &op, base, spans)
 	if err == nil {
@@ -26,12 +32,12 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 }
 
 // lastOf returns the newest event of a series with an earlier mapping.
-func (r *Reader[E]) lastOf(ctx context.Context, op *Operation, base E) (event E, err error) {
+func (r *reader) lastOf(ctx context.Context, op *Operation, base any) (event any, err error) {
 	read := r.begin(ctx, &r.whole, base, r.mapping.Since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
-	err = ErrNotFound
-	read.events(func(e *E, failed error) bool {
-		event, err = *e, failed
+	event, err = base, ErrNotFound
+	read.events(func(e any, failed error) bool {
+		event, err = r.mapping.clone(e), failed
 		return false
 	})
 	*op = read.op
@@ -40,7 +46,7 @@ func (r *Reader[E]) lastOf(ctx context.Context, op *Operation, base E) (event E,
 
 // skip yields the newest events of each series, reading one row at a time. Once a
 // series has an event, skip skips its remaining rows.
-func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
+func (r *reading) skip(p *scan.Part, yield yielder) bool {
 	a := &r.assembler
 	for i := range r.asked.Spans {
 		q := p.First(i)
@@ -48,14 +54,14 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 		for rest := q.Rows; len(rest) > 0; {
 			row, err := r.reader.table.newest(r.ctx, &r.op, rest, filter, q.Limit)
 			if err != nil {
-				yield(&a.base, err)
+				yield(a.base, err)
 				return false
 			}
 			if !row.Exists() {
 				break
 			}
 			found, key := false, row.Key()
-			more := a.row(row, func(e *E, err error) bool {
+			more := a.row(row, func(e any, err error) bool {
 				found = found || err == nil
 				return yield(e, err)
 			})
@@ -70,8 +76,8 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 
 // without removes a row from the ranges and, if it had an event, the rest of its
 // series.
-func (r *Reader[E]) without(rest []codec.Rows, key string, a *assembler[E], found bool) []codec.Rows {
-	spans, err := r.mapping.Spans(&a.base)
+func (r *reader) without(rest []codec.Rows, key string, a *assembler, found bool) []codec.Rows {
+	spans, err := r.mapping.Spans(a.base)
 	if found && err == nil && spans[0].Has(key) { // the same span, and so the same salt
 		return r.table.past(rest, spans[0].All())
 	}
@@ -79,10 +85,10 @@ func (r *Reader[E]) without(rest []codec.Rows, key string, a *assembler[E], foun
 }
 
 // firstOfEach yields the first event of each series.
-func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
-	return func(yield yielder[E]) {
+func (r *reader) firstOfEach(events func(yielder)) func(yielder) {
+	return func(yield yielder) {
 		seen := map[string]bool{}
-		events(func(event *E, err error) bool {
+		events(func(event any, err error) bool {
 			if err == nil {
 				spans, failed := r.mapping.Spans(event)
 				if failed != nil {
@@ -102,7 +108,7 @@ func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
 
 // latest finds the newest event. If that takes several requests, it first reads the
 // current bucket and later ones.
-func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
+func (r *reader) latest(ctx context.Context, op *Operation, base any, spans []codec.Span) (any, error) {
 	m := r.borrow()
 	defer r.release(m)
 	now := r.options.Now()
@@ -122,17 +128,17 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 }
 
 // newestOnly returns an assembler that makes the newest event of a series.
-func (r *Reader[E]) newestOnly(base E, m *memory) *assembler[E] {
-	a := &assembler[E]{mapping: r.mapping, rowAssembler: r.rowAssembler(), base: base}
+func (r *reader) newestOnly(base any, m *memory) *assembler {
+	a := r.newAssembler(base)
 	a.to, a.ranksEnd, a.memory = scan.MaxTime, scan.MaxTime, m
-	return a
+	return &a
 }
 
 // search finds the newest event. Data that expires between the request and the next
 // look at the clock may hide an older event that is still live; search then repeats the
 // request. A row without any known column may hide one, too; search then reads the rows
 // before it.
-func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []codec.Span, m *memory) (E, error) {
+func (r *reader) search(ctx context.Context, op *Operation, base any, spans []codec.Span, m *memory) (any, error) {
 	var left []codec.Rows // the rows before one without an event
 	var asked time.Time
 	for {

@@ -23,16 +23,22 @@ const (
 // concurrently, like [Reader.Latest]. For an event that cannot be decoded, it yields a
 // *DecodeError, and the loop may continue; any other error is the last value.
 func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
+	return typed[E](r.reader.newestMany(ctx, pointers(bases)))
+}
+
+// newestMany is [Reader.LatestMany] without its type parameter.
+//
+//go:noinline
+func (r *reader) newestMany(ctx context.Context, bases []any) func(yielder) {
+	return func(yield yielder) {
 		op := Operation{Name: "Latest", Table: r.table.id}
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
 		series, err := r.mapping.series(bases)
 		if err != nil {
-			var none E
 			failed = err
-			yield(none, err)
+			yield(r.mapping.new(), err)
 			return
 		}
 		for some := range slices.Chunk(series, latestTogether) {
@@ -59,35 +65,35 @@ func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, erro
 }
 
 // latestSeries is a series whose newest event is wanted.
-type latestSeries[E any] struct {
-	base  E
+type latestSeries struct {
+	base  any
 	spans []codec.Span
 	rows  seriesRows // in the current bucket or later
 	done  bool
-	event E
+	event any
 	err   error
 }
 
 // series returns the different series of some events, in their order.
-func (l *Mapping[E]) series(bases []E) ([]latestSeries[E], error) {
-	var out []latestSeries[E]
+func (l *mapping) series(bases []any) ([]latestSeries, error) {
+	var out []latestSeries
 	seen := map[string]bool{}
 	for _, base := range bases {
-		spans, err := l.Spans(&base)
+		spans, err := l.Spans(base)
 		if err != nil {
 			return nil, err
 		}
 		id := seriesKeyOf(spans)
 		if !seen[id] {
 			seen[id] = true
-			out = append(out, latestSeries[E]{base: base, spans: spans})
+			out = append(out, latestSeries{base: base, spans: spans})
 		}
 	}
 	return out, nil
 }
 
 // latestOf finds the newest events of some series.
-func (r *Reader[E]) latestOf(ctx context.Context, op *Operation, some []latestSeries[E]) {
+func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSeries) {
 	if len(some) > 1 && r.mapping.Pattern.EventTimed() {
 		if err := r.recentOf(ctx, op, some); err != nil {
 			some[0].done, some[0].err = true, err // the read ends with the first error
@@ -117,8 +123,7 @@ func (r *Reader[E]) latestOf(ctx context.Context, op *Operation, some []latestSe
 
 // recentOf finds the newest events of those series that have events in the current bucket or
 // later ones, if ranges describe the rows of these.
-func (r *Reader[E]) recentOf(ctx context.Context, op *Operation, some []latestSeries[E]) error {
-	var none E
+func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSeries) error {
 	m := r.borrow()
 	defer r.release(m)
 	all := make([]*seriesRows, len(some))
@@ -126,7 +131,7 @@ func (r *Reader[E]) recentOf(ctx context.Context, op *Operation, some []latestSe
 		some[i].rows = newSeriesRows(some[i].spans)
 		all[i] = &some[i].rows
 	}
-	ok, err := r.table.recentOf(ctx, op, all, r.options.Now(), r.newestOnly(none, m).timeOf)
+	ok, err := r.table.recentOf(ctx, op, all, r.options.Now(), r.newestOnly(r.mapping.new(), m).timeOf)
 	if !ok || err != nil {
 		return err
 	}
@@ -144,7 +149,7 @@ func (r *Reader[E]) recentOf(ctx context.Context, op *Operation, some []latestSe
 }
 
 // latestOrOlder returns the newest event of a series with any mapping.
-func (r *Reader[E]) latestOrOlder(ctx context.Context, op *Operation, base E, spans []codec.Span) (event E, err error) {
+func (r *reader) latestOrOlder(ctx context.Context, op *Operation, base any, spans []codec.Span) (event any, err error) {
 	event, err = r.latest(ctx, op, base, spans)
 	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
 		event, err = r.older[i].lastOf(ctx, op, base)

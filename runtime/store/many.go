@@ -12,10 +12,10 @@ import (
 )
 
 // many is the state of a read of several values.
-type many[E any] struct {
-	all    []E  // all values, as given
-	some   []E  // those that are being read together
-	listed bool // their rows are read in the order of row keys
+type many struct {
+	all    []any // all values, as given
+	some   []any // those that are being read together
+	listed bool  // their rows are read in the order of row keys
 }
 
 // QueryMany yields the events that a query selects with from <= time < to and any of several
@@ -28,47 +28,50 @@ type many[E any] struct {
 // With ReadOptions.TimeOrder, the error is also ErrOrder in codec.BucketNewColumns, and if the
 // values must be filtered and do not fit into one filter.
 func (r *Reader[E]) QueryMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
+	return typed[E](r.reader.ofValues(ctx, q.untyped(), pointers(values), from, to, opts))
+}
+
+// ofValues is [Reader.QueryMany] without its type parameter.
+//
+//go:noinline
+func (r *reader) ofValues(ctx context.Context, q *query, values []any, from, to time.Time, opts []ReadOptions) func(yielder) {
+	return func(yield yielder) {
 		read := r.beginMany(ctx, q, values, from, to, opts)
-		read.run(func(e *E, err error) bool { return yield(*e, err) })
+		read.run(yield)
 	}
 }
 
 // ReadMany yields the events of several series with from <= time < to; see
 // [Reader.QueryMany] and [EventReader.ReadMany].
 func (r *Reader[E]) ReadMany(ctx context.Context, series []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return r.QueryMany(ctx, &r.whole, series, from, to, opts...)
+	return typed[E](r.reader.ofValues(ctx, &r.reader.whole, pointers(series), from, to, opts))
 }
 
 // beginMany is begin for several values.
-func (r *Reader[E]) beginMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts []ReadOptions) reading[E] {
-	var none E
-	read := r.begin(ctx, q, none, from, to, opts)
+func (r *reader) beginMany(ctx context.Context, q *query, values []any, from, to time.Time, opts []ReadOptions) reading {
+	read := r.begin(ctx, q, r.mapping.new(), from, to, opts)
 	read.options.Limit = max(0, last(opts).Limit) // begin limits the newest event of one series
-	read.many = &many[E]{all: values}
+	read.many = &many{all: values}
 	return read
 }
 
 // fails returns the events of a read that fails.
-func fails[E any](err error) func(yielder[E]) {
-	return func(yield yielder[E]) {
-		var none E
-		yield(&none, err)
-	}
+func (r *reader) fails(err error) func(yielder) {
+	return func(yield yielder) { yield(r.mapping.new(), err) }
 }
 
 // spans returns the different spans of the values that are being read.
-func (r *reading[E]) spans() ([]codec.Span, error) {
+func (r *reading) spans() ([]codec.Span, error) {
 	switch {
 	case r.high != nil:
-		return r.q.between(&r.given, r.high)
+		return r.q.between(r.given, r.high)
 	case r.many == nil:
-		return r.q.Spans(&r.given)
+		return r.q.Spans(r.given)
 	}
 	var all []codec.Span
 	known := map[codec.Span]bool{}
 	for i := range r.many.some {
-		spans, err := r.q.Spans(&r.many.some[i])
+		spans, err := r.q.Spans(r.many.some[i])
 		if err != nil {
 			return nil, err
 		}
@@ -84,21 +87,21 @@ func (r *reading[E]) spans() ([]codec.Span, error) {
 }
 
 // matches reports whether a series has the values that are being read.
-func (r *reading[E]) matches(e *E) bool {
+func (r *reading) matches(e any) bool {
 	if r.many == nil {
-		return r.q.Match(e, &r.given)
+		return r.q.Match(e, r.given)
 	}
-	return slices.ContainsFunc(r.many.some, func(given E) bool { return r.q.Match(e, &given) })
+	return slices.ContainsFunc(r.many.some, func(given any) bool { return r.q.Match(e, given) })
 }
 
 // keys returns the pattern for the row keys of the values that are being read.
-func (r *reading[E]) keys() (*codec.KeyPattern, error) {
+func (r *reading) keys() (*codec.KeyPattern, error) {
 	if r.many == nil {
-		return r.q.Keys(&r.given)
+		return r.q.Keys(r.given)
 	}
 	var patterns []*codec.KeyPattern
 	for i := range r.many.some {
-		p, err := r.q.Keys(&r.many.some[i])
+		p, err := r.q.Keys(r.many.some[i])
 		if err != nil {
 			return nil, err
 		}
@@ -108,23 +111,24 @@ func (r *reading[E]) keys() (*codec.KeyPattern, error) {
 }
 
 // ofMany yields the events of several values, group by group.
-func (r *reading[E]) ofMany(yield yielder[E]) {
+func (r *reading) ofMany(yield yielder) {
 	groups, err := r.groups()
 	if err != nil {
-		fails[E](err)(yield)
+		r.reader.fails(err)(yield)
 		return
 	}
 	a := &r.assembler
 	from, to := a.from, a.to
 	for i, group := range groups {
 		r.many.some, a.from, a.to = group, from, to
-		r.given, a.base = group[0], group[0]
+		r.given = group[0]
+		r.reader.mapping.assign(a.base, group[0])
 		if r.enterGroup(i) {
 			continue
 		}
 		newestOne := r.left() == 1 && r.options.LatestOnly
 		more := true
-		r.planned(func(e *E, err error) bool {
+		r.planned(func(e any, err error) bool {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more && !(newestOne && err == nil)
 		})
@@ -136,7 +140,7 @@ func (r *reading[E]) ofMany(yield yielder[E]) {
 
 // groups returns the groups of different values that are read one after the other, in the
 // order of their row keys.
-func (r *reading[E]) groups() (groups [][]E, err error) {
+func (r *reading) groups() (groups [][]any, err error) {
 	values, err := r.distinct()
 	if err != nil || len(values) == 0 {
 		return nil, err
@@ -149,7 +153,7 @@ func (r *reading[E]) groups() (groups [][]E, err error) {
 	r.many.listed = !r.options.LatestOnly && r.reader.shape.Lists(spans, sorts)
 	if !r.many.listed && !sorts {
 		for _, v := range values {
-			groups = append(groups, []E{v.value})
+			groups = append(groups, []any{v.value})
 		}
 		return groups, nil
 	}
@@ -176,27 +180,27 @@ func (r *reading[E]) groups() (groups [][]E, err error) {
 }
 
 // wanted is one of several values.
-type wanted[E any] struct {
-	value E
+type wanted struct {
+	value any
 	spans []codec.Span
 	keys  *codec.KeyPattern // nil if its row keys are not filtered
 	id    string            // differs from those of values with other series
 }
 
 // distinct returns the different values in the order of their row keys.
-func (r *reading[E]) distinct() ([]wanted[E], error) {
-	var all []wanted[E]
+func (r *reading) distinct() ([]wanted, error) {
+	var all []wanted
 	for _, value := range r.many.all {
-		w := wanted[E]{value: value}
+		w := wanted{value: value}
 		var err error
-		if w.spans, err = r.q.Spans(&value); err != nil {
+		if w.spans, err = r.q.Spans(value); err != nil {
 			return nil, err
 		}
 		for _, s := range w.spans {
 			w.id += s.Prefix + "\x00" + s.Suffix + "\x00"
 		}
 		if r.q.Keys != nil {
-			if w.keys, err = r.q.Keys(&value); err != nil {
+			if w.keys, err = r.q.Keys(value); err != nil {
 				return nil, err
 			}
 			w.id += w.keys.At(codec.KeyPiece{Any: true}).Regexp()
@@ -207,7 +211,7 @@ func (r *reading[E]) distinct() ([]wanted[E], error) {
 	if r.options.NewestFirst != r.reader.shape.Descending() {
 		slices.Reverse(order)
 	}
-	var out []wanted[E]
+	var out []wanted
 	for n, i := range order {
 		if n == 0 || all[i].id != all[order[n-1]].id {
 			out = append(out, all[i])

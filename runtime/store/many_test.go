@@ -58,7 +58,7 @@ func TestManyInOneRequest(t *testing.T) {
 		}
 		same(t, []string{"s40 4002", "s07 702", "s11 1102"}, newest)
 		*c = counts{}
-		for range r.QueryMany(t.Context(), &r.whole, nil, at(0), at(now)) {
+		for range r.QueryMany(t.Context(), wholeOf(r), nil, at(0), at(now)) {
 			t.Error("events of no series")
 		}
 		if *c != (counts{}) {

@@ -39,10 +39,8 @@ type Keys[E any] struct {
 func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *Mapping[E] {
 	d := &l
 	keys.exact = l.Bucket.Endless()
-	for i := range columns.parts {
-		if tell := columns.parts[i].mapping; tell != nil {
-			tell(d)
-		}
+	for _, tell := range columns.mapping {
+		tell(d)
 	}
 	for i := range columns.stored {
 		d.Columns = append(d.Columns, columns.stored[i].column)
@@ -50,7 +48,7 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 	}
 	for i := range columns.stored {
 		for _, o := range columns.stored[i].older {
-			d.addOlder(i, o.column, o.moved)
+			d.Columns = addOlder(d.Columns, i, o.column, o.moved)
 			d.set = append(d.set, o.set)
 		}
 	}
@@ -61,12 +59,14 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 		f := &d.Table.Families[i]
 		f.Life = f.Life.Under(f.GC, d.MaxCells)
 	}
-	d.joinPeriods()
-	d.columns = columns
-	d.Own = columns.own()
+	d.columns = &columns.columns
+	if own := columns.own(); own != nil {
+		d.Own = func(e *E) { own(e) }
+	}
 	d.Key, d.rowKey = keys.Parse, func(e *E, metric string) ([]byte, error) { return keys.Append(e, metric, nil) }
 	d.Spans = func(e *E) ([]codec.Span, error) { return keys.spans(d, e) }
-	d.Put = func(e *E, cells *Cells) { columns.put(d, &keys, e, cells) }
+	add := func(e any, metric string, dst []byte) ([]byte, error) { return keys.Append(e.(*E), metric, dst) }
+	d.Put = func(e *E, cells *Cells) { columns.put(d.Pattern, d.Same != nil, add, e, cells) }
 	d.Set = func(e *E, column int, datum []byte) error { return d.set[column](e, datum) }
 	d.Missing = func(e *E, column int) error { return columns.stored[column].missing(e) }
 	d.bound = func(e *E, column int) ([]byte, codec.Order, error) {
@@ -79,26 +79,25 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 	return d
 }
 
-// put sets the cells of an event in its row, or in one row per column.
-func (cs *Columns[E, C]) put(l *Mapping[E], keys *Keys[E], e *E, cells *Cells) {
-	if l.Pattern != codec.BucketNewColumns {
-		keys.begin(l, e, cells, 0, "")
+// put sets the cells of an event in its row, or in one row per column. key appends the key of a row.
+// again says that events of one series follow each other.
+func (cs *columns) put(pattern codec.Pattern, again bool, key func(e any, metric string, dst []byte) ([]byte, error), e any, cells *Cells) {
+	begin := func(n int, metric string) {
+		if !again || !cells.SameRow(n) {
+			cells.Row(key(e, metric, cells.Buffer()))
+		}
+	}
+	if pattern != codec.BucketNewColumns {
+		begin(0, "")
 	}
 	for i, has := range cs.has {
 		if has != nil && !has(e) {
 			continue
 		}
-		if l.Pattern == codec.BucketNewColumns {
-			keys.begin(l, e, cells, i, cs.stored[i].column.Name)
+		if pattern == codec.BucketNewColumns {
+			begin(i, cs.stored[i].column.Name)
 		}
 		cells.Set(i, cs.encode[i](cells.Cell(i), e))
-	}
-}
-
-// begin begins the n-th row of an event.
-func (k *Keys[E]) begin(l *Mapping[E], e *E, cells *Cells, n int, metric string) {
-	if l.Same == nil || !cells.SameRow(n) {
-		cells.Row(k.Append(e, metric, cells.Buffer()))
 	}
 }
 

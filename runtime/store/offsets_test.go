@@ -22,7 +22,7 @@ import (
 func TestOffsetsOfUnusualRows(t *testing.T) {
 	l := offsetBlobs()
 	offset := func(second, sequence uint32) []byte {
-		shape := l.shape()
+		shape := l.untyped().shape()
 		return shape.Offset.Append(nil, at(int(second)), sequence)
 	}
 	type cell struct {

@@ -11,13 +11,13 @@ import (
 // replace an event. Readers take the newest column that an event has.
 
 // addOlder adds a column in which older events have the field of another one.
-func (l *Mapping[E]) addOlder(of int, c Column, moved bool) {
+func addOlder(columns []Column, of int, c Column, moved bool) []Column {
 	if !moved {
-		c.Family = l.Columns[of].Family
+		c.Family = columns[of].Family
 	}
 	c.replaced = true
-	l.Columns[of].older = append(l.Columns[of].older, len(l.Columns))
-	l.Columns = append(l.Columns, c)
+	columns[of].older = append(columns[of].older, len(columns))
+	return append(columns, c)
 }
 
 // current returns the number of columns that new events may have.

@@ -81,10 +81,10 @@ func (v versionTable) of(of version) (*Mapping[sample], *Columns[sample, version
 			OptionalBytesColumn("note", codec.Binary.Bytes, note, notes, older),
 		},
 	}[of]
-	fields[0].encode = map[version]func(dst []byte, e *sample) []byte{
-		first:  func(dst []byte, e *sample) []byte { return codec.AppendBinaryUint32(dst, uint32(e.Value)) },
-		second: func(dst []byte, e *sample) []byte { return codec.AppendTextUint64(dst, e.Value) },
-		third:  func(dst []byte, e *sample) []byte { return codec.AppendBinaryUint64(dst, e.Value) },
+	fields[0].encode = map[version]func(dst []byte, e any) []byte{
+		first:  func(dst []byte, e any) []byte { return codec.AppendBinaryUint32(dst, uint32(e.(*sample).Value)) },
+		second: func(dst []byte, e any) []byte { return codec.AppendTextUint64(dst, e.(*sample).Value) },
+		third:  func(dst []byte, e any) []byte { return codec.AppendBinaryUint64(dst, e.(*sample).Value) },
 	}[of]
 	parts := []Part[sample, versionColumns]{
 		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *versionColumns) *[]string { return &c.Series }),
@@ -354,6 +354,7 @@ func TestCompleteColumns(t *testing.T) {
 		{total: "--", value: "x-", v: "xx"},
 		{total: "--", value: "--", v: "--"},
 	} {
+		mapping := mapping.untyped()
 		shape := mapping.shape()
 		a := mapping.rowAssembler("", &shape, nil)
 		a.memory = mapping.newMemory()
@@ -396,7 +397,7 @@ func TestOlderProgramReadsNewer(t *testing.T) {
 	if _, err := NewReader(bt.Client, oldest, clockAt(86400)).Latest(t.Context(), sample{Series: "s0"}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an event without any column that the program knows: %v", err)
 	}
-	if _, err := NewReader(bt.Client, newer, clockAt(86400)).project([]Field{"v"}); !errors.Is(err, ErrNoField) {
+	if _, err := NewReader(bt.Client, newer, clockAt(86400)).reader.project([]Field{"v"}); !errors.Is(err, ErrNoField) {
 		t.Errorf("an older name is a field: %v", err)
 	}
 }

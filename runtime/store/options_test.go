@@ -50,7 +50,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	same(t, 0, calls)
 
 	b := NewBatcher(w, nil, BatcherOptions{MaxEvents: 1, MaxBytes: 1, MaxAge: time.Hour, MaxConcurrentBatches: 1, LastWins: true}, BatcherOptions{})
-	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, b.options)
+	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, b.batcher.options)
 }
 
 // TestNegativeOptions checks which values disable a limit, and that meaningless values do no harm.
@@ -87,11 +87,11 @@ func TestBatcherWithoutLimits(t *testing.T) {
 	b = NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoLimit, MaxBytes: 1000, MaxAge: NoTimeout})
 	for range 5000 {
 		must(t, b.Add(t.Context(), nth(1))) // equal events take no more bytes
-		must(t, b.acquire(t.Context()))
-		if b.open != nil && len(b.open.events) > 1000 {
-			t.Fatalf("%d events are held", len(b.open.events))
+		must(t, b.batcher.acquire(t.Context()))
+		if b.batcher.open != nil && b.batcher.open.events.len() > 1000 {
+			t.Fatalf("%d events are held", b.batcher.open.events.len())
 		}
-		b.release()
+		b.batcher.release()
 	}
 	must(t, b.Close(t.Context()))
 }

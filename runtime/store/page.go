@@ -92,7 +92,7 @@ func (p *pagePlace) compare(o *pagePlace, byTime, newestFirst, backward bool) in
 }
 
 // beginPage begins the read of a page.
-func (r *reading[E]) beginPage() error {
+func (r *reading) beginPage() error {
 	p := r.options.Page
 	if p == nil {
 		return nil
@@ -118,7 +118,7 @@ func (r *reading[E]) beginPage() error {
 }
 
 // startAt restricts the time range to what does not precede a time in the order of the read.
-func (r *reading[E]) startAt(at time.Time) {
+func (r *reading) startAt(at time.Time) {
 	a := &r.assembler
 	if r.options.NewestFirst {
 		a.to = earlier(a.to, at.Add(1))
@@ -129,12 +129,12 @@ func (r *reading[E]) startAt(at time.Time) {
 
 // inOrderOfTime reports whether the events that are being read, of all or of one of several values,
 // are those of one series in order of time.
-func (r *reading[E]) inOrderOfTime() bool {
+func (r *reading) inOrderOfTime() bool {
 	return !r.q.MultiSeries && !r.sorts() && (r.many == nil || !r.many.listed)
 }
 
 // pageHash returns a hash of what determines the order of the events of a read.
-func (r *reading[E]) pageHash() (uint64, error) {
+func (r *reading) pageHash() (uint64, error) {
 	h := fnv.New64a()
 	text := func(s string) { _, _ = fmt.Fprintf(h, "%d:%s", len(s), s) }
 	text(r.q.Name)
@@ -142,7 +142,7 @@ func (r *reading[E]) pageHash() (uint64, error) {
 	text(a.from.UTC().Format(time.RFC3339Nano))
 	text(a.to.UTC().Format(time.RFC3339Nano))
 	text(fmt.Sprint(o.NewestFirst, o.TimeOrder, r.many != nil))
-	for i, reader := range append([]*Reader[E]{r.reader}, r.reader.older...) {
+	for i, reader := range append([]*reader{r.reader}, r.reader.older...) {
 		text(reader.table.id)
 		text(reader.mapping.Table.Layout)
 		text(reader.mapping.Since.UTC().Format(time.RFC3339Nano))
@@ -161,10 +161,10 @@ func (r *reading[E]) pageHash() (uint64, error) {
 
 // hashValues adds the values of the query to a hash: their spans, the patterns of their keys and
 // the conditions on fields.
-func (r *reading[E]) hashValues(h io.Writer) error {
+func (r *reading) hashValues(h io.Writer) error {
 	of := *r
 	if r.many == nil {
-		of.many = &many[E]{all: []E{r.given}}
+		of.many = &many{all: []any{r.given}}
 	}
 	if r.high != nil {
 		spans, err := r.q.Spans(r.high)
@@ -188,7 +188,7 @@ func (r *reading[E]) hashValues(h io.Writer) error {
 }
 
 // place returns the place of an event.
-func (r *reading[E]) place(e *E) (pagePlace, error) {
+func (r *reading) place(e any) (pagePlace, error) {
 	l := r.reader.mapping
 	p := pagePlace{period: l.Since, group: r.page.group, part: r.page.part, time: *l.Time(e), sequence: l.sequenceOf(e)}
 	if class := l.ttlFields(e).Class; class != nil {
@@ -214,7 +214,7 @@ func (r *reading[E]) place(e *E) (pagePlace, error) {
 }
 
 // countPaged is count for an event of a page. It leaves out those of earlier pages.
-func (r *reading[E]) countPaged(e *E) bool {
+func (r *reading) countPaged(e any) bool {
 	p := r.page
 	at, err := r.place(e)
 	if err != nil {
@@ -260,7 +260,7 @@ func (p *paging) skips(since time.Time, newestFirst bool) bool {
 }
 
 // enterGroup begins with a group of values. It reports whether all its events precede the page.
-func (r *reading[E]) enterGroup(n int) (skipped bool) {
+func (r *reading) enterGroup(n int) (skipped bool) {
 	p := r.page
 	if p == nil {
 		return false
@@ -282,7 +282,7 @@ func (p *paging) within(since time.Time) bool {
 
 // enterPart begins with a part of the time range. It returns what the keys of the page's first
 // rows begin with, if it begins in the part, and reports whether all events precede the page.
-func (r *reading[E]) enterPart(part *scan.Part) (begin string, skipped bool) {
+func (r *reading) enterPart(part *scan.Part) (begin string, skipped bool) {
 	p := r.page
 	if p == nil {
 		return "", false

@@ -88,7 +88,7 @@ func TestPagesAreCheap(t *testing.T) {
 	r, c := stored(t, l, 1, numbered(1000)...)
 	for _, q := range []*Query[sample]{nil, all("s")} {
 		if q == nil {
-			q = &r.whole
+			q = wholeOf(r)
 		}
 		*c = counts{}
 		events, token := 0, ""
@@ -119,24 +119,24 @@ func TestTokenOfAnotherRead(t *testing.T) {
 		return nil
 	}
 	first := &Page{Size: 3}
-	must(t, ask(r, &r.whole, "s", 86400, ReadOptions{Page: first}))
+	must(t, ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: first}))
 	token := first.Next
 	next := func() *Page { return &Page{Size: 3, Token: token} }
-	must(t, ask(r, &r.whole, "s", 86400, ReadOptions{Page: next()}))
+	must(t, ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: next()}))
 	other := *l
 	other.Table.Layout = "another layout"
-	changed := Reader[sample]{options: r.options, mapping: &other, shape: r.shape, table: r.table, whole: r.whole, gathered: r.gathered}
+	changed := Reader[sample]{&reader{options: r.reader.options, mapping: other.untyped(), shape: r.reader.shape, table: r.reader.table, whole: r.reader.whole, gathered: r.reader.gathered}}
 	damaged := []byte(token)
 	damaged[10] ^= 1
 	for what, err := range map[string]error{
 		"query":     ask(r, all("s"), "s", 86400, ReadOptions{Page: next()}),
-		"values":    ask(r, &r.whole, "t", 86400, ReadOptions{Page: next()}),
-		"range":     ask(r, &r.whole, "s", 86399, ReadOptions{Page: next()}),
-		"order":     ask(r, &r.whole, "s", 86400, ReadOptions{NewestFirst: true, Page: next()}),
-		"layout":    ask(&changed, &r.whole, "s", 86400, ReadOptions{Page: next()}),
-		"damaged":   ask(r, &r.whole, "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: string(damaged)}}),
-		"cut off":   ask(r, &r.whole, "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: token[:20]}}),
-		"no base64": ask(r, &r.whole, "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: "?"}}),
+		"values":    ask(r, wholeOf(r), "t", 86400, ReadOptions{Page: next()}),
+		"range":     ask(r, wholeOf(r), "s", 86399, ReadOptions{Page: next()}),
+		"order":     ask(r, wholeOf(r), "s", 86400, ReadOptions{NewestFirst: true, Page: next()}),
+		"layout":    ask(&changed, wholeOf(r), "s", 86400, ReadOptions{Page: next()}),
+		"damaged":   ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: string(damaged)}}),
+		"cut off":   ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: token[:20]}}),
+		"no base64": ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: &Page{Size: 3, Token: "?"}}),
 	} {
 		if failed, ok := errors.AsType[*TokenError](err); !ok || failed.Error() == "" {
 			t.Errorf("token of another %s: %v", what, err)

@@ -16,38 +16,43 @@ import (
 // The functions that return parts take of, which returns a pointer to the part of an
 // event, and in, which returns a pointer to the slice of its columnar form.
 type Part[E, C any] struct {
+	untypedPart
 	mapping func(l *Mapping[E]) // sets the location of the part in the mapping; may be nil
-	own     func(e *E)          // clones what copies of an event share; may be nil
+}
+
+// untypedPart is a Part without its type parameters; e is a *E, and c a *C.
+type untypedPart struct {
+	own func(e any) // clones what copies of an event share; may be nil
 
 	// For the slice.
-	length   func(c *C) int
-	truncate func(c *C, n int)
-	add      func(c *C, e *E)
-	addAll   func(c *C, events []E)
-	extend   func(c *C, e *E, events eventData) // for parts without a column
+	length   func(c any) int
+	truncate func(c any, n int)
+	add      func(c, e any)
+	addAll   func(c any, events list)
+	extend   func(c, e any, events eventData) // for parts without a column
 
 	// For a number in a protobuf message; else nil.
 	number  func(to *codec.ProtoNumbers) bool // adds the field
-	numbers func(c *C, values []uint64)       // appends the bits of numbers to the slice
+	numbers func(c any, values []uint64)      // appends the bits of numbers to the slice
 
 	// For the column.
 	column  Column // has no name if there is no column
 	order   codec.Order
-	bound   func(e *E) error // rejects a value that cannot be stored, in an end of a range
-	has     func(e *E) bool
-	encode  func(dst []byte, e *E) []byte
-	set     func(e *E, datum []byte) error
-	missing func(e *E) error
-	decode  func(c *C, data eventData) error
-	older   []olderColumn[E, C] // where older events have the field, newest first
+	bound   func(e any) error // rejects a value that cannot be stored, in an end of a range
+	has     func(e any) bool
+	encode  func(dst []byte, e any) []byte
+	set     func(e any, datum []byte) error
+	missing func(e any) error
+	decode  func(c any, data eventData) error
+	older   []olderColumn // where older events have the field, newest first
 }
 
 // olderColumn is a column in which older events have a field. New events lack it.
-type olderColumn[E, C any] struct {
+type olderColumn struct {
 	column Column // without a family if it is that of the field
 	moved  bool   // the column has a family
-	set    func(e *E, datum []byte) error
-	decode func(c *C, data eventData) error
+	set    func(e any, datum []byte) error
+	decode func(c any, data eventData) error
 }
 
 // Older is a column that older events have in place of another one. See [Was].
@@ -82,41 +87,40 @@ func (p Part[E, C]) In(family int) Part[E, C] {
 // If makes the column optional: an event for which has returns false lacks it, and reading leaves
 // the field unchanged.
 func (p Part[E, C]) If(has func(e *E) bool) Part[E, C] {
-	p.has = has
-	p.missing = func(*E) error { return nil }
+	p.has = func(e any) bool { return has(e.(*E)) }
+	p.missing = func(any) error { return nil }
 	return p
 }
 
 // newPart returns a part with a slice.
-func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
-	return Part[E, C]{
-		length: func(c *C) int { return len(*in(c)) },
-		truncate: func(c *C, n int) {
-			slice := in(c)
-			*slice = (*slice)[:n]
-		},
-		add: func(c *C, e *E) {
-			slice := in(c)
-			*slice = append(*slice, *of(e))
-		},
-		addAll: func(c *C, events []E) {
-			slice := in(c)
-			n := len(*slice)
-			*slice = slices.Grow(*slice, len(events))[:n+len(events)]
-			added := (*slice)[n:]
-			for i := range added {
-				added[i] = *of(&events[i])
-			}
-		},
+func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) (p Part[E, C]) {
+	p.length = func(c any) int { return len(*in(c.(*C))) }
+	p.truncate = func(c any, n int) {
+		slice := in(c.(*C))
+		*slice = (*slice)[:n]
 	}
+	p.add = func(c, e any) {
+		slice := in(c.(*C))
+		*slice = append(*slice, *of(e.(*E)))
+	}
+	p.addAll = func(c any, all list) {
+		slice, events := in(c.(*C)), all.(*listOf[E]).events
+		n := len(*slice)
+		*slice = slices.Grow(*slice, len(events))[:n+len(events)]
+		added := (*slice)[n:]
+		for i := range added {
+			added[i] = *of(&events[i])
+		}
+	}
+	return p
 }
 
 // extending returns a part whose slice add extends.
 func extending[E, C, T any](of func(e *E) *T, in func(c *C) *[]T, add func(dst []T, e *E, events eventData) []T) Part[E, C] {
 	p := newPart(of, in)
-	p.extend = func(c *C, e *E, events eventData) {
-		slice := in(c)
-		*slice = add(*slice, e, events)
+	p.extend = func(c, e any, events eventData) {
+		slice := in(c.(*C))
+		*slice = add(*slice, e.(*E), events)
 	}
 	return p
 }
@@ -132,7 +136,9 @@ func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S) Pa
 func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, own func(e *E)) Part[E, C] {
 	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
 	p.mapping = func(l *Mapping[E]) { l.Same, l.seriesOf = same, of }
-	p.own = own
+	if own != nil {
+		p.own = func(e any) { own(e.(*E)) }
+	}
 	return p
 }
 
@@ -157,7 +163,10 @@ func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E,
 		class := T(*of(e))
 		return &class
 	}, in)
-	p.extend = func(c *C, _ *E, events eventData) { *in(c) = appendClasses(*in(c), events) }
+	p.extend = func(c, _ any, events eventData) {
+		slice := in(c.(*C))
+		*slice = appendClasses(*slice, events)
+	}
 	p.mapping = ttlField(func(e *E, c *TTLFields) { c.Class = of(e) })
 	return p
 }
@@ -207,13 +216,19 @@ func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of f
 }
 
 // ownPointer returns the function that gives a copy of an event its own value of a pointer.
-func ownPointer[E, T any](of func(e *E) **T) func(e *E) {
-	return func(e *E) { *of(e) = codec.Clone(*of(e)) }
+func ownPointer[E, T any](of func(e *E) **T) func(e any) {
+	return func(e any) {
+		p := of(e.(*E))
+		*p = codec.Clone(*p)
+	}
 }
 
 // ownBytes is like [ownPointer] for a slice.
-func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e *E) {
-	return func(e *E) { *of(e) = bytes.Clone(*of(e)) }
+func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e any) {
+	return func(e any) {
+		p := of(e.(*E))
+		*p = bytes.Clone(*p)
+	}
 }
 
 // RequiredColumn returns the part for a field that every event has, in the column or in
@@ -221,12 +236,12 @@ func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e *E) {
 func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := newPart(of, in)
 	p.column.Name, p.column.points, p.order = name, coding.Points, coding.Order
-	p.encode = func(dst []byte, e *E) []byte { return coding.Append(dst, *of(e)) }
-	p.bound = func(e *E) error { return storable(*of(e)) }
+	p.encode = func(dst []byte, e any) []byte { return coding.Append(dst, *of(e.(*E))) }
+	p.bound = func(e any) error { return storable(*of(e.(*E))) }
 	p.set, p.decode = setter(coding, of), appender(coding, in)
-	p.missing = func(*E) error { return codec.ErrMissing }
+	p.missing = func(any) error { return codec.ErrMissing }
 	for _, o := range older {
-		p.older = append(p.older, olderColumn[E, C]{o.column, o.moved, setter(o.coding, of), appender(o.coding, in)})
+		p.older = append(p.older, olderColumn{o.column, o.moved, setter(o.coding, of), appender(o.coding, in)})
 	}
 	return p
 }
@@ -244,17 +259,17 @@ func storable(v any) error {
 }
 
 // setter returns the function that sets a field of an event to a datum.
-func setter[E, T any](coding codec.Coding[T], of func(e *E) *T) func(e *E, datum []byte) error {
-	return func(e *E, datum []byte) (err error) {
-		*of(e), err = coding.Decode(datum)
+func setter[E, T any](coding codec.Coding[T], of func(e *E) *T) func(e any, datum []byte) error {
+	return func(e any, datum []byte) (err error) {
+		*of(e.(*E)), err = coding.Decode(datum)
 		return err
 	}
 }
 
 // appender returns the function that appends the data of a column to a slice.
-func appender[C, T any](coding codec.Coding[T], in func(c *C) *[]T) func(c *C, data eventData) error {
-	return func(c *C, data eventData) (err error) {
-		slice := in(c)
+func appender[C, T any](coding codec.Coding[T], in func(c *C) *[]T) func(c any, data eventData) error {
+	return func(c any, data eventData) (err error) {
+		slice := in(c.(*C))
 		*slice, err = appendDecoded(*slice, data, &coding)
 		return err
 	}
@@ -272,8 +287,8 @@ func olderAs[A, B any](older []Older[A], coding func(codec.Coding[A]) codec.Codi
 // DefaultColumn returns the part for a field that has the value missing if a stored event lacks it.
 func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in, older...)
-	p.missing = func(e *E) error {
-		*of(e) = missing
+	p.missing = func(e any) error {
+		*of(e.(*E)) = missing
 		return nil
 	}
 	return p
@@ -290,8 +305,8 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 		}
 	}
 	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)
-	p.has = func(e *E) bool { return *of(e) != nil }
-	p.missing = func(*E) error { return nil }
+	p.has = func(e any) bool { return *of(e.(*E)) != nil }
+	p.missing = func(any) error { return nil }
 	p.own = ownPointer(of)
 	return p
 }
@@ -307,8 +322,8 @@ func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of fu
 // lacks it.
 func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], missing string, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := BytesColumn(name, coding, of, in, older...)
-	p.missing = func(e *E) error {
-		*of(e) = T(missing)
+	p.missing = func(e any) error {
+		*of(e.(*E)) = T(missing)
 		return nil
 	}
 	return p
@@ -324,8 +339,8 @@ func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T
 		}
 	}
 	p := BytesColumn(name, present(coding), of, in, olderAs(older, present)...)
-	p.has = func(e *E) bool { return *of(e) != nil }
-	p.missing = func(*E) error { return nil }
+	p.has = func(e any) bool { return *of(e.(*E)) != nil }
+	p.missing = func(any) error { return nil }
 	return p
 }
 
@@ -337,48 +352,58 @@ const maxParsed = 32
 // to dst, and parse sets them.
 func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part[E, C]) Part[E, C] {
 	all := NewColumns(fields...)
-	numbers := numbersOf(fields)
-	return Part[E, C]{
+	b := wholeEvents{columns: &all.columns, numbers: numbersOf(all.parts), kind: eventsOf[E]{}, parse: func(e any, blob []byte) error { return parse(e.(*E), blob) }}
+	return Part[E, C]{untypedPart: untypedPart{
 		own:      all.own(),
 		length:   all.length,
 		truncate: all.truncate,
-		add:      all.Append,
+		add:      all.add,
 		addAll:   all.appendAll,
 		column:   Column{Name: name, Whole: true},
-		encode:   serialize,
-		set:      parse,
-		missing:  func(*E) error { return codec.ErrMissing },
-		decode: func(c *C, data eventData) error {
-			cells := data.column.cells[data.begin:data.end]
-			b := unparsed{row: data.column.row, cells: cells, turned: data.frame.turned, step: min(len(cells), maxParsed)}
-			var events []E
-			for ; len(b.cells) > 0; b.next() {
-				if b.numbers(numbers) {
-					for i := range fields {
-						fields[i].numbers(c, b.values[i*b.step:][:b.len()])
-					}
-					continue
-				}
-				if events == nil {
-					events = make([]E, b.step)
-				}
-				events = events[:b.len()]
-				clear(events)
-				for i := range events {
-					if err := parse(&events[i], b.at(i)); err != nil {
-						return err
-					}
-				}
-				all.appendAll(c, events)
+		encode:   func(dst []byte, e any) []byte { return serialize(dst, e.(*E)) },
+		set:      b.parse,
+		missing:  func(any) error { return codec.ErrMissing },
+		decode:   b.decode,
+	}}
+}
+
+// wholeEvents are the values of a column that contains all fields of an event.
+type wholeEvents struct {
+	columns *columns            // the fields
+	numbers *codec.ProtoNumbers // see numbersOf
+	kind    events
+	parse   func(e any, blob []byte) error
+}
+
+// decode appends the fields of events to their slices.
+func (v *wholeEvents) decode(c any, data eventData) error {
+	cells := data.column.cells[data.begin:data.end]
+	b := unparsed{row: data.column.row, cells: cells, turned: data.frame.turned, step: min(len(cells), maxParsed)}
+	var events list
+	for ; len(b.cells) > 0; b.next() {
+		if b.numbers(v.numbers) {
+			for i := range v.columns.parts {
+				v.columns.parts[i].numbers(c, b.values[i*b.step:][:b.len()])
 			}
-			return nil
-		},
+			continue
+		}
+		if events == nil {
+			events = v.kind.list(b.step)
+		}
+		events.zero(b.len())
+		for i := range b.len() {
+			if err := v.parse(events.at(i), b.at(i)); err != nil {
+				return err
+			}
+		}
+		v.columns.appendAll(c, events)
 	}
+	return nil
 }
 
 // numbersOf returns the decoder of messages with the given fields; nil if they are not all
 // those of [NumberPart].
-func numbersOf[E, C any](fields []Part[E, C]) *codec.ProtoNumbers {
+func numbersOf(fields []untypedPart) *codec.ProtoNumbers {
 	numbers := new(codec.ProtoNumbers)
 	for i := range fields {
 		if number := fields[i].number; number == nil || !number(numbers) {
@@ -442,8 +467,8 @@ func FieldPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] { r
 func NumberPart[E, C any, T codec.ProtoNumber](number int, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := newPart(of, in)
 	p.number = func(to *codec.ProtoNumbers) bool { return codec.AddProtoNumber[T](to, number) }
-	p.numbers = func(c *C, values []uint64) {
-		slice := in(c)
+	p.numbers = func(c any, values []uint64) {
+		slice := in(c.(*C))
 		*slice = codec.AppendProtoNumbers(*slice, values)
 	}
 	return p

@@ -12,8 +12,11 @@ import (
 // Periods returns l and its earlier mappings, newest first.
 func (l *Mapping[E]) Periods() []*Mapping[E] { return append([]*Mapping[E]{l}, l.Older...) }
 
+// Periods is [Mapping.Periods].
+func (l *mapping) Periods() []*mapping { return append([]*mapping{l}, l.Older...) }
+
 // joinPeriods sets the end of each mapping of l, and links it to the others.
-func (l *Mapping[E]) joinPeriods() {
+func (l *mapping) joinPeriods() {
 	all := l.Periods()
 	for i, p := range all[1:] {
 		p.until = all[i].Since
@@ -27,7 +30,7 @@ func (l *Mapping[E]) joinPeriods() {
 }
 
 // covers reports whether an event at a time, or in the bucket that begins then, has this mapping.
-func (l *Mapping[E]) covers(at time.Time) bool {
+func (l *mapping) covers(at time.Time) bool {
 	return !at.Before(l.Since) && (l.until.IsZero() || at.Before(l.until))
 }
 
@@ -35,33 +38,33 @@ func (l *Mapping[E]) covers(at time.Time) bool {
 var errForeign = errors.New("the row belongs to another layout")
 
 // foreign reports whether a row that does not belong to this mapping belongs to another one.
-func (l *Mapping[E]) foreign(key string) bool {
-	var e E
-	return slices.ContainsFunc(l.others, func(other *Mapping[E]) bool {
-		at, err := other.Key(key, &e)
+func (l *mapping) foreign(key string) bool {
+	e := l.new()
+	return slices.ContainsFunc(l.others, func(other *mapping) bool {
+		at, err := other.Key(key, e)
 		return err == nil && other.covers(at)
 	})
 }
 
 // period is the part of a read that uses one mapping.
-type period[E any] struct {
-	reader   *Reader[E]
-	query    *Query[E]
+type period struct {
+	reader   *reader
+	query    *query
 	from, to time.Time
 }
 
 // unordered reports whether the rows of a mapping are not in order of time.
-func (p period[E]) unordered() bool { return p.query.AllTimes || !p.reader.shape.InOrder() }
+func (p period) unordered() bool { return p.query.AllTimes || !p.reader.shape.InOrder() }
 
 // mixed reports whether the events of several values cannot be sorted by time, because each of
 // them has several rows.
-func (p period[E]) mixed() bool { return p.reader.mapping.Pattern == codec.BucketNewColumns }
+func (p period) mixed() bool { return p.reader.mapping.Pattern == codec.BucketNewColumns }
 
 // periods splits a read by mapping, in the order of the read.
-func (r *reading[E]) periods() []period[E] {
-	var out []period[E]
-	add := func(reader *Reader[E], query *Query[E]) {
-		p := period[E]{reader, query, r.assembler.from, r.assembler.to}
+func (r *reading) periods() []period {
+	var out []period
+	add := func(reader *reader, query *query) {
+		p := period{reader, query, r.assembler.from, r.assembler.to}
 		if p.from.Before(reader.mapping.Since) {
 			p.from = reader.mapping.Since
 		}
@@ -83,7 +86,7 @@ func (r *reading[E]) periods() []period[E] {
 }
 
 // older returns the query of the i-th older reader.
-func (q *Query[E]) older(reader *Reader[E], i int) *Query[E] {
+func (q *query) older(reader *reader, i int) *query {
 	if len(q.Older) == 0 {
 		return &reader.whole
 	}
@@ -91,15 +94,14 @@ func (q *Query[E]) older(reader *Reader[E], i int) *Query[E] {
 }
 
 // inPeriods yields the events of all mappings in the time range, one mapping after the other.
-func (r *reading[E]) inPeriods(yield yielder[E]) {
+func (r *reading) inPeriods(yield yielder) {
 	if len(r.reader.older) == 0 {
 		r.inOrder(r.events)(yield)
 		return
 	}
 	periods := r.periods()
-	if r.sorts() && (slices.ContainsFunc(periods, period[E].unordered) || r.many != nil && slices.ContainsFunc(periods, period[E].mixed)) {
-		var none E
-		yield(&none, ErrOrder) // before the events of any mapping
+	if r.sorts() && (slices.ContainsFunc(periods, period.unordered) || r.many != nil && slices.ContainsFunc(periods, period.mixed)) {
+		yield(r.reader.mapping.new(), ErrOrder) // before the events of any mapping
 		return
 	}
 	more := true
@@ -108,7 +110,7 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 			continue
 		}
 		r.enter(p)
-		r.inOrder(r.events)(func(e *E, err error) bool {
+		r.inOrder(r.events)(func(e any, err error) bool {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more
 		})
@@ -119,20 +121,21 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 }
 
 // enter continues the read with another mapping.
-func (r *reading[E]) enter(p period[E]) {
+func (r *reading) enter(p period) {
 	a := &r.assembler
 	r.reader, r.q = p.reader, p.query
 	newestFirst := a.newestFirst
-	*a = assembler[E]{mapping: p.reader.mapping, rowAssembler: p.reader.rowAssembler(), base: r.given, latestOnly: a.latestOnly, into: a.into}
-	a.from, a.to, a.newestFirst = p.from, p.to, newestFirst
+	latestOnly, into := a.latestOnly, a.into
+	*a = p.reader.newAssembler(r.given)
+	a.from, a.to, a.newestFirst, a.latestOnly, a.into = p.from, p.to, newestFirst, latestOnly, into
 	if a.into != nil {
 		a.into.enter(p.reader.mapping)
 	}
 }
 
 // allPeriods returns the mappings and all their earlier ones.
-func allPeriods[E any](mappings []*Mapping[E]) []*Mapping[E] {
-	var out []*Mapping[E]
+func allPeriods(mappings []*mapping) []*mapping {
+	var out []*mapping
 	for _, l := range mappings {
 		out = append(out, l.Periods()...)
 	}
@@ -159,7 +162,7 @@ func (t Table) with(earlier Table) Table {
 var ErrNoSequence = errors.New("the layout at this time stores no sequence number")
 
 // checkSequence returns ErrNoSequence, in a *codec.FieldError, for such an event.
-func (l *Mapping[E]) checkSequence(e *E) error {
+func (l *mapping) checkSequence(e any) error {
 	if l.others == nil || l.Sequence != nil || l.sequence == nil || *l.sequence(e) == 0 {
 		return nil
 	}

@@ -296,7 +296,7 @@ func (c *periodsCase) crossed(t *rapid.T, what string, events, most int, from, t
 
 // touched returns how many mappings have events in a range of time.
 func (c *periodsCase) touched(from, to time.Time) (n int) {
-	for _, l := range c.mapping.Periods() {
+	for _, l := range c.mapping.untyped().Periods() {
 		if l.Since.Before(to) && (l.until.IsZero() || from.Before(l.until)) && from.Before(to) {
 			n++
 		}
@@ -325,7 +325,7 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 	ofSeries := c.wanted(from, to, func(e sample) bool { return e.Series == series })
 	c.ordered(ofSeries, o)
 	want := atMost(ofSeries, o.Limit)
-	c.compare(t, "Read", want, c.collect(t, r, &r.whole, series, from, to, o))
+	c.compare(t, "Read", want, c.collect(t, r, wholeOf(r), series, from, to, o))
 	c.crossed(t, "Read", len(want), ofRange(want, ofSeries, o), from, to)
 
 	var columns periodColumns

@@ -151,7 +151,7 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
 	r := NewReader(noTables{}, days())
 	var got []string
-	for e, err := range r.byTime(q, func(yield yielder[sample]) {
+	for e, err := range r.reader.byTime(q.untyped(), func(yield yielder) {
 		_ = yield(&sample{Series: "a", Time: at(2)}, nil) && yield(&sample{Series: "b", Time: at(1)}, nil) && yield(&sample{}, &DecodeError{}) &&
 			yield(&sample{}, status.Error(codes.PermissionDenied, "no more")) && yield(&sample{Series: "c", Time: at(0)}, nil)
 	}, false) {
@@ -159,7 +159,7 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 			got = append(got, fmt.Sprintf("%T", err))
 			continue
 		}
-		got = append(got, e.Series)
+		got = append(got, e.(*sample).Series)
 	}
 	if want := "*store.DecodeError b a *status.Error"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)

@@ -32,7 +32,7 @@ func TestInvertedRange(t *testing.T) {
 				}
 				for _, q := range []*Query[sample]{nil, of("s", "other")} {
 					var columns sampleColumns
-					wantRange(t, ReadColumns(t.Context(), r, intoColumns(l), &columns, q, sample{Series: "s"}, from, to, o), from, to)
+					wantRange(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, q, sample{Series: "s"}, from, to, o), from, to)
 				}
 			}
 		}
@@ -71,7 +71,7 @@ func TestMissingTable(t *testing.T) {
 		_, err = r.Latest(t.Context(), sample{Series: "s"})
 		wantMissing(t, err, table)
 		var columns sampleColumns
-		wantMissing(t, ReadColumns(t.Context(), r, intoColumns(l), &columns, nil, sample{Series: "s"}, at(0), at(60)), table)
+		wantMissing(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, nil, sample{Series: "s"}, at(0), at(60)), table)
 
 		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
 		for _, client := range []Client{bt.Client, plain} {

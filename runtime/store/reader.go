@@ -16,28 +16,35 @@ import (
 )
 
 // Reader reads the events of one table. It is safe for concurrent use.
-type Reader[E any] struct {
+type Reader[E any] struct{ reader *reader }
+
+// reader is a Reader without its type parameter.
+type reader struct {
 	options  ReaderOptions
-	mapping  *Mapping[E]
+	mapping  *mapping
 	shape    scan.Table // derived from the mapping
 	table    *rowReader
-	whole    Query[E]     // all events of a series
-	memories sync.Pool    // of completed reads
-	gathered int          // maximum bytes of rows of several spans in memory
-	older    []*Reader[E] // readers of the earlier mappings, newest first
+	whole    query     // all events of a series
+	memories sync.Pool // of completed reads
+	gathered int       // maximum bytes of rows of several spans in memory
+	older    []*reader // readers of the earlier mappings, newest first
 }
 
 // NewReader returns a Reader for a mapping.
 func NewReader[E any](client Client, mapping *Mapping[E], opts ...ReaderOptions) *Reader[E] {
-	o := readerOptions(opts)
+	return &Reader[E]{newReader(client, mapping.untyped(), readerOptions(opts))}
+}
+
+// newReader is NewReader with complete options.
+func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
 	id := o.TablePrefix + mapping.Table.ID
-	r := &Reader[E]{
+	r := &reader{
 		options: o, mapping: mapping, shape: mapping.shape(),
-		whole: Query[E]{Name: "Read", Spans: mapping.Spans}, gathered: maxGathered,
+		whole: query{Name: "Read", Spans: mapping.Spans}, gathered: maxGathered,
 	}
 	r.table = mapping.newRowReader(id, client.OpenTable(id), wireAllowed(client), o.Timeout, &r.shape)
 	for _, older := range mapping.Older {
-		r.older = append(r.older, NewReader(client, older, opts...))
+		r.older = append(r.older, newReader(client, older, o))
 	}
 	return r
 }
@@ -66,7 +73,7 @@ type Query[E any] struct {
 	// values.
 	Conditions []Condition
 
-	where *bounds[E] // the values; nil if there are none
+	where *bounds // the values; nil if there are none
 }
 
 // ReadOptions specify how to read events. If several are passed, the last one replaces
@@ -99,6 +106,36 @@ type ReadOptions struct {
 	Page *Page
 }
 
+// query is a Query without its type parameter.
+type query struct {
+	Name                              string
+	Spans                             func(e any) ([]codec.Span, error)
+	AllTimes, MultiSeries, Contiguous bool
+	Keys                              func(given any) (*codec.KeyPattern, error)
+	Match                             func(e, given any) bool
+	Older                             []*query
+	Conditions                        []Condition
+	where                             *bounds
+}
+
+// untyped returns the query without its type parameter.
+func (q *Query[E]) untyped() *query {
+	out := &query{
+		Name: q.Name, Spans: func(e any) ([]codec.Span, error) { return q.Spans(e.(*E)) },
+		AllTimes: q.AllTimes, MultiSeries: q.MultiSeries, Contiguous: q.Contiguous, Conditions: q.Conditions, where: q.where,
+	}
+	if q.Keys != nil {
+		out.Keys = func(given any) (*codec.KeyPattern, error) { return q.Keys(given.(*E)) }
+	}
+	if q.Match != nil {
+		out.Match = func(e, given any) bool { return q.Match(e.(*E), given.(*E)) }
+	}
+	for _, older := range q.Older {
+		out.Older = append(out.Older, older.untyped())
+	}
+	return out
+}
+
 // Read yields the events of the series of base with from <= time < to in order of time.
 // It holds at most one bucket in memory and, for several salts or fields, up to 4 MiB
 // of their rows. A zero from precedes all events. If from is after to, or to is zero,
@@ -107,16 +144,25 @@ type ReadOptions struct {
 // error is the last value yielded. If ctx ends before the last event is yielded, no further event
 // is, and that error wraps the cause of ctx.
 func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return r.Query(ctx, &r.whole, base, from, to, opts...)
+	return typed[E](r.reader.all(ctx, &r.reader.whole, &base, nil, from, to, opts))
 }
 
 // Query yields the events that a query selects with from <= time < to, like Read, in
 // the order of row keys and, within a row, in order of time. base contains the values
 // that the query specifies.
 func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
-		read := r.begin(ctx, q, base, from, to, opts)
-		read.run(func(e *E, err error) bool { return yield(*e, err) })
+	return typed[E](r.reader.all(ctx, q.untyped(), &base, nil, from, to, opts))
+}
+
+// all is [Reader.Query] without its type parameter, or [Reader.QueryRange] if high is not nil. It is
+// not inlined, so that it is not compiled for each type of events.
+//
+//go:noinline
+func (r *reader) all(ctx context.Context, q *query, given, high any, from, to time.Time, opts []ReadOptions) func(yielder) {
+	return func(yield yielder) {
+		read := r.begin(ctx, q, given, from, to, opts)
+		read.high = high
+		read.run(yield)
 	}
 }
 
@@ -128,19 +174,19 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 //	events   the events that the assembler makes of the rows
 //	ordered  the events in the order that the caller wants
 //	count    up to the limit that the caller wants
-type reading[E any] struct {
-	reader    *Reader[E]
+type reading struct {
+	reader    *reader
 	ctx       context.Context
-	q         *Query[E]
-	given     E        // the values that the query specifies
-	many      *many[E] // if the query specifies several values; else nil
-	high      *E       // if the query specifies a range of values, whose start is in given, its end; else nil
-	where     *bounds[E]
+	q         *query
+	given     any   // the values that the query specifies
+	many      *many // if the query specifies several values; else nil
+	high      any   // if the query specifies a range of values, whose start is in given, its end; else nil
+	where     *bounds
 	options   ReadOptions
 	op        Operation
 	asked     scan.Read // the input of the planner
-	assembler assembler[E]
-	yield     yielder[E]
+	assembler assembler
+	yield     yielder
 	more      bool  // the caller wants more of a part
 	failed    error // the last error
 	// withoutValues reads cells without their values.
@@ -149,31 +195,31 @@ type reading[E any] struct {
 }
 
 // begin returns a new reading.
-func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to time.Time, opts []ReadOptions) reading[E] {
+func (r *reader) begin(ctx context.Context, q *query, given any, from, to time.Time, opts []ReadOptions) reading {
 	o := last(opts)
 	o.Limit = max(o.Limit, 0)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
 	if o.LatestOnly && !q.MultiSeries {
 		o.Limit = 1
 	}
-	read := reading[E]{
+	read := reading{
 		reader: r, ctx: ctx, q: q, given: given, where: q.where, options: o, op: Operation{Name: q.Name, Table: r.table.id},
-		assembler: assembler[E]{mapping: r.mapping, rowAssembler: r.rowAssembler(), base: given, latestOnly: o.LatestOnly},
+		assembler: r.newAssembler(given),
 	}
 	a := &read.assembler
-	a.from, a.to, a.newestFirst = from, to, o.NewestFirst
+	a.from, a.to, a.newestFirst, a.latestOnly = from, to, o.NewestFirst, o.LatestOnly
 	return read
 }
 
 // run yields the events; see reading.
-func (r *reading[E]) run(yield yielder[E]) {
+func (r *reading) run(yield yielder) {
 	r.runOf(func() {
 		if err := r.beginPage(); err != nil {
-			r.count(&r.given, err)
+			r.count(r.given, err)
 			return
 		}
 		ended := true
-		r.ordered()(func(e *E, err error) bool {
+		r.ordered()(func(e any, err error) bool {
 			more := r.count(e, err)
 			ended = ended && more && (err == nil || isDecodeError(err))
 			return more
@@ -185,20 +231,19 @@ func (r *reading[E]) run(yield yielder[E]) {
 }
 
 // runOf calls read, unless the time range is invalid, which passes what it yields to count.
-func (r *reading[E]) runOf(read func(), yield yielder[E]) {
+func (r *reading) runOf(read func(), yield yielder) {
 	r.ctx = r.reader.options.Hooks.start(r.ctx, &r.op)
 	defer func() { r.reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
 	r.yield = yield
 	if from, to := r.assembler.from, r.assembler.to; to.IsZero() || from.After(to) {
-		var none E
-		r.count(&none, &RangeError{From: from, To: to})
+		r.count(r.reader.mapping.new(), &RangeError{From: from, To: to})
 		return
 	}
 	read()
 }
 
 // plan plans the requests and configures the assembler for them.
-func (r *reading[E]) plan() (scan.ReadPlan, error) {
+func (r *reading) plan() (scan.ReadPlan, error) {
 	spans, err := r.spans()
 	if err != nil || len(spans) == 0 {
 		return scan.ReadPlan{}, err
@@ -238,7 +283,7 @@ func (r *reading[E]) plan() (scan.ReadPlan, error) {
 var ErrNoField = errors.New("no such field")
 
 // project returns the projection on the given fields; nil for all fields.
-func (r *Reader[E]) project(fields []Field) (scan.Projection, error) {
+func (r *reader) project(fields []Field) (scan.Projection, error) {
 	if fields == nil {
 		return nil, nil
 	}
@@ -254,7 +299,7 @@ func (r *Reader[E]) project(fields []Field) (scan.Projection, error) {
 }
 
 // left returns how many events the read may still yield; 0 for no limit.
-func (r *reading[E]) left() int {
+func (r *reading) left() int {
 	switch {
 	case r.many != nil && r.options.LatestOnly && !r.q.MultiSeries:
 		return 1 // of each value
@@ -267,7 +312,7 @@ func (r *reading[E]) left() int {
 }
 
 // events yields the events in the order of their rows.
-func (r *reading[E]) events(yield yielder[E]) {
+func (r *reading) events(yield yielder) {
 	if r.many != nil {
 		r.ofMany(yield)
 		return
@@ -276,11 +321,10 @@ func (r *reading[E]) events(yield yielder[E]) {
 }
 
 // planned yields the events of the rows of one plan.
-func (r *reading[E]) planned(yield yielder[E]) {
+func (r *reading) planned(yield yielder) {
 	plan, err := r.plan()
 	if err != nil {
-		var none E
-		yield(&none, err)
+		yield(r.reader.mapping.new(), err)
 		return
 	}
 	a := &r.assembler
@@ -301,7 +345,7 @@ func (r *reading[E]) planned(yield yielder[E]) {
 
 // part yields the events of a part of the time range. It reports whether the caller
 // wants more.
-func (r *reading[E]) part(p part, yield yielder[E]) bool {
+func (r *reading) part(p part, yield yielder) bool {
 	switch p.Route {
 	case scan.Skipping:
 		return r.skip(p.Part, yield)
@@ -316,13 +360,13 @@ func (r *reading[E]) part(p part, yield yielder[E]) bool {
 }
 
 // rowByRow yields the events of rows in their order. It reports whether the caller wants more.
-func (r *reading[E]) rowByRow(rows iter.Seq2[wire.Row, error], yield yielder[E]) bool {
+func (r *reading) rowByRow(rows iter.Seq2[wire.Row, error], yield yielder) bool {
 	a := &r.assembler
 	r.more = true
 	rows(func(row wire.Row, err error) bool {
 		if err != nil {
 			if a.flush(yield) {
-				yield(&a.base, err)
+				yield(a.base, err)
 			}
 			r.more = false
 			return false
@@ -337,15 +381,15 @@ func (r *reading[E]) rowByRow(rows iter.Seq2[wire.Row, error], yield yielder[E])
 func always() bool { return true }
 
 // streams reports whether events are yielded in the order in which they arrive.
-func (r *reading[E]) streams() bool {
+func (r *reading) streams() bool {
 	return !r.options.LatestOnly && !(r.options.TimeOrder && (r.q.MultiSeries || r.many != nil))
 }
 
 // sorts reports whether the events of several series are sorted by time.
-func (r *reading[E]) sorts() bool { return !r.options.LatestOnly && !r.streams() }
+func (r *reading) sorts() bool { return !r.options.LatestOnly && !r.streams() }
 
 // ordered returns the events in the order that the caller wants.
-func (r *reading[E]) ordered() func(yielder[E]) {
+func (r *reading) ordered() func(yielder) {
 	if r.options.LatestOnly {
 		return r.reader.firstOfEach(r.inPeriods)
 	}
@@ -353,22 +397,22 @@ func (r *reading[E]) ordered() func(yielder[E]) {
 }
 
 // inOrder returns the events of one mapping in the order that the caller wants.
-func (r *reading[E]) inOrder(events func(yielder[E])) func(yielder[E]) {
+func (r *reading) inOrder(events func(yielder)) func(yielder) {
 	if !r.sorts() {
 		return events
 	}
 	if r.many != nil && r.reader.shape.Pattern == codec.BucketNewColumns {
-		return fails[E](ErrOrder)
+		return r.reader.fails(ErrOrder)
 	}
 	return r.reader.byTime(r.q, events, r.options.NewestFirst)
 }
 
 // count counts an event and yields it. If the context of the read has ended, its error is
 // yielded instead of the next event, which may be in memory already.
-func (r *reading[E]) count(event *E, err error) bool {
+func (r *reading) count(event any, err error) bool {
 	if ended := r.ctx.Err(); ended != nil && (err == nil || isDecodeError(err)) {
 		r.failed = explain(r.ctx, ended)
-		r.yield(&r.given, r.failed)
+		r.yield(r.given, r.failed)
 		return false
 	}
 	switch {
@@ -387,38 +431,37 @@ var ErrOrder = errors.New("the rows of the query are not in time order")
 
 // byTime sorts events that arrive by bucket one bucket at a time, and sorts those that
 // arrive by time by their sequence numbers.
-func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst bool) func(yielder[E]) {
+func (r *reader) byTime(q *query, events func(yielder), newestFirst bool) func(yielder) {
 	// The body is a separate function, so that it is not compiled wherever this is inlined.
-	return func(yield yielder[E]) { r.sorted(q, events, newestFirst, yield) }
+	return func(yield yielder) { r.sorted(q, events, newestFirst, yield) }
 }
 
 // sorted yields events in order of time; see byTime.
-func (r *Reader[E]) sorted(q *Query[E], events func(yielder[E]), newestFirst bool, yield yielder[E]) {
+func (r *reader) sorted(q *query, events func(yielder), newestFirst bool, yield yielder) {
 	if q.AllTimes || !r.shape.InOrder() {
-		var none E
-		yield(&none, ErrOrder)
+		yield(r.mapping.new(), ErrOrder)
 		return
 	}
 	if !r.mapping.Pattern.Bucketed() && r.mapping.Sequence == nil {
 		events(yield)
 		return
 	}
-	var bucket []E
+	bucket := r.mapping.list(0)
 	var order []int // indexes in bucket; sorting them moves no events
 	var start time.Time
 	flush := func() bool {
-		order = sortedIndexes(order[:0], len(bucket), func(a, b int) int {
+		order = sortedIndexes(order[:0], bucket.len(), func(a, b int) int {
 			if newestFirst {
 				a, b = b, a
 			}
-			return r.mapping.compare(&bucket[a], &bucket[b])
+			return r.mapping.compare(bucket.at(a), bucket.at(b))
 		})
 		for _, i := range order {
-			if !yield(&bucket[i], nil) {
+			if !yield(bucket.at(i), nil) {
 				return false
 			}
 		}
-		bucket = bucket[:0]
+		bucket.truncate(0)
 		return true
 	}
 	for event, err := range events {
@@ -439,7 +482,7 @@ func (r *Reader[E]) sorted(q *Query[E], events func(yielder[E]), newestFirst boo
 			}
 			start = s
 		}
-		bucket = append(bucket, *event)
+		bucket.add(event)
 	}
 	flush()
 }
@@ -455,7 +498,7 @@ func sortedIndexes(dst []int, n int, compare func(a, b int) int) []int {
 }
 
 // compare orders events by time and sequence number.
-func (l *Mapping[E]) compare(a, b *E) int {
+func (l *mapping) compare(a, b any) int {
 	order := l.Time(a).Compare(*l.Time(b))
 	if order == 0 && l.Sequence != nil {
 		order = cmp.Compare(*l.Sequence(a), *l.Sequence(b))
@@ -465,7 +508,7 @@ func (l *Mapping[E]) compare(a, b *E) int {
 
 // start returns the start of an event's bucket, or the time of an event with a row of
 // its own.
-func (l *Mapping[E]) start(e *E) time.Time {
+func (l *mapping) start(e any) time.Time {
 	if !l.Pattern.Bucketed() {
 		return *l.Time(e)
 	}
@@ -473,14 +516,14 @@ func (l *Mapping[E]) start(e *E) time.Time {
 }
 
 // borrow returns memory for a read. release returns it.
-func (r *Reader[E]) borrow() *memory {
+func (r *reader) borrow() *memory {
 	if m, ok := r.memories.Get().(*memory); ok {
 		return m
 	}
 	return r.mapping.newMemory()
 }
 
-func (r *Reader[E]) release(m *memory) {
+func (r *reader) release(m *memory) {
 	m.empty(wire.Row{}) // drop references to rows
 	m.frame.reset(len(m.frame.columns))
 	r.memories.Put(m)

@@ -35,15 +35,15 @@ type rowReader struct {
 }
 
 // newRowReader returns a rowReader for a table with the given ID.
-func (l *Mapping[E]) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *rowReader {
+func (l *mapping) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *rowReader {
 	return &rowReader{id: id, api: api, wire: wire, timeout: timeout, shape: shape, ties: l.Ties, shared: len(l.others) > 0, keys: l.startsOf}
 }
 
 // startsOf is rowReader.keys.
-func (l *Mapping[E]) startsOf() func(key string) (time.Time, bool, error) {
-	var e E
+func (l *mapping) startsOf() func(key string) (time.Time, bool, error) {
+	e := l.new()
 	return func(key string) (time.Time, bool, error) {
-		start, err := l.Key(key, &e)
+		start, err := l.Key(key, e)
 		return start, err == nil && l.covers(start), err
 	}
 }

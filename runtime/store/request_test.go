@@ -120,7 +120,7 @@ func TestRequestSizeLimit(t *testing.T) {
 			}
 		}
 		send := func(rows []codec.Rows) {
-			for _, err := range r.table.rows(t.Context(), new(Operation), rows, bigtable.PassAllFilter(), 0) {
+			for _, err := range r.reader.table.rows(t.Context(), new(Operation), rows, bigtable.PassAllFilter(), 0) {
 				if err == nil {
 					t.Error("a row")
 				}

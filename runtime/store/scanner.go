@@ -20,11 +20,14 @@ import (
 
 // Scanner reads all events of one table in order of row keys: those of all series and of
 // all layouts by time that the table contains. It is safe for concurrent use.
-type Scanner[E any] struct {
+type Scanner[E any] struct{ scanner *scanner }
+
+// scanner is a Scanner without its type parameter.
+type scanner struct {
 	id     string
 	api    bigtable.TableAPI
 	option ReaderOptions
-	layers []*Reader[E] // one for each mapping of the table, newest first
+	layers []*reader // one for each mapping of the table, newest first
 }
 
 // UnknownTableError reports a table that the schema does not have.
@@ -43,8 +46,16 @@ func (e *UnknownTableError) Error() string {
 // error is an *UnknownTableError. ReaderOptions.Now decides which events have expired; with
 // a fixed time, several scans return the same events.
 func NewScanner[E any](client Client, mappings []*Mapping[E], table string, opts ...ReaderOptions) (*Scanner[E], error) {
-	o := readerOptions(opts)
-	s := &Scanner[E]{id: o.TablePrefix + table, option: o}
+	s, err := newScanner(client, untypedAll(mappings), table, readerOptions(opts))
+	if err != nil {
+		return nil, err
+	}
+	return &Scanner[E]{s}, nil
+}
+
+// newScanner is NewScanner with complete options.
+func newScanner(client Client, mappings []*mapping, table string, o ReaderOptions) (*scanner, error) {
+	s := &scanner{id: o.TablePrefix + table, option: o}
 	var known []string
 	for _, l := range allPeriods(mappings) {
 		if known = append(known, l.Table.ID); l.Table.ID != table {
@@ -55,7 +66,7 @@ func NewScanner[E any](client Client, mappings []*Mapping[E], table string, opts
 		}
 		shape := l.shape()
 		shape.Begin, shape.End = time.Time{}, time.Time{} // the scan selects by time itself
-		r := &Reader[E]{options: o, mapping: l, shape: shape}
+		r := &reader{options: o, mapping: l, shape: shape}
 		r.table = l.newRowReader(s.id, s.api, wireAllowed(client), o.Timeout, &r.shape)
 		s.layers = append(s.layers, r)
 	}
@@ -68,7 +79,9 @@ func NewScanner[E any](client Client, mappings []*Mapping[E], table string, opts
 
 // Splits returns ranges of row keys that together cover the table, in order. They have
 // about the same size as far as Bigtable samples row keys.
-func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) {
+func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) { return s.scanner.splits(ctx) }
+
+func (s *scanner) splits(ctx context.Context) ([]KeyRange, error) {
 	ctx, cancel := within(ctx, s.option.Timeout)
 	defer cancel()
 	keys, err := s.api.SampleRowKeys(ctx)
@@ -89,9 +102,16 @@ type ScannedRow[E any] struct {
 	Cells, Bytes int
 }
 
+// untypedRow is a ScannedRow without its type parameter.
+type untypedRow struct {
+	Key          string
+	Events       list
+	Cells, Bytes int
+}
+
 // scannedOf returns a row without its events.
-func scannedOf[E any](row wire.Row) ScannedRow[E] {
-	out := ScannedRow[E]{Key: row.Key()}
+func scannedOf(row wire.Row) untypedRow {
+	out := untypedRow{Key: row.Key()}
 	columns := row.Columns()
 	for i := range columns {
 		name := len(out.Key) + columns[i].Family.Len() + columns[i].Qualifier.Len() + 8
@@ -121,63 +141,74 @@ func scannedOf[E any](row wire.Row) ScannedRow[E] {
 // Rows passes over rows of other schemas, and of layouts of other tables.
 func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[ScannedRow[E], error] {
 	return func(yield func(ScannedRow[E], error) bool) {
-		op := Operation{Name: "Scan", Table: s.id}
-		ctx := s.option.Hooks.start(ctx, &op)
-		t := &scanning[E]{scanner: s, ctx: ctx, op: &op, yield: yield}
-		defer func() { s.option.Hooks.end(ctx, &op, t.failed) }()
-		if to.IsZero() || from.After(to) {
-			t.fail("", &RangeError{From: from, To: to})
-			return
-		}
-		t.run(within, from, to)
+		s.scanner.rows(ctx, within, from, to, new(listOf[E]), func(row untypedRow, err error) bool {
+			out := ScannedRow[E]{Key: row.Key, Cells: row.Cells, Bytes: row.Bytes}
+			if row.Events != nil {
+				out.Events = row.Events.(*listOf[E]).events
+			}
+			return yield(out, err)
+		})
 	}
 }
 
+// rows is [Scanner.Rows] without its type parameter. events is memory for those of a row.
+func (s *scanner) rows(ctx context.Context, within KeyRange, from, to time.Time, events list, yield func(untypedRow, error) bool) {
+	op := Operation{Name: "Scan", Table: s.id}
+	ctx = s.option.Hooks.start(ctx, &op)
+	t := &scanning{scanner: s, ctx: ctx, op: &op, yield: yield, events: events}
+	defer func() { s.option.Hooks.end(ctx, &op, t.failed) }()
+	if to.IsZero() || from.After(to) {
+		t.fail("", &RangeError{From: from, To: to})
+		return
+	}
+	t.run(within, from, to)
+}
+
 // scanning is one scan.
-type scanning[E any] struct {
-	scanner *Scanner[E]
+type scanning struct {
+	scanner *scanner
 	ctx     context.Context
 	op      *Operation
-	yield   func(ScannedRow[E], error) bool
-	layers  []*scanLayer[E]
+	yield   func(untypedRow, error) bool
+	layers  []*scanLayer
 	filter  scan.Filter
-	events  []E     // of the current row
+	events  list    // of the current row
 	errors  []error // of the current row
-	matches []scanMatch[E]
-	pending []scannedRow[E]
+	matches []scanMatch
+	pending []scannedRow
 	size    int   // of the pending rows, in bytes
 	failed  error // the last error
 }
 
 // scanLayer makes events out of the rows with one mapping.
-type scanLayer[E any] struct {
-	reader *Reader[E]
-	a      assembler[E]
+type scanLayer struct {
+	reader *reader
+	a      assembler
 }
 
 // scannedRow is a row and its mappings.
-type scannedRow[E any] struct {
+type scannedRow struct {
 	row     wire.Row
-	matches []scanMatch[E]
+	matches []scanMatch
 }
 
 // scanMatch is a mapping of a row. Several mappings have the same row keys only if they have
 // different families.
-type scanMatch[E any] struct {
-	layer *scanLayer[E]
+type scanMatch struct {
+	layer *scanLayer
 	at    time.Time // the time in the row key
-	base  E         // an event with the series of the row
+	base  any       // an event with the series of the row
 	keys  []string  // for codec.BucketNewColumns, of the rows of all columns
 }
 
 // metrics reports whether the row contains only one field.
-func (m scanMatch[E]) metrics() bool { return m.layer.a.mapping.Pattern == codec.BucketNewColumns }
+func (m scanMatch) metrics() bool { return m.layer.a.mapping.Pattern == codec.BucketNewColumns }
 
 // maxPending is the maximum number of pending rows of fields.
 const maxPending = 16
 
 // run scans a range of row keys.
-func (t *scanning[E]) run(within KeyRange, from, to time.Time) {
+func (t *scanning) run(within KeyRange, from, to time.Time) {
 	t.plan(from, to)
 	defer t.release()
 	if len(t.layers) == 0 || within.End != "" && within.Start >= within.End {
@@ -201,7 +232,7 @@ func (t *scanning[E]) run(within KeyRange, from, to time.Time) {
 
 // plan determines the filter of the scan and prepares the layers. If layers need
 // different filters, the scan receives all cells, and the assembler decides.
-func (t *scanning[E]) plan(from, to time.Time) {
+func (t *scanning) plan(from, to time.Time) {
 	now := t.scanner.option.Now()
 	var families []string
 	same := true
@@ -211,7 +242,7 @@ func (t *scanning[E]) plan(from, to time.Time) {
 		if len(plan.Parts) == 0 {
 			continue // all events have expired
 		}
-		l := &scanLayer[E]{reader: reader, a: assembler[E]{mapping: reader.mapping, rowAssembler: reader.rowAssembler()}}
+		l := &scanLayer{reader: reader, a: reader.newAssembler(reader.mapping.new())}
 		l.a.from, l.a.to, l.a.ranksEnd, l.a.memory = plan.From, plan.To, plan.RanksEnd, reader.borrow()
 		l.a.clip(reader.mapping)
 		filter := reader.shape.InTimes(plan.Parts[0].Filter, from, to)
@@ -233,7 +264,7 @@ func (t *scanning[E]) plan(from, to time.Time) {
 }
 
 // clip restricts the time range to the events of a mapping.
-func (a *assembler[E]) clip(l *Mapping[E]) {
+func (a *assembler) clip(l *mapping) {
 	if a.from.Before(l.Since) {
 		a.from = l.Since
 	}
@@ -243,51 +274,56 @@ func (a *assembler[E]) clip(l *Mapping[E]) {
 }
 
 // release returns the memory of the layers.
-func (t *scanning[E]) release() {
+func (t *scanning) release() {
 	for _, l := range t.layers {
 		l.reader.release(l.a.memory)
 	}
 }
 
 // fail yields the last error.
-func (t *scanning[E]) fail(key string, err error) bool {
+func (t *scanning) fail(key string, err error) bool {
 	t.failed = err
-	t.yield(ScannedRow[E]{Key: key}, err)
+	t.yield(untypedRow{Key: key}, err)
 	return false
 }
 
 // take collects the events of the current row, and its errors.
-func (t *scanning[E]) take(e *E, err error) bool {
+func (t *scanning) take(e any, err error) bool {
 	if err != nil {
 		t.errors = append(t.errors, err)
 	} else {
-		t.events = append(t.events, *e)
+		t.events.add(e)
 	}
 	return true
 }
 
 // done yields the current row with its events. It reports whether the caller wants more.
-func (t *scanning[E]) done(row ScannedRow[E]) bool {
+func (t *scanning) done(row untypedRow) bool {
+	defer t.events.truncate(0)
 	if ended := t.ctx.Err(); ended != nil { // the row may be in memory already
 		return t.fail(row.Key, explain(t.ctx, ended))
 	}
 	failed := t.errors
 	row.Events = t.events
-	t.events, t.errors = t.events[:0], nil
+	t.errors = nil
 	for _, err := range failed {
-		if t.failed = err; !t.yield(ScannedRow[E]{Key: row.Key}, err) {
+		if t.failed = err; !t.yield(untypedRow{Key: row.Key}, err) {
 			return false
 		}
 	}
-	t.op.Events += len(row.Events)
+	t.op.Events += row.Events.len()
 	return t.yield(row, nil)
 }
 
 // row yields a row, or keeps it until the rows of its other fields are read.
-func (t *scanning[E]) row(row wire.Row) bool {
+func (t *scanning) row(row wire.Row) bool {
 	matches, foreign, undecodable := t.match(row)
-	if slices.ContainsFunc(matches, scanMatch[E].metrics) {
-		t.pending = append(t.pending, scannedRow[E]{row, slices.Clone(matches)})
+	if slices.ContainsFunc(matches, scanMatch.metrics) {
+		matches = slices.Clone(matches)
+		for i, m := range matches {
+			matches[i].base = m.layer.reader.mapping.clone(m.base)
+		}
+		t.pending = append(t.pending, scannedRow{row, matches})
 		t.size += row.Size()
 		return len(t.pending) < maxPending && t.size < maxGathered || t.flush()
 	}
@@ -300,20 +336,20 @@ func (t *scanning[E]) row(row wire.Row) bool {
 	if len(matches) == 0 && !foreign {
 		t.errors = append(t.errors, undecodable)
 	}
-	out := scannedOf[E](row)
+	out := scannedOf(row)
 	row.Release()
 	return t.done(out)
 }
 
 // match returns the mappings of a row. If there are none, foreign reports whether the row
 // belongs to a mapping of another table; otherwise, undecodable is the reason.
-func (t *scanning[E]) match(row wire.Row) (matches []scanMatch[E], foreign bool, undecodable error) {
+func (t *scanning) match(row wire.Row) (matches []scanMatch, foreign bool, undecodable error) {
 	t.matches = t.matches[:0]
 	for _, l := range t.layers {
 		at, err := l.a.timeOf(row)
 		switch {
 		case err == nil:
-			t.matches = append(t.matches, scanMatch[E]{layer: l, at: at, base: l.a.base})
+			t.matches = append(t.matches, scanMatch{layer: l, at: at, base: l.a.base})
 		case err == errForeign:
 			foreign = true
 		case undecodable == nil:
@@ -324,7 +360,7 @@ func (t *scanning[E]) match(row wire.Row) (matches []scanMatch[E], foreign bool,
 }
 
 // flush yields the pending rows.
-func (t *scanning[E]) flush() bool {
+func (t *scanning) flush() bool {
 	if len(t.pending) == 0 {
 		return true
 	}
@@ -344,7 +380,7 @@ func (t *scanning[E]) flush() bool {
 				m.layer.a.inRow(m.at, row.row, t.take)
 			}
 		}
-		if !t.done(scannedOf[E](row.row)) {
+		if !t.done(scannedOf(row.row)) {
 			return false
 		}
 	}
@@ -355,7 +391,7 @@ func (t *scanning[E]) flush() bool {
 }
 
 // others reads the rows of the other fields of pending rows, and returns all by key.
-func (t *scanning[E]) others(pending []scannedRow[E]) (map[string]wire.Row, error) {
+func (t *scanning) others(pending []scannedRow) (map[string]wire.Row, error) {
 	rows := map[string]wire.Row{}
 	for _, p := range pending {
 		rows[p.row.Key()] = p.row
@@ -388,13 +424,13 @@ func (t *scanning[E]) others(pending []scannedRow[E]) (map[string]wire.Row, erro
 
 // rowKeys returns the keys of the rows of all columns, and sets the index of the column of
 // the row itself. They are the same for all rows of a series and a bucket.
-func (m *scanMatch[E]) rowKeys() []string {
+func (m *scanMatch) rowKeys() []string {
 	l := m.layer.a.mapping
-	e := m.base
-	*l.Time(&e) = m.at
+	e := l.clone(m.base)
+	*l.Time(e) = m.at
 	m.keys = make([]string, len(l.Columns))
 	for i := range l.Columns {
-		if key, err := l.rowKey(&e, l.Columns[i].Name); err == nil {
+		if key, err := l.rowKey(e, l.Columns[i].Name); err == nil {
 			m.keys[i] = string(key)
 		}
 	}
@@ -403,7 +439,7 @@ func (m *scanMatch[E]) rowKeys() []string {
 
 // metrics collects the events that belong to the row of a field: those that have no
 // column before it.
-func (t *scanning[E]) metrics(m *scanMatch[E], key string, all map[string]wire.Row) {
+func (t *scanning) metrics(m *scanMatch, key string, all map[string]wire.Row) {
 	a := &m.layer.a
 	a.base = m.base
 	rows := make([]wire.Row, len(m.keys))
@@ -415,7 +451,7 @@ func (t *scanning[E]) metrics(m *scanMatch[E], key string, all map[string]wire.R
 		return // the row of a field that the schema does not have
 	}
 	a.splitMetrics(rows)
-	ofRow := func(e *E, err error) bool {
+	ofRow := func(e any, err error) bool {
 		var failed *DecodeError
 		return errors.As(err, &failed) && failed.Row != key || t.take(e, err)
 	}

@@ -29,30 +29,37 @@ const maxListedRows = 1024
 // other error is the last value. A series may be yielded whose last event expires in the
 // meantime. S must be the type of the series in the [SeriesPart].
 func QuerySeries[S, E any](ctx context.Context, of TableReader[E], q *Query[E], base E, from, to time.Time) iter.Seq2[S, error] {
-	r := of.(*Reader[E])
+	r := of.(*Reader[E]).reader
 	seriesOf := r.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
-		r.QuerySeries(ctx, q, base, from, to)(func(e E, err error) bool { return yield(*seriesOf(&e), err) })
+		r.series(ctx, q.untyped(), &base, from, to)(func(e any, err error) bool { return yield(*seriesOf(e.(*E)), err) })
 	}
 }
 
 // QuerySeries is the function [QuerySeries]; it yields events with only the series.
 func (r *Reader[E]) QuerySeries(ctx context.Context, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
+	return typed[E](r.reader.series(ctx, q.untyped(), &base, from, to))
+}
+
+// series is [Reader.QuerySeries] without its type parameter.
+//
+//go:noinline
+func (r *reader) series(ctx context.Context, q *query, base any, from, to time.Time) func(yielder) {
+	return func(yield yielder) {
 		read := r.begin(ctx, q, base, from, to, []ReadOptions{{Fields: []Field{}}})
 		read.op.Name = q.Name + "Series"
-		l := &listing[E]{read: &read, newest: r.mapping}
+		l := &listing{read: &read, newest: r.mapping}
 		if len(r.older) > 0 || r.mapping.Pattern == codec.BucketNewColumns || !q.Contiguous {
 			l.seen = map[string]bool{}
 		}
-		read.runOf(func() { l.series() }, func(e *E, err error) bool { return yield(*e, err) })
+		read.runOf(l.series, yield)
 	}
 }
 
 // listing is a read of series.
-type listing[E any] struct {
-	read    *reading[E]
-	newest  *Mapping[E]
+type listing struct {
+	read    *reading
+	newest  *mapping
 	seen    map[string]bool // in keys of the newest mapping; nil if no series is seen twice
 	current codec.Span      // of the series of the last row; its prefix is empty if it is unknown
 	last    string          // key of the last row
@@ -60,7 +67,7 @@ type listing[E any] struct {
 }
 
 // series yields the series of all mappings.
-func (l *listing[E]) series() {
+func (l *listing) series() {
 	for _, p := range l.read.periods() {
 		l.read.enter(p)
 		if !l.inPeriod() {
@@ -70,7 +77,7 @@ func (l *listing[E]) series() {
 }
 
 // inPeriod yields the series of one mapping. It reports whether the caller wants more.
-func (l *listing[E]) inPeriod() bool {
+func (l *listing) inPeriod() bool {
 	plan, err := l.read.plan()
 	if err != nil {
 		return l.failWith(err)
@@ -104,13 +111,13 @@ func (l *listing[E]) inPeriod() bool {
 }
 
 // failWith yields an error that ends the read.
-func (l *listing[E]) failWith(err error) bool {
-	l.read.count(&l.read.given, err)
+func (l *listing) failWith(err error) bool {
+	l.read.count(l.read.given, err)
 	return false
 }
 
 // inRows yields the series of the rows of a request.
-func (l *listing[E]) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
+func (l *listing) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 	skips := l.read.q.Contiguous || !l.read.q.MultiSeries
 	limit := 0
 	if skips {
@@ -172,8 +179,8 @@ func (a *rowAssembler) overlaps(at time.Time) bool {
 }
 
 // hasEvents reports whether a row has events in the time range.
-func (a *assembler[E]) hasEvents(at time.Time, row wire.Row) (found bool) {
-	a.inRow(at, row, func(_ *E, err error) bool {
+func (a *assembler) hasEvents(at time.Time, row wire.Row) (found bool) {
+	a.inRow(at, row, func(_ any, err error) bool {
 		found = found || err == nil
 		return !found
 	})
@@ -183,7 +190,7 @@ func (a *assembler[E]) hasEvents(at time.Time, row wire.Row) (found bool) {
 // row yields the series of a row, unless it is that of the previous row or was yielded before. It
 // reports whether the row is the first of its series in this mapping, and whether the caller wants
 // more.
-func (l *listing[E]) row(row wire.Row) (isNew, more bool) {
+func (l *listing) row(row wire.Row) (isNew, more bool) {
 	a := &l.read.assembler
 	l.last = row.Key()
 	defer row.Release()
@@ -191,11 +198,11 @@ func (l *listing[E]) row(row wire.Row) (isNew, more bool) {
 	case err == errForeign:
 		return false, true
 	case err != nil:
-		return false, l.read.count(&l.read.given, err)
-	case a.match != nil && !a.match(&a.base), !a.overlaps(at), l.beyond && !a.hasEvents(at, row):
+		return false, l.read.count(l.read.given, err)
+	case a.match != nil && !a.match(a.base), !a.overlaps(at), l.beyond && !a.hasEvents(at, row):
 		return false, true
 	}
-	spans, err := l.read.reader.mapping.Spans(&a.base)
+	spans, err := l.read.reader.mapping.Spans(a.base)
 	if err != nil {
 		return false, l.failWith(err)
 	}
@@ -211,7 +218,7 @@ func (l *listing[E]) row(row wire.Row) (isNew, more bool) {
 		}
 	}
 	if l.seen != nil {
-		if spans, err = l.newest.Spans(&a.base); err != nil {
+		if spans, err = l.newest.Spans(a.base); err != nil {
 			return false, l.failWith(err)
 		}
 		id := seriesKeyOf(spans)
@@ -220,5 +227,5 @@ func (l *listing[E]) row(row wire.Row) (isNew, more bool) {
 		}
 		l.seen[id] = true
 	}
-	return true, l.read.count(&a.base, nil)
+	return true, l.read.count(a.base, nil)
 }

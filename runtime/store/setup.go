@@ -434,13 +434,20 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 // Tables returns the tables of a schema for [Setup].
 func Tables[E any](mappings []*Mapping[E]) []Table {
 	var tables []Table
-	for _, l := range allPeriods(mappings) {
-		i := slices.IndexFunc(tables, func(t Table) bool { return t.ID == l.Table.ID })
-		if i < 0 {
-			tables = append(tables, l.Table)
-			continue
+	for _, l := range mappings {
+		for _, p := range l.Periods() {
+			tables = addTable(tables, p.Table)
 		}
-		tables[i] = tables[i].with(l.Table)
 	}
+	return tables
+}
+
+// addTable adds a table, or the layout of a period to the table with its ID.
+func addTable(tables []Table, t Table) []Table {
+	i := slices.IndexFunc(tables, func(known Table) bool { return known.ID == t.ID })
+	if i < 0 {
+		return append(tables, t)
+	}
+	tables[i] = tables[i].with(t)
 	return tables
 }

@@ -16,14 +16,15 @@ import (
 
 // stage contains the events of a call, encoded for all tables of a writer. Its memory
 // is reused.
-type stage[E any] struct {
-	writer *Writer[E]
+type stage struct {
+	writer *writer
 	events int
-	event  E  // the current event; its time is truncated only in this copy
-	last   *E // the previous event, as given
+	event  any // the current event; its time is truncated only in this copy
+	none   any // a zero event
+	last   any // the previous event, as given
 	tables []staged
 
-	all      []E  // the given events, at least up to the current one
+	all      list // the given events, at least up to the current one
 	batched  bool // the events are those of a Batcher
 	lastWins bool // the last event of a place wins
 	ifAbsent bool // write only events that are absent
@@ -42,8 +43,9 @@ type staged struct {
 }
 
 // newStage returns a stage for the tables of a writer.
-func newStage[E any](w *Writer[E]) *stage[E] {
-	s := &stage[E]{writer: w, tables: make([]staged, len(w.tables))}
+func newStage(w *writer) *stage {
+	l := w.tables[0].mapping
+	s := &stage{writer: w, event: l.new(), none: l.new(), tables: make([]staged, len(w.tables))}
 	for i := range s.tables {
 		s.tables[i].cells = newCells(w.tables[i].mapping)
 		s.tables[i].batch.single = !w.tables[i].mapping.Pattern.Bucketed()
@@ -55,9 +57,9 @@ func newStage[E any](w *Writer[E]) *stage[E] {
 const maxKept = 32 << 20
 
 // release returns the stage to its writer.
-func (s *stage[E]) release() {
-	var none E
-	s.event, s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = none, nil, 0, nil, false, false, false
+func (s *stage) release() {
+	s.writer.tables[0].mapping.assign(s.event, s.none)
+	s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = nil, 0, nil, false, false, false
 	for i := range s.tables {
 		t := &s.tables[i]
 		if cap(t.cells.mutations) > maxKept {
@@ -71,7 +73,7 @@ func (s *stage[E]) release() {
 }
 
 // at sets the write time of the following events.
-func (s *stage[E]) at(now time.Time) {
+func (s *stage) at(now time.Time) {
 	for i := range s.tables {
 		s.tables[i].cells.at(now)
 	}
@@ -79,7 +81,7 @@ func (s *stage[E]) at(now time.Time) {
 
 // addOne is add for an event that is written now, and is kept only if a table accepts
 // it. It returns the failures of the other tables.
-func (s *stage[E]) addOne(event *E) (taken bool, refused []Failure) {
+func (s *stage) addOne(event any) (taken bool, refused []Failure) {
 	s.at(s.writer.options.Now())
 	s.add(event)
 	for i := range s.tables {
@@ -99,7 +101,7 @@ func (s *stage[E]) addOne(event *E) (taken bool, refused []Failure) {
 }
 
 // size returns the size in bytes for the table that gets the most.
-func (s *stage[E]) size() int {
+func (s *stage) size() int {
 	size := 0
 	for i := range s.tables {
 		size = max(size, s.tables[i].cells.taken+len(s.tables[i].batch.keys))
@@ -110,7 +112,7 @@ func (s *stage[E]) size() int {
 // add stages an event for all tables. If any table refuses it as invalid, none stores
 // it; if it is too old for some tables, the others store it. The event must not change
 // until the next one is added.
-func (s *stage[E]) add(event *E) {
+func (s *stage) add(event any) {
 	refusing := -1
 	for i := range s.tables {
 		s.layOut(i, event)
@@ -130,26 +132,26 @@ func (s *stage[E]) add(event *E) {
 }
 
 // layOut encodes an event for one table.
-func (s *stage[E]) layOut(table int, event *E) {
+func (s *stage) layOut(table int, event any) {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
-	s.event = *event
-	at := l.Time(&s.event)
+	l.assign(s.event, event)
+	at := l.Time(s.event)
 	*at = codec.Truncate(*at, l.Precision)
 	if l.others != nil && !l.covers(*at) {
 		t.err = errForeign
 		t.cells.forget() // the next event must not go on with the row of one before this
 		return
 	}
-	if t.err = cmp.Or(l.Check(event), l.checkSequence(&s.event)); t.err != nil {
+	if t.err = cmp.Or(l.Check(event), l.checkSequence(s.event)); t.err != nil {
 		return
 	}
-	fields := l.ttlFields(&s.event)
+	fields := l.ttlFields(s.event)
 	t.cells.begin(*at, fields)
 	if fields.WrittenAt != nil && (!s.writer.options.KeepWrittenAt || fields.WrittenAt.IsZero()) {
 		*fields.WrittenAt = t.cells.now
 	}
 	if l.Sequence != nil {
-		t.cells.sequence = *l.Sequence(&s.event)
+		t.cells.sequence = *l.Sequence(s.event)
 	}
 	seconds := at.Unix()
 	sameBucket := t.from <= seconds && seconds < t.to
@@ -161,7 +163,7 @@ func (s *stage[E]) layOut(table int, event *E) {
 	if !t.cells.again {
 		t.cells.forget()
 	}
-	l.Put(&s.event, t.cells)
+	l.Put(s.event, t.cells)
 	t.err = t.cells.check()
 	t.instant = t.cells.instant()
 	for i := range t.cells.rows {
@@ -171,7 +173,7 @@ func (s *stage[E]) layOut(table int, event *E) {
 
 // take adds the current event to a table unless that table or another one refuses it.
 // refusing is the first table that does, or -1.
-func (s *stage[E]) take(table, refusing int) {
+func (s *stage) take(table, refusing int) {
 	t := &s.tables[table]
 	if refusing >= 0 && (t.err == nil || errors.Is(t.err, codec.ErrExpired)) {
 		t.err = fmt.Errorf("refused by table %s: %w", s.writer.tables[refusing].id, s.tables[refusing].err)
@@ -206,7 +208,7 @@ func (t *staged) take(event int) {
 }
 
 // send sends the staged events, table by table.
-func (s *stage[E]) send(ctx context.Context, name string) error {
+func (s *stage) send(ctx context.Context, name string) error {
 	w := s.writer
 	failed := &WriteError{Events: s.events}
 	for i := range w.tables {

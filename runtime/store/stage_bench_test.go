@@ -24,9 +24,9 @@ func BenchmarkStage(b *testing.B) {
 				w := NewWriter(faked(tableFunc{}), []*Mapping[sample]{l}, writeAt(0))
 				b.ReportAllocs()
 				for b.Loop() {
-					s := w.stages.Get().(*stage[sample])
-					s.all = events
-					s.at(w.options.Now())
+					s := w.writer.stages.Get().(*stage)
+					s.all = &listOf[sample]{events}
+					s.at(w.writer.options.Now())
 					for i := range events {
 						s.add(&events[i])
 					}

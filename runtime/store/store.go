@@ -147,7 +147,7 @@ type Mapping[E any] struct {
 	Set func(e *E, column int, datum []byte) error
 	// set has one Set per column, which saves a call per cell; nil if there is only
 	// Set.
-	set []func(e *E, datum []byte) error
+	set []func(e any, datum []byte) error
 	// Missing sets the default of a column that a stored event lacks. It returns an
 	// error if the column is required.
 	Missing func(e *E, column int) error
@@ -170,10 +170,7 @@ type Mapping[E any] struct {
 	bound    func(e *E, column int) (datum []byte, order codec.Order, err error)
 	seriesOf any // the function of the SeriesPart, which returns the series of an event
 
-	until  time.Time     // where the next mapping begins; zero in the newest
-	others []*Mapping[E] // the other mappings of the events
-	// columns are those of NewMapping, of type *Columns[E, C].
-	columns any
+	columns *columns // of NewMapping
 }
 
 // Column is one column of a table.
@@ -206,26 +203,26 @@ type TTLFields struct {
 }
 
 // shape returns what the planner of reads needs to know.
-func (l *Mapping[E]) shape() scan.Table {
+func (l *mapping) shape() scan.Table {
 	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0, Begin: l.Since, End: l.until}
 	for _, f := range l.Table.Families {
 		t.Families = append(t.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}
-	var e E
+	e := l.new()
 	for i, c := range l.Columns {
-		required := !c.WrittenAt && !c.replaced && l.Missing(&e, i) != nil
+		required := !c.WrittenAt && !c.replaced && l.Missing(e, i) != nil
 		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Family: c.Family, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole, Older: c.older})
 	}
 	return t
 }
 
 // offset returns the encoding of times in qualifiers, for codec.BucketOffsets.
-func (l *Mapping[E]) offset() codec.Offset {
+func (l *mapping) offset() codec.Offset {
 	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil, Points: l.points()}
 }
 
 // points says whether the columns are those of OpenTSDB.
-func (l *Mapping[E]) points() codec.Points {
+func (l *mapping) points() codec.Points {
 	if l.Pattern != codec.BucketOffsets || len(l.Columns) == 0 {
 		return codec.NoPoints
 	}
@@ -233,7 +230,7 @@ func (l *Mapping[E]) points() codec.Points {
 }
 
 // choice returns the TTLFields of e, or the zero TTLFields.
-func (l *Mapping[E]) ttlFields(e *E) TTLFields {
+func (l *mapping) ttlFields(e any) TTLFields {
 	if l.TTLFields == nil {
 		return TTLFields{}
 	}

@@ -509,3 +509,8 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// wholeOf returns the query of Read.
+func wholeOf[E any](r *Reader[E]) *Query[E] {
+	return &Query[E]{Name: r.reader.whole.Name, Spans: func(e *E) ([]codec.Span, error) { return r.reader.whole.Spans(e) }}
+}

@@ -161,7 +161,7 @@ func TestTamperedReads(t *testing.T) {
 					t.Errorf("%d of %d rows, %v", len(got), rows, err)
 				}
 				var columns sampleColumns
-				err = ReadColumns(t.Context(), r, intoColumns(l), &columns, nil, sample{Series: "s"}, day0, at(86400*rows))
+				err = ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, nil, sample{Series: "s"}, day0, at(86400*rows))
 				if err == nil && len(columns.Time) != rows {
 					t.Errorf("%d of %d rows as columns", len(columns.Time), rows)
 				}
@@ -197,7 +197,7 @@ func TestForcedCodec(t *testing.T) {
 		forces.Store(i < 3)
 		if i == 4 {
 			long := time.Now().Add(-time.Hour) // time for another probe
-			w.tables[0].wire.closed.Store(&long)
+			w.writer.tables[0].wire.closed.Store(&long)
 		}
 		must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: at(i), Value: 1}, {Series: "b", Time: at(i), Value: 2}}))
 		if wired := i > 3; ended.Requests != 1 || ended.OrdinaryRequests == 0 != wired {
@@ -415,7 +415,7 @@ func TestClientsAreProbedAgain(t *testing.T) {
 	if err := w.WriteAll(t.Context(), []sample{nth(1), nth(2)}); err == nil {
 		t.Error("written")
 	}
-	path := w.tables[0].wire
+	path := w.writer.tables[0].wire
 	keeps.Store(false)
 	if path.usable() {
 		t.Error("asked again at once")

@@ -219,13 +219,13 @@ func checkSeries(t *testing.T, name string, r *Reader[tick], series string, from
 	for _, newest := range []bool{false, true} {
 		for limit := range len(of) + 2 {
 			o := ReadOptions{NewestFirst: newest, Limit: limit}
-			if got, want := tickTexts(t, r, &r.whole, series, from, at(60), o), showTicks(of, o); got != want {
+			if got, want := tickTexts(t, r, wholeOf(r), series, from, at(60), o), showTicks(of, o); got != want {
 				t.Errorf("%s: %s, %+v: %s, want %s", name, series, o, got, want)
 			}
 		}
 	}
 	newest := showTicks(of, ReadOptions{NewestFirst: true, Limit: 1})
-	if got := tickTexts(t, r, &r.whole, series, from, at(60), ReadOptions{LatestOnly: true}); got != newest {
+	if got := tickTexts(t, r, wholeOf(r), series, from, at(60), ReadOptions{LatestOnly: true}); got != newest {
 		t.Errorf("%s: the newest of %s is %s, want %s", name, series, got, newest)
 	}
 	latest, err := r.Latest(t.Context(), tick{sample: sample{Series: series}})
@@ -309,7 +309,7 @@ func TestTiesWithoutEvents(t *testing.T) {
 			}
 			for limit := range len(all) {
 				o := ReadOptions{NewestFirst: true, Limit: limit}
-				if got := tickTexts(t, r, &r.whole, "b", at(0), at(60), o); got != showTicks(left, o) {
+				if got := tickTexts(t, r, wholeOf(r), "b", at(0), at(60), o); got != showTicks(left, o) {
 					t.Errorf("%s, %d events: %+v: %s, want %s", path, n, o, got, showTicks(left, o))
 				}
 			}

@@ -18,22 +18,22 @@ const maxGathered = 4 << 20
 // together merges the rows of several spans: those of the metrics of a bucket, or of
 // all salts in key order. It first reads all spans with one request; if there are too
 // many rows, it then reads the spans concurrently.
-func (r *reading[E]) together(p part, yield yielder[E]) bool {
+func (r *reading) together(p part, yield yielder) bool {
 	a, s := &r.assembler, r.severalSpans(p)
 	if err := s.gather(r.reader.gathered); err != nil {
-		yield(&a.base, err)
+		yield(a.base, err)
 		return false
 	}
 	return s.merged(func(rows []wire.Row, err error) bool {
 		if err != nil {
-			return yield(&a.base, err)
+			return yield(a.base, err)
 		}
 		return a.rows(rows, yield)
 	})
 }
 
 // severalSpans returns what reads the spans of a part together.
-func (r *reading[E]) severalSpans(p part) *severalSpans {
+func (r *reading) severalSpans(p part) *severalSpans {
 	return &severalSpans{
 		table: r.reader.table, ctx: r.ctx, op: &r.op, part: p, spans: r.asked.Spans,
 		position: func(i int, row wire.Row) (position, error) { return r.assembler.position(r.q, r.asked.Spans[i], row) },

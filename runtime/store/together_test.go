@@ -59,9 +59,9 @@ func TestGatheredRows(t *testing.T) {
 					for _, newestFirst := range []bool{false, true} {
 						rows := 0
 						r := NewReader(client, l, ReaderOptions{Now: clockAt(86400 * n).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
-						r.gathered = gathered
+						r.reader.gathered = gathered
 						if q == nil {
-							q = &r.whole
+							q = wholeOf(r)
 						}
 						var got []string
 						for e, err := range r.Query(t.Context(), q, base, at(0), at(86400*n), ReadOptions{NewestFirst: newestFirst}) {
@@ -135,7 +135,7 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			} else if last := c.days[len(c.days)-1]; err != nil || e.Value != uint64(last+1000) {
 				t.Errorf("%s %+v: %v, %v", l.Table.ID, c, e, err)
 			}
-			want, shape := c.requests, l.shape()
+			want, shape := c.requests, l.untyped().shape()
 			switch {
 			case shape.InOrder() && l.Pattern != codec.BucketNewColumns:
 				want = 1

@@ -316,7 +316,7 @@ func TestRankCountsInEachBucket(t *testing.T) {
 
 // filterOfDay0 returns the filter of a read of all of day0, or of its newest event.
 func filterOfDay0(l *Mapping[sample], now time.Time, newest int) string {
-	shape := l.shape()
+	shape := l.untyped().shape()
 	plan := shape.Plan(&scan.Read{Spans: make([]codec.Span, 1), From: day0, To: at(86400), NewestFirst: newest > 0, LatestOnly: newest > 0}, now)
 	if len(plan.Parts) == 0 {
 		return "none"
@@ -650,7 +650,7 @@ func TestSequencesOfClasses(t *testing.T) {
 		mortal
 		Sequence uint32
 	}
-	l := &Mapping[tied]{
+	typed := &Mapping[tied]{
 		Pattern: codec.BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
 		Time:      func(e *tied) *time.Time { return &e.Time },
 		TTLFields: func(e *tied) TTLFields { return TTLFields{Class: &e.Class} },
@@ -658,8 +658,9 @@ func TestSequencesOfClasses(t *testing.T) {
 		Set:       func(*tied, int, []byte) error { return nil },
 		Missing:   Required[tied],
 	}
+	l := typed.untyped()
 	shape := l.shape()
-	a := &assembler[tied]{mapping: l, rowAssembler: l.rowAssembler("", &shape, func() time.Time { return day0 })}
+	a := &assembler{mapping: l, rowAssembler: l.rowAssembler("", &shape, func() time.Time { return day0 }), base: l.new(), event: l.new()}
 	a.from, a.to, a.memory = day0, at(60), l.newMemory()
 	us := day0.UnixMicro()
 	for i, g := range a.empty(new(wire.Rows).At(0)) {
@@ -667,8 +668,9 @@ func TestSequencesOfClasses(t *testing.T) {
 		c.cells, c.times, c.sequences = []wire.Cell{{Micros: us}, {Micros: us}}, []int64{us, us}, []uint32{uint32(i), uint32(i) + 2}
 	}
 	var got []string
-	a.bucket(func(e *tied, err error) bool {
+	a.bucket(func(event any, err error) bool {
 		must(t, err)
+		e := event.(*tied)
 		got = append(got, fmt.Sprint(e.Sequence, " of class ", e.Class))
 		return true
 	})

@@ -17,7 +17,7 @@ type Condition struct {
 }
 
 // bounds are the values of conditions.
-type bounds[E any] struct{ low, high E }
+type bounds struct{ low, high any }
 
 // Where returns the query with the values of its conditions: it selects events whose fields are
 // at least those of low and less than those of high or, for conditions with Equal, those of low.
@@ -31,12 +31,12 @@ type bounds[E any] struct{ low, high E }
 // does not meet them.
 func (q *Query[E]) Where(low, high E) *Query[E] {
 	out := *q
-	out.where = &bounds[E]{low, high}
+	out.where = &bounds{&low, &high}
 	return &out
 }
 
 // fetched returns the fields to read: those that the caller requests, and those of conditions.
-func (q *Query[E]) fetched(fields []Field) []Field {
+func (q *query) fetched(fields []Field) []Field {
 	if fields == nil || len(q.Conditions) == 0 {
 		return fields
 	}
@@ -54,7 +54,7 @@ func never(w scan.Where) bool { return w.Never() }
 
 // conditions returns the conditions of the read in the encodings of the mapping; nil if the query
 // has none.
-func (r *reading[E]) conditions() ([]scan.Where, error) {
+func (r *reading) conditions() ([]scan.Where, error) {
 	if len(r.q.Conditions) == 0 {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (r *reading[E]) conditions() ([]scan.Where, error) {
 	out := make([]scan.Where, len(r.q.Conditions))
 	for i, c := range r.q.Conditions {
 		var err error
-		if out[i], err = r.reader.mapping.condition(c, &r.where.low, &r.where.high); err != nil {
+		if out[i], err = r.reader.mapping.condition(c, r.where.low, r.where.high); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +72,7 @@ func (r *reading[E]) conditions() ([]scan.Where, error) {
 }
 
 // condition returns a condition in the encoding of the mapping.
-func (l *Mapping[E]) condition(c Condition, low, high *E) (w scan.Where, err error) {
+func (l *mapping) condition(c Condition, low, high any) (w scan.Where, err error) {
 	w.Column = slices.IndexFunc(l.Columns, func(column Column) bool { return column.Name == string(c.Field) && !column.replaced })
 	if w.Column < 0 {
 		return w, fmt.Errorf("table %s, field %q: %w", l.Table.ID, c.Field, ErrNoField)
@@ -92,9 +92,9 @@ func (l *Mapping[E]) condition(c Condition, low, high *E) (w scan.Where, err err
 		}
 		w.Values = ranges
 	}
-	var none E
-	if l.Missing(&none, w.Column) == nil {
-		datum, _, err := l.bound(&none, w.Column)
+	none := l.new()
+	if l.Missing(none, w.Column) == nil {
+		datum, _, err := l.bound(none, w.Column)
 		w.Absent = err == nil && w.Contains(datum) // an optional field has no default
 	}
 	return w, nil

@@ -227,12 +227,12 @@ func TestWhere(t *testing.T) {
 // checkWhere checks the reads of a condition.
 func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeColumns], c whereCase, counts *counts, n int) {
 	t.Helper()
-	series := &Query[gauge]{Name: "Series", Spans: r.mapping.Spans, Conditions: c.conditions}
+	series := &Query[gauge]{Name: "Series", Spans: wholeOf(r).Spans, Conditions: c.conditions}
 	everything := &Query[gauge]{Name: "All", MultiSeries: true, AllTimes: true, Contiguous: true, Conditions: c.conditions, Spans: func(*gauge) ([]codec.Span, error) {
 		return []codec.Span{{Prefix: "s", Delimiter: "#"}}, nil
 	}}
 	from, to := at(1800), at(1800*58)
-	if r.mapping.Pattern.Bucketed() {
+	if r.reader.mapping.Pattern.Bucketed() {
 		everything.AllTimes, everything.Spans = false, func(*gauge) ([]codec.Span, error) {
 			return []codec.Span{{Prefix: "s0#", Delimiter: "#", Whole: true, MaxBytes: 1 << 20}}, nil
 		}

@@ -16,18 +16,21 @@ import (
 )
 
 // Writer writes events to all tables of a schema. It is safe for concurrent use.
-type Writer[E any] struct {
+type Writer[E any] struct{ writer *writer }
+
+// writer is a Writer without its type parameter.
+type writer struct {
 	options WriterOptions
-	tables  []writerTable[E]
-	stages  sync.Pool // of *stage[E]
+	tables  []writerTable
+	stages  sync.Pool // of *stage
 	// perRequest is the maximum number of mutations in a request that deletes events.
 	perRequest int
 	unknown    error // that of a table in WriterOptions.Tables
 }
 
 // writerTable is one table of a Writer.
-type writerTable[E any] struct {
-	mapping *Mapping[E]
+type writerTable struct {
+	mapping *mapping
 	shape   scan.Table // derived from the mapping
 	id      string
 	api     bigtable.TableAPI
@@ -39,7 +42,12 @@ type writerTable[E any] struct {
 
 // NewWriter returns a Writer for the mappings of a schema.
 func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptions) *Writer[E] {
-	w := &Writer[E]{options: writerOptions(opts), perRequest: maxMutations}
+	return &Writer[E]{newWriter(client, untypedAll(mappings), writerOptions(opts))}
+}
+
+// newWriter is NewWriter with complete options.
+func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
+	w := &writer{options: o, perRequest: maxMutations}
 	if w.options.Tables != nil {
 		mappings, w.unknown = selected(mappings, w.options.Tables)
 	}
@@ -47,7 +55,7 @@ func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptio
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		w.tables = append(w.tables, writerTable[E]{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: isOfficial(client), newest: slices.Contains(mappings, l)})
+		w.tables = append(w.tables, writerTable{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: isOfficial(client), newest: slices.Contains(mappings, l)})
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w
@@ -55,8 +63,8 @@ func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptio
 
 // selected returns the mappings of some tables. If there are none for one of them, it
 // returns all mappings and an *UnknownTableError.
-func selected[E any](mappings []*Mapping[E], tables []string) ([]*Mapping[E], error) {
-	var out []*Mapping[E]
+func selected(mappings []*mapping, tables []string) ([]*mapping, error) {
+	var out []*mapping
 	var known []string
 	for _, l := range mappings {
 		known = append(known, l.Table.ID)
@@ -100,7 +108,7 @@ type WriteOptions struct {
 
 // Write stores one event like WriteAll.
 func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) error {
-	return w.write(ctx, "Write", []E{event}, opts)
+	return w.writer.write(ctx, "Write", &listOf[E]{[]E{event}}, opts)
 }
 
 // WriteAll stores the events in every table, all events of a row with one atomic
@@ -114,27 +122,27 @@ func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) er
 //
 // Writing an event again replaces it, so it is safe to repeat the call after any error.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
-	return w.write(ctx, "WriteAll", events, opts)
+	return w.writer.write(ctx, "WriteAll", &listOf[E]{events}, opts)
 }
 
 // write stages the events for all tables and then writes them table by table.
-func (w *Writer[E]) write(ctx context.Context, name string, events []E, opts []WriteOptions) error {
+func (w *writer) write(ctx context.Context, name string, events list, opts []WriteOptions) error {
 	if w.unknown != nil {
 		return w.unknown
 	}
 	o := last(opts)
-	s := w.stages.Get().(*stage[E])
+	s := w.stages.Get().(*stage)
 	defer s.release()
 	s.all, s.lastWins, s.ifAbsent = events, o.LastWins && !o.IfAbsent, o.IfAbsent
 	s.at(w.options.Now())
-	for i := range events {
-		s.add(&events[i])
+	for i := range events.len() {
+		s.add(events.at(i))
 	}
 	return s.send(ctx, name)
 }
 
 // sendAll sends what a table gets and returns the failures.
-func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
+func (w *writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
 	if s.ifAbsent {
 		return w.sendAbsent(ctx, t, s, op)
 	}
@@ -160,14 +168,14 @@ type sent struct {
 }
 
 // send sends requests concurrently.
-func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs [][]int) []sent {
+func (w *writer) send(ctx context.Context, t *writerTable, s *staged, reqs [][]int) []sent {
 	results := make([]sent, len(reqs))
 	w.atOnce(len(reqs), func(i int) { results[i] = w.sendOne(ctx, t, s, reqs[i]) })
 	return results
 }
 
 // atOnce calls f with 0 to n-1, concurrently as far as WriterOptions.Parallelism allows.
-func (w *Writer[E]) atOnce(n int, f func(i int)) {
+func (w *writer) atOnce(n int, f func(i int)) {
 	if n == 1 {
 		f(0)
 		return
@@ -185,7 +193,7 @@ func (w *Writer[E]) atOnce(n int, f func(i int)) {
 }
 
 // sendOne sends one request.
-func (w *Writer[E]) sendOne(ctx context.Context, t *writerTable[E], s *staged, req []int) sent {
+func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
 	ctx, cancel := within(ctx, w.options.Timeout)
 	defer cancel()
 	if t.wire.usable() {
@@ -205,7 +213,7 @@ func (w *Writer[E]) sendOne(ctx context.Context, t *writerTable[E], s *staged, r
 // single-event row. If the client diverts that to its session protocol, it does not
 // retry when the service is unavailable; sendOrdinary then continues in bulk, which the
 // client never diverts.
-func (t *writerTable[E]) sendOrdinary(ctx context.Context, s *staged, req []int) func(int) error {
+func (t *writerTable) sendOrdinary(ctx context.Context, s *staged, req []int) func(int) error {
 	if first := &s.batch.entries[req[0]]; len(req) == 1 && first.first == first.last {
 		err := s.apply(ctx, t.api, first)
 		if !t.retries || !wire.Passes(err) || ctx.Err() != nil {
@@ -217,7 +225,7 @@ func (t *writerTable[E]) sendOrdinary(ctx context.Context, s *staged, req []int)
 
 // outcomeOf returns what is known about an entry with an error from the client. The
 // client may have sent the entry several times and reports only the last result.
-func (t *writerTable[E]) outcomeOf(err error) Outcome {
+func (t *writerTable) outcomeOf(err error) Outcome {
 	if t.retries {
 		return Unknown
 	}

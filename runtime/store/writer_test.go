@@ -159,7 +159,7 @@ func TestUnansweredEntriesAreUnknown(t *testing.T) {
 			events[i] = nth(i)
 		}
 		want := rows / 2
-		if !w.tables[0].wire.usable() {
+		if !w.writer.tables[0].wire.usable() {
 			want = rows
 		}
 		err := w.WriteAll(t.Context(), events)
