@@ -18,17 +18,17 @@ import (
 type assembler struct {
 	rowAssembler
 	mapping    *mapping
-	base       any               // an event with only the series of the row
-	prefix     string            // what precedes the time in the keys of the series; empty for several series
-	suffix     string            // what follows the time in these keys
-	known      bool              // base has the series of these keys
-	times      codec.TimeReader  // parses the times of these keys, for single-event rows
-	labels     codec.LabelReader // parses the labels of these keys, for other rows
-	latestOnly bool              // one event per series suffices
-	match      func(e any) bool  // whether the read includes a row's series; nil if it includes all
-	into       taker             // takes events in columnar form; nil if they are yielded one by one
-	event      any               // the event that is being made
-	found      bool              // some of its data is live
+	base       event              // an event with only the series of the row
+	prefix     string             // what precedes the time in the keys of the series; empty for several series
+	suffix     string             // what follows the time in these keys
+	known      bool               // base has the series of these keys
+	times      codec.TimeReader   // parses the times of these keys, for single-event rows
+	labels     codec.LabelReader  // parses the labels of these keys, for other rows
+	latestOnly bool               // one event per series suffices
+	match      func(e event) bool // whether the read includes a row's series; nil if it includes all
+	into       taker              // takes events in columnar form; nil if they are yielded one by one
+	event      event              // the event that is being made
+	found      bool               // some of its data is live
 }
 
 // rowAssembler assigns the cells of rows to events, and says which are live. Like rowReader,
@@ -59,7 +59,7 @@ func (l *mapping) rowAssembler(table string, shape *scan.Table, now func() time.
 }
 
 // newAssembler returns an assembler for events of the reader, whose series base has.
-func (r *reader) newAssembler(base any) assembler {
+func (r *reader) newAssembler(base event) assembler {
 	l := r.mapping
 	return assembler{mapping: l, rowAssembler: r.rowAssembler(), base: l.clone(base), event: l.new()}
 }
@@ -79,7 +79,7 @@ type memory struct {
 
 // yielder consumes an event, which is valid until it returns, and reports whether the
 // caller wants more. An event that comes with an error contains what could be decoded.
-type yielder = func(e any, err error) bool
+type yielder = func(e event, err error) bool
 
 // reporting returns a function that yields an error.
 func (a *assembler) reporting(yield yielder) func(error) bool {
@@ -573,7 +573,7 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 }
 
 // take stores the datum of a column in an event.
-func (l *mapping) take(e any, column int, datum []byte) error {
+func (l *mapping) take(e event, column int, datum []byte) error {
 	if l.set != nil {
 		return l.set[column](e, datum)
 	}
@@ -706,10 +706,10 @@ func (a *rowAssembler) stale() (now time.Time, stale bool) {
 }
 
 // last returns the newest event in the rows of one bucket, or in one row.
-func (a *assembler) last(rows []wire.Row) (any, error) {
-	event, failed := a.base, error(ErrNotFound)
-	keep := func(e any, err error) bool {
-		event, failed = a.mapping.clone(e), err
+func (a *assembler) last(rows []wire.Row) (newest event, failed error) {
+	newest, failed = a.base, ErrNotFound
+	keep := func(e event, err error) bool {
+		newest, failed = a.mapping.clone(e), err
 		return true
 	}
 	a.rows(rows, keep)
@@ -717,5 +717,5 @@ func (a *assembler) last(rows []wire.Row) (any, error) {
 	if a.strayed != nil {
 		failed = a.strayed // the stray cell may have hidden an event
 	}
-	return event, failed
+	return newest, failed
 }

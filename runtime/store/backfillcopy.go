@@ -168,9 +168,9 @@ type eventPlace [16]byte
 
 // placeOf returns the place of an event in the target.
 func (c *copier[E]) placeOf(e *E) eventPlace {
-	l := c.backfill.target
-	key := l.seriesKey(e) + "\x00" + l.Time(e).UTC().Format(time.RFC3339Nano) + "\x00"
-	for n := l.sequenceOf(e); n > 0; n >>= 8 {
+	l, ref := c.backfill.target, event{e}
+	key := l.seriesKey(ref) + "\x00" + l.Time(ref).UTC().Format(time.RFC3339Nano) + "\x00"
+	for n := l.sequenceOf(ref); n > 0; n >>= 8 {
 		key += string([]byte{byte(n)})
 	}
 	sum := sha256.Sum256([]byte(key))

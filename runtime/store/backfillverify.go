@@ -218,7 +218,7 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 				return nil, counts, fmt.Errorf("table %s, row %q: %w", b.TablePrefix+r.Table, row.Key, err)
 			default:
 				counts.Events++
-				out.add(l.Time(e).Unix(), sum)
+				out.add(l.Time(event{e}).Unix(), sum)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ type Batcher[E any] struct{ batcher *batcher }
 type batcher struct {
 	writer  *writer
 	options BatcherOptions
-	failed  func(event any, err error)
+	failed  func(event event, err error)
 
 	lock     chan struct{} // a mutex for the fields below that can be acquired with a context
 	open     *load         // the events gathered so far; nil if there are none
@@ -61,7 +61,7 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 	}
 	o := batcherOptions(opts)
 	return &Batcher[E]{&batcher{
-		writer: w.(interface{ itself() *Writer[E] }).itself().writer, options: o, failed: func(event any, err error) { failed(*event.(*E), err) },
+		writer: w.(interface{ itself() *Writer[E] }).itself().writer, options: o, failed: func(event event, err error) { failed(*event.pointer.(*E), err) },
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load]bool{},
 		begun: map[*load]time.Time{},
 	}}
@@ -73,10 +73,12 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 // return; the event is then in no table or, if refused only for its age, in the tables
 // that keep it longer. After Close it returns ErrClosed. After any error other than a
 // *WriteError the event is in no table.
-func (b *Batcher[E]) Add(ctx context.Context, event E) error { return b.batcher.add(ctx, &event) }
+func (b *Batcher[E]) Add(ctx context.Context, event E) error {
+	return b.batcher.add(ctx, refer(&event))
+}
 
 // add is [Batcher.Add] without its type parameter.
-func (b *batcher) add(ctx context.Context, event any) error {
+func (b *batcher) add(ctx context.Context, event event) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
 	}
@@ -198,7 +200,7 @@ func (b *batcher) full() bool {
 }
 
 // gather adds an event to the current load.
-func (b *batcher) gather(event any) error {
+func (b *batcher) gather(event event) error {
 	if b.writer.unknown != nil {
 		return b.writer.unknown
 	}

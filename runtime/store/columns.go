@@ -25,8 +25,8 @@ type columns struct {
 	stored []untypedPart // parts with a column
 
 	// Fields of stored, adjacent because they are used for each event.
-	has    []func(e any) bool
-	encode []func(dst []byte, e any) []byte
+	has    []func(e event) bool
+	encode []func(dst []byte, e event) []byte
 
 	decode []func(c any, data eventData) error // per column of the mapping, with older ones
 }
@@ -75,7 +75,7 @@ func newColumns(parts []untypedPart) (cs columns) {
 // event already: several families may store the write time.
 func again(p untypedPart) untypedPart {
 	decode := p.decode
-	p.add, p.addAll = func(any, any) {}, func(any, list) {}
+	p.add, p.addAll = func(any, event) {}, func(any, list) {}
 	p.decode = func(c any, data eventData) error {
 		if data.column.holes > 0 {
 			return nil // not fetched
@@ -90,10 +90,10 @@ func again(p untypedPart) untypedPart {
 func (cs *Columns[E, C]) Reset(c *C) { cs.truncate(c, 0) }
 
 // Append appends an event to the slices of c.
-func (cs *Columns[E, C]) Append(c *C, e *E) { cs.add(c, e) }
+func (cs *Columns[E, C]) Append(c *C, e *E) { cs.add(c, event{e}) }
 
 // add is [Columns.Append] without its type parameters.
-func (cs *columns) add(c, e any) {
+func (cs *columns) add(c any, e event) {
 	for i := range cs.parts {
 		cs.parts[i].add(c, e)
 	}
@@ -123,7 +123,7 @@ func (cs *columns) truncate(c any, n int) {
 
 // extend appends what events have besides the data of their columns: the series of e,
 // their times, and what timestamps determine. It returns the previous number of events.
-func (cs *columns) extend(c, e any, events eventData) int {
+func (cs *columns) extend(c any, e event, events eventData) int {
 	n := cs.length(c)
 	for i := range cs.parts {
 		if extend := cs.parts[i].extend; extend != nil {
@@ -135,8 +135,8 @@ func (cs *columns) extend(c, e any, events eventData) int {
 
 // own returns a function that clones what copies of an event share; nil if they share
 // nothing.
-func (cs *columns) own() func(e any) {
-	var all []func(e any)
+func (cs *columns) own() func(e event) {
+	var all []func(e event)
 	for i := range cs.parts {
 		if own := cs.parts[i].own; own != nil {
 			all = append(all, own)
@@ -145,7 +145,7 @@ func (cs *columns) own() func(e any) {
 	if all == nil {
 		return nil
 	}
-	return func(e any) {
+	return func(e event) {
 		for _, own := range all {
 			own(e)
 		}
@@ -308,7 +308,7 @@ type columnsReading struct {
 func (r *columnsReading) enter(l *mapping) { r.into = l.layout }
 
 // one consumes an event.
-func (r *columnsReading) one(e any, err error) bool {
+func (r *columnsReading) one(e event, err error) bool {
 	switch {
 	case err == nil:
 		r.into.add(r.columns, e)
@@ -365,13 +365,13 @@ func ReadColumns[E, C any](ctx context.Context, of TableReader[E], into *Columns
 	if q != nil {
 		whole = q.untyped()
 	}
-	read := columnsReading{reading: r.begin(ctx, whole, &base, from, to, opts), into: &into.columns, columns: columns}
+	read := columnsReading{reading: r.begin(ctx, whole, event{&base}, from, to, opts), into: &into.columns, columns: columns}
 	return read.all()
 }
 
 // ReadColumnsMany is [ReadColumns] for several values, like [Reader.QueryMany].
 func ReadColumnsMany[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) error {
-	read := columnsReading{reading: of.(*Reader[E]).reader.beginMany(ctx, q.untyped(), pointers(values), from, to, opts), into: &into.columns, columns: columns}
+	read := columnsReading{reading: of.(*Reader[E]).reader.beginMany(ctx, q.untyped(), each(values), from, to, opts), into: &into.columns, columns: columns}
 	return read.all()
 }
 

@@ -71,12 +71,12 @@ func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 	stamped := false
 	for i, column := range l.Columns {
 		set := func(datum []byte) (e sample, err error) {
-			err = l.Set(&e, i, datum)
+			err = l.Set(refer(&e), i, datum)
 			return e, err
 		}
 		switch {
 		case column.Whole:
-			parse := func(e *sample, datum []byte) error { return l.Set(e, i, datum) }
+			parse := func(e *sample, datum []byte) error { return l.Set(refer(e), i, datum) }
 			fields = append(fields, EventColumn(column.Name, nil, parse, FieldPart(value, values), BytesPart(note, notes)))
 		case column.WrittenAt:
 			stamped = true
@@ -92,7 +92,7 @@ func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 	}
 	counting := FieldPart(value, values)
 	counting.length, counting.truncate = func(c any) int { return len(c.(*sampleColumns).Time) }, func(any, int) {}
-	counting.add = func(c, _ any) { c.(*sampleColumns).appended++ }
+	counting.add = func(c any, _ event) { c.(*sampleColumns).appended++ }
 	return NewColumns(append(append(parts, fields...), counting)...)
 }
 

@@ -129,7 +129,7 @@ func (w *writer) deleteEvents(ctx context.Context, events list, opts []DeleteOpt
 // everything else is deleted, as is a *SharedCellError for rows of OpenTSDB. A row that Bigtable
 // rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.erase(ctx, "DeleteRange", last(opts), func(t *eraser) error { return t.within(&t.reader.whole, &base, from, to) })
+	return w.writer.erase(ctx, "DeleteRange", last(opts), func(t *eraser) error { return t.within(&t.reader.whole, event{&base}, from, to) })
 }
 
 // DeleteQuery deletes the events that a query selects with from <= time < to from all
@@ -141,7 +141,7 @@ func (w *Writer[E]) DeleteQuery(ctx context.Context, queries []*Query[E], base E
 		q := q.untyped()
 		all = append(append(all, q), q.Older...)
 	}
-	return w.writer.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser) error { return t.within(all[t.table], &base, from, to) })
+	return w.writer.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser) error { return t.within(all[t.table], event{&base}, from, to) })
 }
 
 // DeleteQuery is the DeleteQuery method of the writer w, for generated code.
@@ -152,7 +152,7 @@ func DeleteQuery[E any](ctx context.Context, w TableWriter[E], queries []*Query[
 // DeleteSeries deletes all events of the series of base, like [Writer.DeleteRange].
 func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOptions) (Deletion, error) {
 	return w.writer.erase(ctx, "DeleteSeries", last(opts), func(t *eraser) error {
-		return t.events(&t.reader.whole, &base, time.Time{}, scan.MaxTime, nil)
+		return t.events(&t.reader.whole, event{&base}, time.Time{}, scan.MaxTime, nil)
 	})
 }
 
@@ -221,14 +221,14 @@ func (w *writer) check(event list) (refused, skipped error) {
 }
 
 // samePlace reports whether two events have the same series, time and sequence number.
-func (l *mapping) samePlace(a, b any) bool {
-	at := func(e any) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
+func (l *mapping) samePlace(a, b event) bool {
+	at := func(e event) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
 	return at(a).Equal(at(b)) && l.sequenceOf(a) == l.sequenceOf(b) && l.seriesKey(a) == l.seriesKey(b)
 }
 
 // seriesKey returns text that identifies the series of an event in the table; empty if the
 // series is invalid.
-func (l *mapping) seriesKey(e any) string {
+func (l *mapping) seriesKey(e event) string {
 	spans, err := l.Spans(e)
 	if err != nil {
 		return ""
@@ -240,7 +240,7 @@ func (l *mapping) seriesKey(e any) string {
 func seriesKeyOf(spans []codec.Span) string { return spans[0].Prefix + "\x00" + spans[0].Suffix }
 
 // sequenceOf returns the sequence number of an event; 0 if the schema has none.
-func (l *mapping) sequenceOf(e any) uint32 {
+func (l *mapping) sequenceOf(e event) uint32 {
 	switch {
 	case l.Sequence != nil:
 		return *l.Sequence(e)
@@ -263,7 +263,7 @@ func exactly(at time.Time, sequence uint32) exactInstant {
 
 // eventGroup contains events of one series that are in the same bucket.
 type eventGroup struct {
-	series   any
+	series   event
 	from, to time.Time
 	instants map[exactInstant]bool
 }

@@ -77,7 +77,7 @@ func (d *Digester[E]) contents(e *E) ([]byte, error) {
 	var failed error
 	d.text = d.text[:0]
 	for i := range d.stage.tables {
-		d.stage.layOut(i, e)
+		d.stage.layOut(i, event{e})
 		switch t := &d.stage.tables[i]; {
 		case t.err == errForeign: // another mapping stores the event
 		case t.err != nil:

@@ -49,7 +49,7 @@ func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
 
 // distinct refuses the current event if a different event already has its place in a
 // table. In bucket_new_columns with one field, both are kept unless IfAbsent is set.
-func (s *stage) distinct(table int, event any) {
+func (s *stage) distinct(table int, event event) {
 	t := &s.tables[table]
 	if s.lastWins || t.err != nil || t.latest() {
 		return
@@ -63,7 +63,7 @@ func (s *stage) distinct(table int, event any) {
 }
 
 // duplicate returns the error for the current event, whose place another event has.
-func (s *stage) duplicate(table, other int, event any) *DuplicateError {
+func (s *stage) duplicate(table, other int, event event) *DuplicateError {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
 	earlier := s.all.at(other)
 	failed := &DuplicateError{
@@ -90,7 +90,7 @@ func (t *staged) latest() bool {
 
 // equalByNow compares the current event with another one as that would be staged now.
 // It may have been staged at another time, which affects its cells.
-func (s *stage) equalByNow(table, other int, event any) bool {
+func (s *stage) equalByNow(table, other int, event event) bool {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
 	if !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.EventTimed() }) {
 		return false

@@ -83,7 +83,7 @@ type rowEraser struct {
 }
 
 // within deletes the events that a query selects with from <= time < to.
-func (t *eraser) within(q *query, base any, from, to time.Time) error {
+func (t *eraser) within(q *query, base event, from, to time.Time) error {
 	if to.IsZero() || from.After(to) {
 		return &RangeError{From: from, To: to}
 	}
@@ -92,7 +92,7 @@ func (t *eraser) within(q *query, base any, from, to time.Time) error {
 
 // events deletes the events that a query selects with from <= time < to: those in of, or all
 // if it is nil.
-func (t *eraser) events(q *query, base any, from, to time.Time, of map[exactInstant]bool) error {
+func (t *eraser) events(q *query, base event, from, to time.Time, of map[exactInstant]bool) error {
 	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, base, from, to, nil)}
 	r := &e.reading
 	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of}

@@ -11,12 +11,12 @@ import (
 
 // Latest returns the newest event of the series of base, or ErrNotFound.
 func (r *Reader[E]) Latest(ctx context.Context, base E) (E, error) {
-	event, err := r.reader.newest(ctx, &base)
-	return *event.(*E), err
+	event, err := r.reader.newest(ctx, event{&base})
+	return *event.pointer.(*E), err
 }
 
 // newest is [Reader.Latest] without its type parameter.
-func (r *reader) newest(ctx context.Context, base any) (event any, err error) {
+func (r *reader) newest(ctx context.Context, base event) (event event, err error) {
 	op := Operation{Name: "Latest", Table: r.table.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
@@ -32,16 +32,16 @@ func (r *reader) newest(ctx context.Context, base any) (event any, err error) {
 }
 
 // lastOf returns the newest event of a series with an earlier mapping.
-func (r *reader) lastOf(ctx context.Context, op *Operation, base any) (event any, err error) {
+func (r *reader) lastOf(ctx context.Context, op *Operation, base event) (newest event, err error) {
 	read := r.begin(ctx, &r.whole, base, r.mapping.Since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
-	event, err = base, ErrNotFound
-	read.events(func(e any, failed error) bool {
-		event, err = r.mapping.clone(e), failed
+	newest, err = base, ErrNotFound
+	read.events(func(e event, failed error) bool {
+		newest, err = r.mapping.clone(e), failed
 		return false
 	})
 	*op = read.op
-	return event, err
+	return newest, err
 }
 
 // skip yields the newest events of each series, reading one row at a time. Once a
@@ -61,7 +61,7 @@ func (r *reading) skip(p *scan.Part, yield yielder) bool {
 				break
 			}
 			found, key := false, row.Key()
-			more := a.row(row, func(e any, err error) bool {
+			more := a.row(row, func(e event, err error) bool {
 				found = found || err == nil
 				return yield(e, err)
 			})
@@ -88,7 +88,7 @@ func (r *reader) without(rest []codec.Rows, key string, a *assembler, found bool
 func (r *reader) firstOfEach(events func(yielder)) func(yielder) {
 	return func(yield yielder) {
 		seen := map[string]bool{}
-		events(func(event any, err error) bool {
+		events(func(event event, err error) bool {
 			if err == nil {
 				spans, failed := r.mapping.Spans(event)
 				if failed != nil {
@@ -108,7 +108,7 @@ func (r *reader) firstOfEach(events func(yielder)) func(yielder) {
 
 // latest finds the newest event. If that takes several requests, it first reads the
 // current bucket and later ones.
-func (r *reader) latest(ctx context.Context, op *Operation, base any, spans []codec.Span) (any, error) {
+func (r *reader) latest(ctx context.Context, op *Operation, base event, spans []codec.Span) (event, error) {
 	m := r.borrow()
 	defer r.release(m)
 	now := r.options.Now()
@@ -128,7 +128,7 @@ func (r *reader) latest(ctx context.Context, op *Operation, base any, spans []co
 }
 
 // newestOnly returns an assembler that makes the newest event of a series.
-func (r *reader) newestOnly(base any, m *memory) *assembler {
+func (r *reader) newestOnly(base event, m *memory) *assembler {
 	a := r.newAssembler(base)
 	a.to, a.ranksEnd, a.memory = scan.MaxTime, scan.MaxTime, m
 	return &a
@@ -138,7 +138,7 @@ func (r *reader) newestOnly(base any, m *memory) *assembler {
 // look at the clock may hide an older event that is still live; search then repeats the
 // request. A row without any known column may hide one, too; search then reads the rows
 // before it.
-func (r *reader) search(ctx context.Context, op *Operation, base any, spans []codec.Span, m *memory) (any, error) {
+func (r *reader) search(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory) (event, error) {
 	var left []codec.Rows // the rows before one without an event
 	var asked time.Time
 	for {

@@ -23,13 +23,13 @@ const (
 // concurrently, like [Reader.Latest]. For an event that cannot be decoded, it yields a
 // *DecodeError, and the loop may continue; any other error is the last value.
 func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
-	return typed[E](r.reader.newestMany(ctx, pointers(bases)))
+	return typed[E](r.reader.newestMany(ctx, each(bases)))
 }
 
 // newestMany is [Reader.LatestMany] without its type parameter.
 //
 //go:noinline
-func (r *reader) newestMany(ctx context.Context, bases []any) func(yielder) {
+func (r *reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 	return func(yield yielder) {
 		op := Operation{Name: "Latest", Table: r.table.id}
 		ctx := r.options.Hooks.start(ctx, &op)
@@ -66,16 +66,16 @@ func (r *reader) newestMany(ctx context.Context, bases []any) func(yielder) {
 
 // latestSeries is a series whose newest event is wanted.
 type latestSeries struct {
-	base  any
+	base  event
 	spans []codec.Span
 	rows  seriesRows // in the current bucket or later
 	done  bool
-	event any
+	event event
 	err   error
 }
 
 // series returns the different series of some events, in their order.
-func (l *mapping) series(bases []any) ([]latestSeries, error) {
+func (l *mapping) series(bases []event) ([]latestSeries, error) {
 	var out []latestSeries
 	seen := map[string]bool{}
 	for _, base := range bases {
@@ -149,7 +149,7 @@ func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSerie
 }
 
 // latestOrOlder returns the newest event of a series with any mapping.
-func (r *reader) latestOrOlder(ctx context.Context, op *Operation, base any, spans []codec.Span) (event any, err error) {
+func (r *reader) latestOrOlder(ctx context.Context, op *Operation, base event, spans []codec.Span) (event event, err error) {
 	event, err = r.latest(ctx, op, base, spans)
 	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
 		event, err = r.older[i].lastOf(ctx, op, base)

@@ -13,9 +13,9 @@ import (
 
 // many is the state of a read of several values.
 type many struct {
-	all    []any // all values, as given
-	some   []any // those that are being read together
-	listed bool  // their rows are read in the order of row keys
+	all    []event // all values, as given
+	some   []event // those that are being read together
+	listed bool    // their rows are read in the order of row keys
 }
 
 // QueryMany yields the events that a query selects with from <= time < to and any of several
@@ -28,13 +28,13 @@ type many struct {
 // With ReadOptions.TimeOrder, the error is also ErrOrder in codec.BucketNewColumns, and if the
 // values must be filtered and do not fit into one filter.
 func (r *Reader[E]) QueryMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.ofValues(ctx, q.untyped(), pointers(values), from, to, opts))
+	return typed[E](r.reader.ofValues(ctx, q.untyped(), each(values), from, to, opts))
 }
 
 // ofValues is [Reader.QueryMany] without its type parameter.
 //
 //go:noinline
-func (r *reader) ofValues(ctx context.Context, q *query, values []any, from, to time.Time, opts []ReadOptions) func(yielder) {
+func (r *reader) ofValues(ctx context.Context, q *query, values []event, from, to time.Time, opts []ReadOptions) func(yielder) {
 	return func(yield yielder) {
 		read := r.beginMany(ctx, q, values, from, to, opts)
 		read.run(yield)
@@ -44,11 +44,11 @@ func (r *reader) ofValues(ctx context.Context, q *query, values []any, from, to 
 // ReadMany yields the events of several series with from <= time < to; see
 // [Reader.QueryMany] and [EventReader.ReadMany].
 func (r *Reader[E]) ReadMany(ctx context.Context, series []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.ofValues(ctx, &r.reader.whole, pointers(series), from, to, opts))
+	return typed[E](r.reader.ofValues(ctx, &r.reader.whole, each(series), from, to, opts))
 }
 
 // beginMany is begin for several values.
-func (r *reader) beginMany(ctx context.Context, q *query, values []any, from, to time.Time, opts []ReadOptions) reading {
+func (r *reader) beginMany(ctx context.Context, q *query, values []event, from, to time.Time, opts []ReadOptions) reading {
 	read := r.begin(ctx, q, r.mapping.new(), from, to, opts)
 	read.options.Limit = max(0, last(opts).Limit) // begin limits the newest event of one series
 	read.many = &many{all: values}
@@ -63,7 +63,7 @@ func (r *reader) fails(err error) func(yielder) {
 // spans returns the different spans of the values that are being read.
 func (r *reading) spans() ([]codec.Span, error) {
 	switch {
-	case r.high != nil:
+	case r.high.exists():
 		return r.q.between(r.given, r.high)
 	case r.many == nil:
 		return r.q.Spans(r.given)
@@ -87,11 +87,11 @@ func (r *reading) spans() ([]codec.Span, error) {
 }
 
 // matches reports whether a series has the values that are being read.
-func (r *reading) matches(e any) bool {
+func (r *reading) matches(e event) bool {
 	if r.many == nil {
 		return r.q.Match(e, r.given)
 	}
-	return slices.ContainsFunc(r.many.some, func(given any) bool { return r.q.Match(e, given) })
+	return slices.ContainsFunc(r.many.some, func(given event) bool { return r.q.Match(e, given) })
 }
 
 // keys returns the pattern for the row keys of the values that are being read.
@@ -128,7 +128,7 @@ func (r *reading) ofMany(yield yielder) {
 		}
 		newestOne := r.left() == 1 && r.options.LatestOnly
 		more := true
-		r.planned(func(e any, err error) bool {
+		r.planned(func(e event, err error) bool {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more && !(newestOne && err == nil)
 		})
@@ -140,7 +140,7 @@ func (r *reading) ofMany(yield yielder) {
 
 // groups returns the groups of different values that are read one after the other, in the
 // order of their row keys.
-func (r *reading) groups() (groups [][]any, err error) {
+func (r *reading) groups() (groups [][]event, err error) {
 	values, err := r.distinct()
 	if err != nil || len(values) == 0 {
 		return nil, err
@@ -153,7 +153,7 @@ func (r *reading) groups() (groups [][]any, err error) {
 	r.many.listed = !r.options.LatestOnly && r.reader.shape.Lists(spans, sorts)
 	if !r.many.listed && !sorts {
 		for _, v := range values {
-			groups = append(groups, []any{v.value})
+			groups = append(groups, []event{v.value})
 		}
 		return groups, nil
 	}
@@ -181,7 +181,7 @@ func (r *reading) groups() (groups [][]any, err error) {
 
 // wanted is one of several values.
 type wanted struct {
-	value any
+	value event
 	spans []codec.Span
 	keys  *codec.KeyPattern // nil if its row keys are not filtered
 	id    string            // differs from those of values with other series

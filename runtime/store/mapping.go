@@ -61,27 +61,30 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 	}
 	d.columns = &columns.columns
 	if own := columns.own(); own != nil {
-		d.Own = func(e *E) { own(e) }
+		d.Own = func(e *E) { own(event{e}) }
 	}
 	d.Key, d.rowKey = keys.Parse, func(e *E, metric string) ([]byte, error) { return keys.Append(e, metric, nil) }
 	d.Spans = func(e *E) ([]codec.Span, error) { return keys.spans(d, e) }
-	add := func(e any, metric string, dst []byte) ([]byte, error) { return keys.Append(e.(*E), metric, dst) }
-	d.Put = func(e *E, cells *Cells) { columns.put(d.Pattern, d.Same != nil, add, e, cells) }
-	d.Set = func(e *E, column int, datum []byte) error { return d.set[column](e, datum) }
-	d.Missing = func(e *E, column int) error { return columns.stored[column].missing(e) }
+	add := func(e event, metric string, dst []byte) ([]byte, error) {
+		return keys.Append(e.pointer.(*E), metric, dst)
+	}
+	d.Put = func(e *E, cells *Cells) { columns.put(d.Pattern, d.Same != nil, add, event{e}, cells) }
+	d.Set = func(e *E, column int, datum []byte) error { return d.set[column](event{e}, datum) }
+	d.Missing = func(e *E, column int) error { return columns.stored[column].missing(event{e}) }
 	d.bound = func(e *E, column int) ([]byte, codec.Order, error) {
 		p := &columns.stored[column]
-		if p.has != nil && !p.has(e) || p.bound == nil {
+		of := event{e}
+		if p.has != nil && !p.has(of) || p.bound == nil {
 			return nil, p.order, ErrBounds
 		}
-		return p.encode([]byte{}, e), p.order, p.bound(e)
+		return p.encode([]byte{}, of), p.order, p.bound(of)
 	}
 	return d
 }
 
 // put sets the cells of an event in its row, or in one row per column. key appends the key of a row.
 // again says that events of one series follow each other.
-func (cs *columns) put(pattern codec.Pattern, again bool, key func(e any, metric string, dst []byte) ([]byte, error), e any, cells *Cells) {
+func (cs *columns) put(pattern codec.Pattern, again bool, key func(e event, metric string, dst []byte) ([]byte, error), e event, cells *Cells) {
 	begin := func(n int, metric string) {
 		if !again || !cells.SameRow(n) {
 			cells.Row(key(e, metric, cells.Buffer()))

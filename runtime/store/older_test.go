@@ -81,10 +81,12 @@ func (v versionTable) of(of version) (*Mapping[sample], *Columns[sample, version
 			OptionalBytesColumn("note", codec.Binary.Bytes, note, notes, older),
 		},
 	}[of]
-	fields[0].encode = map[version]func(dst []byte, e any) []byte{
-		first:  func(dst []byte, e any) []byte { return codec.AppendBinaryUint32(dst, uint32(e.(*sample).Value)) },
-		second: func(dst []byte, e any) []byte { return codec.AppendTextUint64(dst, e.(*sample).Value) },
-		third:  func(dst []byte, e any) []byte { return codec.AppendBinaryUint64(dst, e.(*sample).Value) },
+	fields[0].encode = map[version]func(dst []byte, e event) []byte{
+		first: func(dst []byte, e event) []byte {
+			return codec.AppendBinaryUint32(dst, uint32(e.pointer.(*sample).Value))
+		},
+		second: func(dst []byte, e event) []byte { return codec.AppendTextUint64(dst, e.pointer.(*sample).Value) },
+		third:  func(dst []byte, e event) []byte { return codec.AppendBinaryUint64(dst, e.pointer.(*sample).Value) },
 	}[of]
 	parts := []Part[sample, versionColumns]{
 		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *versionColumns) *[]string { return &c.Series }),

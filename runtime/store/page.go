@@ -164,9 +164,9 @@ func (r *reading) pageHash() (uint64, error) {
 func (r *reading) hashValues(h io.Writer) error {
 	of := *r
 	if r.many == nil {
-		of.many = &many{all: []any{r.given}}
+		of.many = &many{all: []event{r.given}}
 	}
-	if r.high != nil {
+	if r.high.exists() {
 		spans, err := r.q.Spans(r.high)
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (r *reading) hashValues(h io.Writer) error {
 }
 
 // place returns the place of an event.
-func (r *reading) place(e any) (pagePlace, error) {
+func (r *reading) place(e event) (pagePlace, error) {
 	l := r.reader.mapping
 	p := pagePlace{period: l.Since, group: r.page.group, part: r.page.part, time: *l.Time(e), sequence: l.sequenceOf(e)}
 	if class := l.ttlFields(e).Class; class != nil {
@@ -214,7 +214,7 @@ func (r *reading) place(e any) (pagePlace, error) {
 }
 
 // countPaged is count for an event of a page. It leaves out those of earlier pages.
-func (r *reading) countPaged(e any) bool {
+func (r *reading) countPaged(e event) bool {
 	p := r.page
 	at, err := r.place(e)
 	if err != nil {

@@ -22,14 +22,14 @@ type Part[E, C any] struct {
 
 // untypedPart is a Part without its type parameters; e is a *E, and c a *C.
 type untypedPart struct {
-	own func(e any) // clones what copies of an event share; may be nil
+	own func(e event) // clones what copies of an event share; may be nil
 
 	// For the slice.
 	length   func(c any) int
 	truncate func(c any, n int)
-	add      func(c, e any)
+	add      func(c any, e event)
 	addAll   func(c any, events list)
-	extend   func(c, e any, events eventData) // for parts without a column
+	extend   func(c any, e event, events eventData) // for parts without a column
 
 	// For a number in a protobuf message; else nil.
 	number  func(to *codec.ProtoNumbers) bool // adds the field
@@ -38,11 +38,11 @@ type untypedPart struct {
 	// For the column.
 	column  Column // has no name if there is no column
 	order   codec.Order
-	bound   func(e any) error // rejects a value that cannot be stored, in an end of a range
-	has     func(e any) bool
-	encode  func(dst []byte, e any) []byte
-	set     func(e any, datum []byte) error
-	missing func(e any) error
+	bound   func(e event) error // rejects a value that cannot be stored, in an end of a range
+	has     func(e event) bool
+	encode  func(dst []byte, e event) []byte
+	set     func(e event, datum []byte) error
+	missing func(e event) error
 	decode  func(c any, data eventData) error
 	older   []olderColumn // where older events have the field, newest first
 }
@@ -51,7 +51,7 @@ type untypedPart struct {
 type olderColumn struct {
 	column Column // without a family if it is that of the field
 	moved  bool   // the column has a family
-	set    func(e any, datum []byte) error
+	set    func(e event, datum []byte) error
 	decode func(c any, data eventData) error
 }
 
@@ -87,8 +87,8 @@ func (p Part[E, C]) In(family int) Part[E, C] {
 // If makes the column optional: an event for which has returns false lacks it, and reading leaves
 // the field unchanged.
 func (p Part[E, C]) If(has func(e *E) bool) Part[E, C] {
-	p.has = func(e any) bool { return has(e.(*E)) }
-	p.missing = func(any) error { return nil }
+	p.has = func(e event) bool { return has(e.pointer.(*E)) }
+	p.missing = func(event) error { return nil }
 	return p
 }
 
@@ -99,9 +99,9 @@ func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) (p Part[E, C]) {
 		slice := in(c.(*C))
 		*slice = (*slice)[:n]
 	}
-	p.add = func(c, e any) {
+	p.add = func(c any, e event) {
 		slice := in(c.(*C))
-		*slice = append(*slice, *of(e.(*E)))
+		*slice = append(*slice, *of(e.pointer.(*E)))
 	}
 	p.addAll = func(c any, all list) {
 		slice, events := in(c.(*C)), all.(*listOf[E]).events
@@ -118,9 +118,9 @@ func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) (p Part[E, C]) {
 // extending returns a part whose slice add extends.
 func extending[E, C, T any](of func(e *E) *T, in func(c *C) *[]T, add func(dst []T, e *E, events eventData) []T) Part[E, C] {
 	p := newPart(of, in)
-	p.extend = func(c, e any, events eventData) {
+	p.extend = func(c any, e event, events eventData) {
 		slice := in(c.(*C))
-		*slice = add(*slice, e.(*E), events)
+		*slice = add(*slice, e.pointer.(*E), events)
 	}
 	return p
 }
@@ -137,7 +137,7 @@ func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func
 	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
 	p.mapping = func(l *Mapping[E]) { l.Same, l.seriesOf = same, of }
 	if own != nil {
-		p.own = func(e any) { own(e.(*E)) }
+		p.own = func(e event) { own(e.pointer.(*E)) }
 	}
 	return p
 }
@@ -163,7 +163,7 @@ func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E,
 		class := T(*of(e))
 		return &class
 	}, in)
-	p.extend = func(c, _ any, events eventData) {
+	p.extend = func(c any, _ event, events eventData) {
 		slice := in(c.(*C))
 		*slice = appendClasses(*slice, events)
 	}
@@ -216,17 +216,17 @@ func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of f
 }
 
 // ownPointer returns the function that gives a copy of an event its own value of a pointer.
-func ownPointer[E, T any](of func(e *E) **T) func(e any) {
-	return func(e any) {
-		p := of(e.(*E))
+func ownPointer[E, T any](of func(e *E) **T) func(e event) {
+	return func(e event) {
+		p := of(e.pointer.(*E))
 		*p = codec.Clone(*p)
 	}
 }
 
 // ownBytes is like [ownPointer] for a slice.
-func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e any) {
-	return func(e any) {
-		p := of(e.(*E))
+func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e event) {
+	return func(e event) {
+		p := of(e.pointer.(*E))
 		*p = bytes.Clone(*p)
 	}
 }
@@ -236,10 +236,10 @@ func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e any) {
 func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := newPart(of, in)
 	p.column.Name, p.column.points, p.order = name, coding.Points, coding.Order
-	p.encode = func(dst []byte, e any) []byte { return coding.Append(dst, *of(e.(*E))) }
-	p.bound = func(e any) error { return storable(*of(e.(*E))) }
+	p.encode = func(dst []byte, e event) []byte { return coding.Append(dst, *of(e.pointer.(*E))) }
+	p.bound = func(e event) error { return storable(*of(e.pointer.(*E))) }
 	p.set, p.decode = setter(coding, of), appender(coding, in)
-	p.missing = func(any) error { return codec.ErrMissing }
+	p.missing = func(event) error { return codec.ErrMissing }
 	for _, o := range older {
 		p.older = append(p.older, olderColumn{o.column, o.moved, setter(o.coding, of), appender(o.coding, in)})
 	}
@@ -259,9 +259,9 @@ func storable(v any) error {
 }
 
 // setter returns the function that sets a field of an event to a datum.
-func setter[E, T any](coding codec.Coding[T], of func(e *E) *T) func(e any, datum []byte) error {
-	return func(e any, datum []byte) (err error) {
-		*of(e.(*E)), err = coding.Decode(datum)
+func setter[E, T any](coding codec.Coding[T], of func(e *E) *T) func(e event, datum []byte) error {
+	return func(e event, datum []byte) (err error) {
+		*of(e.pointer.(*E)), err = coding.Decode(datum)
 		return err
 	}
 }
@@ -287,8 +287,8 @@ func olderAs[A, B any](older []Older[A], coding func(codec.Coding[A]) codec.Codi
 // DefaultColumn returns the part for a field that has the value missing if a stored event lacks it.
 func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in, older...)
-	p.missing = func(e any) error {
-		*of(e.(*E)) = missing
+	p.missing = func(e event) error {
+		*of(e.pointer.(*E)) = missing
 		return nil
 	}
 	return p
@@ -305,8 +305,8 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 		}
 	}
 	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)
-	p.has = func(e any) bool { return *of(e.(*E)) != nil }
-	p.missing = func(any) error { return nil }
+	p.has = func(e event) bool { return *of(e.pointer.(*E)) != nil }
+	p.missing = func(event) error { return nil }
 	p.own = ownPointer(of)
 	return p
 }
@@ -322,8 +322,8 @@ func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of fu
 // lacks it.
 func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], missing string, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := BytesColumn(name, coding, of, in, older...)
-	p.missing = func(e any) error {
-		*of(e.(*E)) = T(missing)
+	p.missing = func(e event) error {
+		*of(e.pointer.(*E)) = T(missing)
 		return nil
 	}
 	return p
@@ -339,8 +339,8 @@ func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T
 		}
 	}
 	p := BytesColumn(name, present(coding), of, in, olderAs(older, present)...)
-	p.has = func(e any) bool { return *of(e.(*E)) != nil }
-	p.missing = func(any) error { return nil }
+	p.has = func(e event) bool { return *of(e.pointer.(*E)) != nil }
+	p.missing = func(event) error { return nil }
 	return p
 }
 
@@ -352,7 +352,7 @@ const maxParsed = 32
 // to dst, and parse sets them.
 func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part[E, C]) Part[E, C] {
 	all := NewColumns(fields...)
-	b := wholeEvents{columns: &all.columns, numbers: numbersOf(all.parts), kind: eventsOf[E]{}, parse: func(e any, blob []byte) error { return parse(e.(*E), blob) }}
+	b := wholeEvents{columns: &all.columns, numbers: numbersOf(all.parts), kind: eventsOf[E]{}, parse: func(e event, blob []byte) error { return parse(e.pointer.(*E), blob) }}
 	return Part[E, C]{untypedPart: untypedPart{
 		own:      all.own(),
 		length:   all.length,
@@ -360,9 +360,9 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 		add:      all.add,
 		addAll:   all.appendAll,
 		column:   Column{Name: name, Whole: true},
-		encode:   func(dst []byte, e any) []byte { return serialize(dst, e.(*E)) },
+		encode:   func(dst []byte, e event) []byte { return serialize(dst, e.pointer.(*E)) },
 		set:      b.parse,
-		missing:  func(any) error { return codec.ErrMissing },
+		missing:  func(event) error { return codec.ErrMissing },
 		decode:   b.decode,
 	}}
 }
@@ -372,7 +372,7 @@ type wholeEvents struct {
 	columns *columns            // the fields
 	numbers *codec.ProtoNumbers // see numbersOf
 	kind    events
-	parse   func(e any, blob []byte) error
+	parse   func(e event, blob []byte) error
 }
 
 // decode appends the fields of events to their slices.

@@ -110,7 +110,7 @@ func (r *reading) inPeriods(yield yielder) {
 			continue
 		}
 		r.enter(p)
-		r.inOrder(r.events)(func(e any, err error) bool {
+		r.inOrder(r.events)(func(e event, err error) bool {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more
 		})
@@ -162,7 +162,7 @@ func (t Table) with(earlier Table) Table {
 var ErrNoSequence = errors.New("the layout at this time stores no sequence number")
 
 // checkSequence returns ErrNoSequence, in a *codec.FieldError, for such an event.
-func (l *mapping) checkSequence(e any) error {
+func (l *mapping) checkSequence(e event) error {
 	if l.others == nil || l.Sequence != nil || l.sequence == nil || *l.sequence(e) == 0 {
 		return nil
 	}

@@ -152,14 +152,14 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 	r := NewReader(noTables{}, days())
 	var got []string
 	for e, err := range r.reader.byTime(q.untyped(), func(yield yielder) {
-		_ = yield(&sample{Series: "a", Time: at(2)}, nil) && yield(&sample{Series: "b", Time: at(1)}, nil) && yield(&sample{}, &DecodeError{}) &&
-			yield(&sample{}, status.Error(codes.PermissionDenied, "no more")) && yield(&sample{Series: "c", Time: at(0)}, nil)
+		_ = yield(refer(&sample{Series: "a", Time: at(2)}), nil) && yield(refer(&sample{Series: "b", Time: at(1)}), nil) && yield(refer(&sample{}), &DecodeError{}) &&
+			yield(refer(&sample{}), status.Error(codes.PermissionDenied, "no more")) && yield(refer(&sample{Series: "c", Time: at(0)}), nil)
 	}, false) {
 		if err != nil {
 			got = append(got, fmt.Sprintf("%T", err))
 			continue
 		}
-		got = append(got, e.(*sample).Series)
+		got = append(got, e.pointer.(*sample).Series)
 	}
 	if want := "*store.DecodeError b a *status.Error"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)

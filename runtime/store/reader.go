@@ -109,10 +109,10 @@ type ReadOptions struct {
 // query is a Query without its type parameter.
 type query struct {
 	Name                              string
-	Spans                             func(e any) ([]codec.Span, error)
+	Spans                             func(e event) ([]codec.Span, error)
 	AllTimes, MultiSeries, Contiguous bool
-	Keys                              func(given any) (*codec.KeyPattern, error)
-	Match                             func(e, given any) bool
+	Keys                              func(given event) (*codec.KeyPattern, error)
+	Match                             func(e, given event) bool
 	Older                             []*query
 	Conditions                        []Condition
 	where                             *bounds
@@ -121,14 +121,14 @@ type query struct {
 // untyped returns the query without its type parameter.
 func (q *Query[E]) untyped() *query {
 	out := &query{
-		Name: q.Name, Spans: func(e any) ([]codec.Span, error) { return q.Spans(e.(*E)) },
+		Name: q.Name, Spans: func(e event) ([]codec.Span, error) { return q.Spans(e.pointer.(*E)) },
 		AllTimes: q.AllTimes, MultiSeries: q.MultiSeries, Contiguous: q.Contiguous, Conditions: q.Conditions, where: q.where,
 	}
 	if q.Keys != nil {
-		out.Keys = func(given any) (*codec.KeyPattern, error) { return q.Keys(given.(*E)) }
+		out.Keys = func(given event) (*codec.KeyPattern, error) { return q.Keys(given.pointer.(*E)) }
 	}
 	if q.Match != nil {
-		out.Match = func(e, given any) bool { return q.Match(e.(*E), given.(*E)) }
+		out.Match = func(e, given event) bool { return q.Match(e.pointer.(*E), given.pointer.(*E)) }
 	}
 	for _, older := range q.Older {
 		out.Older = append(out.Older, older.untyped())
@@ -144,21 +144,21 @@ func (q *Query[E]) untyped() *query {
 // error is the last value yielded. If ctx ends before the last event is yielded, no further event
 // is, and that error wraps the cause of ctx.
 func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.all(ctx, &r.reader.whole, &base, nil, from, to, opts))
+	return typed[E](r.reader.all(ctx, &r.reader.whole, event{&base}, event{}, from, to, opts))
 }
 
 // Query yields the events that a query selects with from <= time < to, like Read, in
 // the order of row keys and, within a row, in order of time. base contains the values
 // that the query specifies.
 func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.all(ctx, q.untyped(), &base, nil, from, to, opts))
+	return typed[E](r.reader.all(ctx, q.untyped(), event{&base}, event{}, from, to, opts))
 }
 
 // all is [Reader.Query] without its type parameter, or [Reader.QueryRange] if high is not nil. It is
 // not inlined, so that it is not compiled for each type of events.
 //
 //go:noinline
-func (r *reader) all(ctx context.Context, q *query, given, high any, from, to time.Time, opts []ReadOptions) func(yielder) {
+func (r *reader) all(ctx context.Context, q *query, given, high event, from, to time.Time, opts []ReadOptions) func(yielder) {
 	return func(yield yielder) {
 		read := r.begin(ctx, q, given, from, to, opts)
 		read.high = high
@@ -178,9 +178,9 @@ type reading struct {
 	reader    *reader
 	ctx       context.Context
 	q         *query
-	given     any   // the values that the query specifies
+	given     event // the values that the query specifies
 	many      *many // if the query specifies several values; else nil
-	high      any   // if the query specifies a range of values, whose start is in given, its end; else nil
+	high      event // if the query specifies a range of values, whose start is in given, its end; else nil
 	where     *bounds
 	options   ReadOptions
 	op        Operation
@@ -195,7 +195,7 @@ type reading struct {
 }
 
 // begin returns a new reading.
-func (r *reader) begin(ctx context.Context, q *query, given any, from, to time.Time, opts []ReadOptions) reading {
+func (r *reader) begin(ctx context.Context, q *query, given event, from, to time.Time, opts []ReadOptions) reading {
 	o := last(opts)
 	o.Limit = max(o.Limit, 0)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
@@ -219,7 +219,7 @@ func (r *reading) run(yield yielder) {
 			return
 		}
 		ended := true
-		r.ordered()(func(e any, err error) bool {
+		r.ordered()(func(e event, err error) bool {
 			more := r.count(e, err)
 			ended = ended && more && (err == nil || isDecodeError(err))
 			return more
@@ -409,7 +409,7 @@ func (r *reading) inOrder(events func(yielder)) func(yielder) {
 
 // count counts an event and yields it. If the context of the read has ended, its error is
 // yielded instead of the next event, which may be in memory already.
-func (r *reading) count(event any, err error) bool {
+func (r *reading) count(event event, err error) bool {
 	if ended := r.ctx.Err(); ended != nil && (err == nil || isDecodeError(err)) {
 		r.failed = explain(r.ctx, ended)
 		r.yield(r.given, r.failed)
@@ -498,7 +498,7 @@ func sortedIndexes(dst []int, n int, compare func(a, b int) int) []int {
 }
 
 // compare orders events by time and sequence number.
-func (l *mapping) compare(a, b any) int {
+func (l *mapping) compare(a, b event) int {
 	order := l.Time(a).Compare(*l.Time(b))
 	if order == 0 && l.Sequence != nil {
 		order = cmp.Compare(*l.Sequence(a), *l.Sequence(b))
@@ -508,7 +508,7 @@ func (l *mapping) compare(a, b any) int {
 
 // start returns the start of an event's bucket, or the time of an event with a row of
 // its own.
-func (l *mapping) start(e any) time.Time {
+func (l *mapping) start(e event) time.Time {
 	if !l.Pattern.Bucketed() {
 		return *l.Time(e)
 	}

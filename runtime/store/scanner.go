@@ -197,7 +197,7 @@ type scannedRow struct {
 type scanMatch struct {
 	layer *scanLayer
 	at    time.Time // the time in the row key
-	base  any       // an event with the series of the row
+	base  event     // an event with the series of the row
 	keys  []string  // for codec.BucketNewColumns, of the rows of all columns
 }
 
@@ -288,7 +288,7 @@ func (t *scanning) fail(key string, err error) bool {
 }
 
 // take collects the events of the current row, and its errors.
-func (t *scanning) take(e any, err error) bool {
+func (t *scanning) take(e event, err error) bool {
 	if err != nil {
 		t.errors = append(t.errors, err)
 	} else {
@@ -451,7 +451,7 @@ func (t *scanning) metrics(m *scanMatch, key string, all map[string]wire.Row) {
 		return // the row of a field that the schema does not have
 	}
 	a.splitMetrics(rows)
-	ofRow := func(e any, err error) bool {
+	ofRow := func(e event, err error) bool {
 		var failed *DecodeError
 		return errors.As(err, &failed) && failed.Row != key || t.take(e, err)
 	}

@@ -32,19 +32,19 @@ func QuerySeries[S, E any](ctx context.Context, of TableReader[E], q *Query[E], 
 	r := of.(*Reader[E]).reader
 	seriesOf := r.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
-		r.series(ctx, q.untyped(), &base, from, to)(func(e any, err error) bool { return yield(*seriesOf(e.(*E)), err) })
+		r.series(ctx, q.untyped(), event{&base}, from, to)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
 	}
 }
 
 // QuerySeries is the function [QuerySeries]; it yields events with only the series.
 func (r *Reader[E]) QuerySeries(ctx context.Context, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
-	return typed[E](r.reader.series(ctx, q.untyped(), &base, from, to))
+	return typed[E](r.reader.series(ctx, q.untyped(), event{&base}, from, to))
 }
 
 // series is [Reader.QuerySeries] without its type parameter.
 //
 //go:noinline
-func (r *reader) series(ctx context.Context, q *query, base any, from, to time.Time) func(yielder) {
+func (r *reader) series(ctx context.Context, q *query, base event, from, to time.Time) func(yielder) {
 	return func(yield yielder) {
 		read := r.begin(ctx, q, base, from, to, []ReadOptions{{Fields: []Field{}}})
 		read.op.Name = q.Name + "Series"
@@ -180,7 +180,7 @@ func (a *rowAssembler) overlaps(at time.Time) bool {
 
 // hasEvents reports whether a row has events in the time range.
 func (a *assembler) hasEvents(at time.Time, row wire.Row) (found bool) {
-	a.inRow(at, row, func(_ any, err error) bool {
+	a.inRow(at, row, func(_ event, err error) bool {
 		found = found || err == nil
 		return !found
 	})

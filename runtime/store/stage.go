@@ -19,9 +19,9 @@ import (
 type stage struct {
 	writer *writer
 	events int
-	event  any // the current event; its time is truncated only in this copy
-	none   any // a zero event
-	last   any // the previous event, as given
+	event  event // the current event; its time is truncated only in this copy
+	none   event // a zero event
+	last   event // the previous event, as given
 	tables []staged
 
 	all      list // the given events, at least up to the current one
@@ -59,7 +59,7 @@ const maxKept = 32 << 20
 // release returns the stage to its writer.
 func (s *stage) release() {
 	s.writer.tables[0].mapping.assign(s.event, s.none)
-	s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = nil, 0, nil, false, false, false
+	s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = event{}, 0, nil, false, false, false
 	for i := range s.tables {
 		t := &s.tables[i]
 		if cap(t.cells.mutations) > maxKept {
@@ -81,9 +81,9 @@ func (s *stage) at(now time.Time) {
 
 // addOne is add for an event that is written now, and is kept only if a table accepts
 // it. It returns the failures of the other tables.
-func (s *stage) addOne(event any) (taken bool, refused []Failure) {
+func (s *stage) addOne(e event) (taken bool, refused []Failure) {
 	s.at(s.writer.options.Now())
-	s.add(event)
+	s.add(e)
 	for i := range s.tables {
 		t := &s.tables[i]
 		taken = taken || t.err == nil
@@ -95,7 +95,7 @@ func (s *stage) addOne(event any) (taken bool, refused []Failure) {
 	}
 	if !taken {
 		s.events--
-		s.last = nil
+		s.last = event{}
 	}
 	return taken, refused
 }
@@ -112,7 +112,7 @@ func (s *stage) size() int {
 // add stages an event for all tables. If any table refuses it as invalid, none stores
 // it; if it is too old for some tables, the others store it. The event must not change
 // until the next one is added.
-func (s *stage) add(event any) {
+func (s *stage) add(event event) {
 	refusing := -1
 	for i := range s.tables {
 		s.layOut(i, event)
@@ -132,7 +132,7 @@ func (s *stage) add(event any) {
 }
 
 // layOut encodes an event for one table.
-func (s *stage) layOut(table int, event any) {
+func (s *stage) layOut(table int, event event) {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
 	l.assign(s.event, event)
 	at := l.Time(s.event)
@@ -159,7 +159,7 @@ func (s *stage) layOut(table int, event any) {
 		start := l.Bucket.Start(*at)
 		t.from, t.to = start.Unix(), l.Bucket.End(start).Unix()
 	}
-	t.cells.again = l.Same != nil && s.last != nil && sameBucket && l.Same(event, s.last)
+	t.cells.again = l.Same != nil && s.last.exists() && sameBucket && l.Same(event, s.last)
 	if !t.cells.again {
 		t.cells.forget()
 	}

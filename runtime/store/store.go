@@ -147,7 +147,7 @@ type Mapping[E any] struct {
 	Set func(e *E, column int, datum []byte) error
 	// set has one Set per column, which saves a call per cell; nil if there is only
 	// Set.
-	set []func(e any, datum []byte) error
+	set []func(e event, datum []byte) error
 	// Missing sets the default of a column that a stored event lacks. It returns an
 	// error if the column is required.
 	Missing func(e *E, column int) error
@@ -230,7 +230,7 @@ func (l *mapping) points() codec.Points {
 }
 
 // choice returns the TTLFields of e, or the zero TTLFields.
-func (l *mapping) ttlFields(e any) TTLFields {
+func (l *mapping) ttlFields(e event) TTLFields {
 	if l.TTLFields == nil {
 		return TTLFields{}
 	}

@@ -668,9 +668,9 @@ func TestSequencesOfClasses(t *testing.T) {
 		c.cells, c.times, c.sequences = []wire.Cell{{Micros: us}, {Micros: us}}, []int64{us, us}, []uint32{uint32(i), uint32(i) + 2}
 	}
 	var got []string
-	a.bucket(func(event any, err error) bool {
+	a.bucket(func(of event, err error) bool {
 		must(t, err)
-		e := event.(*tied)
+		e := of.pointer.(*tied)
 		got = append(got, fmt.Sprint(e.Sequence, " of class ", e.Class))
 		return true
 	})

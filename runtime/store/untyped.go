@@ -8,9 +8,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Readers and writers have no type parameter inside. They handle an event as a pointer to it, of
-// type *E, in an interface. Otherwise, the compiler would compile all of them again for each type
-// of events: a second, and 300 KB of machine code.
+// Readers and writers have no type parameter inside: with one, the compiler would compile all of
+// them again for each type of events, which took it a second and 300 KB of machine code.
+
+// event refers to an event of any type E. It contains a *E.
+type event struct{ pointer any }
 
 // mapping is a [Mapping] without its type parameter.
 type mapping struct {
@@ -26,22 +28,22 @@ type mapping struct {
 	Since     time.Time
 	Older     []*mapping
 
-	Time      func(e any) *time.Time
-	TTLFields func(e any) TTLFields
-	Check     func(e any) error
-	Put       func(e any, cells *Cells)
-	Same      func(a, b any) bool
-	Own       func(e any)
-	Spans     func(e any) ([]codec.Span, error)
-	Key       func(row string, e any) (time.Time, error)
-	Sequence  func(e any) *uint32
-	Set       func(e any, column int, datum []byte) error
-	set       []func(e any, datum []byte) error
-	Missing   func(e any, column int) error
+	Time      func(e event) *time.Time
+	TTLFields func(e event) TTLFields
+	Check     func(e event) error
+	Put       func(e event, cells *Cells)
+	Same      func(a, b event) bool
+	Own       func(e event)
+	Spans     func(e event) ([]codec.Span, error)
+	Key       func(row string, e event) (time.Time, error)
+	Sequence  func(e event) *uint32
+	Set       func(e event, column int, datum []byte) error
+	set       []func(e event, datum []byte) error
+	Missing   func(e event, column int) error
 
-	rowKey   func(e any, metric string) ([]byte, error)
-	sequence func(e any) *uint32
-	bound    func(e any, column int) (datum []byte, order codec.Order, err error)
+	rowKey   func(e event, metric string) ([]byte, error)
+	sequence func(e event) *uint32
+	bound    func(e event, column int) (datum []byte, order codec.Order, err error)
 	seriesOf any // func(e *E) *S
 
 	until  time.Time  // where the next mapping begins; zero in the newest
@@ -64,37 +66,37 @@ func (l *Mapping[E]) alone() *mapping {
 	m := &mapping{
 		events: eventsOf[E]{},
 		Table:  l.Table, Pattern: l.Pattern, Bucket: l.Bucket, TimeKey: l.TimeKey, Ties: l.Ties, Columns: l.Columns, Precision: l.Precision, Since: l.Since,
-		Time:      func(e any) *time.Time { return l.Time(e.(*E)) },
-		Check:     func(e any) error { return l.Check(e.(*E)) },
-		Put:       func(e any, cells *Cells) { l.Put(e.(*E), cells) },
-		Spans:     func(e any) ([]codec.Span, error) { return l.Spans(e.(*E)) },
-		Key:       func(row string, e any) (time.Time, error) { return l.Key(row, e.(*E)) },
-		Set:       func(e any, column int, datum []byte) error { return l.Set(e.(*E), column, datum) },
-		Missing:   func(e any, column int) error { return l.Missing(e.(*E), column) },
+		Time:      func(e event) *time.Time { return l.Time(e.pointer.(*E)) },
+		Check:     func(e event) error { return l.Check(e.pointer.(*E)) },
+		Put:       func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) },
+		Spans:     func(e event) ([]codec.Span, error) { return l.Spans(e.pointer.(*E)) },
+		Key:       func(row string, e event) (time.Time, error) { return l.Key(row, e.pointer.(*E)) },
+		Set:       func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) },
+		Missing:   func(e event, column int) error { return l.Missing(e.pointer.(*E), column) },
 		TTLFields: unlessNil(l.TTLFields), Sequence: unlessNil(l.Sequence), sequence: unlessNil(l.sequence),
 		set: l.set, seriesOf: l.seriesOf, layout: l.columns,
 	}
 	if l.Same != nil {
-		m.Same = func(a, b any) bool { return l.Same(a.(*E), b.(*E)) }
+		m.Same = func(a, b event) bool { return l.Same(a.pointer.(*E), b.pointer.(*E)) }
 	}
 	if l.Own != nil {
-		m.Own = func(e any) { l.Own(e.(*E)) }
+		m.Own = func(e event) { l.Own(e.pointer.(*E)) }
 	}
 	if l.rowKey != nil {
-		m.rowKey = func(e any, metric string) ([]byte, error) { return l.rowKey(e.(*E), metric) }
+		m.rowKey = func(e event, metric string) ([]byte, error) { return l.rowKey(e.pointer.(*E), metric) }
 	}
 	if l.bound != nil {
-		m.bound = func(e any, column int) ([]byte, codec.Order, error) { return l.bound(e.(*E), column) }
+		m.bound = func(e event, column int) ([]byte, codec.Order, error) { return l.bound(e.pointer.(*E), column) }
 	}
 	return m
 }
 
 // unlessNil returns a function of events without its type parameter; nil if it is nil.
-func unlessNil[E, T any](f func(e *E) T) func(e any) T {
+func unlessNil[E, T any](f func(e *E) T) func(e event) T {
 	if f == nil {
 		return nil
 	}
-	return func(e any) T { return f(e.(*E)) }
+	return func(e event) T { return f(e.pointer.(*E)) }
 }
 
 // untypedAll is untyped for all mappings of a schema.
@@ -106,16 +108,22 @@ func untypedAll[E any](mappings []*Mapping[E]) []*mapping {
 	return out
 }
 
+// exists reports whether e refers to an event.
+func (e event) exists() bool { return e.pointer != nil }
+
+// refer returns a reference to an event.
+func refer[E any](e *E) event { return event{e} }
+
 // events makes and copies events of one type.
 type events interface {
-	new() any               // a pointer to a zero event
-	assign(to, from any)    // copies an event
-	value(e any) any        // the event that e points to
+	new() event             // a zero event
+	assign(to, from event)  // copies an event
+	value(e event) any      // an E
 	list(capacity int) list // an empty list
 }
 
 // clone returns a copy of an event.
-func (l *mapping) clone(e any) any {
+func (l *mapping) clone(e event) event {
 	c := l.new()
 	l.assign(c, e)
 	return c
@@ -124,40 +132,42 @@ func (l *mapping) clone(e any) any {
 // eventsOf implements events for type E.
 type eventsOf[E any] struct{}
 
-func (eventsOf[E]) new() any               { return new(E) }
-func (eventsOf[E]) assign(to, from any)    { *to.(*E) = *from.(*E) }
-func (eventsOf[E]) value(e any) any        { return *e.(*E) }
+func (eventsOf[E]) new() event             { return event{new(E)} }
+func (eventsOf[E]) assign(to, from event)  { *to.pointer.(*E) = *from.pointer.(*E) }
+func (eventsOf[E]) value(e event) any      { return *e.pointer.(*E) }
 func (eventsOf[E]) list(capacity int) list { return &listOf[E]{make([]E, 0, capacity)} }
 
 // list is a slice of events.
 type list interface {
 	len() int
-	at(i int) any   // a pointer to the i-th event
-	add(e any)      // adds a copy
-	truncate(n int) // removes all but the first n events
+	at(i int) event
+	add(e event)    // appends a copy
+	truncate(n int) // removes all but the first n events, and keeps the memory
 	zero(n int)     // replaces the events by n zero events
 }
 
 // listOf implements list for type E.
 type listOf[E any] struct{ events []E }
 
-func (l *listOf[E]) len() int     { return len(l.events) }
-func (l *listOf[E]) at(i int) any { return &l.events[i] }
-func (l *listOf[E]) add(e any)    { l.events = append(l.events, *e.(*E)) }
+func (l *listOf[E]) len() int       { return len(l.events) }
+func (l *listOf[E]) at(i int) event { return event{&l.events[i]} }
+func (l *listOf[E]) add(e event)    { l.events = append(l.events, *e.pointer.(*E)) }
+
 func (l *listOf[E]) truncate(n int) {
 	clear(l.events[n:])
 	l.events = l.events[:n]
 }
+
 func (l *listOf[E]) zero(n int) {
 	l.events = slices.Grow(l.events[:0], n)[:n]
 	clear(l.events)
 }
 
-// pointers returns pointers to events.
-func pointers[E any](events []E) []any {
-	out := make([]any, len(events))
-	for i := range events {
-		out[i] = &events[i]
+// each returns references to events.
+func each[E any](all []E) []event {
+	out := make([]event, len(all))
+	for i := range all {
+		out[i] = event{&all[i]}
 	}
 	return out
 }
@@ -167,6 +177,6 @@ func pointers[E any](events []E) []any {
 //go:noinline
 func typed[E any](read func(yield yielder)) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		read(func(e any, err error) bool { return yield(*e.(*E), err) })
+		read(func(e event, err error) bool { return yield(*e.pointer.(*E), err) })
 	}
 }

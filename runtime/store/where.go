@@ -17,7 +17,7 @@ type Condition struct {
 }
 
 // bounds are the values of conditions.
-type bounds struct{ low, high any }
+type bounds struct{ low, high event }
 
 // Where returns the query with the values of its conditions: it selects events whose fields are
 // at least those of low and less than those of high or, for conditions with Equal, those of low.
@@ -31,7 +31,7 @@ type bounds struct{ low, high any }
 // does not meet them.
 func (q *Query[E]) Where(low, high E) *Query[E] {
 	out := *q
-	out.where = &bounds{&low, &high}
+	out.where = &bounds{event{&low}, event{&high}}
 	return &out
 }
 
@@ -72,7 +72,7 @@ func (r *reading) conditions() ([]scan.Where, error) {
 }
 
 // condition returns a condition in the encoding of the mapping.
-func (l *mapping) condition(c Condition, low, high any) (w scan.Where, err error) {
+func (l *mapping) condition(c Condition, low, high event) (w scan.Where, err error) {
 	w.Column = slices.IndexFunc(l.Columns, func(column Column) bool { return column.Name == string(c.Field) && !column.replaced })
 	if w.Column < 0 {
 		return w, fmt.Errorf("table %s, field %q: %w", l.Table.ID, c.Field, ErrNoField)
