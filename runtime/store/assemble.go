@@ -31,8 +31,7 @@ type assembler struct {
 	found      bool               // some of its data is live
 }
 
-// rowAssembler assigns the cells of rows to events, and says which are live. Like rowReader,
-// it has no type parameter.
+// rowAssembler assigns the cells of rows to events, and says which are live.
 type rowAssembler struct {
 	shape    *scan.Table
 	table    string

@@ -72,7 +72,7 @@ type erasing struct {
 	reading reading
 }
 
-// rowEraser deletes events from rows. Like rowReader, it has no type parameter.
+// rowEraser deletes events from rows.
 type rowEraser struct {
 	*erasures
 	a       *rowAssembler         // of the reading

@@ -9,8 +9,7 @@ import (
 // Generated types embed the interfaces of this file, and functions of generated code
 // that call generic ones are not inlined. Otherwise the compiler would compile all
 // methods of a generic type again in each package that sees it, for example as a field
-// of an exported type: one second per schema in every package that uses generated code,
-// and in its tests.
+// of an exported type.
 
 // EventWriter writes events of type E, whose series are of type S, to all tables of a
 // schema, and deletes them. It is safe for concurrent use.

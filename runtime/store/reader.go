@@ -432,7 +432,6 @@ var ErrOrder = errors.New("the rows of the query are not in time order")
 // byTime sorts events that arrive by bucket one bucket at a time, and sorts those that
 // arrive by time by their sequence numbers.
 func (r *reader) byTime(q *query, events func(yielder), newestFirst bool) func(yielder) {
-	// The body is a separate function, so that it is not compiled wherever this is inlined.
 	return func(yield yielder) { r.sorted(q, events, newestFirst, yield) }
 }
 
@@ -487,8 +486,7 @@ func (r *reader) sorted(q *query, events func(yielder), newestFirst bool, yield 
 	flush()
 }
 
-// sortedIndexes appends the numbers from 0 to n, exclusive, in stable order to dst. Sorting
-// slices of a generic type would compile their sort for each type of events.
+// sortedIndexes appends the numbers from 0 to n, exclusive, in stable order to dst.
 func sortedIndexes(dst []int, n int, compare func(a, b int) int) []int {
 	for i := range n {
 		dst = append(dst, i)

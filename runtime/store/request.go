@@ -18,8 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// rowReader requests the rows of a table with the events of one mapping. It has no type
-// parameter, because the compiler compiles the code of a Reader for each type of events.
+// rowReader requests the rows of a table with the events of one mapping.
 type rowReader struct {
 	id      string // with its prefix
 	api     bigtable.TableAPI
