@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -55,6 +56,7 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 	if !d.Pattern.Bucketed() || keys.PerEvent {
 		d.Same = nil
 	}
+	d.Table.Families = slices.Clone(d.Table.Families) // the caller may use them for another table
 	for i := range d.Table.Families {
 		f := &d.Table.Families[i]
 		f.Life = f.Life.Under(f.GC, d.MaxCells)
