@@ -276,7 +276,8 @@ func (h *history) edit(s *drawn) string {
 
 // related treats fields as new if an edit has both moved them to another place and given them a
 // type that cannot read the old one, because this cannot be distinguished from a different
-// field. Conversely, a field that is added and lists the place of one that is gone continues it.
+// field. Conversely, a field that is added, or keeps no place of its own, and lists the place of
+// one that is gone continues that.
 // It is false for edits that restore a field in another place without was.
 func (h *history) related(old, s *drawn) bool {
 	for i := range s.fields {
@@ -284,6 +285,10 @@ func (h *history) related(old, s *drawn) bool {
 		same := func(o drawnField) bool { return o.id == f.id }
 		if k := slices.IndexFunc(old.fields, same); k >= 0 {
 			was := &old.fields[k]
+			if id := h.continues(old, f); id > 0 && !f.lists(was) && !f.keeps(was, old) && !slices.ContainsFunc(s.fields, func(o drawnField) bool { return o.id == id }) {
+				f.id = id
+				continue
+			}
 			if !was.samePlace(f) && !f.lists(was) && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
 				f.id = h.fresh()
 			}
@@ -319,6 +324,12 @@ func (h *history) continues(old *drawn, f *drawnField) int {
 		add(o, f.listsAll(o, old) && !slices.ContainsFunc(old.fields, func(l drawnField) bool { return l.id == o.id }))
 	}
 	return max(id, 0)
+}
+
+// keeps reports whether a field is still stored where a version has it.
+func (f *drawnField) keeps(was *drawnField, v *drawn) bool {
+	columns, json, protobuf := v.stores()
+	return columns && f.stored() == was.stored() || json && f.name == was.name || protobuf && f.number == was.number
 }
 
 // listsAll reports whether a field names the place of an older version of it in all forms in
