@@ -277,8 +277,8 @@ func (h *history) edit(s *drawn) string {
 // related treats fields as new if an edit has both moved them to another place and given them a
 // type that cannot read the old one, because this cannot be distinguished from a different
 // field. Conversely, a field that is added, or keeps no place of its own, and lists the place of
-// one that is gone continues that.
-// It is false for edits that restore a field in another place without was.
+// one that is gone continues that. It is false for edits that restore a field in another place
+// without was.
 func (h *history) related(old, s *drawn) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
