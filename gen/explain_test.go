@@ -11,12 +11,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // TestRandomExplanations explains random schemas. The result must be deterministic,
 // JSON must be complete, HTML must not contain elements from a schema, and no text may
 // contain terminal escapes.
 func TestRandomExplanations(t *testing.T) {
+	if !testlong.Enabled() {
+		rapidChecks(t, "5")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		inputs := randomInputs.Draw(t, "schemas")
 		resolve := func() explain.Document {

@@ -23,18 +23,18 @@ import (
 // Writes, garbage collection and reads must behave like the model, and a read must
 // transfer no more than its events and the access paths of the layout require. The
 // schemas include every strategy that works with a pattern. Their generated tests must
-// pass, too. A normal run uses one schema per pattern, and a long one all.
+// pass, too. A normal run uses one schema per pattern and one with a history, and a long one all.
 // BTGEN_MODEL_CASES is the total number of cases, at least 10000 in a nightly run;
 // BTGEN_MODEL_SEED selects other schemas.
 func TestModel(t *testing.T) {
 	total := numberOf(t, "BTGEN_MODEL_CASES", testlong.Pick(30, 500))
 	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
 	schemas := testlong.Pick(fewSchemas, model.Matrix)(seed)
-	for i := range testlong.Pick(1, 12) {
+	for i := range testlong.Pick(0, 12) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
 	histories := model.Histories(seed)
-	for i := range testlong.Pick(2, 6) {
+	for i := range testlong.Pick(1, 6) {
 		schemas = append(schemas, histories[(seed+7*i)%len(histories)])
 	}
 	dir := testlong.Scratch(t)

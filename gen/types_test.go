@@ -16,13 +16,14 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // TestGeneratedTypes type-checks the code of the schema sets and of its tests. It finds
 // most compiler errors within seconds, whereas TestGeneratedTests takes minutes.
 func TestGeneratedTypes(t *testing.T) {
 	c := newTypeChecker(t)
-	for name, inputs := range schemaSets(t, 5) {
+	for name, inputs := range schemaSets(t, testlong.Pick(2, 5)) {
 		if err := c.check(generateRandom(t, inputs, root).Files); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

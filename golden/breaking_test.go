@@ -51,13 +51,22 @@ func edits(t *testing.T) []edit {
 	return out
 }
 
+// resolved are the layouts by the text of their schema, because several tests have the same
+// versions.
+var resolved = map[string]*layout.Layout{}
+
 // layoutOf resolves a version, which has no errors, not even of rules.
 func layoutOf(t *testing.T, in gen.Input) *layout.Layout {
 	t.Helper()
+	key := in.Name + "\n" + string(in.Text)
+	if l := resolved[key]; l != nil {
+		return l
+	}
 	r := gen.Resolve([]gen.Input{in})
 	if r.Diagnostics.HasErrors() {
 		t.Fatal(r.Diagnostics)
 	}
+	resolved[key] = r.Layouts[0]
 	return r.Layouts[0]
 }
 

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/sessiontest"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -106,7 +107,7 @@ func TestClientDiverts(t *testing.T) {
 // Whatever share of calls a client diverts, generated code reads and writes the same.
 // With ClientOptions it uses no sessions, and reads do not use them without, either.
 func TestGeneratedCodeWithSessions(t *testing.T) {
-	for _, load := range []float64{0, 0.5, 1} {
+	for _, load := range testlong.Pick([]float64{0.5}, []float64{0, 0.5, 1}) {
 		t.Run(fmt.Sprint(load), func(t *testing.T) {
 			t.Parallel()
 			s := &sessiontest.Sessions{Load: load}

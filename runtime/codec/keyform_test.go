@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"pgregory.net/rapid"
 )
@@ -331,7 +332,7 @@ func TestKeyFormRoundTrip(t *testing.T) {
 					t.Fatalf("%q is read as %v, %v; want %v", key, got[0], err, values[0])
 				}
 			}))
-			if written == 0 && delim != "7" {
+			if written == 0 && delim != "7" && testlong.Enabled() { // few cases may all be refused
 				t.Errorf("%s: every value was refused", l)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -56,7 +57,7 @@ func TestNumbersMatchStrconv(t *testing.T) {
 		sameNumbers(t, s)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 100_000 {
+	for range testlong.Pick(20_000, 100_000) {
 		b := make([]byte, random.IntN(21))
 		for i := range b {
 			b[i] = "0123456789.-0123456789e"[random.IntN(23)]
@@ -87,7 +88,7 @@ func TestFloatsMatchStrconv(t *testing.T) {
 	for _, v := range []float64{0, 1, 0.1, 0.3, 0.001, 0.0009, 94.5, 9.05, 0.1 + 0.2, 1e15, 999999999999999, 99999999999999.9, 123456789012.345, 12345678901234.5, 1e21, 1e22, 5e-324, math.MaxFloat64, math.Inf(1), 2.5, 1.005, 4.35, 1e14 + 0.5} {
 		same(v)
 	}
-	for range 200_000 {
+	for range testlong.Pick(40_000, 200_000) {
 		same(float64(random.Int64N(1e12)) / math.Pow10(random.IntN(6)))
 		same(float64(random.Int64N(1e5)) / math.Pow10(random.IntN(6)))
 		same(math.Float64frombits(random.Uint64()))

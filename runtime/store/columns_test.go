@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -158,8 +159,9 @@ func TestColumnsMatchEvents(t *testing.T) {
 			must(t, err)
 			defer func() { _ = without.Close() }()
 			taken, made := 0, 0
-			for i := range 80 {
-				if i == 40 {
+			reads := testlong.Pick(20, 80)
+			for i := range reads {
+				if i == reads/2 {
 					spoil(t, l, bt.Client)
 				}
 				r := NewReader([]*bigtable.Client{bt.Client, without}[i%2], l, clockAt(86400*n))

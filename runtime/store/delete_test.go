@@ -248,7 +248,7 @@ func (c *deleteCase) events(deleted func(e *sample) bool) int {
 func checkDeletes(t *testing.T, property func(t *rapid.T, c *deleteCase)) {
 	mappings := deleteMappings()
 	cases := make([]*deleteCase, len(mappings))
-	for range testlong.Pick(5, 3) {
+	for range testlong.Pick(2, 3) {
 		rapid.Check(t, func(rt *rapid.T) {
 			i := rapid.IntRange(0, len(mappings)-1).Draw(rt, "mapping")
 			if cases[i] == nil {

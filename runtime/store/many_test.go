@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -70,7 +71,7 @@ func TestManyInOneRequest(t *testing.T) {
 // TestManyFillRequests reads so many series that their ranges exceed the size of a request: the
 // read then needs the fewest requests, returns each event once, and is the same each time.
 func TestManyFillRequests(t *testing.T) {
-	const series = 30_000
+	series := testlong.Pick(15_000, 30_000)
 	l := days()
 	bt := newBigtable(t, l)
 	names := make([]string, series)

@@ -11,6 +11,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -210,23 +211,27 @@ func TestOlderColumns(t *testing.T) {
 			oldest, intoOldest := v.of(first)
 			newer, intoNewer := v.of(second)
 			newest, intoNewest := v.of(third)
-			for _, writers := range [][]*Mapping[sample]{{oldest}, {newer}, {oldest, newer}, {oldest, newer, newest}} {
+			for n, writers := range [][]*Mapping[sample]{{oldest}, {newer}, {oldest, newer}, {oldest, newer, newest}} {
 				random := rand.New(rand.NewPCG(1, uint64(len(writers))))
 				bt, same := newBigtable(t, newest), newBigtable(t, oldest)
 				plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
 				must(t, err)
-				for i, e := range versionSamples(random, v) {
+				samples := versionSamples(random, v)
+				must(t, NewWriter(same.Client, []*Mapping[sample]{oldest}, writeAt(86400*9)).WriteAll(t.Context(), samples))
+				for i, e := range samples {
 					by := writers[random.IntN(len(writers))]
 					if len(writers) == 3 && i < 30 {
 						by = writers[0] // the first day is that of the oldest program
 					}
 					must(t, NewWriter(bt.Client, []*Mapping[sample]{by}, writeAt(86400*9)).Write(t.Context(), e))
-					must(t, NewWriter(same.Client, []*Mapping[sample]{oldest}, writeAt(86400*9)).Write(t.Context(), e))
 				}
-				for _, o := range []ReadOptions{
+				for i, o := range []ReadOptions{
 					{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 3}, {LatestOnly: true},
 					{Fields: []Field{"0"}}, {Fields: []Field{"1"}}, {Fields: []Field{}}, {Fields: []Field{"1"}, LatestOnly: true},
 				} {
+					if (i+n)%3 > 0 && !testlong.Enabled() {
+						continue // other writers have it
+					}
 					want := readAll(t, same.Client, oldest, fieldsOf(oldest, o))
 					for _, read := range []struct {
 						of   *Mapping[sample]

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -51,7 +52,7 @@ func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) str
 func TestManySpansArePaginated(t *testing.T) {
 	for _, l := range []*Mapping[sample]{singles(), days()} {
 		bt := newBigtable(t, l)
-		const series, each = 150, 2*scan.PageEvents + 1
+		series, each := testlong.Pick(scan.MaxStreams+10, 150), 2*scan.PageEvents+1
 		var samples []sample
 		var names []string
 		for s := range series {

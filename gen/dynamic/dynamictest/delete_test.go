@@ -49,7 +49,7 @@ func deletable(t *testing.T, seeds int) map[string]*layout.Layout {
 // TestDelete deletes random events of all kinds of schemas. What is then stored is what
 // would be if they had never been written.
 func TestDelete(t *testing.T) {
-	Checks(t, 4)
+	Checks(t, 2)
 	for name, l := range deletable(t, testlong.Pick(1, 3)) {
 		traffic, ok := NewTraffic(l)
 		if !ok {

@@ -76,7 +76,7 @@ func earlierEvents(t *testing.T, lab *Lab, l *layout.Layout) {
 	}
 	traffic.Small = true
 	edges := traffic.Edges()
-	Checks(t, 10)
+	Checks(t, 4)
 	rapid.Check(t, func(rt *rapid.T) {
 		earlier := Earlier(l, func(f *layout.Field) int { return rapid.IntRange(0, len(f.Was)-1).Draw(rt, "version of "+f.Name) })
 		edit := Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now, Renamed: map[string]string{}}

@@ -18,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -27,7 +28,7 @@ import (
 // them as text, and stores the events that are read from the text under another prefix: cell
 // by cell, the tables are equal.
 func TestFormats(t *testing.T) {
-	fewChecks(t, 3)
+	fewChecks(t, testlong.Pick(1, 3))
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	for name, l := range deletable(t, 1) {
 		traffic, ok := NewTraffic(l)

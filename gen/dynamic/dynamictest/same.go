@@ -54,7 +54,7 @@ func Same[S, E, C any, W store.TableWriter[E], R store.EventReader[S, E, C]](
 	}
 	traffic.Refused = 20
 	s := dynamic.New(l)
-	Checks(t, 5)
+	Checks(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		theirs, ours := fmt.Sprintf("g%d_", prefixes.Add(1)), fmt.Sprintf("d%d_", prefixes.Add(1))
 		for _, prefix := range []string{theirs, ours} {

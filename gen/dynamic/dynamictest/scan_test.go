@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -20,7 +21,7 @@ import (
 // after a break: it yields exactly what reads of all series return, in order of row keys.
 // Digests of the events are those of what every other table of the schema returns.
 func TestScan(t *testing.T) {
-	fewChecks(t, 4)
+	fewChecks(t, testlong.Pick(2, 4))
 	for name, l := range deletable(t, 1) {
 		traffic, ok := NewTraffic(l)
 		if !ok {
