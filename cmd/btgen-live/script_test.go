@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
 )
@@ -40,16 +41,19 @@ func TestMain(m *testing.M) {
 var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
 
 // TestScripts runs the scripts in testdata/script, each of which tests one feature of
-// the command line. ADDR is a free address.
+// the command line. ADDR is a free address. Those that go through all refusals, strategies and
+// kinds of keys run at length only.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
+		Condition:     testlong.Condition,
 		Setup: func(env *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				return err
 			}
+			env.Setenv("GOGC", "400") // each process is short
 			env.Setenv("ADDR", l.Addr().String())
 			return l.Close()
 		},

@@ -69,7 +69,7 @@ func TestInterruptedWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		for stored() < first {
-			time.Sleep(time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // reading all of them takes about as long
 		}
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 func TestMain(m *testing.M) {
@@ -16,12 +18,14 @@ func TestMain(m *testing.M) {
 var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
 
 // TestScripts runs the scripts in testdata/script, each of which tests one feature of the
-// command line.
+// command line. Those that try the same with many names or kinds of files run at length only.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
+		Condition:     testlong.Condition,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GOGC", "400")                    // each process is short
 			env.Setenv("ODD", "a\n::error::\u202e.yaml") // a file name
 			return nil
 		},

@@ -6,6 +6,7 @@ package testlong
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -51,6 +52,14 @@ func Skip(t testing.TB, reason string) {
 	if !Enabled() {
 		t.Skipf("%s: %s=1 runs it", reason, Variable)
 	}
+}
+
+// Condition decides conditions of scripts: [long] is true in a long run.
+func Condition(name string) (bool, error) {
+	if name != "long" {
+		return false, fmt.Errorf("no condition %q", name)
+	}
+	return Enabled(), nil
 }
 
 // Scratch creates a folder for code that a test builds, below the testdata of its
