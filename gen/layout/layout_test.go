@@ -1,27 +1,22 @@
-package layout
+package layout_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 const day = 24 * time.Hour
 
-func compare(t *testing.T, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
 // resolve resolves tables below a schema with the given precision.
-func resolve(t *testing.T, precision, tables string) *Layout {
+func resolve(t *testing.T, precision, tables string) *layout.Layout {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
 package: app
@@ -32,8 +27,8 @@ fields: {a: {type: int64, number: 1}, b: {type: string, number: 2, column: bb, v
 tables:
 %s`, precision, tables))
 	if len(found) == 0 {
-		var l *Layout
-		if l, found = Resolve(s); len(found) == 0 {
+		var l *layout.Layout
+		if l, found = layout.Resolve(s); len(found) == 0 {
 			return l
 		}
 	}
@@ -47,34 +42,30 @@ func cells(bucket, ttl string) string {
 `, bucket, ttl)
 }
 
+// TestDefaultLabel checks that a label is as short as the width and the origin of buckets allow,
+// and does not contain the delimiter.
 func TestDefaultLabel(t *testing.T) {
-	noon := time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
-	tests := []struct {
-		bucket    codec.Bucket
-		delimiter string
-		want      string
-	}{
-		{codec.Bucket{Months: 12}, "#", "2006"},
-		{codec.Bucket{Months: 60}, "#", "2006"},
-		{codec.Bucket{Months: 12, Origin: time.Date(2021, 4, 1, 0, 0, 0, 0, time.UTC)}, "#", "2006-01"},
-		{codec.Bucket{Months: 1}, "#", "2006-01"},
-		{codec.Bucket{Months: 3}, "#", "2006-01"},
-		{codec.Bucket{Every: 7 * day}, "#", "2006-01-02"},
-		{codec.Bucket{Every: day}, "#", "2006-01-02"},
-		{codec.Bucket{Every: day}, "-", "20060102"},
-		{codec.Bucket{Every: day, Origin: noon}, "#", "2006-01-02T15"},
-		{codec.Bucket{Every: 6 * time.Hour}, "#", "2006-01-02T15"},
-		{codec.Bucket{Every: 90 * time.Minute}, "#", "2006-01-02T1504"},
-		{codec.Bucket{Every: time.Minute}, "--", "20060102T1504"},
-		{codec.Bucket{Every: 90 * time.Second}, "#", "2006-01-02T150405"},
-	}
-	for _, test := range tests {
-		got := defaultLabel(test.bucket, test.delimiter)
-		if got != test.want {
-			t.Errorf("%+v: got %s, want %s", test.bucket, got, test.want)
+	for _, test := range []struct{ bucket, delimiter, want string }{
+		{"1y", "#", "2006"},
+		{"5y", "#", "2006"},
+		{"{every: 1y, origin: 2021-04-01}", "#", "2006-01"},
+		{"1mo", "#", "2006-01"},
+		{"3mo", "#", "2006-01"},
+		{"1w", "#", "2006-01-02"},
+		{"1d", "#", "2006-01-02"},
+		{"1d", "-", "20060102"},
+		{"{every: 1d, origin: 2021-03-01T12:00:00Z}", "#", "2006-01-02T15"},
+		{"6h", "#", "2006-01-02T15"},
+		{"90m", "#", "2006-01-02T1504"},
+		{"1m", "--", "20060102T1504"},
+		{"90s", "#", "2006-01-02T150405"},
+	} {
+		table := strings.Replace(cells(test.bucket, "{max_age: 1d}"), `"#"`, fmt.Sprintf("%q", test.delimiter), 1)
+		bucket := resolve(t, "1s", table).Tables[0].Bucket
+		if got := bucket.Label.Format.Layout; got != test.want {
+			t.Errorf("%s, %s: got %s, want %s", test.bucket, test.delimiter, got, test.want)
 		}
-		test.bucket.Label = codec.Label{Format: codec.TimeFormat{Layout: got}}
-		if err := test.bucket.Validate(); err != nil {
+		if err := bucket.Validate(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,9 +1,10 @@
-package layout
+package layout_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -22,13 +23,13 @@ tables:
 }
 
 // resolvePeriods resolves a table, and returns the layout and what was found.
-func resolvePeriods(t *testing.T, table string) (*Layout, string) {
+func resolvePeriods(t *testing.T, table string) (*layout.Layout, string) {
 	t.Helper()
 	s, errs := schema.Parse("s.yaml", []byte(periodSchema(table)))
 	if len(errs) > 0 {
 		t.Fatalf("%s: %v", table, errs)
 	}
-	l, found := Resolve(s)
+	l, found := layout.Resolve(s)
 	var messages []string
 	for _, d := range found {
 		messages = append(messages, d.Message+" / "+d.Hint)
@@ -55,7 +56,7 @@ func TestServes(t *testing.T) {
 		if len(errs) > 0 {
 			t.Fatal(errs)
 		}
-		l, list := Resolve(s)
+		l, list := layout.Resolve(s)
 		if tt.read == "" {
 			if len(list) == 0 || list[0].Message != tt.want {
 				t.Errorf("got %v, want %q", list, tt.want)

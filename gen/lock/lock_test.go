@@ -1,4 +1,4 @@
-package lock
+package lock_test
 
 import (
 	"errors"
@@ -10,9 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
+
+// head is the text of a lock without tables, with which others begin.
+var head = string(new(lock.Lock).Text())
 
 // layouts resolves the schemas of the project and of the golden cases.
 func layouts(t *testing.T) []*layout.Layout {
@@ -40,11 +44,11 @@ func layouts(t *testing.T) []*layout.Layout {
 }
 
 // all returns a lock with all tables.
-func all(layouts []*layout.Layout) *Lock {
-	out := &Lock{}
+func all(layouts []*layout.Layout) *lock.Lock {
+	out := &lock.Lock{}
 	for _, l := range layouts {
 		for _, t := range l.Tables {
-			facts := Of(l, t)
+			facts := lock.Of(l, t)
 			facts.Name = strings.TrimSuffix(filepath.Base(l.File), ".yaml") + "_" + facts.Name // starters share names
 			out.Tables = append(out.Tables, facts)
 		}
@@ -58,12 +62,12 @@ func TestRoundTrip(t *testing.T) {
 	want := all(layouts(t))
 	for i := range want.Tables {
 		newest := want.Tables[i].Newest()
-		newest.Accepted = []Acceptance{{`E04:"x" y`, "a\nreason \U0001F600"}}
+		newest.Accepted = []lock.Acceptance{{`E04:"x" y`, "a\nreason \U0001F600"}}
 		for j := range newest.Columns {
 			newest.Columns[j].Retired = j%2 == 0
 		}
 	}
-	got, err := Parse(Name, want.Text())
+	got, err := lock.Parse(lock.Name, want.Text())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, want.Text())
 	}
@@ -71,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	crlf := []byte(strings.ReplaceAll(string(want.Text()), "\n", "\r\n"))
-	if got, err = Parse(Name, crlf); err != nil || !cmp.Equal(want, got) {
+	if got, err = lock.Parse(lock.Name, crlf); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("with other line ends: %v", err)
 	}
 }
@@ -80,14 +84,14 @@ func TestRoundTrip(t *testing.T) {
 func TestRebuild(t *testing.T) {
 	for _, l := range layouts(t) {
 		for _, table := range l.Tables {
-			facts := Of(l, table)
+			facts := lock.Of(l, table)
 			rebuilt, its := facts.Rebuild(facts.Newest(), l, true)
 			if want, got := sample.Key(l, table), sample.Key(rebuilt, its); want != got && !table.Metrics() { // whose first column differs
 				t.Errorf("%s: key %q, want %q", table.ID, got, want)
 			}
 			facts.Layouts = facts.Layouts[:1] // one of several layouts
 			facts.Layouts[0].Number = 1
-			again := Of(rebuilt, its)
+			again := lock.Of(rebuilt, its)
 			if diff := cmp.Diff(facts, again); diff != "" {
 				// An example row needs no default, only that there is one.
 				t.Errorf("%s: (-want +got)\n%s", table.ID, diff)
@@ -98,15 +102,15 @@ func TestRebuild(t *testing.T) {
 
 // TestDamage checks that no line can be edited, removed, repeated or moved without an error.
 func TestDamage(t *testing.T) {
-	lock := all(layouts(t))
-	lock.Tables = lock.Tables[:3]
-	text := string(lock.Text())
+	known := all(layouts(t))
+	known.Tables = known.Tables[:3]
+	text := string(known.Text())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	refused := func(what string, changed []string) {
 		t.Helper()
-		_, err := Parse(Name, []byte(strings.Join(changed, "\n")+"\n"))
-		var damage *Error
-		if !errors.As(err, &damage) || damage.Problem != Damaged || !strings.Contains(err.Error(), "git checkout HEAD -- btgen.lock") {
+		_, err := lock.Parse(lock.Name, []byte(strings.Join(changed, "\n")+"\n"))
+		var damage *lock.Error
+		if !errors.As(err, &damage) || damage.Problem != lock.Damaged || !strings.Contains(err.Error(), "git checkout HEAD -- btgen.lock") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -133,7 +137,7 @@ func TestProblems(t *testing.T) {
 		"# btgen.lock v2: x\nnew\n":                            "btgen.lock:1: version 2 of the file format requires a newer btgen: update btgen",
 		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: unresolved merge conflict: take the file from the branch that you merge into, for example with git checkout main -- btgen.lock, and run btgen generate",
 	} {
-		if _, err := Parse(Name, []byte(text)); err == nil || err.Error() != want {
+		if _, err := lock.Parse(lock.Name, []byte(text)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -141,10 +145,10 @@ func TestProblems(t *testing.T) {
 
 // TestMergeFriendly checks that a change of one table changes no lines of another one.
 func TestMergeFriendly(t *testing.T) {
-	lock := all(layouts(t))
-	before := strings.Split(string(lock.Text()), "\n")
-	lock.Tables[0].Newest().Columns[0].Retired = true
-	after := strings.Split(string(lock.Text()), "\n")
+	known := all(layouts(t))
+	before := strings.Split(string(known.Text()), "\n")
+	known.Tables[0].Newest().Columns[0].Retired = true
+	after := strings.Split(string(known.Text()), "\n")
 	changed := 0
 	for i := range before {
 		if before[i] != after[i] {
@@ -160,8 +164,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(head + "\nt/m 1 column \"a\" enum retired\nt/m 1 column \"a\" enum 1 \"x\"\n")
 	f.Add(head + "\nt/m 1 family m any_of(max_age=1d,all_of(max_versions=2)) event\nt/m sum 0\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		lock, err := Parse(Name, []byte(text))
-		if err == nil && strings.ReplaceAll(text, "\r\n", "\n") != string(lock.Text()) {
+		known, err := lock.Parse(lock.Name, []byte(text))
+		if err == nil && strings.ReplaceAll(text, "\r\n", "\n") != string(known.Text()) {
 			t.Errorf("accepted %q", text)
 		}
 	})

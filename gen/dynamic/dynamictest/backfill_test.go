@@ -1,4 +1,4 @@
-package dynamictest
+package dynamictest_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -22,7 +23,7 @@ func TestBackfill(t *testing.T) {
 	fewChecks(t, 3)
 	copied := 0
 	for name, l := range deletable(t, 1) {
-		traffic, ok := NewTraffic(l)
+		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok || len(l.Tables) < 2 {
 			continue
 		}
@@ -76,7 +77,7 @@ func (d *deletion) backfill(t *rapid.T, dir string) (copied int) {
 		t.Fatalf("%+v", report)
 	}
 	for _, p := range target.Periods() {
-		if diff := cmp.Diff(Rows(ctx, d.server.Client, "all_"+p.Table.ID), Rows(ctx, d.server.Client, "rest_"+p.Table.ID)); diff != "" {
+		if diff := cmp.Diff(dynamictest.Rows(ctx, d.server.Client, "all_"+p.Table.ID), dynamictest.Rows(ctx, d.server.Client, "rest_"+p.Table.ID)); diff != "" {
 			t.Fatalf("table %s from %s: (-want +got)\n%s", p.Table.ID, source, diff)
 		}
 	}

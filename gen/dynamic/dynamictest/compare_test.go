@@ -1,4 +1,4 @@
-package dynamictest
+package dynamictest_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 )
 
 // usual is a schema that tests edit.
@@ -35,7 +36,7 @@ queries:
 // The edits of the design that lose data, and some that do not: each has the effect that it is
 // known for.
 func TestCompare(t *testing.T) {
-	lab := NewLab(t)
+	lab := dynamictest.NewLab(t)
 	for _, c := range []struct{ name, pattern, from, to, want string }{
 		{"nothing", "bucket_new_cells", "", "", "safe"},
 		{"query added", "bucket_new_cells", "BySite: {by: [site]}", "BySite: {by: [site]}\n  All: {by: [], scan: to be tried}", "safe"},
@@ -63,8 +64,8 @@ func TestCompare(t *testing.T) {
 			if c.from != "" && edited == old {
 				t.Fatal("nothing edited")
 			}
-			l := Resolve(t, []byte(old))
-			e := Edit{Old: dynamic.New(l), New: dynamic.New(Resolve(t, []byte(edited)))}
+			l := dynamictest.Resolve(t, []byte(old))
+			e := dynamictest.Edit{Old: dynamic.New(l), New: dynamic.New(dynamictest.Resolve(t, []byte(edited)))}
 			at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 			e.Now = at.Add(time.Hour)
 			var events []dynamic.Event
@@ -73,7 +74,7 @@ func TestCompare(t *testing.T) {
 					Series: []any{"a", int64(i % 2)}, Time: at.Add(time.Duration(i) * time.Minute), Values: []any{int64(5 + i), "critical", "n"},
 				})
 			}
-			got, err := lab.Compare(t.Context(), e, events, Range{at, at.Add(time.Hour)})
+			got, err := lab.Compare(t.Context(), e, events, dynamictest.Range{at, at.Add(time.Hour)})
 			if err != nil || got.Events == 0 {
 				t.Fatal(got.Events, err)
 			}
@@ -88,16 +89,16 @@ func TestCompare(t *testing.T) {
 
 // A schema that is not edited loses nothing, for any events.
 func TestCompareUnedited(t *testing.T) {
-	lab := NewLab(t)
-	l := Resolve(t, []byte(strings.Replace(usual, "PATTERN", "bucket_new_cells", 1)))
-	traffic, ok := NewTraffic(l)
+	lab := dynamictest.NewLab(t)
+	l := dynamictest.Resolve(t, []byte(strings.Replace(usual, "PATTERN", "bucket_new_cells", 1)))
+	traffic, ok := dynamictest.NewTraffic(l)
 	if !ok {
 		t.Fatal("no events")
 	}
 	edges := traffic.Edges()
 	s := dynamic.New(l)
 	rapid.Check(t, func(rt *rapid.T) {
-		got, err := lab.Compare(t.Context(), Edit{Old: s, New: s, Now: traffic.Now}, traffic.Events(rt, 4), Range{edges[0], edges[len(edges)-1]})
+		got, err := lab.Compare(t.Context(), dynamictest.Edit{Old: s, New: s, Now: traffic.Now}, traffic.Events(rt, 4), dynamictest.Range{edges[0], edges[len(edges)-1]})
 		if err != nil || !got.Safe() {
 			rt.Fatal(got, err)
 		}
@@ -106,8 +107,8 @@ func TestCompareUnedited(t *testing.T) {
 
 // BenchmarkCompare measures cases of two tables, an edit and four events.
 func BenchmarkCompare(b *testing.B) {
-	lab := NewLab(b)
-	old := dynamic.New(Resolve(b, []byte(strings.Replace(usual, "PATTERN", "bucket_new_cells", 1))))
+	lab := dynamictest.NewLab(b)
+	old := dynamic.New(dynamictest.Resolve(b, []byte(strings.Replace(usual, "PATTERN", "bucket_new_cells", 1))))
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	var events []dynamic.Event
 	for i := range 4 {
@@ -115,7 +116,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			got, err := lab.Compare(b.Context(), Edit{Old: old, New: old, Now: at.Add(time.Hour)}, events, Range{at, at.Add(time.Hour)})
+			got, err := lab.Compare(b.Context(), dynamictest.Edit{Old: old, New: old, Now: at.Add(time.Hour)}, events, dynamictest.Range{at, at.Add(time.Hour)})
 			if err != nil || !got.Safe() || got.Events != 8 {
 				b.Error(fmt.Sprint(got, err))
 			}

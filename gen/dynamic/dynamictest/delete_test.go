@@ -1,4 +1,4 @@
-package dynamictest
+package dynamictest_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
@@ -35,12 +36,12 @@ func deletable(t *testing.T, seeds int) map[string]*layout.Layout {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[filepath.Base(file)] = Resolve(t, yaml)
+		out[filepath.Base(file)] = dynamictest.Resolve(t, yaml)
 	}
 	for seed := range seeds {
 		for i, s := range append(model.Matrix(seed), model.Random(seed)) {
 			s.Name = s.Name + string(rune('a'+i%26))
-			out[s.Name] = Resolve(t, []byte(s.YAML()))
+			out[s.Name] = dynamictest.Resolve(t, []byte(s.YAML()))
 		}
 	}
 	return out
@@ -49,9 +50,9 @@ func deletable(t *testing.T, seeds int) map[string]*layout.Layout {
 // TestDelete deletes random events of all kinds of schemas. What is then stored is what
 // would be if they had never been written.
 func TestDelete(t *testing.T) {
-	Checks(t, 2)
+	dynamictest.Checks(t, 2)
 	for name, l := range deletable(t, testlong.Pick(1, 3)) {
-		traffic, ok := NewTraffic(l)
+		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue
 		}
@@ -67,11 +68,11 @@ func TestDelete(t *testing.T) {
 type deletion struct {
 	schema  *dynamic.Schema
 	layout  *layout.Layout
-	traffic *Traffic
+	traffic *dynamictest.Traffic
 	server  *storetest.Bigtable
 }
 
-func newDeletion(t *testing.T, l *layout.Layout, traffic *Traffic) *deletion {
+func newDeletion(t *testing.T, l *layout.Layout, traffic *dynamictest.Traffic) *deletion {
 	d := &deletion{schema: dynamic.New(l), layout: l, traffic: traffic}
 	d.server = storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	return d
@@ -97,7 +98,7 @@ func (d *deletion) check(t *rapid.T) {
 		t.Fatal(err)
 	}
 	for _, table := range d.layout.AllPeriods() {
-		if diff := cmp.Diff(Rows(ctx, d.server.Client, "rest_"+table.ID), Rows(ctx, d.server.Client, "all_"+table.ID)); diff != "" {
+		if diff := cmp.Diff(dynamictest.Rows(ctx, d.server.Client, "rest_"+table.ID), dynamictest.Rows(ctx, d.server.Client, "all_"+table.ID)); diff != "" {
 			t.Fatalf("table %s: (-want +got)\n%s", table.ID, diff)
 		}
 	}

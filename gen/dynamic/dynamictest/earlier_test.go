@@ -1,4 +1,4 @@
-package dynamictest
+package dynamictest_test
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
@@ -57,9 +58,9 @@ tables:
     bucket: 1d
     ttl: {classes: {short: 1d, long: 30d}}
 `)
-	lab := NewLab(t)
+	lab := dynamictest.NewLab(t)
 	for name, yaml := range schemas {
-		whole := Resolve(t, yaml)
+		whole := dynamictest.Resolve(t, yaml)
 		for _, table := range whole.Tables {
 			l := *whole
 			l.Tables, l.Read, l.Queries = []*layout.Table{table}, table, nil
@@ -69,21 +70,21 @@ tables:
 }
 
 // earlierEvents tries events of earlier versions of a layout.
-func earlierEvents(t *testing.T, lab *Lab, l *layout.Layout) {
-	traffic, ok := NewTraffic(l)
+func earlierEvents(t *testing.T, lab *dynamictest.Lab, l *layout.Layout) {
+	traffic, ok := dynamictest.NewTraffic(l)
 	if !ok {
 		t.Fatal("no events")
 	}
 	traffic.Small = true
 	edges := traffic.Edges()
-	Checks(t, 4)
+	dynamictest.Checks(t, 4)
 	rapid.Check(t, func(rt *rapid.T) {
-		earlier := Earlier(l, func(f *layout.Field) int { return rapid.IntRange(0, len(f.Was)-1).Draw(rt, "version of "+f.Name) })
-		edit := Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now, Renamed: map[string]string{}}
+		earlier := dynamictest.Earlier(l, func(f *layout.Field) int { return rapid.IntRange(0, len(f.Was)-1).Draw(rt, "version of "+f.Name) })
+		edit := dynamictest.Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now, Renamed: map[string]string{}}
 		for i := range earlier.Fields {
 			edit.Renamed[earlier.Fields[i].Name] = l.Fields[i].Name
 		}
-		got, err := lab.Compare(t.Context(), edit, traffic.At(earlier).Events(rt, 8), Range{edges[0], edges[len(edges)-1]})
+		got, err := lab.Compare(t.Context(), edit, traffic.At(earlier).Events(rt, 8), dynamictest.Range{edges[0], edges[len(edges)-1]})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -109,12 +110,12 @@ tables:
     family: m
     ttl: {max_age: 30d}
 `
-	l := Resolve(t, []byte(yaml))
-	traffic, _ := NewTraffic(l)
-	earlier := Earlier(l, func(*layout.Field) int { return 0 })
+	l := dynamictest.Resolve(t, []byte(yaml))
+	traffic, _ := dynamictest.NewTraffic(l)
+	earlier := dynamictest.Earlier(l, func(*layout.Field) int { return 0 })
 	event := dynamic.Event{Series: traffic.Series()[0], Time: traffic.Edges()[0], Values: []any{int64(1<<53 + 1)}}
 	edges := traffic.Edges()
-	got, err := NewLab(t).Compare(t.Context(), Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now}, []dynamic.Event{event}, Range{edges[0], edges[len(edges)-1]})
+	got, err := dynamictest.NewLab(t).Compare(t.Context(), dynamictest.Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now}, []dynamic.Event{event}, dynamictest.Range{edges[0], edges[len(edges)-1]})
 	if err != nil || got.Events == 0 || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], `9007199254740993 is beyond 2^53`) {
 		t.Errorf("%+v, %v", got, err)
 	}

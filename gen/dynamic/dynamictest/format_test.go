@@ -1,4 +1,4 @@
-package dynamictest
+package dynamictest_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -31,7 +32,7 @@ func TestFormats(t *testing.T) {
 	fewChecks(t, testlong.Pick(1, 3))
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	for name, l := range deletable(t, 1) {
-		traffic, ok := NewTraffic(l)
+		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue
 		}
@@ -77,7 +78,7 @@ func (d *deletion) formats(t *rapid.T) {
 	for i, name := range rapid.Permutation([]string{"ndjson", "csv", "parquet"}).Draw(t, "formats") {
 		text := written(t, name, d.layout, read)
 		parsed := parsed(t, name, d.layout, text)
-		if !slices.EqualFunc(parsed, read, func(a, b dynamic.Event) bool { return Equal(&a, &b) }) {
+		if !slices.EqualFunc(parsed, read, func(a, b dynamic.Event) bool { return dynamictest.Equal(&a, &b) }) {
 			t.Fatalf("%s: want %+v\ngot %+v\n%q", name, read, parsed, text)
 		}
 		if i == 0 {
@@ -92,7 +93,7 @@ func (d *deletion) formats(t *rapid.T) {
 		if table != d.layout.Read && len(d.layout.Tables) > 1 && d.forgets(table) {
 			continue
 		}
-		if diff := cmp.Diff(Rows(ctx, d.server.Client, "all_"+table.ID), Rows(ctx, d.server.Client, "rest_"+table.ID)); diff != "" {
+		if diff := cmp.Diff(dynamictest.Rows(ctx, d.server.Client, "all_"+table.ID), dynamictest.Rows(ctx, d.server.Client, "rest_"+table.ID)); diff != "" {
 			t.Fatalf("table %s: (-want +got)\n%s", table.ID, diff)
 		}
 	}

@@ -1,4 +1,4 @@
-package dynamictest
+package dynamictest_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -29,7 +30,7 @@ tables:
     bucket: 1d
 `
 	hours := strings.Replace(days, "bucket: 1d", "bucket: 1h\n    since: 2021-03-08\n    before: [{bucket: 1d}]", 1)
-	lab := NewLab(t)
+	lab := dynamictest.NewLab(t)
 	edge := time.Date(2021, 3, 8, 0, 0, 0, 0, time.UTC)
 	var events []dynamic.Event
 	for h := -48; h < 48; h += 12 {
@@ -46,8 +47,8 @@ tables:
 		{"removed", hours, strings.Replace(days, "1d", "1h", 1), events, false},
 		{"unchanged", hours, hours, events, true},
 	} {
-		old, new := dynamic.New(Resolve(t, []byte(tt.old))), dynamic.New(Resolve(t, []byte(tt.new)))
-		got, err := lab.Compare(t.Context(), Edit{Old: old, New: new, Now: edge.AddDate(0, 0, 10)}, tt.events, Range{To: edge.AddDate(0, 0, 10)})
+		old, new := dynamic.New(dynamictest.Resolve(t, []byte(tt.old))), dynamic.New(dynamictest.Resolve(t, []byte(tt.new)))
+		got, err := lab.Compare(t.Context(), dynamictest.Edit{Old: old, New: new, Now: edge.AddDate(0, 0, 10)}, tt.events, dynamictest.Range{To: edge.AddDate(0, 0, 10)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,7 @@ tables:
 			if swapped {
 				text = strings.NewReplacer(`bucket: {every: 1w, label: iso_week}`, "bucket: 6h", "[{bucket: 6h}]", `[{bucket: {every: 1w, label: iso_week}}]`).Replace(text)
 			}
-			s := dynamic.New(Resolve(t, []byte(text)))
+			s := dynamic.New(dynamictest.Resolve(t, []byte(text)))
 			for _, hours := range []int{-50, -1, 30} { // each is the newest of those before it
 				b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 				if _, err := store.Setup(t.Context(), b.Admin, b.Client, s.Tables()); err != nil {
@@ -98,7 +99,7 @@ tables:
 					t.Fatal(err)
 				}
 				got, err := s.NewReader(b.Client, store.ReaderOptions{Now: now}).Latest(t.Context(), []any{"eu"})
-				if want := events[len(events)-1]; err != nil || !Equal(&got, &want) {
+				if want := events[len(events)-1]; err != nil || !dynamictest.Equal(&got, &want) {
 					t.Errorf("%s, swapped %v: %v, %v; want %v", pattern, swapped, got, err, want)
 				}
 			}

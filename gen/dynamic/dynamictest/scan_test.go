@@ -1,4 +1,4 @@
-package dynamictest
+package dynamictest_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -23,7 +24,7 @@ import (
 func TestScan(t *testing.T) {
 	fewChecks(t, testlong.Pick(2, 4))
 	for name, l := range deletable(t, 1) {
-		traffic, ok := NewTraffic(l)
+		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue
 		}
@@ -122,7 +123,7 @@ func (d *deletion) scanTable(ctx context.Context, t *rapid.T, table string, from
 		t.Fatal(err)
 	}
 	var keys []string
-	for row := range Rows(ctx, d.server.Client, o.TablePrefix+table) {
+	for row := range dynamictest.Rows(ctx, d.server.Client, o.TablePrefix+table) {
 		keys = append(keys, row)
 	}
 	slices.Sort(keys)

@@ -1,4 +1,4 @@
-package model
+package model_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/gen/internal/model"
 )
 
 // unavailable is a server whose reads fail, or hang if the request has no table.
@@ -35,7 +37,7 @@ func TestFailedStreamsAreReported(t *testing.T) {
 	bigtablepb.RegisterBigtableServer(server, unavailable{})
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	traffic := new(Traffic)
+	traffic := new(model.Traffic)
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStreamInterceptor(traffic.Intercept))
 	if err != nil {
 		t.Fatal(err)
