@@ -17,7 +17,7 @@ import (
 )
 
 // TestVerdicts checks that simulations and rules agree about the tables of the golden cases
-// (about all of them in long runs): K01 finds keys whose writes all begin in one tablet, K03
+// (about all of them in long runs, and about some that concern these rules in others): K01 finds keys whose writes all begin in one tablet, K03
 // those whose busiest tablet takes too much, K02 those where too many writes go to one tablet if
 // every number is new, and K09 the queries whose events have several salts.
 func TestVerdicts(t *testing.T) {
@@ -27,7 +27,10 @@ func TestVerdicts(t *testing.T) {
 		t.Fatal(paths, err)
 	}
 	tables, hot := 0, 0
-	for _, path := range paths {
+	for i, path := range paths {
+		if i%2 > 0 && !testlong.Enabled() {
+			continue
+		}
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
