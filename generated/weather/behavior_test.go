@@ -229,8 +229,9 @@ func blockedClient(t *testing.T, called func(ctx context.Context)) store.Client 
 
 func TestCallsThatHang(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
+		t.Parallel() // it waits
 		client := blockedClient(t, func(context.Context) {})
-		o := store.ReaderOptions{Now: clock, Timeout: 200 * time.Millisecond}
+		o := store.ReaderOptions{Now: clock, Timeout: 100 * time.Millisecond}
 		err := p.write(t.Context(), client, o, noon)
 		failed := writeError(t, err)
 		if !errors.Is(err, context.DeadlineExceeded) || len(failed.Failures) != p.rows || failed.Failures[0].Outcome != store.Unknown {

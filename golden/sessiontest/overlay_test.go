@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/btgen-dev/btgen/golden/sessiontest"
@@ -43,7 +44,13 @@ const watchers = "^(TestAuthorizedView.*|TestMissingAuthorizedView|TestBreakingO
 const canned = "^(TestTooLargeRow|TestAnySplit)$"
 
 // loads are the shares of the calls for single rows that clients divert.
-var loads = []string{"0", "0.5", "1"}
+var loads = []string{"0", mixed, "1"}
+
+// mixed is the load with which clients divert some calls. The programs of atLength then run at
+// length.
+const mixed = "0.5"
+
+var atLength = []string{"store.test", "wire.test", "noaa.test", "usage.test", "weather.test"}
 
 // TestAllTestsWithSessions runs the tests of the runtime and of generated code with
 // sessions. The packages that it leaves out have generated tests only.
@@ -75,6 +82,9 @@ func TestMain(m *testing.M) {
 	for _, load := range loads {
 		command := exec.Command(os.Args[1], os.Args[2:]...)
 		command.Env = append(os.Environ(), sessiontest.LoadVariable+"="+load, forEachLoad+"=")
+		if load == mixed && slices.Contains(atLength, filepath.Base(os.Args[1])) {
+			command.Env = append(command.Env, testlong.Variable+"=1")
+		}
 		command.Stdout, command.Stderr = os.Stdout, os.Stderr // shown also if the go command kills this program
 		fmt.Printf("session load %s\n", load)
 		if err := command.Run(); err != nil {

@@ -356,6 +356,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 // Reads return the same whether or not a stream breaks off: before its first row, after
 // any row, within a row or at the end; forward and in reverse, on both paths.
 func TestBrokenStreams(t *testing.T) {
+	t.Parallel()
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	for n, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
 		l.seriesOf = func(e *sample) *string { return &e.Series }

@@ -265,6 +265,7 @@ func checkDeletes(t *testing.T, property func(t *rapid.T, c *deleteCase)) {
 // TestDeleteLeavesTheRest deletes events of tables of all patterns. What is then stored
 // is what would be if they had never been written.
 func TestDeleteLeavesTheRest(t *testing.T) {
+	t.Parallel()
 	checkDeletes(t, func(rt *rapid.T, c *deleteCase) {
 		deleted, run := c.drawDelete(rt)
 		c.write(rt, "all_", func(*sample) bool { return true })
@@ -341,6 +342,7 @@ func (c *deleteCase) drawDelete(t *rapid.T) (deleted func(e *sample) bool, run f
 
 // TestReplace checks what is stored after an event was replaced.
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	checkDeletes(t, func(rt *rapid.T, c *deleteCase) {
 		old := c.written[0]
 		updated := rapid.SampledFrom(c.written).Draw(rt, "updated")

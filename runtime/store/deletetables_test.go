@@ -226,6 +226,7 @@ func TestExamineUnmanaged(t *testing.T) {
 // A process that is killed before or after any of its calls, or does not get a reply, has
 // deleted some of the tables, each as a whole. A repeated call deletes the rest.
 func TestDeleteTablesInterrupted(t *testing.T) {
+	t.Parallel()
 	names := []string{"old1", "t/n", "old2"}
 	for _, how := range []string{"killed before", "killed after", "lost reply"} {
 		for step := 1; step <= len(names); step++ {

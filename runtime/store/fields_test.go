@@ -59,6 +59,7 @@ func storedAs(t *testing.T, l *Mapping[sample], samples []sample) *storetest.Big
 // read returns the same events as without Fields, with the requested values and their
 // defaults.
 func TestFieldsDoNotSelectEvents(t *testing.T) {
+	t.Parallel()
 	sparse := []sample{
 		{Series: "s", Time: at(0), Value: 1, Note: []byte("a")},
 		{Series: "s", Time: at(60), Value: 2},

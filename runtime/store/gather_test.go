@@ -63,6 +63,7 @@ func gatheredServer(t *testing.T, l *Mapping[sample], samples []sample) (*storet
 // the request for all spans, or one of those for the rest. So does Latest if the
 // current bucket has the newest event.
 func TestGatheredBrokenStreams(t *testing.T) {
+	t.Parallel()
 	limit := make(chan struct{}, 64)
 	for _, l := range gatheredMappings() {
 		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))

@@ -430,6 +430,7 @@ func TestHistoryKilled(t *testing.T) {
 
 // Every call is repeated after a lost reply, without a second entry.
 func TestHistoryLostReply(t *testing.T) {
+	t.Parallel()
 	steps(t, func(t *testing.T, step int, b *storetest.Bigtable, want store.Table) {
 		m := &meddler{on: func(call int, _ string, invoke func() error) error {
 			err := invoke()

@@ -50,6 +50,7 @@ func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) str
 // More spans than a connection has streams are paginated: all rows arrive in order, and
 // no more requests than allowed are in progress.
 func TestManySpansArePaginated(t *testing.T) {
+	t.Parallel()
 	for _, l := range []*Mapping[sample]{singles(), days()} {
 		bt := newBigtable(t, l)
 		series, each := testlong.Pick(scan.MaxStreams+10, 150), 2*scan.PageEvents+1

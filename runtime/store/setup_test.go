@@ -1107,6 +1107,7 @@ func TestSetupWaits(t *testing.T) {
 // Errors from the real client, not from a fake: transient ones are retried, and others
 // are returned with the code and message of the service.
 func TestSetupThroughTheClient(t *testing.T) {
+	t.Parallel()
 	const create, modify = "CreateTable", "ModifyColumnFamilies"
 	for _, method := range []string{create, modify} {
 		for _, c := range []struct {

@@ -346,6 +346,7 @@ const retriedByConfig = `{"methodConfig": [{"name": [{"service": "google.bigtabl
 // is not reported as Failed, whoever sent it again, on both paths, alone and in bulk.
 // With ClientOptions, an event rejected the first time is.
 func TestRefusedAfterALostReply(t *testing.T) {
+	t.Parallel()
 	var wg sync.WaitGroup
 	for name, opts := range map[string][]grpc.DialOption{
 		"client":      nil,

@@ -194,6 +194,7 @@ func showTicks(ticks []tick, o ReadOptions) string {
 // order of sequence numbers, or in descending order with NewestFirst, whether or not
 // the time is reversed in the keys.
 func TestOneOrder(t *testing.T) {
+	t.Parallel()
 	for _, delimiter := range []string{"#", ""} {
 		for kind := range 4 {
 			reverse, salted := kind%2 == 1, kind > 1

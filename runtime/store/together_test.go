@@ -18,6 +18,7 @@ import (
 // read one by one, each event arrives exactly once and in order, in both directions and
 // on both paths.
 func TestGatheredRows(t *testing.T) {
+	t.Parallel()
 	const n = 12 // number of days
 	for _, l := range []*Mapping[sample]{metrics(), unsorted(metrics()), classed(metrics()), days(), singles(), offsets(), expires(singles())} {
 		t.Run(l.Table.ID, func(t *testing.T) {

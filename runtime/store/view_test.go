@@ -134,6 +134,7 @@ func TestMissingAuthorizedView(t *testing.T) {
 
 // TestAuthorizedViewResumes breaks off streams of reads through a view.
 func TestAuthorizedViewResumes(t *testing.T) {
+	t.Parallel()
 	l := days()
 	s := newBigtable(t, l)
 	viewOf(t, s, l, "a#")

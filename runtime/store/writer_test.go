@@ -62,6 +62,7 @@ func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *te
 // TestBulkKeepsToLimits writes more mutations to one row, and to many rows, than one
 // request may have. The server accepts 4 MiB.
 func TestBulkKeepsToLimits(t *testing.T) {
+	t.Parallel()
 	var cells, largest, requests atomic.Int64
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
 		sum := 0
