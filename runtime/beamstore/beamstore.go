@@ -13,14 +13,13 @@
 package beamstore
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/coder"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/reflectx"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -84,11 +83,11 @@ func Register[E any](s *Schema[E]) *Schema[E] {
 	register.Function1x1(s.Encode)
 	register.Function1x2(s.Decode)
 	register.Emitter2[beam.EventTime, E]()
-	register.DoFn4x1[context.Context, *sdf.LockRTracker, Source, func(beam.EventTime, E), error](&readFn[E]{})
-	register.DoFn2x1[context.Context, E, error](&writeFn[E]{})
-	register.DoFn2x0[E, func([]byte, bool)](&seriesFn[E]{})
-	register.DoFn3x1[context.Context, []byte, func(*bool) bool, error](&deleteFn[E]{})
-	register.DoFn2x0[E, func(int, []byte)](&lineFn[E]{})
+	registerDoFn(&readFn[E]{}, func(fn any) reflectx.Func { return process4x1(fn.(*readFn[E]).ProcessElement) })
+	registerDoFn(&writeFn[E]{}, func(fn any) reflectx.Func { return process2x1(fn.(*writeFn[E]).ProcessElement) })
+	registerDoFn(&seriesFn[E]{}, func(fn any) reflectx.Func { return process2x0(fn.(*seriesFn[E]).ProcessElement) })
+	registerDoFn(&deleteFn[E]{}, func(fn any) reflectx.Func { return process3x1(fn.(*deleteFn[E]).ProcessElement) })
+	registerDoFn(&lineFn[E]{}, func(fn any) reflectx.Func { return process2x0(fn.(*lineFn[E]).ProcessElement) })
 	return s
 }
 
@@ -108,8 +107,8 @@ func init() {
 	register.Emitter2[int, []byte]()
 	register.Iter1[bool]()
 	register.Iter1[[]byte]()
-	register.DoFn3x1[context.Context, int, func(*[]byte) bool, error](&fileFn{})
-	register.DoFn2x0[int, func(int, []byte)](&shardFn{})
+	registerDoFn(&fileFn{}, func(fn any) reflectx.Func { return process3x1(fn.(*fileFn).ProcessElement) })
+	registerDoFn(&shardFn{}, func(fn any) reflectx.Func { return process2x0(fn.(*shardFn).ProcessElement) })
 }
 
 // tables returns the IDs of the tables with the events of the given table: the table itself

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/runtime/beamstore"
@@ -111,7 +111,7 @@ func (*slowFn) ProcessElement(e plant.SampleEvent, emit func(plant.SampleEvent))
 	emit(e)
 }
 
-func init() { register.DoFn2x0[plant.SampleEvent, func(plant.SampleEvent)](&slowFn{}) }
+func init() { beam.RegisterType(reflect.TypeFor[slowFn]()) }
 
 // A read that the runner splits while it runs yields each event once.
 func TestDynamicSplits(t *testing.T) {
