@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 )
@@ -41,13 +42,13 @@ func (s *schemaFile) writerType() jen.Code {
 	if note := s.notIfAbsent(); note != "" {
 		text = append(text, note)
 	}
-	return doc(text...).Line().
+	return gocode.Doc(text...).Line().
 		Type().Id(s.names.Writer).Struct(s.store("EventWriter").Types(jen.Id(s.names.Series), jen.Id(s.names.Event)))
 }
 
 // newWriter declares the writer's constructor.
 func (s *schemaFile) newWriter() jen.Code {
-	return doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
 		Func().Id(s.names.NewWriter).Params(s.clientParam(), s.optsParam("WriterOptions")).Op("*").Id(s.names.Writer).Block(
 		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
 			s.store("NewEventWriter").Types(jen.Id(s.names.Series)).Call(
@@ -102,13 +103,13 @@ func (s *schemaFile) place() string {
 //
 //	type BalloonBatcher struct { store.EventBatcher[BalloonEvent] }
 func (s *schemaFile) batcherType() jen.Code {
-	return doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches, when there are enough of them or they have waited long enough. Every event that it accepts is written or reported as failed. Its memory is bounded, except for failures that are being reported.", s.names.Batcher, s.layout.Name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches, when there are enough of them or they have waited long enough. Every event that it accepts is written or reported as failed. Its memory is bounded, except for failures that are being reported.", s.names.Batcher, s.layout.Name)).Line().
 		Type().Id(s.names.Batcher).Struct(s.store("EventBatcher").Types(jen.Id(s.names.Event)))
 }
 
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
-	return doc(
+	return gocode.Doc(
 		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from its own goroutine, with the *store.WriteError that Write would return. The function may add the event again, but must not call Flush or Close, which wait for it. It should return quickly, because other failures accumulate in memory in the meantime.",
 	).Add(notInlined()).
 		Func().Id(s.names.NewBatcher).Params(
@@ -156,7 +157,7 @@ func (s *schemaFile) readerType() jen.Code {
 	if s.layout.Read.Metrics() {
 		text += " The table is append-only: if a field has several values at the same time, Read yields that many events, ordered by their stored values."
 	}
-	return doc(text).Line().
+	return gocode.Doc(text).Line().
 		Type().Id(s.names.Reader).StructFunc(func(g *jen.Group) {
 		g.Add(s.store("EventReader").Types(jen.Id(s.names.Series), jen.Id(s.names.Event), jen.Id(s.names.Columns)))
 		for _, t := range s.layout.QueriedTables() {
@@ -167,7 +168,7 @@ func (s *schemaFile) readerType() jen.Code {
 
 // newReader declares the reader's constructor.
 func (s *schemaFile) newReader() jen.Code {
-	return doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Add(notInlined()).
 		Func().Id(s.names.NewReader).Params(s.clientParam(), s.optsParam("ReaderOptions")).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
 		read := func(t *layout.Table) *jen.Statement {
 			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))
@@ -204,7 +205,7 @@ func holds(t *layout.Table) string {
 
 // setup declares the setup function.
 func (s *schemaFile) setup() jen.Code {
-	return doc(
+	return gocode.Doc(
 		fmt.Sprintf("%s reconciles %s with the schema and returns what it changed;", s.names.Setup, s.tableList()),
 		"a second call changes nothing. It refuses a change that may delete data with",
 		"a *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the",
@@ -224,7 +225,7 @@ func (s *schemaFile) setup() jen.Code {
 //
 //	func BackfillBalloon(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error)
 func (s *schemaFile) backfill() jen.Code {
-	return doc(fmt.Sprintf("%s copies events from one table to another, by default to the one with serves: false, or compares them; see store.Backfill.", s.names.Backfill)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s copies events from one table to another, by default to the one with serves: false, or compares them; see store.Backfill.", s.names.Backfill)).Add(notInlined()).
 		Func().Id(s.names.Backfill).
 		Params(ctxParam(), s.clientParam(), s.optsParam("BackfillOptions")).
 		Params(s.store("BackfillReport"), jen.Error()).Block(
@@ -234,7 +235,7 @@ func (s *schemaFile) backfill() jen.Code {
 
 // mappings declares the list of the mappings to all tables.
 func (s *schemaFile) mappings() jen.Code {
-	return doc(fmt.Sprintf("%s lists the mappings to all tables.", s.names.Mappings)).Line().
+	return gocode.Doc(fmt.Sprintf("%s lists the mappings to all tables.", s.names.Mappings)).Line().
 		Var().Id(s.names.Mappings).Op("=").Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).
 		ValuesFunc(func(g *jen.Group) {
 			for _, t := range s.layout.Tables {

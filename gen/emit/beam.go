@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
@@ -96,7 +97,7 @@ func (s *schemaFile) beamAccess() jen.Code {
 		return nil
 	}
 	event := jen.Id(s.names.Event)
-	return doc(fmt.Sprintf("%s gives package %sbeam access to the tables and the queries.", s.names.Beam, s.layout.Package)).Line().
+	return gocode.Doc(fmt.Sprintf("%s gives package %sbeam access to the tables and the queries.", s.names.Beam, s.layout.Package)).Line().
 		Func().Id(s.names.Beam).Params().Params(
 		jen.Index().Op("*").Add(s.store("Mapping")).Types(event), jen.Index().Op("*").Add(s.store("Query")).Types(event),
 	).Block(jen.Return(jen.Id(s.names.Mappings), jen.Index().Op("*").Add(s.store("Query")).Types(event).ValuesFunc(func(g *jen.Group) {
@@ -174,7 +175,7 @@ func (p *part) guarded(code jen.Code) jen.Code {
 
 // schemaVar declares the variable with the schema.
 func (s *beamFile) schemaVar() jen.Code {
-	return doc(fmt.Sprintf("%s reads, writes, copies, deletes and exports %[1]s events in pipelines.", s.layout.Name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s reads, writes, copies, deletes and exports %[1]s events in pipelines.", s.layout.Name)).Line().
 		Var().Id(s.layout.Name).Op("=").Id("new" + s.layout.Name).Call()
 }
 
@@ -212,7 +213,7 @@ func (s *beamFile) newSchema() jen.Code {
 				}
 			})})
 	}
-	return doc(fmt.Sprintf("new%s registers the schema.", s.layout.Name)).Line().
+	return gocode.Doc(fmt.Sprintf("new%s registers the schema.", s.layout.Name)).Line().
 		Func().Id("new"+s.layout.Name).Params().Op("*").Add(s.beamstore("Schema")).Types(s.event()).Block(
 		jen.List(jen.Id("mappings"), jen.Id(queries)).Op(":=").Add(s.own(s.names.Beam)).Call(),
 		jen.Return(s.beamstore("Register").Call(jen.Op("&").Add(s.beamstore("Schema")).Types(s.event()).Add(lines(fields...)))),
@@ -238,7 +239,7 @@ func (s *beamFile) query(q *layout.Query) jen.Code {
 		what = "the events of the series with the given " + list(given)
 		values = jen.Id(s.names.Series).Op(":").Add(s.own(s.names.Series)).Add(inline(fields...))
 	}
-	return doc(fmt.Sprintf("%s selects %s.", name, what)).Line().
+	return gocode.Doc(fmt.Sprintf("%s selects %s.", name, what)).Line().
 		Func().Id(name).ParamsFunc(func(g *jen.Group) {
 		for n, i := range q.By {
 			f := &s.layout.Series[i]
@@ -256,7 +257,7 @@ func (s *beamFile) query(q *layout.Query) jen.Code {
 // encode declares the function that encodes an event for transport, in protobuf wire format.
 func (s *beamFile) encode() jen.Code {
 	name := "encode" + s.layout.Name
-	return doc(fmt.Sprintf("%s encodes an event for transport between workers.", name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s encodes an event for transport between workers.", name)).Line().
 		Func().Id(name).Params(jen.Id("e").Add(s.event())).Index().Byte().BlockFunc(func(g *jen.Group) {
 		g.Var().Id("dst").Index().Byte()
 		for i := range s.parts {
@@ -275,7 +276,7 @@ func (s *beamFile) encode() jen.Code {
 // decode declares the function that decodes what encode returns.
 func (s *beamFile) decode() jen.Code {
 	name := "decode" + s.layout.Name
-	return doc(fmt.Sprintf("%s decodes the output of encode%s.", name, s.layout.Name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s decodes the output of encode%s.", name, s.layout.Name)).Line().
 		Func().Id(name).Params(jen.Id("encoded").Index().Byte()).Params(s.event(), jen.Error()).Block(
 		jen.Var().Id("e").Add(s.event()),
 		jen.Id("r").Op(":=").Add(s.codec("NewProtoReader")).Call(jen.Id("encoded")),
@@ -309,7 +310,7 @@ func (s *beamFile) set(p *part) jen.Code {
 // appendLine declares the function that appends an event as a JSON object.
 func (s *beamFile) appendLine() jen.Code {
 	name := "append" + s.layout.Name + "JSON"
-	return doc(fmt.Sprintf("%s appends an event as a JSON object on one line.", name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s appends an event as a JSON object on one line.", name)).Line().
 		Func().Id(name).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Add(s.event())).Index().Byte().BlockFunc(func(g *jen.Group) {
 		g.Id("begin").Op(":=").Len(jen.Id("dst"))
 		for i := range s.parts {

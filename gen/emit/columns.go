@@ -6,6 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -36,7 +37,7 @@ func (s *schemaFile) columnsFields() []columnsField {
 //
 //	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
 func (s *schemaFile) columnsType() jen.Code {
-	return doc(fmt.Sprintf("%s holds events column by column. All slices have the same length.", s.names.Columns)).Line().
+	return gocode.Doc(fmt.Sprintf("%s holds events column by column. All slices have the same length.", s.names.Columns)).Line().
 		Type().Id(s.names.Columns).StructFunc(func(g *jen.Group) {
 		for _, f := range s.columnsFields() {
 			g.Id(f.name).Index().Add(f.typ)
@@ -51,7 +52,7 @@ func (s *schemaFile) columnsMethods() jen.Code {
 		if params != nil {
 			args = append(args, jen.Id("e"))
 		}
-		return doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Id(name).Params(params...).Add(oneLine(
+		return gocode.Doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Id(name).Params(params...).Add(oneLine(
 			jen.Id(s.names.Table(s.layout.Read).Columns).Dot(name).Call(args...))).Line()
 	}
 	return method("Reset empties the slices and keeps their memory.", "Reset").Line().
@@ -66,7 +67,7 @@ func (s *schemaFile) columnsMethods() jen.Code {
 //		…
 //	)
 func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s maps the parts of an event to the columns of table %s and to the slices of %s.", s.names.Table(t).Columns, t.ID, s.names.Columns)).Line().
+	return gocode.Doc(fmt.Sprintf("%s maps the parts of an event to the columns of table %s and to the slices of %s.", s.names.Table(t).Columns, t.ID, s.names.Columns)).Line().
 		Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
 		g.Add(s.seriesPart())
 		g.Add(s.store("TimePart").Call(s.accessors("Time", "Time", jen.Qual("time", "Time"))...))
@@ -124,9 +125,9 @@ func (s *schemaFile) seriesFuncs() []jen.Code {
 	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
 		return nil
 	}
-	same := doc(s.names.Same + " reports whether two events have the same series.").Line().
+	same := gocode.Doc(s.names.Same + " reports whether two events have the same series.").Line().
 		Func().Id(s.names.Same).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.Event)).Bool().Block(jen.Return(s.sameValues("a", "b", s.layout.AllSeries())))
-	own := doc(s.names.Own + " clones the slices in the series of an event.").Line().
+	own := gocode.Doc(s.names.Own + " clones the slices in the series of an event.").Line().
 		Func().Id(s.names.Own).Params(jen.Id("e").Op("*").Id(s.names.Event)).BlockFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
 			if f := &s.layout.Series[i]; isSlice(f) {
@@ -246,7 +247,7 @@ func (s *schemaFile) fieldConsts() jen.Code {
 	if table == nil {
 		return nil
 	}
-	return doc(fmt.Sprintf("The fields of %s, for store.ReadOptions.", s.names.Event)).Line().
+	return gocode.Doc(fmt.Sprintf("The fields of %s, for store.ReadOptions.", s.names.Event)).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, c := range table.Columns {
 			if c.Field >= 0 {
@@ -261,7 +262,7 @@ const columnsComment = "It leaves out events that cannot be decoded and returns 
 
 // queryColumns declares the method that reads a query in columnar form.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
-	return doc(fmt.Sprintf("%s appends the events that %s yields to columns, which may be reused. %s", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method, columnsComment)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s appends the events that %s yields to columns, which may be reused. %s", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method, columnsComment)).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).ColumnsMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Id("columns").Op("*").Id(s.names.Columns)

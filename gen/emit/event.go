@@ -5,13 +5,14 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // check declares the function that rejects events that no table can store.
 func (s *schemaFile) check() jen.Code {
-	return doc(fmt.Sprintf("%s rejects an event that no table can store.", s.names.Check)).Line().
+	return gocode.Doc(fmt.Sprintf("%s rejects an event that no table can store.", s.names.Check)).Line().
 		Func().Id(s.names.Check).Params(jen.Id("e").Op("*").Id(s.names.Event)).Error().BlockFunc(func(g *jen.Group) {
 		g.Var().Id("c").Add(s.codec("Checker"))
 		g.Id("c").Dot("Time").Call(jen.Lit("time"), jen.Id("e").Dot("Time"))
@@ -59,7 +60,7 @@ func (s *schemaFile) checkField(f *layout.Field) jen.Code {
 
 // appendProto declares the function that serializes an event.
 func (s *schemaFile) appendProto() jen.Code {
-	return doc(fmt.Sprintf("%s appends the fields of an event in protobuf wire format; %s.proto describes it.", s.names.AppendProto, s.names.File)).Line().
+	return gocode.Doc(fmt.Sprintf("%s appends the fields of an event in protobuf wire format; %s.proto describes it.", s.names.AppendProto, s.names.File)).Line().
 		Func().Id(s.names.AppendProto).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.Event)).Index().Byte().
 		BlockFunc(func(g *jen.Group) {
 			for i := range s.layout.Fields {
@@ -77,7 +78,7 @@ func (s *schemaFile) appendProto() jen.Code {
 
 // parseProto declares the function that parses a serialized event.
 func (s *schemaFile) parseProto() jen.Code {
-	return doc(s.names.ParseProto+" parses such a message, skipping unknown fields.").Line().
+	return gocode.Doc(s.names.ParseProto+" parses such a message, skipping unknown fields.").Line().
 		Func().Id(s.names.ParseProto).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			for i := range s.layout.Fields {
@@ -181,7 +182,7 @@ func (s *schemaFile) setProto(f *layout.Field, value *jen.Statement) jen.Code {
 // jsonStruct declares the type for an event in JSON. All fields are pointers, so that
 // an absent value differs from zero.
 func (s *schemaFile) jsonStruct() jen.Code {
-	return doc(fmt.Sprintf("%s contains the fields of an event in JSON.", s.names.JSON)).Line().
+	return gocode.Doc(fmt.Sprintf("%s contains the fields of an event in JSON.", s.names.JSON)).Line().
 		Type().Id(s.names.JSON).StructFunc(func(g *jen.Group) {
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
@@ -204,7 +205,7 @@ func (s *schemaFile) jsonGoType(f *layout.Field) *jen.Statement {
 
 // appendJSON declares the function that serializes an event as JSON.
 func (s *schemaFile) appendJSON() jen.Code {
-	return doc(fmt.Sprintf("%s appends the fields of an event as JSON.", s.names.AppendJSON)).Line().
+	return gocode.Doc(fmt.Sprintf("%s appends the fields of an event as JSON.", s.names.AppendJSON)).Line().
 		Func().Id(s.names.AppendJSON).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.Event)).Index().Byte().
 		BlockFunc(func(g *jen.Group) {
 			g.Id("begin").Op(":=").Len(jen.Id("dst"))
@@ -223,7 +224,7 @@ func (s *schemaFile) appendJSON() jen.Code {
 
 // parseJSON declares the function that parses an event in JSON.
 func (s *schemaFile) parseJSON() jen.Code {
-	return doc(s.names.ParseJSON+" parses such an object, skipping unknown fields.").Line().
+	return gocode.Doc(s.names.ParseJSON+" parses such an object, skipping unknown fields.").Line().
 		Func().Id(s.names.ParseJSON).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			g.Var().Id("v").Id(s.names.JSON)

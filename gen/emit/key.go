@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -22,7 +23,7 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 		text = append(text, "for example", "", "\t"+sample.ShowKey(example), "")
 	}
 	text = append(text, keyNotes(s.layout, t)...)
-	return doc(text...).Line().Type().Id(s.names.Table(t).Key).StructFunc(func(g *jen.Group) {
+	return gocode.Doc(text...).Line().Type().Id(s.names.Table(t).Key).StructFunc(func(g *jen.Group) {
 		for _, segment := range t.Segments {
 			switch segment.Kind {
 			case layout.SeriesSegment:
@@ -45,14 +46,14 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	var out []string
 	if t.Doc != "" {
-		out = append(out, sentence(t.Doc))
+		out = append(out, gocode.Sentence(t.Doc))
 	}
 	for _, segment := range t.Segments {
 		switch {
 		case segment.Kind == layout.SeriesSegment && segment.Form != (codec.KeyForm{}):
-			out = append(out, sentence(upperFirst(sample.Describe(l, t, segment))))
+			out = append(out, gocode.Sentence(upperFirst(sample.Describe(l, t, segment))))
 		case segment.Kind == layout.BucketSegment, segment.Kind == layout.TimeSegment, segment.Kind == layout.SaltSegment, segment.Kind == layout.SequenceSegment:
-			out = append(out, sentence(upperFirst(strings.TrimPrefix(sample.Describe(l, t, segment), "the "))))
+			out = append(out, gocode.Sentence(upperFirst(strings.TrimPrefix(sample.Describe(l, t, segment), "the "))))
 		}
 	}
 	out = append(out, sample.Holds(l, t))
@@ -107,7 +108,7 @@ func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 	if t.Endless() {
 		text[1] = "contains the delimiter, or if the key"
 	}
-	return doc(text...).Line().
+	return gocode.Doc(text...).Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Append").Params(jen.Id("dst").Index().Byte()).
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Id("dst"))
@@ -141,7 +142,7 @@ func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
 	if t.Delimiter == "" {
 		text = []string{"Prefix returns the prefix of the keys of the series, up to the time."}
 	}
-	return doc(text...).Line().
+	return gocode.Doc(text...).Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Prefix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Nil())
@@ -157,7 +158,7 @@ func (s *schemaFile) keyString(t *layout.Table) jen.Code {
 	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.Field(&f).Name == "String" }) {
 		return nil
 	}
-	return doc("String returns the key, quoted if it is not printable, or the error if it is invalid.").Line().
+	return gocode.Doc("String returns the key, quoted if it is not printable, or the error if it is invalid.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("String").Params().String().Add(oneLine(
 		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil())))))
 }
@@ -167,7 +168,7 @@ func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
 	if len(t.BeforeTime()) == 0 || t.Endless() {
 		return nil
 	}
-	return doc("write writes the segments before the time.").Line().
+	return gocode.Doc("write writes the segments before the time.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("write").Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).
 		BlockFunc(func(g *jen.Group) { s.writeSegments(g, t, t.BeforeTime(), ofKey()) })
 }
@@ -182,7 +183,7 @@ func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 	if path.Whole {
 		end = "Key"
 	}
-	return doc("suffix returns the segments after the time in the keys of the series.").Line().
+	return gocode.Doc("suffix returns the segments after the time in the keys of the series.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("suffix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Nil())
@@ -298,7 +299,7 @@ func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm
 
 // keyParse declares the function that parses a key.
 func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s parses a row key. Errors are of type *codec.FieldError.", s.names.Table(t).ParseKey)).Line().
+	return gocode.Doc(fmt.Sprintf("%s parses a row key. Errors are of type *codec.FieldError.", s.names.Table(t).ParseKey)).Line().
 		Func().Id(s.names.Table(t).ParseKey).Params(jen.Id("row").String()).
 		Params(jen.Id(s.names.Table(t).Key), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Var().Id("k").Id(s.names.Table(t).Key)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/runtime"
 )
@@ -39,7 +40,7 @@ func packageFile(p *goPackage, paths paths) ([]byte, error) {
 	s.PackageComment("//\n// Options, plans and most errors are in the first of these packages, and the reasons why a\n// value is refused in the second:")
 	s.PackageComment(fmt.Sprintf("//\n//\t%s\n//\t%s", paths.store, paths.codec))
 	// const _ = store.IsAtLeastVersion1
-	s.Add(doc("This code requires a runtime that is at least as new. To update it, run: go get " + runtime.Module + "@latest")).Line().
+	s.Add(gocode.Doc("This code requires a runtime that is at least as new. To update it, run: go get " + runtime.Module + "@latest")).Line().
 		Const().Id("_").Op("=").Add(s.store("IsAtLeastVersion1")).Line()
 	return s.render()
 }
@@ -54,7 +55,7 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 	options := jen.Id("opts").Op("...").Add(in(paths.store, "SetupOptions"))
 	bigtableType := jen.Op("*").Add(in(paths.storetest, "Bigtable"))
 
-	s.Add(doc("New starts an in-memory Bigtable with all tables and stops it at the end of the test.")).Line().
+	s.Add(gocode.Doc("New starts an in-memory Bigtable with all tables and stops it at the end of the test.")).Line().
 		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
 		jen.Id("t").Dot("Helper").Call(),
 		jen.Return(in(paths.storetest, "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("b").Add(bigtableType)).Error().Block(
@@ -62,7 +63,7 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 		))),
 	).Line()
 
-	s.Add(doc("Start starts an in-memory Bigtable with all tables, for examples and", "programs. The caller must close it.")).Line().
+	s.Add(gocode.Doc("Start starts an in-memory Bigtable with all tables, for examples and", "programs. The caller must close it.")).Line().
 		Func().Id("Start").Params(ctxParam(), options).Params(bigtableType, jen.Error()).Block(
 		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest, "Start")).Call(jen.Id("ctx")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
@@ -72,7 +73,7 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 		jen.Return(jen.Id("b"), jen.Nil()),
 	).Line()
 
-	s.Add(doc("setup creates the tables of all schemas.")).Line().
+	s.Add(gocode.Doc("setup creates the tables of all schemas.")).Line().
 		Func().Id("setup").Params(ctxParam(), jen.Id("b").Add(bigtableType), options).Error().BlockFunc(func(g *jen.Group) {
 		if p.drafts {
 			g.Id("opts").Op("=").Append(jen.Index().Add(in(paths.store, "SetupOptions")).Values(jen.Values()), jen.Id("opts").Op("..."))

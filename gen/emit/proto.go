@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -69,7 +70,7 @@ type protoField struct {
 func protoFile(l *layout.Layout, n *names.Schema) ([]byte, error) {
 	m := protoMessage{Head: recordOf(l).Head(), Package: l.Package, Message: l.Name}
 	about := fmt.Sprintf("%s contains the fields of one event. Its series is in the row key, and its time is in the row key or in the timestamp of its cell.", l.Name)
-	m.Doc = wrap(append([]string{about}, strings.Fields(sentence(l.Doc))...))
+	m.Doc = gocode.Wrap(append([]string{about}, strings.Fields(gocode.Sentence(l.Doc))...))
 	for i := range l.Fields {
 		f := &l.Fields[i]
 		m.Fields = append(m.Fields, protoFieldOf(f, n.Field(f)))
@@ -104,7 +105,7 @@ func protoFieldOf(f *layout.Field, n *names.Field) protoField {
 	if f.Default != nil {
 		docs = append(docs, fmt.Sprintf("%s if absent", showDefault(f)))
 	}
-	return protoField{Doc: commentLine(strings.Join(docs, "; ")), Label: label, Type: protoType(f, n), Name: f.Name, Number: f.Number}
+	return protoField{Doc: gocode.CommentLine(strings.Join(docs, "; ")), Label: label, Type: protoType(f, n), Name: f.Name, Number: f.Number}
 }
 
 // olderProtoField describes a field as older events have it.
@@ -117,7 +118,7 @@ func olderProtoField(f, older *layout.Field, n *names.Field) protoField {
 		for _, v := range older.Enum {
 			values = append(values, fmt.Sprintf("%d: %s", v.Number, v.Name))
 		}
-		out.Doc = commentLine(out.Doc + "; " + strings.Join(values, ", "))
+		out.Doc = gocode.CommentLine(out.Doc + "; " + strings.Join(values, ", "))
 	}
 	return out
 }

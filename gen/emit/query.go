@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -18,12 +19,12 @@ import (
 func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s%s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, s.ofSeries(q), sample.Where(s.layout, q), sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q), sample.Together(s.layout, q))}
 	if q.Doc != "" {
-		text = append(text, "", sentence(q.Doc))
+		text = append(text, "", gocode.Sentence(q.Doc))
 	}
 	for _, note := range sample.Notes(s.layout, q) {
 		text = append(text, "", note)
 	}
-	return doc(text...).Line().
+	return gocode.Doc(text...).Line().
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).Method).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Add(s.optsParam("ReadOptions"))
@@ -92,7 +93,7 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 		without = ""
 	}
 	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once%s. %s Its errors are those of Read.", names.SeriesMethod, names.Method, without, sample.Listing(s.layout, q))
-	return doc(text).Add(notInlined()).
+	return gocode.Doc(text).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 	}).Qual("iter", "Seq2").Types(jen.Id(s.names.Series), jen.Error()).BlockFunc(func(g *jen.Group) {
@@ -114,7 +115,7 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 		what = "rows"
 	}
 	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads %s %s.", names.DeleteMethod, s.ofSeries(q), what, strings.Join(sample.Deletes(q), "; "))
-	return doc(text).Add(notInlined()).
+	return gocode.Doc(text).Add(notInlined()).
 		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(names.DeleteMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Add(s.optsParam("DeleteOptions"))
@@ -130,7 +131,7 @@ func (s *schemaFile) deletesVar(q *layout.Query) jen.Code {
 		return nil
 	}
 	names := s.names.Query(q)
-	return doc(fmt.Sprintf("%s defines which rows %s deletes from in each table.", names.Deletes, names.DeleteMethod)).Line().
+	return gocode.Doc(fmt.Sprintf("%s defines which rows %s deletes from in each table.", names.Deletes, names.DeleteMethod)).Line().
 		Var().Id(names.Deletes).Op("=").Index().Op("*").Add(s.store("Query")).Types(jen.Id(s.names.Event)).
 		ValuesFunc(func(g *jen.Group) {
 			for i := range q.Deletes {
@@ -248,7 +249,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 			}
 		})})
 	}
-	return doc(fmt.Sprintf("%s defines which rows %s reads in %s%s.", s.names.Query(q).Var, q.Name, q.Table.ID, ofEvents(q.Table))).Line().
+	return gocode.Doc(fmt.Sprintf("%s defines which rows %s reads in %s%s.", s.names.Query(q).Var, q.Name, q.Table.ID, ofEvents(q.Table))).Line().
 		Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(lines(fields...))
 }
 
@@ -258,7 +259,7 @@ func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 	if !q.ByKeys(s.layout) {
 		return nil
 	}
-	return doc(fmt.Sprintf("%s returns a pattern for the row keys of %s.", s.names.Query(q).Keys, q.Name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s returns a pattern for the row keys of %s.", s.names.Query(q).Keys, q.Name)).Line().
 		Func().Id(s.names.Query(q).Keys).Params(jen.Id("e").Op("*").Id(s.names.Event)).Params(jen.Op("*").Add(s.codec("KeyPattern")), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("p").Op(":=").Add(s.codec("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
 		if q.AnyWidth() {
@@ -327,7 +328,7 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 			}
 		})
 	}
-	f := doc(fmt.Sprintf("%s returns the spans with the rows of %s.", s.names.Query(q).Spans, q.Name)).Line().
+	f := gocode.Doc(fmt.Sprintf("%s returns the spans with the rows of %s.", s.names.Query(q).Spans, q.Name)).Line().
 		Func().Id(s.names.Query(q).Spans).Params(jen.Id("e").Op("*").Id(s.names.Event)).
 		Params(jen.Index().Add(s.codec("Span")), jen.Error())
 	if each == "" {

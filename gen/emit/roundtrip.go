@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/sample"
@@ -41,7 +42,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 
 // untested declares a test that is skipped with a reason.
 func (s *schemaFile) untested() jen.Code {
-	return doc(s.names.Test + " would write events and read them again.").Line().
+	return gocode.Doc(s.names.Test + " would write events and read them again.").Line().
 		Func().Id(s.names.Test).Params(testParam()).Block(
 		jen.Id("t").Dot("Skip").Call(jen.Lit("btgen found no events that all tables of the schema can store and keep")),
 	)
@@ -63,7 +64,7 @@ func (r *roundTrip) example() jen.Code {
 		f := &r.layout.Fields[i]
 		fields = append(fields, field{r.names.Field(f).Name, r.exampleOf(f, r.Always[i])})
 	}
-	return doc(fmt.Sprintf("%s returns the n-th event of the test.", r.names.Example)).Line().
+	return gocode.Doc(fmt.Sprintf("%s returns the n-th event of the test.", r.names.Example)).Line().
 		Func().Id(r.names.Example).Params(jen.Id("series").Add(r.own(r.names.Series)), jen.Id("at").Qual("time", "Time"), jen.Id("n").Int()).
 		Add(r.own(r.names.Event)).Block(jen.Return(r.own(r.names.Event).Add(lines(fields...))))
 }
@@ -101,7 +102,7 @@ func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
 
 // test declares the test.
 func (r *roundTrip) test() jen.Code {
-	return doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice and reads them in every way.", r.names.Test)).Line().
+	return gocode.Doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice and reads them in every way.", r.names.Test)).Line().
 		Func().Id(r.names.Test).Params(testParam()).BlockFunc(func(g *jen.Group) {
 		r.seriesVar(g)
 		r.timeVars(g)
@@ -158,11 +159,11 @@ func (r *roundTrip) timeVars(g *jen.Group) {
 	}
 	g.Id("times").Op(":=").Index().Qual("time", "Time").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for _, at := range r.Times {
-			g.Add(date(at))
+			g.Add(gocode.Date(at))
 		}
 	})
-	g.Id("end").Op(":=").Id("times").Index(jen.Lit(2)).Dot("Add").Call(duration(r.layout.Precision))
-	g.Id("now").Op(":=").Add(date(r.Now))
+	g.Id("end").Op(":=").Id("times").Index(jen.Lit(2)).Dot("Add").Call(gocode.Duration(r.layout.Precision))
+	g.Id("now").Op(":=").Add(gocode.Date(r.Now))
 }
 
 // eventVars declares the events.
@@ -188,7 +189,7 @@ const expiry = time.Hour
 func (r *roundTrip) choices(g *jen.Group) {
 	l := r.layout
 	event := func(events string, i jen.Code, name string) *jen.Statement { return jen.Id(events).Index(i).Dot(name) }
-	in := func(d time.Duration) *jen.Statement { return jen.Id("now").Dot("Add").Call(duration(d)) }
+	in := func(d time.Duration) *jen.Statement { return jen.Id("now").Dot("Add").Call(gocode.Duration(d)) }
 	stamped := l.KeepsWrittenAt() && l.Read.KeepsWrittenAt()
 	if !l.MustExpire() && !l.MayExpire() && !stamped {
 		return
@@ -206,7 +207,7 @@ func (r *roundTrip) choices(g *jen.Group) {
 	}
 	none := jen.Qual("time", "Time").Values()
 	g.Id("written").Op(":=").Qual("slices", "Clone").Call(jen.Id("events"))
-	g.List(event("written", jen.Lit(1), "TTL"), event("written", jen.Lit(1), "ExpiresAt")).Op("=").List(duration(expiry), none)
+	g.List(event("written", jen.Lit(1), "TTL"), event("written", jen.Lit(1), "ExpiresAt")).Op("=").List(gocode.Duration(expiry), none)
 	if !l.MustExpire() {
 		g.List(event("written", jen.Lit(2), "ExpiresAt"), event("events", jen.Lit(2), "ExpiresAt")).Op("=").List(none, in(l.Default()))
 	}

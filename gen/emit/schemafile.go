@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -105,7 +106,7 @@ func (s *schemaFile) tableList() string {
 //
 //	type BalloonSeries struct { Location string; … }
 func (s *schemaFile) seriesType() jen.Code {
-	return doc(fmt.Sprintf("%s identifies a series of %s events.", s.names.Series, s.layout.Name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s identifies a series of %s events.", s.names.Series, s.layout.Name)).Line().
 		Type().Id(s.names.Series).StructFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
 			f := &s.layout.Series[i]
@@ -132,7 +133,7 @@ func fieldComment(f *layout.Field) jen.Code {
 	if len(parts) == 0 {
 		return jen.Null()
 	}
-	return jen.Comment(comment(strings.Join(parts, "; ")))
+	return jen.Comment(gocode.Comment(strings.Join(parts, "; ")))
 }
 
 // showDefault formats a default for a comment.
@@ -153,9 +154,9 @@ func showDefault(f *layout.Field) string {
 func (s *schemaFile) eventType() jen.Code {
 	text := s.names.Event + " is one event."
 	if s.layout.Doc != "" {
-		text = s.names.Event + " is one event: " + sentence(s.layout.Doc)
+		text = s.names.Event + " is one event: " + gocode.Sentence(s.layout.Doc)
 	}
-	return doc(text).Line().Type().Id(s.names.Event).StructFunc(func(g *jen.Group) {
+	return gocode.Doc(text).Line().Type().Id(s.names.Event).StructFunc(func(g *jen.Group) {
 		g.Id(s.names.Series)
 		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", schema.FormatDuration(s.layout.Precision)))
 		if s.layout.Sequence {
@@ -179,9 +180,9 @@ func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 	if value, has := f.Enum.Name(0); has {
 		zero = s.names.Field(f).Value(value) + ", so an unset field has that value"
 	}
-	return doc(fmt.Sprintf("%[1]s is a value of %[2]s. The zero %[1]s is %[3]s.", name, f.Name, zero)).Line().
+	return gocode.Doc(fmt.Sprintf("%[1]s is a value of %[2]s. The zero %[1]s is %[3]s.", name, f.Name, zero)).Line().
 		Type().Id(name).Int64().Line().Line().
-		Add(doc(fmt.Sprintf("The values of %s. Their numbers are stored.", name))).Line().
+		Add(gocode.Doc(fmt.Sprintf("The values of %s. Their numbers are stored.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, v := range f.Enum {
 			g.Id(s.names.Field(f).Value(v.Name)).Id(name).Op("=").Lit(int(v.Number))
@@ -193,7 +194,7 @@ func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 //
 //	var dailyWeatherNames = codec.Enum{{Number: 1, Name: "drizzle"}, …}
 func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
-	return doc(fmt.Sprintf("%s contains the names of the values of %s in the table.", s.names.Field(f).EnumNames, s.names.Field(f).Enum)).Line().
+	return gocode.Doc(fmt.Sprintf("%s contains the names of the values of %s in the table.", s.names.Field(f).EnumNames, s.names.Field(f).Enum)).Line().
 		Var().Id(s.names.Field(f).EnumNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for _, v := range f.Enum {
 			g.Add(inline(field{"Number", jen.Lit(int(v.Number))}, field{"Name", jen.Lit(v.Name)}))
@@ -203,7 +204,7 @@ func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
 
 // enumString declares the String method of an enum.
 func (s *schemaFile) enumString(f *layout.Field) jen.Code {
-	return doc("String returns the name of the value, or its number if it has none.").Line().
+	return gocode.Doc("String returns the name of the value, or its number if it has none.").Line().
 		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("String").Params().String().Block(
 		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v")))),
 	)
@@ -211,7 +212,7 @@ func (s *schemaFile) enumString(f *layout.Field) jen.Code {
 
 // enumMarshal declares the MarshalText method of an enum.
 func (s *schemaFile) enumMarshal(f *layout.Field) jen.Code {
-	return doc("MarshalText returns the name of the value, for JSON and flags; an error if it has none.").Line().
+	return gocode.Doc("MarshalText returns the name of the value, for JSON and flags; an error if it has none.").Line().
 		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("MarshalText").Params().Params(jen.Index().Byte(), jen.Error()).Block(
 		jen.Return(s.codec("MarshalEnum").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v")))),
 	)
@@ -219,7 +220,7 @@ func (s *schemaFile) enumMarshal(f *layout.Field) jen.Code {
 
 // enumUnmarshal declares the UnmarshalText method of an enum.
 func (s *schemaFile) enumUnmarshal(f *layout.Field) jen.Code {
-	return doc("UnmarshalText sets the value to the one with the given name.").Line().
+	return gocode.Doc("UnmarshalText sets the value to the one with the given name.").Line().
 		Func().Params(jen.Id("v").Op("*").Id(s.names.Field(f).Enum)).Id("UnmarshalText").Params(jen.Id("text").Index().Byte()).Error().Block(
 		jen.List(jen.Id("n"), jen.Err()).Op(":=").Add(s.codec("TextEnum")).Call(jen.Id("text"), jen.Id(s.names.Field(f).EnumNames)),
 		jen.If(jen.Err().Op("==").Nil()).Block(jen.Op("*").Id("v").Op("=").Id(s.names.Field(f).Enum).Call(jen.Id("n"))),

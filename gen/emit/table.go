@@ -6,6 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
@@ -19,23 +20,23 @@ import (
 //	var balloonCellsBucket = codec.Bucket{Every: 7 * 24 * time.Hour, …}
 func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
 	if !t.Pattern.Bucketed() {
-		return doc(fmt.Sprintf("%s is the encoding of event times in the row keys of %s.", s.names.Table(t).Time, t.ID)).Line().
+		return gocode.Doc(fmt.Sprintf("%s is the encoding of event times in the row keys of %s.", s.names.Table(t).Time, t.ID)).Line().
 			Var().Id(s.names.Table(t).Time).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.TimeKey))
 	}
 	b := t.Bucket
 	if b.Endless() {
-		return doc(fmt.Sprintf("%s defines the rows of %s: one per series.", s.names.Table(t).Bucket, t.ID)).Line().
+		return gocode.Doc(fmt.Sprintf("%s defines the rows of %s: one per series.", s.names.Table(t).Bucket, t.ID)).Line().
 			Var().Id(s.names.Table(t).Bucket).Op("=").Add(s.codec("Bucket")).Add(inline(field{"Months", s.codec("AllTime")}, field{"Label", s.codec("Label").Add(inline(field{"Kind", s.codec("NoLabel")}))}))
 	}
-	fields := []field{{"Every", duration(b.Every)}}
+	fields := []field{{"Every", gocode.Duration(b.Every)}}
 	if b.Months > 0 {
 		fields = []field{{"Months", jen.Lit(b.Months)}}
 	}
 	if !b.Origin.IsZero() {
-		fields = append(fields, field{"Origin", date(b.Origin)})
+		fields = append(fields, field{"Origin", gocode.Date(b.Origin)})
 	}
 	fields = append(fields, field{"Label", s.codec("Label").Add(s.label(b.Label))})
-	return doc(fmt.Sprintf("%s defines the buckets of %s.", s.names.Table(t).Bucket, t.ID)).Line().
+	return gocode.Doc(fmt.Sprintf("%s defines the buckets of %s.", s.names.Table(t).Bucket, t.ID)).Line().
 		Var().Id(s.names.Table(t).Bucket).Op("=").Add(s.codec("Bucket")).Add(lines(fields...))
 }
 
@@ -84,7 +85,7 @@ func (s *schemaFile) label(l codec.Label) *jen.Statement {
 func (s *schemaFile) gcRule(r codec.GCRule) *jen.Statement {
 	switch r.Kind {
 	case codec.GCMaxAge:
-		return inline(field{"Kind", s.codec("GCMaxAge")}, field{"MaxAge", duration(r.MaxAge)})
+		return inline(field{"Kind", s.codec("GCMaxAge")}, field{"MaxAge", gocode.Duration(r.MaxAge)})
 	case codec.GCMaxVersions:
 		return inline(field{"Kind", s.codec("GCMaxVersions")}, field{"MaxVersions", jen.Lit(r.MaxVersions)})
 	case codec.GCNone:
@@ -188,7 +189,7 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 //	var balloonCellsMapping = store.NewMapping(balloonCellsColumns, store.Keys[BalloonEvent]{…}, store.Mapping[BalloonEvent]{…})
 func (s *schemaFile) mappingVar(t *layout.Table) jen.Code {
 	event := func() *jen.Statement { return jen.Id(s.names.Event) }
-	return doc(fmt.Sprintf("%s maps events to table %s%s.", s.names.Table(t).Mapping, t.ID, ofEvents(t))).Line().
+	return gocode.Doc(fmt.Sprintf("%s maps events to table %s%s.", s.names.Table(t).Mapping, t.ID, ofEvents(t))).Line().
 		Var().Id(s.names.Table(t).Mapping).Op("=").Add(s.store("NewMapping")).Call(
 		jen.Id(s.names.Table(t).Columns),
 		s.store("Keys").Types(event()).Add(lines(s.keys(t)...)),
@@ -215,7 +216,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 			fields = append(fields, field{"Ties", jen.Lit(ties)})
 		}
 	}
-	fields = append(fields, field{"Precision", duration(s.layout.Precision)})
+	fields = append(fields, field{"Precision", gocode.Duration(s.layout.Precision)})
 	if t.CountsCells() {
 		fields = append(fields, field{"MaxCells", jen.Lit(int(t.MaxCells))})
 	}
@@ -225,7 +226,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	}
 	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
 	if !t.Since.IsZero() {
-		fields = append(fields, field{"Since", date(t.Since)})
+		fields = append(fields, field{"Since", gocode.Date(t.Since)})
 	}
 	if len(t.Older) > 0 {
 		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).ValuesFunc(func(g *jen.Group) {

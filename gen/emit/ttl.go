@@ -5,6 +5,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 )
@@ -64,9 +65,9 @@ func (s *schemaFile) classType() jen.Code {
 		return nil
 	}
 	name := s.names.Class
-	return doc(fmt.Sprintf("%s determines how long an event lives. The zero %[1]s is invalid, and the writer rejects it.", name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s determines how long an event lives. The zero %[1]s is invalid, and the writer rejects it.", name)).Line().
 		Type().Id(name).Int().Line().Line().
-		Add(doc(fmt.Sprintf("The values of %s, and how long their events live.", name))).Line().
+		Add(gocode.Doc(fmt.Sprintf("The values of %s, and how long their events live.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for i, class := range s.layout.Classes {
 			g.Id(s.names.ClassValue(class)).Id(name).Op("=").Lit(i + 1).Comment("// " + sample.ClassAges(s.layout, i+1))
@@ -79,7 +80,7 @@ func (s *schemaFile) classNames() jen.Code {
 	if len(s.layout.Classes) == 0 {
 		return nil
 	}
-	return doc(fmt.Sprintf("%s contains the names of the values of %s in the schema.", s.names.ClassNames, s.names.Class)).Line().
+	return gocode.Doc(fmt.Sprintf("%s contains the names of the values of %s in the schema.", s.names.ClassNames, s.names.Class)).Line().
 		Var().Id(s.names.ClassNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for i, class := range s.layout.Classes {
 			g.Add(inline(field{"Number", jen.Lit(i + 1)}, field{"Name", jen.Lit(class)}))
@@ -92,7 +93,7 @@ func (s *schemaFile) classString() jen.Code {
 	if len(s.layout.Classes) == 0 {
 		return nil
 	}
-	return doc("String returns the name of the class, or its number if it has none.").Line().
+	return gocode.Doc("String returns the name of the class, or its number if it has none.").Line().
 		Func().Params(jen.Id("c").Id(s.names.Class)).Id("String").Params().String().Block(
 		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.ClassNames), jen.Int64().Call(jen.Id("c")))),
 	)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -127,9 +128,9 @@ func (s *schemaFile) literal(f *layout.Field, value any) *jen.Statement {
 	case float64:
 		return jen.Id(strconv.FormatFloat(v, 'g', -1, 64))
 	case time.Duration:
-		return duration(v)
+		return gocode.Duration(v)
 	case time.Time:
-		return date(v)
+		return gocode.Date(v)
 	}
 	return jen.Nil()
 }

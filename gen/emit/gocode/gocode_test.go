@@ -1,4 +1,4 @@
-package emit
+package gocode
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func compare(t *testing.T, want, got any) {
 func TestGroupImports(t *testing.T) {
 	const root = "example.com/app/generated"
 	src := "package app\n\nimport (\n\t\"context\"\n\tbigtable \"cloud.google.com/go/bigtable\"\n\t\"example.com/app/generated/weather\"\n\t\"time\"\n\t\"example.com/app/generated2\"\n\t\"example.com/app/generated\"\n\t\"encoding/json\"\n)\n\nvar x = \"import (\"\n"
-	got, err := format.Source(groupImports("// head\n\n", []byte(src), root))
+	got, err := format.Source(GroupImports("// head\n\n", []byte(src), root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ import (
 var x = "import ("
 `, string(got))
 	const none = "package app\n\nvar x = 1\n"
-	compare(t, none, string(groupImports("", []byte(none), root)))
+	compare(t, none, string(GroupImports("", []byte(none), root)))
 }
 
 func TestComment(t *testing.T) {
@@ -63,7 +63,7 @@ func TestComment(t *testing.T) {
 		"\t[a]:``b''":        "//\t[a]:``b''",
 		"*/ `\"":             "// */ `\"",
 	} {
-		compare(t, want, comment(text))
+		compare(t, want, Comment(text))
 	}
 }
 
@@ -81,7 +81,7 @@ func TestWrap(t *testing.T) {
 		{"nothing", nil, nil},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { compare(t, test.want, wrap(test.in)) })
+		t.Run(test.name, func(t *testing.T) { compare(t, test.want, Wrap(test.in)) })
 	}
 }
 
@@ -92,7 +92,7 @@ func TestTextStaysInItsComment(t *testing.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ \t]*(\+build|//go:build|/\*|\*/|#)[ a-z\n]*`)).Draw(t, "text")
 		f := jen.NewFile("app")
 		f.NoFormat = true
-		f.Add(doc(text)).Line().Type().Id("T").Struct(jen.Id("A").Int().Comment(comment(text)))
+		f.Add(Doc(text)).Line().Type().Id("T").Struct(jen.Id("A").Int().Comment(Comment(text)))
 		got, err := format.Source([]byte(f.GoString()))
 		if err != nil {
 			t.Fatalf("%v", err)
@@ -113,17 +113,17 @@ func TestDuration(t *testing.T) {
 		time.Hour: "time.Hour", 24 * time.Hour: "24 * time.Hour", 7 * 24 * time.Hour: "7 * 24 * time.Hour",
 		36 * time.Hour: "36 * time.Hour", 1500 * time.Microsecond: "1500 * time.Microsecond",
 	} {
-		compare(t, want, fmt.Sprintf("%#v", duration(d)))
+		compare(t, want, fmt.Sprintf("%#v", Duration(d)))
 	}
 }
 
 func TestDate(t *testing.T) {
 	at := time.Date(2021, 3, 5, 1, 0, 0, 7, time.FixedZone("", 3600))
-	compare(t, "time.Date(2021, time.March, 5, 0, 0, 0, 7, time.UTC)", fmt.Sprintf("%#v", date(at)))
+	compare(t, "time.Date(2021, time.March, 5, 0, 0, 0, 7, time.UTC)", fmt.Sprintf("%#v", Date(at)))
 }
 
 func TestSentence(t *testing.T) {
 	for in, want := range map[string]string{"": "", " a ": "a.", "a.": "a.", "a!": "a!", "a?": "a?"} {
-		compare(t, want, sentence(in))
+		compare(t, want, Sentence(in))
 	}
 }
