@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
-
-	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // module compiles on Linux with 64 bits, and has findings elsewhere.
@@ -71,9 +69,6 @@ func TestFindings(t *testing.T) {
 		"windows/386":  {undefined, overflow},
 	} {
 		t.Run(system, func(t *testing.T) {
-			if system != "windows/386" {
-				testlong.Skip(t, "checks the types of another standard library")
-			}
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], system)
 			cmd.Dir = dir

@@ -42,7 +42,7 @@ func versionsIn(t *testing.T, path string) map[string]string {
 // client and all that it needs would be compiled once for each of them.
 func TestModulesShareVersions(t *testing.T) {
 	root := versionsIn(t, "../../go.mod")
-	for _, path := range []string{"../../runtime/beamstore/go.mod", "../neighbors/go.mod"} {
+	for _, path := range []string{"../../runtime/beamstore/go.mod", "../neighbors/go.mod", "../crossvet/go.mod"} {
 		for name, version := range versionsIn(t, path) {
 			if want, shared := root[name]; shared && version != want {
 				t.Errorf("%s requires %s %s, and the root module %s", path, name, version, want)

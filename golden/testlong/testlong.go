@@ -1,5 +1,5 @@
 // Package testlong controls how much the tests of this repository do. A normal run
-// tests a few cases of everything and takes one to three minutes. With BTGEN_LONG=1 in
+// tests a few cases of everything and takes one to four minutes. With BTGEN_LONG=1 in
 // the environment, tests run many cases and build and run the code of all of them, for
 // CI.
 package testlong
