@@ -83,11 +83,11 @@ func Register[E any](s *Schema[E]) *Schema[E] {
 	register.Function1x1(s.Encode)
 	register.Function1x2(s.Decode)
 	register.Emitter2[beam.EventTime, E]()
-	registerDoFn(&readFn[E]{}, func(fn any) reflectx.Func { return process4x1(fn.(*readFn[E]).ProcessElement) })
-	registerDoFn(&writeFn[E]{}, func(fn any) reflectx.Func { return process2x1(fn.(*writeFn[E]).ProcessElement) })
-	registerDoFn(&seriesFn[E]{}, func(fn any) reflectx.Func { return process2x0(fn.(*seriesFn[E]).ProcessElement) })
-	registerDoFn(&deleteFn[E]{}, func(fn any) reflectx.Func { return process3x1(fn.(*deleteFn[E]).ProcessElement) })
-	registerDoFn(&lineFn[E]{}, func(fn any) reflectx.Func { return process2x0(fn.(*lineFn[E]).ProcessElement) })
+	registerDoFn(func(fn *readFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
+	registerDoFn(func(fn *writeFn[E]) reflectx.Func { return process2x1(fn.ProcessElement) })
+	registerDoFn(func(fn *seriesFn[E]) reflectx.Func { return process2x0(fn.ProcessElement) })
+	registerDoFn(func(fn *deleteFn[E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *lineFn[E]) reflectx.Func { return process2x0(fn.ProcessElement) })
 	return s
 }
 
@@ -107,8 +107,8 @@ func init() {
 	register.Emitter2[int, []byte]()
 	register.Iter1[bool]()
 	register.Iter1[[]byte]()
-	registerDoFn(&fileFn{}, func(fn any) reflectx.Func { return process3x1(fn.(*fileFn).ProcessElement) })
-	registerDoFn(&shardFn{}, func(fn any) reflectx.Func { return process2x0(fn.(*shardFn).ProcessElement) })
+	registerDoFn(func(fn *fileFn) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *shardFn) reflectx.Func { return process2x0(fn.ProcessElement) })
 }
 
 // tables returns the IDs of the tables with the events of the given table: the table itself

@@ -73,8 +73,8 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 // return; the event is then in no table or, if refused only for its age, in the tables
 // that keep it longer. After Close it returns ErrClosed. After any error other than a
 // *WriteError the event is in no table.
-func (b *Batcher[E]) Add(ctx context.Context, event E) error {
-	return b.batcher.add(ctx, refer(&event))
+func (b *Batcher[E]) Add(ctx context.Context, e E) error {
+	return b.batcher.add(ctx, event{&e})
 }
 
 // add is [Batcher.Add] without its type parameter.

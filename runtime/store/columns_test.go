@@ -72,12 +72,12 @@ func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 	stamped := false
 	for i, column := range l.Columns {
 		set := func(datum []byte) (e sample, err error) {
-			err = l.Set(refer(&e), i, datum)
+			err = l.Set(event{&e}, i, datum)
 			return e, err
 		}
 		switch {
 		case column.Whole:
-			parse := func(e *sample, datum []byte) error { return l.Set(refer(e), i, datum) }
+			parse := func(e *sample, datum []byte) error { return l.Set(event{e}, i, datum) }
 			fields = append(fields, EventColumn(column.Name, nil, parse, FieldPart(value, values), BytesPart(note, notes)))
 		case column.WrittenAt:
 			stamped = true

@@ -96,7 +96,7 @@ func (c *deleteCase) draw(t *rapid.T) {
 		if rapid.Bool().Draw(t, "note") {
 			e.Note = []byte("note")
 		}
-		if fields := c.mapping.untyped().ttlFields(refer(&e)); fields.Class != nil {
+		if fields := c.mapping.untyped().ttlFields(event{&e}); fields.Class != nil {
 			*fields.Class = rapid.IntRange(1, 2).Draw(t, "class")
 		} else if fields.ExpiresAt != nil {
 			*fields.ExpiresAt = c.stored.Add(day)

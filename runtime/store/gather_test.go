@@ -229,7 +229,7 @@ func TestGatheredMemory(t *testing.T) {
 			defer func() { _ = client.Close() }()
 			r := NewReader(client, l, clockAt(86400*100))
 			r.reader.gathered = 2000
-			read := r.reader.begin(t.Context(), gatheredQuery(l, r).untyped(), refer(&sample{Series: "s0"}), at(0), at(86400*100), nil)
+			read := r.reader.begin(t.Context(), gatheredQuery(l, r).untyped(), event{&sample{Series: "s0"}}, at(0), at(86400*100), nil)
 			plan, err := read.plan()
 			must(t, err)
 			p := part{Part: &plan.Parts[0]}

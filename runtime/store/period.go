@@ -124,8 +124,7 @@ func (r *reading) inPeriods(yield yielder) {
 func (r *reading) enter(p period) {
 	a := &r.assembler
 	r.reader, r.q = p.reader, p.query
-	newestFirst := a.newestFirst
-	latestOnly, into := a.latestOnly, a.into
+	newestFirst, latestOnly, into := a.newestFirst, a.latestOnly, a.into
 	*a = p.reader.newAssembler(r.given)
 	a.from, a.to, a.newestFirst, a.latestOnly, a.into = p.from, p.to, newestFirst, latestOnly, into
 	if a.into != nil {

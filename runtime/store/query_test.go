@@ -154,8 +154,8 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 	r := NewReader(noTables{}, days())
 	var got []string
 	for e, err := range r.reader.byTime(q.untyped(), func(yield yielder) {
-		_ = yield(refer(&sample{Series: "a", Time: at(2)}), nil) && yield(refer(&sample{Series: "b", Time: at(1)}), nil) && yield(refer(&sample{}), &DecodeError{}) &&
-			yield(refer(&sample{}), status.Error(codes.PermissionDenied, "no more")) && yield(refer(&sample{Series: "c", Time: at(0)}), nil)
+		_ = yield(event{&sample{Series: "a", Time: at(2)}}, nil) && yield(event{&sample{Series: "b", Time: at(1)}}, nil) && yield(event{&sample{}}, &DecodeError{}) &&
+			yield(event{&sample{}}, status.Error(codes.PermissionDenied, "no more")) && yield(event{&sample{Series: "c", Time: at(0)}}, nil)
 	}, false) {
 		if err != nil {
 			got = append(got, fmt.Sprintf("%T", err))

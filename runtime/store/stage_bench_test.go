@@ -28,7 +28,7 @@ func BenchmarkStage(b *testing.B) {
 					s.all = &listOf[sample]{events}
 					s.at(w.writer.options.Now())
 					for i := range events {
-						s.add(refer(&events[i]))
+						s.add(event{&events[i]})
 					}
 					s.release()
 				}

@@ -512,5 +512,5 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 
 // wholeOf returns the query of Read.
 func wholeOf[E any](r *Reader[E]) *Query[E] {
-	return &Query[E]{Name: r.reader.whole.Name, Spans: func(e *E) ([]codec.Span, error) { return r.reader.whole.Spans(refer(e)) }}
+	return &Query[E]{Name: r.reader.whole.Name, Spans: func(e *E) ([]codec.Span, error) { return r.reader.whole.Spans(event{e}) }}
 }

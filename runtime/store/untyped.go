@@ -111,9 +111,6 @@ func untypedAll[E any](mappings []*Mapping[E]) []*mapping {
 // exists reports whether e refers to an event.
 func (e event) exists() bool { return e.pointer != nil }
 
-// refer returns a reference to an event.
-func refer[E any](e *E) event { return event{e} }
-
 // events makes and copies events of one type.
 type events interface {
 	new() event             // a zero event
