@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -28,6 +29,7 @@ import (
 // requests of readers and writers at a tenth of the time of Google's in-memory server, which
 // compiles the expressions of a filter for each row. TestHistories compares the two.
 type memory struct {
+	mu     sync.Mutex                   // held while a request is answered: reads of several parts send requests concurrently
 	tables map[string]map[string][]cell // by table and row, sorted
 	regexp map[string]*regexp.Regexp
 }
@@ -88,6 +90,8 @@ func (s *call) SendMsg(m any) error {
 	if err := protobuf.Unmarshal(data.Materialize(), request); err != nil {
 		return err
 	}
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
 	switch r := request.(type) {
 	case *bigtablepb.ReadRowsRequest:
 		s.answers, err = s.memory.read(r)
