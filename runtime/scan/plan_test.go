@@ -322,3 +322,20 @@ func TestEventCells(t *testing.T) {
 		compare(t, fmt.Sprint(tt.pattern, tt.sequence), tt.want, table.EventCells(day.Add(30*time.Minute), day, tt.sequence))
 	}
 }
+
+// TestNothingRecent asks for recent rows at a time at which no event can be live: there is no request.
+func TestNothingRecent(t *testing.T) {
+	tab := hours(codec.BucketNewCells, maxAge(time.Hour))
+	spans := []codec.Span{one[0], {Prefix: "t#", Delimiter: "#", Whole: true, MaxBytes: codec.MaxRowSet}}
+	for _, at := range []struct {
+		now  time.Time
+		some bool
+	}{{time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC), true}, {scan.MaxTime.AddDate(1, 0, 0), false}} {
+		if q, ok := tab.Recent(spans, at.now); ok != at.some {
+			t.Errorf("at %v: %+v", at.now, q)
+		}
+		if all, ok := tab.RecentOf(spans, at.now); ok != at.some {
+			t.Errorf("at %v: %+v", at.now, all)
+		}
+	}
+}

@@ -25,9 +25,12 @@ const (
 	fieldStatusMessage = 2
 )
 
+// errAnswers is the error for a response with more answers than the request has entries.
+var errAnswers = &TooLargeError{"a response has many more results than the request has entries"}
+
 // decodeAnswers appends the answers of a response to dst and also returns the other
-// fields of the response.
-func decodeAnswers(dst []answer, message []byte) (answers []answer, rest []byte, err error) {
+// fields of the response. It accepts at most the given number of answers.
+func decodeAnswers(dst []answer, message []byte, most int) (answers []answer, rest []byte, err error) {
 	var f field
 	for len(message) > 0 {
 		n := f.next(message)
@@ -36,6 +39,11 @@ func decodeAnswers(dst []answer, message []byte) (answers []answer, rest []byte,
 			return nil, nil, errWire
 		case !f.is(fieldAnswers, protowire.BytesType):
 			rest = append(rest, message[:n]...)
+			if len(rest) > maxCopied {
+				return nil, nil, errHeld
+			}
+		case len(dst) >= most:
+			return nil, nil, errAnswers
 		default:
 			var a answer
 			if err := a.parse(f.content); err != nil {

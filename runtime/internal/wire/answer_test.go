@@ -51,7 +51,7 @@ func checkAnswers(t *testing.T, message []byte) int {
 	t.Helper()
 	var want bigtablepb.MutateRowsResponse
 	wantErr := proto.Unmarshal(message, &want)
-	got, rest, err := decodeAnswers(nil, message)
+	got, rest, err := decodeAnswers(nil, message, 1000)
 	if err == nil {
 		err = proto.Unmarshal(rest, new(bigtablepb.MutateRowsResponse))
 	}

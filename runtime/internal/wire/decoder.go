@@ -28,8 +28,25 @@ const (
 // for a row, and the maximum size of a message that the client accepts.
 const maxRow = 256 << 20
 
-// errTooLarge is the error for a row that exceeds maxRow.
-var errTooLarge = errors.New("a row exceeds 256 MiB")
+// maxHeld is the maximum size in memory of a response and the row in progress, in bytes: what
+// a row of 256 MiB takes whose columns have names and cells of a byte each.
+const maxHeld = 1 << 30
+
+// maxCopied is the maximum size in bytes of what is decoded by the protobuf library, which
+// takes up to a hundred times as much memory.
+const maxCopied = 64 << 10
+
+// TooLargeError reports a row or a response that exceeds a limit of the decoder. Bigtable
+// sends none.
+type TooLargeError struct{ Reason string }
+
+func (e *TooLargeError) Error() string { return e.Reason }
+
+var (
+	errTooLarge = &TooLargeError{"a row exceeds 256 MiB"}
+	errHeld     = &TooLargeError{"a response takes more than 1 GiB of memory"}
+	errBroken   = errors.New("a large response violates the protocol")
+)
 
 // decoder decodes the responses of one stream. It follows the client's chunk reader
 // step by step, with one difference: a row may continue in the next response, as the
@@ -40,6 +57,7 @@ type decoder struct {
 	reversed bool
 	single   bool // one placeholder per row, because the client counts them
 	used     bool // the codec decoded the current message
+	most     int  // maxHeld, or less in tests; 0 for maxHeld
 
 	rows   *Rows  // rows since the last placeholder, then the row in progress
 	keys   []byte // concatenated keys of rows
@@ -73,8 +91,13 @@ func (d *decoder) release() {
 	if d.rows != nil {
 		d.rows.release()
 	}
-	if cap(d.pieces) > maxKept {
-		d.pieces = nil
+	for _, kept := range []*[]byte{&d.pieces, &d.key, &d.last, &d.keys} {
+		if cap(*kept) > maxKept {
+			*kept = nil
+		}
+	}
+	if len(d.placeholders) > maxPlaceholders {
+		d.placeholders, d.response = nil, nil
 	}
 	*d = decoder{
 		option: d.option, key: d.key[:0], last: d.last[:0], keys: d.keys[:0], pieces: d.pieces[:0],
@@ -82,6 +105,9 @@ func (d *decoder) release() {
 	}
 	decoders.Put(d)
 }
+
+// maxPlaceholders is the maximum number of placeholders that a pooled decoder keeps.
+const maxPlaceholders = 10_000
 
 // maxMemory is the maximum size of the responses that contain one row, in bytes. They
 // may contain more than the row.
@@ -103,8 +129,15 @@ func (d *decoder) decode(data mem.BufferSlice, response *bigtablepb.ReadRowsResp
 			err = proto.Unmarshal(rest, response)
 		}
 	}
-	if err != nil {
+	if tooLarge, ok := errors.AsType[*TooLargeError](err); ok {
+		d.sink.refuse(tooLarge)
+		return err
+	}
+	if err != nil && len(message) <= maxCopied {
 		return cmp.Or(proto.Unmarshal(message, response), err) // return the client's own error
+	}
+	if err != nil {
+		return err
 	}
 	d.flush()
 	d.tidy(at)
@@ -120,6 +153,7 @@ func (d *decoder) load(data mem.BufferSlice) (at int, err error) {
 	}
 	r, n := d.rows, data.Len()
 	if at = len(r.memory); n > maxMemory-at {
+		d.sink.refuse(errTooLarge)
 		return 0, errTooLarge
 	}
 	r.memory = slices.Grow(r.memory, n)[:at+n]
@@ -157,7 +191,9 @@ func (d *decoder) chunks(at int) (rest []byte, err error) {
 			return nil, errWire
 		}
 		if at += n; !f.is(fieldChunks, protowire.BytesType) {
-			rest = append(rest, message[at-n:at]...)
+			if rest = append(rest, message[at-n:at]...); len(rest) > maxCopied {
+				return nil, errHeld
+			}
 			continue
 		}
 		if err := c.parse(message[:at], at-len(f.content)); err != nil {
@@ -166,7 +202,13 @@ func (d *decoder) chunks(at int) (rest []byte, err error) {
 		if d.size += len(f.content); d.size > maxRow {
 			return nil, errTooLarge
 		}
+		if d.held() > cmp.Or(d.most, maxHeld) {
+			return nil, errHeld
+		}
 		if !broken && !d.allowed(&c) {
+			if len(f.content) > maxCopied {
+				return nil, errBroken
+			}
 			broken = true
 			d.refuse(f.content)
 		}
@@ -175,6 +217,20 @@ func (d *decoder) chunks(at int) (rest []byte, err error) {
 		}
 	}
 	return rest, nil
+}
+
+// held returns the size in memory of the rows, in bytes, with what the client needs for each
+// placeholder.
+func (d *decoder) held() int {
+	r := d.rows
+	if r == nil {
+		return 0
+	}
+	each := 8
+	if d.single {
+		each += 512
+	}
+	return len(r.memory) + 16*len(r.cells) + 24*len(r.columns) + each*len(r.rows) + len(d.keys) + len(d.pieces)
 }
 
 // plain decodes the chunks from the given offset on that contain just a cell of the row
@@ -186,7 +242,8 @@ func (d *decoder) plain(message []byte, at int) int {
 	r := d.rows
 	columns, cells, begin := r.columns, r.cells, at
 	family, qualifier := d.family, d.qualifier
-	last := min(len(message)-minPlain, at+maxRow-maxShort-d.size) // the last offset at which such a chunk may begin
+	left := (cmp.Or(d.most, maxHeld) - d.held()) / 40                                   // columns with a cell
+	last := min(len(message)-minPlain, at+maxRow-maxShort-d.size, at+(left-1)*minPlain) // the last offset at which such a chunk may begin
 	for at <= last {
 		end, time := at+2+int(message[at+1]), at+2
 		if message[time] == tagQualifier {

@@ -158,7 +158,7 @@ func (r Row) Release() {
 
 // release returns the memory of all rows to the pool.
 func (r *Rows) release() {
-	if cap(r.memory) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 {
+	if cap(r.memory) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 || cap(r.rows) > maxKept/8 {
 		return
 	}
 	*r = Rows{rows: r.rows[:0], columns: r.columns[:0], cells: r.cells[:0], memory: r.memory[:0]}

@@ -107,8 +107,12 @@ func (c outboxCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	message := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer message.Free()
-	answers, rest, err := decodeAnswers(c.outbox.answers[:0], message.ReadOnlyData())
+	most := 2*c.outbox.sent() + 100 // the client accepts several for an entry
+	answers, rest, err := decodeAnswers(c.outbox.answers[:0], message.ReadOnlyData(), most)
 	if err != nil {
+		if message.Len() > maxCopied {
+			return err
+		}
 		return cmp.Or(proto.Unmarshal(message.ReadOnlyData(), response), err) // return the client's own error
 	}
 	c.outbox.answers = answers

@@ -13,9 +13,9 @@ import (
 const placeholderFamily = "wire placeholder"
 
 // ErrLost is the error of a read in which the client did not yield the placeholder of
-// every row exactly once and in order, because an interceptor drops, repeats or
-// reorders messages.
-var ErrLost = errors.New("rows were lost between the connection and the client: an interceptor drops, repeats or reorders messages")
+// every row exactly once and in order, or not asked for all messages, because an interceptor
+// drops, repeats or reorders messages, or ends a stream early.
+var ErrLost = errors.New("rows were lost between the connection and the client: an interceptor drops, repeats or reorders messages, or ends streams early")
 
 // Sink contains the decoded rows whose placeholders the client has not yielded yet. It
 // is the context of the call; see [WithSink]. The client may write to it concurrently
@@ -30,6 +30,8 @@ type Sink struct {
 
 	intercepted bool // the interceptor saw the call
 	bypassed    bool // another codec decoded some of its messages
+	refused     error
+	open        int // number of streams that have neither ended nor failed
 }
 
 type sinkKey struct{}
@@ -64,12 +66,12 @@ func (s *Sink) Rows(arrived bigtable.Row) (Some, error) {
 	return Some{}, errTooLarge
 }
 
-// Close returns [ErrLost] if the client has not yielded the placeholders of all rows.
-// Call it after the call has succeeded, unless the reader stopped it early.
+// Close returns [ErrLost] if the client has not yielded the placeholders of all rows, or has not
+// received the end of a stream. Call it after the call has succeeded, unless the reader stopped it early.
 func (s *Sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next < len(s.rows) {
+	if s.next < len(s.rows) || s.open > 0 {
 		return ErrLost
 	}
 	return nil
@@ -77,6 +79,27 @@ func (s *Sink) Close() error {
 
 // Wired reports whether all rows of the call were decoded by this package.
 func (s *Sink) Wired() bool { return s.intercepted && !s.bypassed }
+
+// refuse records why a response was not decoded: the client does not keep the type of the error.
+func (s *Sink) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = err
+}
+
+// Refused returns the [TooLargeError] of the response that was not decoded, if any.
+func (s *Sink) Refused() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+// opened adds a number of open streams.
+func (s *Sink) opened(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open += n
+}
 
 // put adds the rows of a placeholder and returns their number.
 func (s *Sink) put(rows Some) int64 {

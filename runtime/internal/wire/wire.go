@@ -34,10 +34,10 @@ func ClientOptions() []option.ClientOption {
 // DialOption returns an option that installs the interceptor in a connection.
 func DialOption() grpc.DialOption { return grpc.WithChainStreamInterceptor(intercept) }
 
-// The intercepted methods. The client has no constants for them up to version 1.37.
+// The intercepted methods.
 const (
-	methodReadRows   = "/google.bigtable.v2.Bigtable/ReadRows"
-	methodMutateRows = "/google.bigtable.v2.Bigtable/MutateRows"
+	methodReadRows   = bigtablepb.Bigtable_ReadRows_FullMethodName
+	methodMutateRows = bigtablepb.Bigtable_MutateRows_FullMethodName
 )
 
 // intercept is a [grpc.StreamClientInterceptor]. It affects only ReadRows calls whose
@@ -75,6 +75,7 @@ func readRows(ctx context.Context, sink *Sink, open opener) (grpc.ClientStream, 
 		return nil, err
 	}
 	sink.intercepted = true
+	sink.opened(1)
 	return &stream{ClientStream: inner, decoder: d}, nil
 }
 
@@ -109,6 +110,7 @@ func (s *stream) RecvMsg(m any) error {
 		s.decoder.unfinished(response)
 		return nil
 	}
+	s.decoder.sink.opened(-1)
 	s.decoder.release()
 	s.decoder = nil
 	return err
