@@ -62,6 +62,10 @@ const (
 	namesKey = "names"
 )
 
+// schemaKey begins the key of the fact that a layout is that of the schema with the name after it.
+// A schema that gets another name has both.
+const schemaKey = "schema "
+
 // isPart reports whether a fact is about a part of events, so that a layout that lacks it does
 // not contradict it.
 func isPart(key string) bool { return strings.Contains(key, " ") }
@@ -158,6 +162,48 @@ func (f facts) families() []string {
 		}
 	}
 	return out
+}
+
+// shareFamily reports whether two layouts have a column family in common.
+func (l layouts) shareFamily(other layouts) bool { return common(l.families(), other.families()) }
+
+// live returns the names of the column families in the table, without the kinds of rows that
+// schemas share a family by.
+func (l layouts) live() []string {
+	out := l.families()
+	for i := range out {
+		out[i], _, _ = strings.Cut(out[i], ":")
+	}
+	return out
+}
+
+// classes returns the families of TTL classes that f has and other lacks.
+func (f facts) classes(other facts) []string {
+	var out []string
+	for _, key := range f.keys {
+		if name, ok := strings.CutPrefix(key, "family "); ok && f.values[key] == "class" && other.values[key] == "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// schemas returns the names of the schemas whose layouts these are.
+func (l layouts) schemas() []string {
+	var out []string
+	for _, f := range l {
+		for _, key := range f.keys {
+			if name, ok := strings.CutPrefix(key, schemaKey); ok && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// common reports whether two lists have an element in common.
+func common(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
 // continues reports whether l contains the layouts of other, which contradict none of its

@@ -16,14 +16,16 @@ import (
 
 // HistoryTable is the ID, without any prefix, of the table in which [Setup] records the
 // layouts of all tables of an instance. The key of a row is the ID of a table, with its
-// prefix. For each schema, it has a column for every layout that setup has recorded, in the
-// family "layouts": its name is the first column family of the schema, and a number that counts
-// the layouts. The value is text. No cell is ever changed or deleted.
+// prefix. In the family "layouts", it has a column for every layout that setup has recorded,
+// whose name is the first column family of its schema and a number that counts the layouts of
+// the schema, and a column for every step of setups, whose name is # and a number. The values
+// are text. No cell is ever changed or deleted.
 const HistoryTable = "btgen_layouts"
 
 const (
 	historyFamily  = "layouts"
 	historyVersion = "btgen layout v1\n" // first line of each value
+	stepPrefix     = "#"                 // of the names of columns with steps; no family begins with it
 )
 
 // historyTable is what setup needs to know of HistoryTable.
@@ -49,11 +51,11 @@ func (e *HistoryError) Error() string {
 	case codes.FailedPrecondition, codes.InvalidArgument:
 		advice = "use an app profile with single-cluster routing that allows single-row transactions"
 	}
-	const without = ", or do without a history: SetupOptions.NoHistory, or --no-history of btgen-live"
+	const without = ", or set SetupOptions.NoHistory, or --no-history of btgen-live, to set up without a history"
 	switch {
 	case errors.Is(e.Err, errNoClient):
 		advice = "pass a *bigtable.Client" + without
-	case errors.Is(e.Err, errConcurred):
+	case errors.Is(e.Err, errConcurred), errors.Is(e.Err, errReplaced):
 		advice = "deploy only one of the two builds, and run setup again"
 	default:
 		advice += without
@@ -66,6 +68,8 @@ func (e *HistoryError) Unwrap() error { return e.Err }
 var (
 	errNoClient  = errors.New("there is no client to read and write it")
 	errConcurred = errors.New("another process recorded a different layout at the same time, and this setup did not change the table")
+	errDeleted   = errors.New("the table was deleted at the same time")
+	errReplaced  = errors.New("another process was allowed to record a different layout while this setup created the table")
 )
 
 // RecordedLayout is the newest layout of the events of a schema in a table, as [Setup] found it
@@ -77,118 +81,134 @@ type RecordedLayout struct {
 	Layout string // as in Table.Layout
 }
 
+// column returns the qualifier of a recorded layout.
+func (r *RecordedLayout) column() string { return fmt.Sprintf("%s/%04d", r.Family, r.Number) }
+
 // layoutHistory reads and extends the history of layouts.
 type layoutHistory struct {
 	table bigtable.TableAPI
 	admin retryAdmin
+	rows  map[string]historyRow // by table
+	now   func() time.Time
+	added map[string]bool // tables for which this setup has added a step
+	all   []layouts       // of all schemas and tables of the setup
 }
-
-// layoutEntry is a layout to record.
-type layoutEntry struct {
-	RecordedLayout
-	change *Change // nil if the table is created
-}
-
-// column returns the qualifier of a recorded layout.
-func (r *RecordedLayout) column() string { return fmt.Sprintf("%s/%04d", r.Family, r.Number) }
 
 // newHistory returns the history for setting up tables; nil if there is nothing to record.
-func newHistory(client Client, admin retryAdmin, tables []Table, o SetupOptions) (*layoutHistory, error) {
+func newHistory(ctx context.Context, client Client, admin retryAdmin, tables []Table, o SetupOptions) (*layoutHistory, error) {
 	if o.NoHistory || !slices.ContainsFunc(tables, func(t Table) bool { return t.Layout != "" }) {
 		return nil, nil
 	}
 	if client == nil {
 		return nil, &HistoryError{Err: errNoClient}
 	}
-	return &layoutHistory{client.OpenTable(HistoryTable), admin}, nil
-}
-
-// compare returns the layouts to record, by table, and those that were recorded. It adds the
-// changes to the live tables. A table that does not exist has no events, so that its layout
-// may be any.
-func (h *layoutHistory) compare(ctx context.Context, tables []Table, live map[string]liveTable) (map[string][]layoutEntry, []RecordedLayout, error) {
-	// A layout is recorded before its table is created, so that this cannot miss that of a
-	// live table.
-	known, err := h.read(ctx, tables)
-	if err != nil {
-		return nil, nil, err
-	}
-	entries := map[string][]layoutEntry{}
-	var newest []RecordedLayout
+	h := &layoutHistory{table: client.OpenTable(HistoryTable), admin: admin, now: clock(o.Now), added: map[string]bool{}}
 	for _, t := range tables {
-		for text := range strings.SplitSeq(t.Layout, schemaSeparator) {
-			if text == "" {
-				continue
-			}
-			e, recorded, err := compareLayout(t.ID, text, known[t.ID])
-			if err != nil {
-				return nil, nil, &HistoryError{t.ID, err}
-			}
-			if recorded != nil {
-				newest = append(newest, *recorded)
-			}
-			if e == nil {
-				continue
-			}
-			if table, exists := live[t.ID]; exists {
-				table.layouts = append(table.layouts, *e.change)
-				live[t.ID] = table
-			} else {
-				e.change = nil
-			}
-			entries[t.ID] = append(entries[t.ID], *e)
+		own, err := t.layouts()
+		if err != nil {
+			return nil, &HistoryError{t.ID, err}
 		}
+		h.all = append(h.all, own...)
 	}
-	return entries, newest, nil
+	var err error
+	h.rows, err = h.read(ctx, tables)
+	return h, err
 }
 
-// compareLayout compares the layouts of the events of a schema with those that the history
-// has of the table. It returns what to record, if anything, and the newest that was recorded.
-func compareLayout(table, text string, known []RecordedLayout) (*layoutEntry, *RecordedLayout, error) {
-	own, err := parseLayouts(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := Change{Kind: RecordLayout, Table: table}
-	of, err := ofSchema(known, own)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(of) == 0 {
-		c.Family = own.families()[0]
-		reason := "the table exists, but has no history"
-		if len(known) > 0 {
-			reason = "the schema is new in the table"
+// layouts returns the layouts of the table, by schema.
+func (t *Table) layouts() ([]layouts, error) {
+	var out []layouts
+	for text := range strings.SplitSeq(t.Layout, schemaSeparator) {
+		if text == "" {
+			continue
 		}
-		c.because("", reason)
-		return &layoutEntry{RecordedLayout{table, c.Family, 1, text}, &c}, nil, nil
+		own, err := parseLayouts(text)
+		if err == nil && len(own.families()) == 0 {
+			err = errors.New("the layout has no family")
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, own)
 	}
+	return out, nil
+}
+
+// newest returns the newest recorded layouts of the schemas of tables, in their order.
+func (h *layoutHistory) newest(tables []Table) ([]RecordedLayout, error) {
+	var out []RecordedLayout
+	for _, t := range tables {
+		all, err := t.layouts()
+		for i := 0; i < len(all) && err == nil; i++ {
+			var of []RecordedLayout
+			if of, err = h.rows[t.ID].ofSchema(all, i); len(of) > 0 {
+				out = append(out, of[len(of)-1])
+			}
+		}
+		if err != nil {
+			return nil, &HistoryError{t.ID, err}
+		}
+	}
+	return out, nil
+}
+
+// compare compares a layout of a table with the recorded ones of its schema, of which there is
+// at least one. It returns what to record, with the change, and nil if there is nothing.
+func (h *layoutHistory) compare(table string, own layouts, of []RecordedLayout) (*layoutEntry, error) {
 	newest := &of[len(of)-1]
 	have, err := parseLayouts(newest.Layout)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c.Family, c.Facts = newest.Family, have[0].contradicts(own[0])
-	next := &layoutEntry{RecordedLayout{table, newest.Family, newest.Number + 1, text}, &c}
+	c := Change{Kind: RecordLayout, Table: table, Family: newest.Family, Facts: have[0].contradicts(own[0])}
+	next := &layoutEntry{RecordedLayout{table, newest.Family, newest.Number + 1, own.String()}, &c}
 	above, grown, follows := own.continues(have)
+	foreign := h.foreign(own, have)
 	switch {
-	case follows:
+	case follows && foreign == "":
 		if !grown {
 			c.Facts = nil // at most, the first event is another one
 		}
 		if c.Facts = append(c.Facts, have[0].added(own[0])...); len(c.Facts) == 0 {
-			return nil, newest, nil
+			return nil, nil
 		}
 		for i := 0; above+i < len(own) && i < len(have); i++ {
 			own[above+i] = own[above+i].with(have[i])
 		}
 		next.Layout = own.String()
+		return next, nil
 	case isOlder(own, have, of[:len(of)-1]):
 		c.hazard("older_layout", "", "a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build")
 	default:
 		c.hazard("other_layout", "", "this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table")
 	}
-	return next, newest, nil
+	if foreign != "" {
+		c.Facts = append(c.Facts, foreign)
+	}
+	if c.Hazards[0] == "other_layout" {
+		c.Rules = rulesOf(c.Facts)
+	}
+	return next, nil
+}
+
+// foreign returns the fact for which the events of a recorded layout are not those of a layout,
+// though nothing in their rows contradicts that: they are in other families, or belong to another
+// schema of the setup. It is empty if there is none.
+func (h *layoutHistory) foreign(own, have layouts) string {
+	if !common(own.live(), have.live()) {
+		return "family: " + strings.Join(have.families(), ", ") + " → " + strings.Join(own.families(), ", ")
+	}
+	if lost, new := have[0].classes(own[0]), own[0].classes(have[0]); len(lost) > 0 && len(new) > 0 { // neither is older
+		return "family: " + strings.Join(lost, ", ") + " → " + strings.Join(new, ", ")
+	}
+	is, was := own.schemas(), have.schemas()
+	other := func(name string) bool {
+		return slices.ContainsFunc(h.all, func(l layouts) bool { return slices.Contains(l.schemas(), name) })
+	}
+	if len(is) > 0 && !common(is, was) && slices.ContainsFunc(was, other) {
+		return "schema: " + strings.Join(was, ", ") + " → " + strings.Join(is, ", ")
+	}
+	return ""
 }
 
 // isOlder reports whether layouts are older than the newest that were recorded.
@@ -203,89 +223,102 @@ func isOlder(own, newest layouts, before []RecordedLayout) bool {
 	})
 }
 
-// ofSchema returns the recorded layouts of a schema: those that share a family with it.
-func ofSchema(known []RecordedLayout, own layouts) ([]RecordedLayout, error) {
-	families := own.families()
-	if len(families) == 0 {
-		return nil, errors.New("the layout has no family")
-	}
-	for _, r := range known {
-		was, err := parseLayouts(r.Layout)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(was.families(), func(name string) bool { return slices.Contains(families, name) }) {
-			return slices.DeleteFunc(slices.Clone(known), func(o RecordedLayout) bool { return o.Family != r.Family }), nil
-		}
-	}
-	return nil, nil
-}
-
-// read returns the recorded layouts of tables, by table, each sorted by family and number.
-func (h *layoutHistory) read(ctx context.Context, tables []Table) (map[string][]RecordedLayout, error) {
+// read returns what the history has of tables, by table.
+func (h *layoutHistory) read(ctx context.Context, tables []Table) (map[string]historyRow, error) {
 	ctx, cancel := within(ctx, h.admin.timeout)
 	defer cancel()
-	out := map[string][]RecordedLayout{}
+	out := map[string]historyRow{}
 	var failed error
 	keys := bigtable.RowRangeList{}
 	for _, t := range tables {
 		keys = append(keys, bigtable.NewRange(t.ID, t.ID+"\x00"))
 	}
 	err := h.table.ReadRows(ctx, keys, func(row bigtable.Row) bool {
-		for _, item := range row[historyFamily] {
-			r, err := recordedLayout(row.Key(), item)
-			if err != nil {
-				failed = &HistoryError{row.Key(), err}
-				return false
-			}
-			out[r.Table] = append(out[r.Table], r)
+		r, err := parseHistory(row.Key(), row[historyFamily])
+		if err != nil {
+			failed = &HistoryError{row.Key(), err}
 		}
-		return true
+		out[row.Key()] = r
+		return err == nil
 	}, bigtable.RowFilter(bigtable.LatestNFilter(1)))
 	switch {
 	case status.Code(err) == codes.NotFound: // the table is still to be created
-		return nil, nil
+		return out, nil
 	case err != nil:
 		return nil, &HistoryError{Err: explain(ctx, err)}
 	}
 	return out, failed
 }
 
-// recordedLayout decodes a cell of the history.
-func recordedLayout(table string, item bigtable.ReadItem) (RecordedLayout, error) {
-	column := strings.TrimPrefix(item.Column, historyFamily+":")
-	family, number, _ := strings.Cut(column, "/")
-	n, err := strconv.Atoi(number)
-	text, versioned := strings.CutPrefix(string(item.Value), historyVersion)
-	switch {
-	case err != nil || n < 1:
-		return RecordedLayout{}, fmt.Errorf("unknown column %q", column)
-	case !versioned:
-		return RecordedLayout{}, fmt.Errorf("column %q was written by a newer btgen, or another program: use the newer runtime", column)
+// parseHistory decodes a row of the history.
+func parseHistory(table string, cells []bigtable.ReadItem) (historyRow, error) {
+	var row historyRow
+	for _, item := range cells {
+		column := strings.TrimPrefix(item.Column, historyFamily+":")
+		text, versioned := strings.CutPrefix(string(item.Value), historyVersion)
+		name, number, _ := strings.Cut(column, "/")
+		step, isStep := strings.CutPrefix(column, stepPrefix)
+		if isStep {
+			number = step
+		}
+		n, err := strconv.Atoi(number)
+		switch {
+		case err != nil || n < 1 || isStep && n != len(row.steps)+1:
+			return row, fmt.Errorf("unknown column %q", column)
+		case !versioned:
+			return row, fmt.Errorf("column %q was written by a newer btgen, or another program: use the newer runtime", column)
+		case !isStep:
+			row.layouts = append(row.layouts, RecordedLayout{table, name, n, text})
+			continue
+		}
+		s, err := parseStep(text)
+		if err != nil {
+			return row, fmt.Errorf("column %q: %w", column, err)
+		}
+		row.steps = append(row.steps, s)
 	}
-	return RecordedLayout{table, family, n, text}, nil
+	return row, nil
 }
 
-// add records a layout, and reports whether it did. The history may have the layout already, if
-// a reply was lost, which counts as recorded, or another process is setting up the same table.
-func (h *layoutHistory) add(ctx context.Context, r *RecordedLayout) (bool, error) {
-	column := r.column()
-	set := bigtable.NewMutation()
-	set.Set(historyFamily, column, bigtable.Time(time.Now()), []byte(historyVersion+r.Layout))
-	taken := false
-	lost, err := h.admin.do(ctx, func(ctx context.Context) error {
-		exists := bigtable.ColumnRangeFilter(historyFamily, column, column+"\x00")
-		return h.table.Apply(ctx, r.Table, bigtable.NewCondMutation(exists, nil, set), bigtable.GetCondMutationResult(&taken))
-	})
-	if err != nil {
-		return false, &HistoryError{r.Table, err}
+// editRules are the rules by which btgen generate refuses an edit of a fact of stored events, by
+// the first word of the fact.
+var editRules = map[string]string{
+	"pattern": "E03", "blob": "E03", "bucket": "E04", "delimiter": "E05", "key": "E05", "sequence": "E05", "time": "E07",
+	"family": "E08", "column": "E10", "number": "E10", "name": "E10", "precision": "E16", "since": "E19", "until": "E19", "schema": "E22",
+}
+
+// rulesOf returns the rules for the edits of facts, each once, in ascending order.
+func rulesOf(facts []string) []string {
+	var out []string
+	for _, fact := range facts {
+		key, values := cutUnquoted(fact, ": ")
+		was, is, _ := strings.Cut(values, " → ")
+		first, rest := cutUnquoted(key, " ")
+		rule := editRules[first]
+		_, number := cutUnquoted(rest, " enum ")
+		wasIn, isIn := inFamily(was), inFamily(is)
+		switch {
+		case number != "":
+			rule = "E11"
+		case first == "family" && rest != "": // another strategy
+			rule = "E15"
+		case rule == "E19" && (was == "none" || is == "none"): // a layout by time more or less
+			rule = ""
+		case rule == "E10" && wasIn != isIn:
+			rule = "E08"
+		case first == "key" && strings.Contains(was+is, "salt "):
+			rule = "E06"
+		}
+		if rule != "" && !slices.Contains(out, rule) {
+			out = append(out, rule)
+		}
 	}
-	if !taken {
-		return true, nil
-	}
-	known, err := h.read(ctx, []Table{{ID: r.Table}})
-	if err == nil && !slices.Contains(known[r.Table], *r) {
-		err = &HistoryError{r.Table, errConcurred}
-	}
-	return lost, err
+	slices.Sort(out)
+	return out
+}
+
+// inFamily returns the family in the fact of a column.
+func inFamily(column string) string {
+	_, family, _ := strings.Cut(column, " in ")
+	return family
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +32,7 @@ const (
 // laidOut returns a table with a layout, and a family for each one in it.
 func laidOut(layout string) store.Table {
 	t := store.Table{ID: "t", Layout: layout}
-	for _, name := range []string{"m", "n", "other"} {
+	for _, name := range []string{"m", "n", "x", "other"} {
 		if strings.Contains(layout, "family "+name+": ") {
 			t.Families = append(t.Families, store.Family{Name: name, GC: age(30 * day)})
 		}
@@ -48,8 +50,27 @@ func set(t *testing.T, b *storetest.Bigtable, layouts ...string) {
 	}
 }
 
-// history returns the cells of the history, as "row column: value".
+// history returns the layouts of the history, as "row column: value".
 func history(t *testing.T, b *storetest.Bigtable) []string {
+	t.Helper()
+	return slices.DeleteFunc(wholeHistory(t, b), func(cell string) bool { return strings.Contains(cell, " layouts:#") })
+}
+
+// stepsOf returns the steps of the history of table t.
+func stepsOf(t *testing.T, b *storetest.Bigtable) []string {
+	t.Helper()
+	var out []string
+	for _, cell := range wholeHistory(t, b) {
+		if step, ok := strings.CutPrefix(cell, "t layouts:#"); ok {
+			_, step, _ = strings.Cut(step, "\n")
+			out = append(out, step)
+		}
+	}
+	return out
+}
+
+// wholeHistory returns the cells of the history, as "row column: value".
+func wholeHistory(t *testing.T, b *storetest.Bigtable) []string {
 	t.Helper()
 	var out []string
 	err := b.Client.Open(store.HistoryTable).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -103,10 +124,46 @@ func TestHistoryOfNewTable(t *testing.T) {
 // older is the newest layout of the events of a table that has earlier ones.
 func byTime(layouts ...string) string { return strings.Join(layouts, "\n") }
 
-const newYear, summer = "2027-01-01T00:00:00Z", "2027-07-01T00:00:00Z"
+const newYear, summer = "2927-01-01T00:00:00Z", "2927-07-01T00:00:00Z" // after any run of these tests
+
+// named returns the layout of a schema with a name.
+func named(schema, layout string) string { return "schema " + schema + ": events; " + layout }
+
+// inFamily returns a layout in another family than m.
+func inFamily(name, layout string) string {
+	return strings.NewReplacer("family m", "family "+name, "in m", "in "+name).Replace(layout)
+}
 
 func since(at, layout string) string { return "since: " + at + "; " + layout }
 func until(at, layout string) string { return "until: " + at + "; " + layout }
+
+var rulesInPlan = regexp.MustCompile(` \[E[0-9, E]+\]`)
+
+// The plan names the rules by which btgen generate refuses the edit.
+func TestHistoryNamesRules(t *testing.T) {
+	enum := `; column "a": enum; column "a" enum 1: "x"`
+	for _, tt := range []struct{ name, old, new, want string }{
+		{"bucket", daily, hourly, "E04"},
+		{"type", daily + mem, daily + `; column "mem": string in m`, "E10"},
+		{"enum", daily + enum, strings.Replace(daily+enum, `"x"`, `"y"`, 1), "E11"},
+		{"key", daily, strings.Replace(daily, "key: string text", "key: integer text", 1), "E05"},
+		{"salt", daily, strings.Replace(daily, "key: string", "key: salt 4 of 1, string", 1), "E06"},
+		{"pattern", daily, strings.Replace(daily, "bucket_new_cells", "bucket_offsets", 1), "E03"},
+		{"time", foreign, strings.Replace(foreign, "unix_s", "unix_ms", 1), "E07"},
+		{"family and bucket", named("A", daily), named("A", inFamily("x", hourly)), "E04 E08"},
+		{"begin", byTime(since(newYear, hourly), until(newYear, daily)), byTime(since(summer, hourly), until(summer, daily)), "E19"},
+	} {
+		b := start(t)
+		set(t, b, tt.old)
+		plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.new)}, store.SetupOptions{DryRun: true})
+		if err != nil || len(plan.Refused()) != 1 {
+			t.Fatal(tt.name, plan, err)
+		}
+		if got := strings.Join(plan.Refused()[0].Rules, " "); got != tt.want {
+			t.Errorf("%s: rules %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
 
 func TestHistoryOfChanges(t *testing.T) {
 	const again = "~ layout of family m of table t"
@@ -131,6 +188,18 @@ func TestHistoryOfChanges(t *testing.T) {
 		{"enum reordered", []string{daily + `; column "a": enum; column "a" enum 1: "x"`}, daily + `; column "a": enum; column "a" enum 1: "y"`, again + `: column "a" enum 1: "x" → "y"` + other, nil},
 		{"series value renamed", []string{daily}, strings.Replace(daily, "names: host", "names: machine", 1), "", recordedAs(daily)},
 		{"family added", []string{daily}, daily + `; family n: events`, again + `: family n: events`, nil},
+		{"another family", []string{named("A", daily)}, named("A", inFamily("x", daily)),
+			again + `: column "cpu": float64 in m → float64 in x, family: m → x` + other, nil},
+		{"another family, without columns", []string{named("A", strings.ReplaceAll(foreign, "other", "m"))}, named("A", strings.ReplaceAll(foreign, "other", "x")), again + ": family: m → x" + other, nil},
+		{"another bucket in another family", []string{named("A", daily)}, named("A", inFamily("x", hourly)),
+			again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", column "cpu": float64 in m → float64 in x, family: m → x` + other, nil},
+		{"another family after another name", []string{named("A", daily), named("B", daily)}, named("A", inFamily("x", hourly)),
+			again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", column "cpu": float64 in m → float64 in x, family: m → x` + other, nil},
+		{"another name", []string{named("A", daily)}, named("B", daily), again + ": schema B: events", recordedAs(named("A", daily), named("B", daily)+"; schema A: events")},
+		{"another schema in another family", []string{named("A", daily)}, named("B", inFamily("x", hourly)), "~ layout of family x of table t (the schema is new in the table)", nil},
+		{"two schemas", []string{named("A", daily) + "\n\n" + named("B", inFamily("x", daily))}, named("B", inFamily("x", daily)) + "\n\n" + named("A", daily), "", nil},
+		{"two schemas exchange their families", []string{named("A", daily) + "\n\n" + named("B", inFamily("x", daily))}, named("B", daily) + "\n\n" + named("A", inFamily("x", daily)),
+			again + ": schema: A → B" + other + "\n~ layout of family x of table t: schema: B → A" + strings.ReplaceAll(other, "t/m", "t/x"), nil},
 		{"bucket", []string{daily}, hourly, again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15"` + other, recordedAs(daily)},
 		{"a fact that an older build does not know", []string{daily + "; salt: 4"}, daily, again + `: salt: 4 → none` + other, nil},
 		{"a layout from a time on", []string{daily}, byTime(since(newYear, hourly), until(newYear, daily)), again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", since: none → ` + newYear,
@@ -152,8 +221,9 @@ func TestHistoryOfChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := strings.TrimSpace(plan.String())
-			got, _, _ = strings.Cut(got, "\n+ family n")
+			got := rulesInPlan.ReplaceAllString(strings.TrimSpace(plan.String()), "")
+			got, _, _ = strings.Cut(got, "\n+ family ")
+			got, _, _ = strings.Cut(got, "\n? family ")
 			if got != tt.plan {
 				t.Errorf("plan\n%s\nwant\n%s", got, tt.plan)
 			}
@@ -268,7 +338,8 @@ func TestHistoryOfDeletedTable(t *testing.T) {
 		}
 		same(t, "changes", show(plan), made(laidOut(layout)))
 	}
-	same(t, "history", history(t, b), recordedAs(daily, hourly, daily))
+	same(t, "history", history(t, b), recordedAs(daily, hourly, daily, daily))
+	same(t, "steps", stepsOf(t, b), []string{"creates m/0001", "exists", "creates m/0002", "exists", "creates m/0003", "exists", "creates m/0004", "exists"})
 }
 
 // The history says what the table should be; setup repairs what it lacks.
@@ -289,7 +360,7 @@ func TestHistoryOfMissingFamily(t *testing.T) {
 func TestHistoryErrors(t *testing.T) {
 	b := start(t)
 	tables := []store.Table{laidOut(daily)}
-	if _, err := store.Setup(t.Context(), b.Admin, nil, tables); !isHistoryError(err, "there is no client to read and write it: pass a *bigtable.Client, or do without a history: SetupOptions.NoHistory, or --no-history of btgen-live") {
+	if _, err := store.Setup(t.Context(), b.Admin, nil, tables); !isHistoryError(err, "there is no client to read and write it: pass a *bigtable.Client, or set SetupOptions.NoHistory, or --no-history of btgen-live, to set up without a history") {
 		t.Error("without a client:", err)
 	}
 	plan, err := store.Setup(t.Context(), b.Admin, nil, tables, store.SetupOptions{NoHistory: true})
@@ -500,7 +571,7 @@ func TestHistoryPermissions(t *testing.T) {
 		code   codes.Code
 		want   string
 	}{
-		{"CreateTable", codes.PermissionDenied, "grant permission to create the table, and to read and mutate its rows, or do without a history"},
+		{"CreateTable", codes.PermissionDenied, "grant permission to create the table, and to read and mutate its rows, or set SetupOptions.NoHistory, or --no-history of btgen-live, to set up without a history"},
 		{"CheckAndMutate", codes.PermissionDenied, "of table t, in table btgen_layouts: rpc error: code = PermissionDenied desc = no: grant permission"},
 		{"CheckAndMutate", codes.FailedPrecondition, "use an app profile with single-cluster routing"},
 	} {

@@ -74,8 +74,11 @@ type Admin interface {
 // before it creates that, and for an existing one before any other change. A layout that only
 // adds columns, enum values, families or a layout from a time on to the newest recorded one is
 // recorded, too. A layout that was replaced in the history ("older_layout"), or contradicts it
-// ("other_layout"), is refused like a change that may delete data. client reads and writes the
-// history; it may be nil with SetupOptions.NoHistory.
+// ("other_layout"), is refused like a change that may delete data. So is one that contradicts
+// what a setup has recorded that has not created the table yet ("unfinished_layout"), and one by
+// time that the history of an existing table does not know, although it has begun
+// ("begun_layout"). client
+// reads and writes the history; it may be nil with SetupOptions.NoHistory.
 //
 // # The plan
 //
@@ -86,15 +89,18 @@ type Admin interface {
 //
 // # Concurrency and errors
 //
-// Several processes may call Setup concurrently. What another process creates in the meantime is
-// not in the plan. If it differs, the error is a *[VerifyError]. Setup repeats a request after
+// Several processes may call Setup concurrently. If their layouts contradict each other, at most
+// one of them succeeds; the others return a *[HistoryError] or a *[RefusedError]. What another
+// process creates in the meantime is not in the plan. If it differs, the error is a *[VerifyError]. Setup repeats a request after
 // transient errors until SetupOptions.Timeout or ctx ends; then it sends no more. After any
 // other error it continues with the remaining changes. It joins several errors with
 // [errors.Join]. Calling Setup again completes the rest.
 //
 // For a draft table, the error is a *[DraftError] except on an emulator, and Setup sends no
 // request. If the instance does not exist, the error is an *[InstanceError]; for a table that no
-// server would accept, it is a *[TableError]. If the history cannot be read or extended, it is a *[HistoryError].
+// server would accept, it is a *[TableError]. If the history cannot be read or extended, it is a
+// *[HistoryError]. An emulator that cannot read in reverse order is a *[ReversedError], if the
+// history has several tables.
 // Tables with the same ID are merged, with all families and splits.
 func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts ...SetupOptions) (Plan, error) {
 	o := setupOptions(opts)
@@ -105,8 +111,10 @@ func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts
 	if err != nil {
 		return Plan{}, err
 	}
-	r := setupRun{admin: retryAdmin{admin, o.Timeout}, failed: map[string]bool{}}
-	if r.history, err = newHistory(client, r.admin, tables, o); err != nil {
+	r := setupRun{admin: retryAdmin{admin, o.Timeout}, failed: map[string]bool{}, incomplete: map[string]bool{}}
+	// The history is read first, so that a setup which it does not have yet loses against this one,
+	// or this one against it.
+	if r.history, err = newHistory(ctx, client, r.admin, tables, o); err != nil {
 		return Plan{}, err
 	}
 	if r.history != nil {
@@ -119,14 +127,10 @@ func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts
 	if err := confirmInstance(ctx, r.admin, tables, live); err != nil {
 		return Plan{}, err
 	}
-	var recorded []RecordedLayout
-	if r.history != nil {
-		if r.entries, recorded, err = r.history.compare(ctx, tables, live); err != nil {
-			return Plan{}, err
-		}
+	plan, err := r.plan(tables, live, o.Allow)
+	if err != nil {
+		return Plan{}, err
 	}
-	plan := planFor(tables, live, o.Allow)
-	plan.Recorded = recorded
 	if o.Confirm != nil {
 		if err := o.Confirm(plan); err != nil {
 			return Plan{Unmanaged: plan.Unmanaged}, err
@@ -135,13 +139,35 @@ func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts
 	if refused := plan.Refused(); len(refused) > 0 && !o.DryRun {
 		return Plan{Unmanaged: plan.Unmanaged}, &RefusedError{refused}
 	}
-	if plan.Empty() || o.DryRun {
+	if o.DryRun {
 		return plan, nil
 	}
-	tables = plan.changed(tables)
-	r.apply(ctx, tables, plan)
-	r.verify(ctx, tables)
-	return Plan{Changes: r.done, Unmanaged: plan.Unmanaged, Recorded: recorded}, errors.Join(r.errs...)
+	changed := plan.changed(tables)
+	r.apply(ctx, changed, plan)
+	r.confirm(ctx, tables)
+	r.verify(ctx, changed)
+	return Plan{Changes: r.done, Unmanaged: plan.Unmanaged, Recorded: plan.Recorded}, errors.Join(r.errs...)
+}
+
+// plan returns the changes of the tables and of their history.
+func (r *setupRun) plan(tables []Table, live map[string]liveTable, allow []string) (Plan, error) {
+	r.exists = map[string]bool{}
+	recording := map[string][]Change{}
+	if r.history == nil {
+		return planFor(tables, live, recording, allow), nil
+	}
+	for _, t := range tables {
+		_, r.exists[t.ID] = live[t.ID]
+		c, err := r.history.claim(t, r.exists[t.ID])
+		if err != nil {
+			return Plan{}, &HistoryError{t.ID, err}
+		}
+		recording[t.ID] = c.changes()
+	}
+	plan := planFor(tables, live, recording, allow)
+	var err error
+	plan.Recorded, err = r.history.newest(tables)
+	return plan, err
 }
 
 // prepare returns the tables with their full IDs, each once, or the reason why one of
@@ -228,21 +254,23 @@ func (t *Table) check(prefix string) error {
 
 // setupRun executes a plan.
 type setupRun struct {
-	admin     retryAdmin
-	history   *layoutHistory           // nil without one
-	entries   map[string][]layoutEntry // to be recorded in it, by table
-	done      []Change
-	failed    map[string]bool // names of the failed changes
-	errs      []error
-	noHistory bool // it could not be created
-	ended     bool // timed out: send no more requests
+	admin      retryAdmin
+	history    *layoutHistory  // nil without one
+	exists     map[string]bool // whether a table existed before
+	done       []Change
+	failed     map[string]bool // names of the failed changes
+	incomplete map[string]bool // tables that were not recorded or created
+	errs       []error
+	noHistory  bool // it could not be created
+	ended      bool // timed out: send no more requests
 }
 
 // apply makes the changes of a plan.
 func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 	for _, t := range tables {
 		changes := plan.of(t.ID)
-		if !r.record(ctx, t.ID, changes) {
+		if !r.record(ctx, t, changes) {
+			r.incomplete[t.ID] = true
 			continue
 		}
 		if changes[0].Kind == AddTable && !r.ended {
@@ -258,22 +286,49 @@ func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 
 // record records the layouts of a table. If that fails, the table is not changed, so that
 // what a setup with another layout finds is never ahead of the history.
-func (r *setupRun) record(ctx context.Context, table string, changes []Change) bool {
-	for _, e := range r.entries[table] {
-		if r.ended || r.noHistory {
-			r.markFailed(changes)
-			return false
-		}
-		own, err := r.history.add(ctx, &e.RecordedLayout)
-		if err != nil {
-			r.fail(ctx, err, changes...)
-			return false
-		}
-		if own && e.change != nil {
-			r.done = append(r.done, *e.change)
+func (r *setupRun) record(ctx context.Context, t Table, changes []Change) bool {
+	if r.history == nil || t.Layout == "" {
+		return true
+	}
+	if r.ended || r.noHistory {
+		r.markFailed(changes)
+		return false
+	}
+	own, err := r.history.record(ctx, t, r.exists[t.ID])
+	if err != nil {
+		r.fail(ctx, err, changes...)
+		return false
+	}
+	for _, c := range changes {
+		if own && c.Kind == RecordLayout {
+			r.done = append(r.done, c)
 		}
 	}
 	return true
+}
+
+// confirm records that the tables exist whose setup was unfinished, and makes sure that the
+// layouts of all are still the recorded ones. Only then have they won against those of other setups.
+func (r *setupRun) confirm(ctx context.Context, tables []Table) {
+	if r.history == nil || r.noHistory {
+		return
+	}
+	tables = slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return r.incomplete[t.ID] })
+	for _, t := range tables {
+		if r.ended || t.Layout == "" || !r.history.rows[t.ID].pending() {
+			continue
+		}
+		if err := r.history.confirm(ctx, t); err != nil {
+			r.fail(ctx, err)
+		}
+	}
+	if r.ended {
+		return
+	}
+	r.errs = append(r.errs, r.history.recheck(ctx, tables)...)
+	if err := checkReversed(ctx, r.history.table, HistoryTable); err != nil { // it has a row for each table
+		r.errs = append(r.errs, err)
+	}
 }
 
 // makeTable creates a table with its families and returns the changes that remain. If
@@ -295,6 +350,7 @@ func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []C
 	}
 	if status.Code(err) != codes.AlreadyExists {
 		r.fail(ctx, fmt.Errorf("creating table %s: %w", t.ID, err), changes...)
+		r.incomplete[t.ID] = true
 		return nil
 	}
 	live, _, err := readTable(ctx, r.admin, t.ID)
@@ -421,7 +477,7 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 		r.errs = append(r.errs, err)
 		return
 	}
-	left := slices.DeleteFunc(planFor(tables, live, nil).Changes, func(c Change) bool {
+	left := slices.DeleteFunc(planFor(tables, live, nil, nil).Changes, func(c Change) bool {
 		// A server without GoogleSQL, such as the emulator, accepts a row key schema
 		// and drops it. Writers and readers do not need it.
 		return r.failed[c.Name()] || c.Kind == AddKeySchema

@@ -1,0 +1,347 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+)
+
+// Several setups of different builds may run at once, and be killed at any time. Creating a
+// table and recording its layout are separate requests, so a row of the history is a log: every
+// setup adds the next step with a conditional mutation, which fails if another one was faster.
+//
+// A setup that finds no table adds the step "creates" with its layouts, creates the table, and
+// adds the step "exists". Each "creates" begins a life of the table, which has no events of
+// layouts that were recorded before. Until "exists", nobody knows whether a setup is still
+// running, so that another layout is refused, although there are no events.
+//
+// The history is read before the tables: what a step was decided on then holds when it is added. A
+// setup that adds none reads the history once more.
+
+// stepKind is what a setup was about to do when it added a step.
+type stepKind string
+
+const (
+	stepCreates stepKind = "creates" // found no table, and creates it with the layouts
+	stepJoins   stepKind = "joins"   // found that the table is being created, adds its layouts, if any, and creates it, too
+	stepExists  stepKind = "exists"  // found the table, and adds its layouts, if any
+)
+
+// step is a step of a setup.
+type step struct {
+	kind    stepKind
+	columns []string // of the layouts that it recorded
+}
+
+// parseStep decodes a step.
+func parseStep(text string) (step, error) {
+	words := strings.Fields(text)
+	if len(words) > 0 {
+		s := step{kind: stepKind(words[0]), columns: words[1:]}
+		if slices.Contains([]stepKind{stepCreates, stepJoins, stepExists}, s.kind) {
+			return s, nil
+		}
+	}
+	return step{}, fmt.Errorf("undecodable step %q", text)
+}
+
+// String returns the text of a step.
+func (s step) String() string {
+	return strings.Join(append([]string{string(s.kind)}, s.columns...), " ")
+}
+
+// historyRow is what the history has of a table.
+type historyRow struct {
+	layouts []RecordedLayout // by family and number
+	steps   []step
+}
+
+// life returns the steps since the table was last found missing.
+func (r historyRow) life() []step {
+	for i, s := range slices.Backward(r.steps) {
+		if s.kind == stepCreates {
+			return r.steps[i:]
+		}
+	}
+	return r.steps
+}
+
+// pending reports whether a setup that creates the table may still be running, or was killed.
+func (r historyRow) pending() bool {
+	life := r.life()
+	return len(life) > 0 && life[0].kind == stepCreates && !slices.ContainsFunc(life, func(s step) bool { return s.kind == stepExists })
+}
+
+// alive reports whether the table may have events of a recorded layout.
+func (r historyRow) alive(l *RecordedLayout) bool {
+	life := r.life()
+	if len(life) == 0 || life[0].kind != stepCreates {
+		return true
+	}
+	return slices.ContainsFunc(life, func(s step) bool { return slices.Contains(s.columns, l.column()) })
+}
+
+// ofSchema returns the recorded layouts of a schema of the table, oldest first: those that have a
+// family in common with its layout, all[i], or else belong to a schema of the same name that has
+// moved to other families.
+func (r historyRow) ofSchema(all []layouts, i int) ([]RecordedLayout, error) {
+	same := func(family string) []RecordedLayout {
+		return slices.DeleteFunc(slices.Clone(r.layouts), func(o RecordedLayout) bool { return o.Family != family })
+	}
+	named := ""
+	for _, l := range r.layouts {
+		was, err := parseLayouts(l.Layout)
+		switch {
+		case err != nil:
+			return nil, err
+		case was.shareFamily(all[i]):
+			return same(l.Family), nil
+		case common(was.schemas(), all[i].schemas()) && !slices.ContainsFunc(all, was.shareFamily):
+			named = l.Family
+		}
+	}
+	if named != "" {
+		return same(named), nil
+	}
+	return nil, nil
+}
+
+// claim is what a setup has to record of a table.
+type claim struct {
+	step    step // without kind if there is nothing to do
+	entries []layoutEntry
+}
+
+// layoutEntry is a layout to record.
+type layoutEntry struct {
+	RecordedLayout
+	change *Change // nil if the table is created
+}
+
+// changes returns those of an existing table, and what must be allowed by name.
+func (c *claim) changes() []Change {
+	var out []Change
+	for _, e := range c.entries {
+		if e.change != nil {
+			out = append(out, *e.change)
+		}
+	}
+	return out
+}
+
+// hazardous reports whether anything must be allowed by name.
+func (c *claim) hazardous() bool {
+	return slices.ContainsFunc(c.changes(), func(c Change) bool { return len(c.Hazards) > 0 })
+}
+
+// claim returns what to record of a table, which exists or not.
+func (h *layoutHistory) claim(t Table, exists bool) (*claim, error) {
+	row := h.rows[t.ID]
+	all, err := t.layouts()
+	if err != nil || len(all) == 0 {
+		return &claim{}, err
+	}
+	c := &claim{}
+	fresh := !exists && !row.pending() // a table without events may have any layout
+	for i := range all {
+		of, err := row.ofSchema(all, i)
+		if err != nil {
+			return nil, err
+		}
+		e := firstOf(t.ID, all[i], of)
+		if !fresh && len(of) > 0 && row.alive(&of[len(of)-1]) {
+			if e, err = h.compare(t.ID, all[i], of); err != nil {
+				return nil, err
+			}
+		} else if exists {
+			e.change = &Change{Kind: RecordLayout, Table: t.ID, Family: e.Family}
+			e.change.because("", reasonFor(row))
+		}
+		if exists && e != nil && (len(of) > 0 || len(row.layouts) == 0) { // another schema of the table is new in it
+			if err := h.begun(e.change, all[i], of); err != nil {
+				return nil, err
+			}
+		}
+		if e != nil {
+			c.entries = append(c.entries, *e)
+		}
+	}
+	switch {
+	case exists && (row.pending() || len(c.entries) > 0):
+		c.step.kind = stepExists
+	case exists:
+	case fresh:
+		c.step.kind = stepCreates
+	case c.hazardous():
+		c.step.kind = stepCreates
+		if err := c.restart(t.ID, row, all); err != nil {
+			return nil, err
+		}
+	default:
+		c.step.kind = stepJoins
+	}
+	for i := range c.entries {
+		e := &c.entries[i]
+		if !exists && e.change != nil && len(e.change.Hazards) == 0 {
+			e.change = nil
+		}
+		c.step.columns = append(c.step.columns, e.column())
+	}
+	return c, nil
+}
+
+// firstOf returns the entry for a layout that no other is compared with.
+func firstOf(table string, own layouts, of []RecordedLayout) *layoutEntry {
+	e := &layoutEntry{RecordedLayout: RecordedLayout{table, own.families()[0], 1, own.String()}}
+	if len(of) > 0 {
+		e.Family, e.Number = of[0].Family, of[len(of)-1].Number+1
+	}
+	return e
+}
+
+// reasonFor returns why the layout of an existing table has to be recorded.
+func reasonFor(row historyRow) string {
+	if len(row.layouts) == 0 {
+		return "the table exists, but has no history"
+	}
+	return "the schema is new in the table"
+}
+
+// restart turns what contradicts an unfinished setup into a new beginning, with all layouts.
+func (c *claim) restart(table string, row historyRow, all []layouts) error {
+	compared := c.entries
+	c.entries = nil
+	for i := range all {
+		of, err := row.ofSchema(all, i)
+		if err != nil {
+			return err
+		}
+		e := firstOf(table, all[i], of)
+		for _, was := range compared {
+			if was.Family == e.Family && was.change != nil && len(was.change.Hazards) > 0 {
+				e.change = was.change
+				e.change.Hazards, e.change.Reasons = nil, nil
+				e.change.hazard("unfinished_layout", "", "a setup with the recorded layout is creating the table, or was stopped: wait for it or run it again, or make sure that none is running and allow this one")
+			}
+		}
+		c.entries = append(c.entries, *e)
+	}
+	return nil
+}
+
+// maxConflicts limits how often a setup gives way to others that are faster.
+const maxConflicts = 50
+
+// record records what is to be recorded of a table that exists or not, and reports whether this
+// setup did. What the setup has found so far is allowed.
+func (h *layoutHistory) record(ctx context.Context, t Table, exists bool) (own bool, err error) {
+	return h.settle(ctx, t, exists, errConcurred, true)
+}
+
+// confirm records that a table exists, and that the layouts are still the recorded ones.
+func (h *layoutHistory) confirm(ctx context.Context, t Table) error {
+	_, err := h.settle(ctx, t, true, errReplaced, false)
+	return err
+}
+
+// settle adds a step if there is anything to record. What others have recorded in the meantime
+// is compared, and never allowed: it then returns an error with the given contradiction.
+func (h *layoutHistory) settle(ctx context.Context, t Table, exists bool, contradiction error, allowed bool) (own bool, err error) {
+	creates := allowed // a missing table
+	for range maxConflicts {
+		c, err := h.claim(t, exists)
+		switch {
+		case err != nil:
+			return false, &HistoryError{t.ID, err}
+		case c.hazardous() && !allowed:
+			return false, &HistoryError{t.ID, contradiction}
+		case c.step.kind == "":
+			return own, nil
+		}
+		added, lost, err := h.add(ctx, t.ID, c)
+		if err != nil {
+			return false, &HistoryError{t.ID, err}
+		}
+		if added {
+			return true, nil
+		}
+		own, allowed = lost, false
+		if exists, err = h.again(ctx, t); err != nil {
+			return false, err
+		} else if !exists && !creates {
+			return false, &HistoryError{t.ID, errDeleted}
+		}
+	}
+	return false, &HistoryError{t.ID, contradiction}
+}
+
+// again reads the history of a table and, after that, whether it exists.
+func (h *layoutHistory) again(ctx context.Context, t Table) (exists bool, err error) {
+	rows, err := h.read(ctx, []Table{t})
+	if err != nil {
+		return false, err
+	}
+	h.rows[t.ID] = rows[t.ID]
+	_, exists, err = readTable(ctx, h.admin, t.ID)
+	return exists, err
+}
+
+// recheck confirms the layouts of tables for which the setup has added no step, if any other did
+// so since it read them.
+func (h *layoutHistory) recheck(ctx context.Context, tables []Table) (errs []error) {
+	rest := slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return t.Layout == "" || h.added[t.ID] })
+	if len(rest) == 0 {
+		return nil
+	}
+	now, err := h.read(ctx, rest)
+	if err != nil {
+		return []error{err}
+	}
+	for _, t := range rest {
+		if len(now[t.ID].steps) == len(h.rows[t.ID].steps) {
+			continue
+		}
+		exists, err := h.again(ctx, t)
+		switch {
+		case err != nil:
+		case !exists:
+			err = &HistoryError{t.ID, errDeleted}
+		default:
+			err = h.confirm(ctx, t)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// add adds the next step, and reports whether it did. It does not if there is such a step,
+// because another setup was faster, or if it has added the step, but the reply was lost.
+func (h *layoutHistory) add(ctx context.Context, table string, c *claim) (added, lost bool, err error) {
+	row := h.rows[table]
+	set, now := bigtable.NewMutation(), bigtable.Time(time.Now())
+	column := fmt.Sprintf("%s%06d", stepPrefix, len(row.steps)+1)
+	set.Set(historyFamily, column, now, []byte(historyVersion+c.step.String()))
+	for i := range c.entries {
+		e := &c.entries[i].RecordedLayout
+		set.Set(historyFamily, e.column(), now, []byte(historyVersion+e.Layout))
+		row.layouts = append(row.layouts, *e)
+	}
+	taken := false
+	lost, err = h.admin.do(ctx, func(ctx context.Context) error {
+		exists := bigtable.ColumnRangeFilter(historyFamily, column, column+"\x00")
+		return h.table.Apply(ctx, table, bigtable.NewCondMutation(exists, nil, set), bigtable.GetCondMutationResult(&taken))
+	})
+	if err != nil || taken {
+		return false, lost, err
+	}
+	row.steps = append(row.steps, c.step)
+	slices.SortFunc(row.layouts, func(a, b RecordedLayout) int { return strings.Compare(a.column(), b.column()) })
+	h.rows[table], h.added[table] = row, true
+	return true, lost, nil
+}

@@ -1,0 +1,341 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// gated is a process whose requests wait for their turn. It can be killed before or after any.
+type gated struct {
+	admin  *bigtable.AdminClient
+	client *bigtable.Client
+	ready  chan bool // true: it is at a request; false: it has ended
+	turn   chan turn
+}
+
+type turn int
+
+const (
+	goOn turn = iota
+	killBefore
+	killAfter
+)
+
+var errKilled = status.Error(codes.Canceled, "killed")
+
+// newGated returns a process with connections of its own.
+func newGated(t *testing.T, b *storetest.Bigtable) *gated {
+	t.Helper()
+	g := &gated{ready: make(chan bool), turn: make(chan turn)}
+	unary := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		get, ok := req.(*adminpb.GetTableRequest)
+		if strings.Contains(method, "Ping") || strings.Contains(method, "ListTables") || ok && strings.HasSuffix(get.Name, store.HistoryTable) { // in any order
+			return next(ctx, method, req, reply, conn, opts...)
+		}
+		g.ready <- true
+		how := <-g.turn
+		if how == killBefore {
+			return errKilled
+		}
+		err := next(ctx, method, req, reply, conn, opts...)
+		if how == killAfter {
+			return errKilled
+		}
+		return err
+	}
+	stream := func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		g.ready <- true
+		if how := <-g.turn; how != goOn {
+			return nil, errKilled
+		}
+		return next(ctx, desc, conn, method, opts...)
+	}
+	options := []grpc.DialOption{grpc.WithChainUnaryInterceptor(unary), grpc.WithChainStreamInterceptor(stream)}
+	var err error
+	if g.admin, err = storetest.ConnectAdmin(t.Context(), b.Addr, options...); err == nil {
+		g.client, err = storetest.ConnectPlain(t.Context(), b.Addr, options...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = g.admin.Close(), g.client.Close() })
+	return g
+}
+
+// build is a build that sets up a table.
+type build struct {
+	layout string
+	allow  []string
+}
+
+// race lets processes of builds set up a table. next chooses who of those that are at a request
+// goes on, and how. It returns the errors by build, which are errKilled for a killed process.
+func race(t *testing.T, processes []*gated, builds []build, table string, next func(waiting []int) (int, turn)) []error {
+	t.Helper()
+	errs := make([]error, len(builds))
+	waiting := make([]int, 0, len(builds))
+	await := func(i int) {
+		if <-processes[i].ready {
+			waiting = append(waiting, i)
+			slices.Sort(waiting)
+		}
+	}
+	for i, b := range builds {
+		own := laidOut(b.layout)
+		own.ID = table
+		p := processes[i]
+		go func() {
+			_, errs[i] = store.Setup(t.Context(), p.admin, p.client, []store.Table{own}, store.SetupOptions{Allow: b.allow})
+			p.ready <- false
+		}()
+		await(i)
+	}
+	killed := map[int]bool{}
+	for len(waiting) > 0 {
+		i, how := next(waiting)
+		waiting = slices.DeleteFunc(waiting, func(w int) bool { return w == i })
+		if killed[i] {
+			how = killBefore
+		}
+		killed[i] = killed[i] || how != goOn
+		processes[i].turn <- how
+		await(i)
+	}
+	for i := range errs {
+		if killed[i] && errs[i] == nil {
+			errs[i] = errKilled
+		}
+	}
+	return errs
+}
+
+// afterRace checks what is true after a race: at most one layout has won, the others were refused
+// by name, and whoever comes next goes on, or is told how. killed is whether a setup was before.
+func afterRace(t *testing.T, b *storetest.Bigtable, builds []build, table string, errs []error, killed bool) {
+	t.Helper()
+	winners := map[string]bool{}
+	for i, err := range errs {
+		killed = killed || errors.Is(err, errKilled) || status.Code(err) == codes.Canceled
+		var history *store.HistoryError
+		switch named := refused(err); {
+		case err == nil:
+			winners[builds[i].layout] = true
+		case len(named) == 1 && strings.HasSuffix(strings.Split(named[0], ":")[0], "_layout"):
+		case errors.As(err, &history) || status.Code(err) == codes.Canceled:
+		default:
+			t.Errorf("build %d: %v", i, err)
+		}
+	}
+	if len(winners) > 1 || len(winners) == 0 && !killed {
+		t.Errorf("%d layouts won: %v\n%s", len(winners), errs, strings.Join(wholeHistory(t, b), "\n"))
+	}
+	won := ""
+	for _, next := range builds {
+		own := laidOut(next.layout)
+		own.ID = table
+		_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
+		names := refused(err)
+		switch {
+		case err == nil && won == "" && (len(winners) == 0 || winners[next.layout]), err == nil && won == next.layout:
+			won = next.layout
+		case len(names) == 1 && names[0] == "unfinished_layout:"+table+"/m" && len(winners) == 0 && won == "":
+			if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}, store.SetupOptions{Allow: names}); err != nil {
+				t.Errorf("allowed: %v", err)
+			}
+			won = next.layout
+		case len(names) == 1 && (names[0] == "other_layout:"+table+"/m" || names[0] == "older_layout:"+table+"/m") && next.layout != won:
+		default:
+			t.Errorf("setup again, after %v: %v", won, err)
+		}
+	}
+}
+
+// Two builds with different layouts set up a new table in all orders of their requests.
+func TestClaimInAllOrders(t *testing.T) {
+	b := start(t)
+	set(t, b, daily) // for the table of the history
+	builds := []build{{layout: daily}, {layout: hourly}}
+	processes := []*gated{newGated(t, b), newGated(t, b)}
+	var choices, widths []int // of the current order: which of how many that wait
+	n, long := 0, os.Getenv("BTGEN_LONG") != ""
+	for more := true; more; n++ {
+		table, at := fmt.Sprintf("t%d", n), 0
+		errs := race(t, processes, builds, table, func(waiting []int) (int, turn) {
+			if at == len(choices) {
+				choices, widths = append(choices, 0), append(widths, 0)
+				if !long {
+					choices[at] = rand.IntN(len(waiting))
+				}
+			}
+			widths[at] = len(waiting)
+			at++
+			return waiting[choices[at-1]], goOn
+		})
+		afterRace(t, b, builds, table, errs, false)
+		if t.Failed() {
+			t.Fatalf("order %v", choices)
+		}
+		if long {
+			more = nextOrder(&choices, widths[:at])
+			continue
+		}
+		choices, more = choices[:0], n < 100
+	}
+	t.Logf("%d orders", n)
+}
+
+// nextOrder sets the next choices, and reports whether there are any.
+func nextOrder(choices *[]int, widths []int) bool {
+	for i := len(widths) - 1; i >= 0; i-- { // the order has as many choices
+		if (*choices)[i]+1 < widths[i] {
+			*choices = append((*choices)[:i], (*choices)[i]+1)
+			return true
+		}
+	}
+	return false
+}
+
+// Three builds, of which up to two are killed before or after any request, set up tables that are
+// new, were deleted, or were left unfinished.
+func TestClaimsWithKills(t *testing.T) {
+	b := start(t)
+	set(t, b, daily)
+	rounds := 150
+	if os.Getenv("BTGEN_LONG") != "" {
+		rounds = 1000
+	}
+	processes := []*gated{newGated(t, b), newGated(t, b), newGated(t, b)}
+	for n := range rounds {
+		random := rand.New(rand.NewPCG(27, uint64(n)))
+		table := fmt.Sprintf("t%d", n)
+		all := []string{daily, hourly, weekly}
+		builds := make([]build, 3)
+		for i := range builds {
+			builds[i].layout = all[random.IntN(len(all))]
+			if random.IntN(4) == 0 {
+				builds[i].allow = []string{"unfinished_layout:" + table + "/m"}
+			}
+		}
+		how := random.IntN(3)
+		before(t, b, table, all[random.IntN(len(all))], how, processes[0])
+		kills := random.IntN(3)
+		errs := race(t, processes, builds, table, func(waiting []int) (int, turn) {
+			who := waiting[random.IntN(len(waiting))]
+			if kills > 0 && random.IntN(10) == 0 {
+				kills--
+				return who, []turn{killBefore, killAfter}[random.IntN(2)]
+			}
+			return who, goOn
+		})
+		afterRace(t, b, builds, table, errs, how == 2)
+		if t.Failed() {
+			t.Fatalf("round %d: %q, errors %q", n, builds, errs)
+		}
+	}
+}
+
+// before leaves a table as it may be when setups begin: 0 new, 1 deleted, 2 unfinished.
+func before(t *testing.T, b *storetest.Bigtable, table, layout string, how int, p *gated) {
+	t.Helper()
+	own := laidOut(layout)
+	own.ID = table
+	switch how {
+	case 1:
+		if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Admin.DeleteTable(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+	case 2:
+		requests := 0
+		race(t, []*gated{p}, []build{{layout: layout}}, table, func([]int) (int, turn) {
+			if requests++; requests > 3 { // the history, the table, and the step
+				return 0, killBefore
+			}
+			return 0, goOn
+		})
+	}
+}
+
+// Processes of two builds set up new tables at the same time.
+func TestClaimsOfProcesses(t *testing.T) {
+	const address, own = "BTGEN_TEST_ADDRESS", "BTGEN_TEST_LAYOUT"
+	if addr := os.Getenv(address); addr != "" { // a process
+		table := laidOut(os.Getenv(own))
+		admin, err := storetest.ConnectAdmin(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := storetest.ConnectPlain(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = os.Stdout.WriteString("ready\n")
+		for rounds := bufio.NewScanner(os.Stdin); rounds.Scan(); {
+			table.ID = rounds.Text()
+			_, err := store.Setup(t.Context(), admin, client, []store.Table{table})
+			fmt.Printf("%v\n", err == nil)
+		}
+		return
+	}
+	b := start(t)
+	set(t, b, daily)
+	layouts := []string{daily, hourly}
+	var in []io.Writer
+	var out []*bufio.Scanner
+	for _, layout := range layouts {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestClaimsOfProcesses$")
+		cmd.Env = append(os.Environ(), address+"="+b.Addr, own+"="+layout)
+		stdin, err1 := cmd.StdinPipe()
+		stdout, err2 := cmd.StdoutPipe()
+		if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+			t.Fatal(err)
+		}
+		in, out = append(in, stdin), append(out, bufio.NewScanner(stdout))
+		t.Cleanup(func() { _ = errors.Join(stdin.Close(), cmd.Wait()) })
+	}
+	for i := range out {
+		for out[i].Scan() && out[i].Text() != "ready" {
+		}
+	}
+	won := map[string]int{}
+	for n := range 20 {
+		winners := 0
+		for i := range in {
+			fmt.Fprintf(in[i], "p%d\n", n)
+		}
+		for i := range out {
+			if !out[i].Scan() {
+				t.Fatal("a process ended")
+			}
+			if out[i].Text() == "true" {
+				winners++
+				won[layouts[i]]++
+			}
+		}
+		if winners != 1 {
+			t.Errorf("round %d: %d layouts won", n, winners)
+		}
+	}
+	t.Log(slices.Collect(maps.Values(won)))
+}
