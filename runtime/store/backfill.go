@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +36,7 @@ type BackfillOptions struct {
 	// limit.
 	Rate float64
 	// Checkpoint is a file that records the progress, so that a call that ended, or whose
-	// process was killed, continues where it was. It is created if it does not exist. If it
+	// process was killed, can be continued. It is created if it does not exist. If it
 	// belongs to another call, the error is a *CheckpointError. Empty means no file.
 	Checkpoint string
 	// Instance identifies the Bigtable instance in the checkpoint, for example
@@ -47,20 +48,35 @@ type BackfillOptions struct {
 	// RenewAges allows targets in which the age of an event counts from its write, so
 	// that copies live as long as events that are written now.
 	RenewAges bool
+	// Repair compares every event with the target, writes only what is missing there or differs,
+	// and deletes what the source lacks but would still have by its time to live, even from a
+	// table that serves reads; see [Backfill]. Use it only if the source never lacked events
+	// of the time range.
+	Repair bool
 	// DryRun counts the events and writes nothing.
 	DryRun bool
 	// Verify compares the tables and writes nothing; see [Backfill].
 	Verify bool
 	// Timeout limits the time for which a read waits for its next row, and each write,
-	// including its retries. 0 means DefaultTimeout.
+	// including its retries. 0 means DefaultTimeout, as does a negative value for writes. A
+	// call that continues with a checkpoint waits up to twice the Timeout of the stopped one.
 	Timeout time.Duration
 	// Now is the clock for times to live; time.Now if nil.
 	Now func() time.Time
 	// Hooks trace every operation.
 	Hooks Hooks
-	// Progress is called with the progress now and then, and at the end, never
-	// concurrently; nil for no calls.
+	// Progress is called from time to time and at the end, never concurrently; nil for no
+	// calls.
 	Progress func(BackfillProgress)
+
+	test *backfillTest // of tests
+}
+
+// backfillTest replaces what a test controls.
+type backfillTest struct {
+	clock backfillClock
+	// save, unless it is nil, is called instead of writing the checkpoint with its contents.
+	save func(write func(text []byte) error, text []byte) error
 }
 
 // DefaultWorkers is the default of BackfillOptions.Workers.
@@ -74,7 +90,7 @@ type BackfillReport struct {
 	// the copy cannot follow all changes; see [Backfill].
 	TargetFirst bool
 	BackfillCounts
-	// Differences are the ranges of time in which the tables differ, with Verify; at most
+	// Differences are the time ranges in which the tables differ, with Verify; at most
 	// 100, in order.
 	Differences []Difference
 	// Compared is the digest of the events of the target that were compared, with Verify.
@@ -89,15 +105,22 @@ type BackfillCounts struct {
 	Undecodable int64 // rows and events of the source; see BackfillOptions.SkipUndecodable
 	Changed     int64 // events that changed in the source during the copy, and were copied again
 	Deleted     int64 // events that were deleted from the source during the copy, and from the target
-	// Unsettled is the number of events that kept changing in the source, or were deleted from it
-	// while the target could not follow. Verify finds those that differ.
+	// Unsettled is the number of events that kept changing. Verify finds those that differ.
 	Unsettled int64
+	// Merged is the number of events of the source that the target cannot store, because others
+	// have the same series, time and sequence number: the source is codec.BucketNewColumns, and
+	// the target is not. The target gets the last of them in the order of readers.
+	Merged int64
+	// OnlyTarget is the number of events that the target has and the source lacks, and that were
+	// kept, because the source may never have had them; see BackfillOptions.Repair.
+	OnlyTarget int64
 }
 
 // add adds counts.
 func (c *BackfillCounts) add(o BackfillCounts) {
 	c.Rows, c.Events, c.Expired, c.Undecodable = c.Rows+o.Rows, c.Events+o.Events, c.Expired+o.Expired, c.Undecodable+o.Undecodable
 	c.Changed, c.Deleted, c.Unsettled = c.Changed+o.Changed, c.Deleted+o.Deleted, c.Unsettled+o.Unsettled
+	c.Merged, c.OnlyTarget = c.Merged+o.Merged, c.OnlyTarget+o.OnlyTarget
 }
 
 // BackfillProgress is the progress of a call of [Backfill].
@@ -106,6 +129,9 @@ type BackfillProgress struct {
 	Share float64       // of the row keys of the source, from 0 to 1
 	Rate  float64       // events per second in this call
 	Left  time.Duration // estimated time until the end; 0 if it is unknown
+	// Waiting is how long the call waits until no request of the stopped call that it continues
+	// can arrive anymore; 0 if it does not wait.
+	Waiting time.Duration
 }
 
 // BackfillError reports that a table cannot be filled from another one.
@@ -116,7 +142,7 @@ type BackfillError struct {
 
 // Error lists the reasons.
 func (e *BackfillError) Error() string {
-	s := "no back-fill"
+	s := "no backfill"
 	if e.Source != "" {
 		s += " from table " + e.Source
 	}
@@ -127,36 +153,79 @@ func (e *BackfillError) Error() string {
 }
 
 // Backfill copies the events of one table of a schema to another one of the same schema.
-// Writers that write to both tables may go on; start them before.
+// First start the programs that write to both tables and delete from them. They may keep running.
 //
 // It reads the source in ranges of row keys, with all layouts by time, and writes to the
-// target alone, as writers do: with the same cell timestamps, and without events that have expired in the
-// target. Copying again changes nothing, so a call that failed can be repeated.
+// target alone, as writers do: with the same cell timestamps, and without events that have
+// expired in the target. An event whose time is finer than the precision, so that the target would
+// store it at another time, is a *BackfillError. Copying again changes nothing, so a failed call can be repeated.
 //
-// After it has written some rows, it reads them again. Events that have changed are copied
-// again, and events that were deleted are deleted from the target, so that an older copy does
-// not stay in place of what an application has written or deleted in the meantime. This
-// requires that the application writes to the source before the target, that is, that the
-// source comes first in the schema. Otherwise, an application that writes or deletes in
-// between may leave a copy of the old event, which Verify finds.
+// It then compares what it has written: it reads the target, then the source, and writes or
+// deletes in the target until both are equal. A call that continues with a checkpoint does the
+// same with what the stopped call was writing, once that can no longer arrive. Therefore no copy
+// of a deleted or replaced event remains, provided that
+//
+//   - programs change the source before the target, that is, the source comes first in the schema;
+//   - a call that has stopped is repeated until it succeeds, with its checkpoint;
+//   - the source would still have the event: what it loses by its time to live or because of
+//     max_versions cannot be told from what was deleted, and remains in a target that keeps it longer.
+//
+// Without a checkpoint, a call does not know what a stopped one was writing. If the target has
+// `serves: false`, it deletes the events that the source lacks, unless they are older than all
+// events of the source or another table that serves reads has them. With Repair, it does so in
+// any table and without exceptions. It cannot know of requests that are still in flight: wait for
+// twice the Timeout before the call. Verify finds what differs.
+//
+// Several calls may copy to the same table at the same time: all changes are settled if all of them
+// succeed. Only one at a time can use a checkpoint.
 //
 // With Verify, it compares the events before BackfillOptions.To that neither table loses within
-// the next hour: by count and digest for each range of time; see [Digester]. Ranges that
-// differ are compared again, because writers may go on. The tables agree if the report has no
+// the next hour: by count and digest for each time range; see [Digester]. Ranges that differ
+// are compared again, because writers may be running. The tables agree if the report has no
 // Differences.
 func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E], opts ...BackfillOptions) (BackfillReport, error) {
-	o := last(opts)
+	b, err := newBackfill(client, mappings, last(opts))
+	if b == nil {
+		return BackfillReport{}, err
+	}
+	if err != nil {
+		return b.report, err
+	}
+	if b.Checkpoint != "" && !b.DryRun && !b.Verify {
+		if b.file, err = openCheckpoint(b.Checkpoint); err != nil {
+			return b.report, err
+		}
+		defer b.file.unlock()
+		if write := b.file.write; b.test != nil && b.test.save != nil {
+			b.file.write = func(text []byte) error { return b.test.save(write, text) }
+		}
+	}
+	err = b.run(ctx)
+	return b.report, err
+}
+
+// newBackfill returns a call of Backfill, and an error if it cannot be made. It is nil if there are no
+// tables for it.
+func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions) (*backfill[E], error) {
 	o.Now, o.Workers = clock(o.Now), max(1, cmp.Or(o.Workers, DefaultWorkers))
 	all := untypedAll(mappings)
 	target, err := targetOf(all, o.Target)
 	if err != nil {
-		return BackfillReport{}, err
+		return nil, err
 	}
 	source, err := sourceOf(all, target, &o)
 	if err != nil {
-		return BackfillReport{}, err
+		return nil, err
 	}
-	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
+	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now(), clock: realClock}
+	if o.test != nil {
+		b.clock = o.test.clock
+	}
+	for _, l := range all {
+		if l != source && l != target && !l.Table.WriteOnly {
+			b.others = append(b.others, l)
+		}
+	}
 	b.report = BackfillReport{Source: o.TablePrefix + source.Table.ID, Target: o.TablePrefix + target.Table.ID}
 	b.report.TargetFirst = slices.Index(all, target) < slices.Index(all, source)
 	if o.To.IsZero() {
@@ -164,18 +233,24 @@ func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E],
 			b.To = b.began
 		}
 	}
+	if math.IsNaN(o.Rate) {
+		return b, &BackfillError{source.Table.ID, target.Table.ID, []string{"the rate (Rate) is not a number: use 0 for no limit"}}
+	}
 	if b.From.After(b.To) {
-		return b.report, &RangeError{From: b.From, To: b.To}
+		return b, &RangeError{From: b.From, To: b.To}
 	}
+	return b, nil
+}
+
+// run executes the call.
+func (b *backfill[E]) run(ctx context.Context) error {
 	if err := b.split(ctx); err != nil {
-		return b.report, err
+		return err
 	}
-	if o.Verify {
-		err = b.verify(ctx)
-	} else {
-		err = b.copy(ctx)
+	if b.Verify {
+		return b.verify(ctx)
 	}
-	return b.report, err
+	return b.copy(ctx)
 }
 
 // targetOf returns the mapping of the target.
@@ -310,12 +385,16 @@ type backfill[E any] struct {
 	BackfillOptions
 	client         Client
 	source, target *mapping
-	began          time.Time // the clock of reads
+	others         []*mapping // the other tables that serve reads
+	began          time.Time  // the clock of reads
+	clock          backfillClock
+	file           *checkpointFile // nil without a checkpoint
 	report         BackfillReport
 
 	// The fields below are guarded by mu while workers run.
 	mu       sync.Mutex
 	progress progress
+	failed   bool // a worker has
 	limit    limiter
 }
 
@@ -354,8 +433,8 @@ func (b *backfill[E]) rangesOf(ctx context.Context, l *mapping) ([]checkpointRan
 // split splits the source into ranges, or takes those of the checkpoint.
 func (b *backfill[E]) split(ctx context.Context) (err error) {
 	b.progress = progress{began: time.Now()}
-	b.limit = limiter{rate: b.Rate}
-	if b.Checkpoint != "" && !b.DryRun && !b.Verify {
+	b.limit = limiter{rate: b.Rate, clock: b.clock}
+	if b.file != nil {
 		found, err := b.resume()
 		if b.progress.beganAt = b.progress.share(); found || err != nil {
 			return err

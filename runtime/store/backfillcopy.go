@@ -2,21 +2,33 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // maxCopied is the number of events at which a worker writes what it has read. The last
 // row may exceed it.
 const maxCopied = 5000
 
-// maxRounds is the number of times that a worker reads rows again whose events keep
-// changing.
-const maxRounds = 5
-
 // copy copies all ranges.
+//
+// The protocol keeps the tables equal in the end, wherever the process is killed, and whatever
+// programs write and delete meanwhile, if they change the source before the target:
+//
+//   - A chunk of the source is read, and its places are recorded in the checkpoint. Then its
+//     events are written, and its places are settled: read from the target, then from the source,
+//     and changed in the target in either direction until both are equal. Only then is the
+//     chunk recorded as copied.
+//   - A run that finds recorded places waits until no request of the run before it can arrive any
+//     more, and settles these places first.
+//   - Nothing else is deleted, unless the target serves no reads or it is a repair: then events of
+//     the target that the source lacks are what a run without a checkpoint has left.
 func (b *backfill[E]) copy(ctx context.Context) error {
-	err := b.each(ctx, len(b.progress.ranges), b.copyRange)
+	err := b.copyAll(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if saved := b.save(); err == nil {
@@ -25,6 +37,56 @@ func (b *backfill[E]) copy(ctx context.Context) error {
 	b.report.BackfillCounts = b.progress.counts()
 	b.tell(true)
 	return err
+}
+
+// copyAll executes the phases of a copy.
+func (b *backfill[E]) copyAll(ctx context.Context) error {
+	if b.DryRun {
+		return b.each(ctx, len(b.progress.ranges), b.copyRange)
+	}
+	if err := b.settleStopped(ctx); err != nil {
+		return err
+	}
+	if err := b.sweep(ctx); err != nil {
+		return err
+	}
+	if err := b.untilFailure(ctx, len(b.progress.ranges), b.copyRange); err != nil {
+		return err
+	}
+	return b.settleSuspects(ctx)
+}
+
+// errStopping ends the work of other workers after a failure of one of them.
+var errStopping = errors.New("another range failed")
+
+// untilFailure calls f for ranges concurrently, until one fails. Unlike each, it lets the others
+// end what they have begun: canceling their requests would leave what these wrote unsettled.
+func (b *backfill[E]) untilFailure(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	var failed error
+	err := b.each(ctx, n, func(ctx context.Context, i int) error {
+		if b.stopping() {
+			return nil
+		}
+		if err := f(ctx, i); err != nil && !errors.Is(err, errStopping) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if b.failed = true; failed == nil {
+				failed = err
+			}
+		}
+		return nil
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// stopping reports whether a worker has failed.
+func (b *backfill[E]) stopping() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
 }
 
 // copyRange copies the rest of the i-th range.
@@ -37,14 +99,14 @@ func (b *backfill[E]) copyRange(ctx context.Context, i int) error {
 	if r.Last != nil {
 		var some bool
 		if rest, some = rest.After(string(r.Last)); !some {
-			return b.copied(i, "", true, BackfillCounts{})
+			return b.copied(i, "", true, new(copier[E]))
 		}
 	}
-	c, err := b.newCopier(r.Table)
+	c, err := b.newCopier(r.Table, i)
 	if err != nil {
 		return err
 	}
-	last := ""
+	last, limit, rows := "", b.limit.chunk(), 0
 	for row, err := range c.scanner.Rows(ctx, rest, b.From, b.To) {
 		if err != nil {
 			if err := b.undecodable(err, &c.counts); err != nil {
@@ -53,108 +115,227 @@ func (b *backfill[E]) copyRange(ctx context.Context, i int) error {
 			continue
 		}
 		last = row.Key
+		if err := c.fits(row.Key, row.Events); err != nil {
+			return err
+		}
+		rows++
 		c.counts.Rows++
-		c.events = append(c.events, row.Events...)
-		if len(c.events) < maxCopied && c.counts.Rows < maxCopied {
+		c.events = append(c.events, c.distinct(row.Events)...)
+		if len(c.events) < limit && rows < maxCopied {
 			continue
 		}
 		within := KeyRange{rest.Start, last + "\x00"}
 		if err := c.write(ctx, within); err != nil {
 			return err
 		}
-		if err := b.copied(i, last, false, c.take()); err != nil {
+		if err := b.copied(i, last, false, c); err != nil {
 			return err
 		}
-		rest.Start = within.End
+		if b.stopping() {
+			return errStopping
+		}
+		rest.Start, rows = within.End, 0
 	}
 	if err := c.write(ctx, rest); err != nil {
 		return err
 	}
-	return b.copied(i, last, true, c.take())
+	return b.copied(i, last, true, c)
 }
 
-// copier copies the rows of one range.
+// chunk returns the number of events that a worker reads before it writes them: at most those of
+// a second, so that progress is recorded.
+func (l *limiter) chunk() int {
+	if l.rate <= 0 || l.rate >= maxCopied {
+		return maxCopied
+	}
+	return max(1, int(l.rate))
+}
+
+// copier copies the rows of one range, or settles places.
 type copier[E any] struct {
-	backfill *backfill[E]
-	scanner  *Scanner[E]
-	writer   *Writer[E]
-	sums     *Digester[E]
-	events   []E // that are read and not yet written
-	counts   BackfillCounts
+	backfill           *backfill[E]
+	index              int // of the range; -1 if there is none
+	scanner            *Scanner[E]
+	ofSource, ofTarget *finder[E]
+	writer             *Writer[E]
+	sums, ends         *Digester[E] // as the target and the source would store events
+	events             []E          // that are read and not yet settled
+	counts             BackfillCounts
+	oldest             time.Time // time of the oldest event in the source; zero if there is none
+
+	appends, alike bool // the target keeps several values of an event; the source, too
+	ranked         bool // newer events may replace older ones in the target
 }
 
 // newCopier returns a copier of rows of a table.
-func (b *backfill[E]) newCopier(table string) (*copier[E], error) {
-	c := &copier[E]{backfill: b}
+func (b *backfill[E]) newCopier(table string, index int) (*copier[E], error) {
+	c := &copier[E]{backfill: b, index: index, appends: b.target.appends(), ranked: b.target.ranked()}
+	c.alike = b.source.appends()
 	var err error
 	if c.scanner, err = b.scanner(b.source, table); err != nil {
+		return nil, err
+	}
+	if c.ofSource, err = b.newFinder(b.source); err != nil {
+		return nil, err
+	}
+	if c.ofTarget, err = b.newFinder(b.target); err != nil {
 		return nil, err
 	}
 	if c.sums, err = newDigester[E]([]*mapping{b.target}, b.target.Table.ID, b.began); err != nil {
 		return nil, err
 	}
+	if c.ends, err = newDigester[E]([]*mapping{b.source}, b.source.Table.ID, b.began); err != nil {
+		return nil, err
+	}
 	c.writer = &Writer[E]{newWriter(b.client, []*mapping{b.target}, writerOptions([]WriterOptions{{
-		TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.Timeout, Parallelism: -1, SkipExpired: true, KeepWrittenAt: true, Hooks: b.Hooks,
+		TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, SkipExpired: true, KeepWrittenAt: true, Hooks: b.Hooks,
 	}}))}
 	return c, nil
+}
+
+// appends reports whether the table keeps the values of events that were written before.
+func (l *mapping) appends() bool {
+	return slices.ContainsFunc(l.Periods(), func(p *mapping) bool { return p.Pattern == codec.BucketNewColumns })
 }
 
 // take returns the counts since the last call.
 func (c *copier[E]) take() BackfillCounts {
 	counts := c.counts
-	c.counts, c.events = BackfillCounts{}, c.events[:0]
+	c.counts = BackfillCounts{}
+	clear(c.events)
+	c.events = c.events[:0]
 	return counts
 }
 
-// write writes the events of a range of row keys until those that are stored in the
-// source do not change.
+// distinct returns the events of a row of the source that the target can store: where the source
+// has several values of one time and the target keeps one, the last that readers return.
+func (c *copier[E]) distinct(events []E) []E {
+	return distinct(c.backfill.source, c.backfill.target, events, &c.counts.Merged)
+}
+
+// distinct is copier.distinct, and counts the events that are left out.
+func distinct[E any](source, target *mapping, events []E, merged *int64) []E {
+	if !source.appends() || target.appends() || len(events) < 2 {
+		return events
+	}
+	kept := events[:1]
+	for i := range events[1:] {
+		e := event{&events[i+1]}
+		if before := (event{&kept[len(kept)-1]}); source.Time(before).Equal(*source.Time(e)) && source.samePlace(before, e) {
+			kept[len(kept)-1] = events[i+1]
+			*merged++
+			continue
+		}
+		kept = append(kept, events[i+1])
+	}
+	return kept
+}
+
+// write copies the events of a range of row keys of the source, and settles them.
 func (c *copier[E]) write(ctx context.Context, within KeyRange) error {
+	b := c.backfill
 	if err := c.dropExpired(); err != nil || len(c.events) == 0 {
 		return err
 	}
+	for i := range c.events {
+		if at := *b.source.Time(event{&c.events[i]}); c.oldest.IsZero() || at.Before(c.oldest) {
+			c.oldest = at
+		}
+	}
 	c.counts.Events += int64(len(c.events))
-	if c.backfill.DryRun {
+	if b.DryRun {
 		return nil
 	}
-	if err := c.backfill.limit.wait(ctx, len(c.events)); err != nil {
+	if err := b.begin(c.index, c.events); err != nil {
 		return err
 	}
-	if err := c.writer.WriteAll(ctx, c.events); err != nil {
-		return err
-	}
-	for round := 0; ; round++ {
-		changed, deleted, err := c.differences(ctx, within)
-		if err != nil || len(changed)+len(deleted) == 0 {
-			return err
-		}
-		if round == maxRounds {
-			c.counts.Unsettled += int64(len(changed) + len(deleted))
-			return nil
-		}
-		if err := c.settle(ctx, changed, deleted); err != nil {
+	if !b.Repair {
+		if err := c.put(ctx, c.events); err != nil {
 			return err
 		}
 	}
+	return c.settle(ctx, &within, true)
+}
+
+// put writes events at the rate.
+func (c *copier[E]) put(ctx context.Context, events []E) error {
+	b := c.backfill
+	if err := c.fits("", events); err != nil {
+		return err
+	}
+	for len(events) > 0 {
+		n := b.limit.piece(len(events))
+		if err := b.limit.wait(ctx, n); err != nil {
+			return err
+		}
+		err := b.request(ctx, func(ctx context.Context) error {
+			return c.writer.WriteAll(ctx, events[:n], WriteOptions{LastWins: true})
+		})
+		if err != nil {
+			return err
+		}
+		events = events[n:]
+	}
+	return nil
+}
+
+// remove deletes events from the target.
+func (c *copier[E]) remove(ctx context.Context, events []E) error {
+	b := c.backfill
+	if err := b.limit.wait(ctx, len(events)); err != nil {
+		return err
+	}
+	return b.request(ctx, func(ctx context.Context) error {
+		_, err := c.writer.writer.deleteExactly(ctx, &listOf[E]{events})
+		return err
+	})
+}
+
+// fits returns a *BackfillError if the target would store an event of a row at another time.
+func (c *copier[E]) fits(key string, events []E) error {
+	return c.backfill.fits(key, events, c.sums)
+}
+
+// fits returns a *BackfillError if the target would store an event of a row at another time, where it could replace another event: the event was written when the precision
+// was finer, or by another program. sums is a Digester of the target.
+func (b *backfill[E]) fits(key string, events []E, sums *Digester[E]) error {
+	for i := range events {
+		e := event{&events[i]}
+		if !slices.ContainsFunc(b.target.Periods(), func(p *mapping) bool { return !p.timeFits(e) }) || isExpired(sums.check(&events[i])) {
+			continue
+		}
+		at := *b.source.Time(e)
+		if key == "" {
+			_, home := b.source.homeOf(e)
+			key = string(home)
+		}
+		return &BackfillError{b.source.Table.ID, b.target.Table.ID, []string{fmt.Sprintf(
+			"the time %s in row %q is finer than the precision %v: copy with a finer time.precision, or leave the time out (From, To; --from, --to)",
+			at.UTC().Format(time.RFC3339Nano), key, b.target.Precision)}}
+	}
+	return nil
 }
 
 // dropExpired removes the events that have expired in the target.
 func (c *copier[E]) dropExpired() error {
-	now := c.backfill.Now()
-	c.sums.at = now
-	c.sums.stage.at(now)
+	c.sums.move(c.backfill.Now())
 	kept := c.events[:0]
 	for i := range c.events {
 		switch err := c.sums.check(&c.events[i]); {
-		case err == nil:
-			kept = append(kept, c.events[i])
 		case isExpired(err):
 			c.counts.Expired++
 		default:
-			kept = append(kept, c.events[i]) // the writer reports it
+			kept = append(kept, c.events[i]) // the writer reports other errors
 		}
 	}
 	c.events = kept
 	return nil
+}
+
+// move sets the time of a Digester.
+func (d *Digester[E]) move(now time.Time) {
+	d.at = now
+	d.stage.at(now)
 }
 
 // check returns why the table does not store an event.
@@ -163,161 +344,20 @@ func (d *Digester[E]) check(e *E) error {
 	return err
 }
 
-// eventPlace identifies the series, time and sequence number of an event.
-type eventPlace [16]byte
-
-// placeOf returns the place of an event in the target.
-func (c *copier[E]) placeOf(e *E) eventPlace {
-	l, ref := c.backfill.target, event{e}
-	key := l.seriesKey(ref) + "\x00" + l.Time(ref).UTC().Format(time.RFC3339Nano) + "\x00"
-	for n := l.sequenceOf(ref); n > 0; n >>= 8 {
-		key += string([]byte{byte(n)})
-	}
-	sum := sha256.Sum256([]byte(key))
-	return eventPlace(sum[:])
-}
-
-// differences reads a range of the source again. It returns the events that have changed
-// since they were written, and those that were deleted. It replaces the former in c.events
-// and removes the latter.
-func (c *copier[E]) differences(ctx context.Context, within KeyRange) (changed, deleted []E, err error) {
-	before, err := c.sum(c.events)
-	if err != nil {
-		return nil, nil, err
-	}
-	var again []E
-	for row, err := range c.scanner.Rows(ctx, within, c.backfill.From, c.backfill.To) {
-		if err != nil {
-			var counted BackfillCounts
-			if err := c.backfill.undecodable(err, &counted); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		again = append(again, row.Events...)
-	}
-	after, err := c.sum(again)
-	if err != nil || before == after {
-		return nil, nil, err
-	}
-	return c.compare(again)
-}
-
-// sum returns the digest of events.
-func (c *copier[E]) sum(events []E) (total Digest, err error) {
-	for i := range events {
-		sum, err := c.sums.Of(&events[i])
-		if err != nil && !isExpired(err) {
-			return total, err
-		}
-		total.Add(sum)
-	}
-	return total, nil
-}
-
-// compare compares c.events with what the source has now. Events at new places are those of
-// applications, which write them to the target as well.
-func (c *copier[E]) compare(again []E) (changed, deleted []E, err error) {
-	now, err := c.byPlace(again)
-	if err != nil {
-		return nil, nil, err
-	}
-	before, err := c.byPlace(c.events)
-	if err != nil {
-		return nil, nil, err
-	}
-	var kept []E
-	for i := range c.events {
-		at := c.placeOf(&c.events[i])
-		switch _, exists := now[at]; {
-		case !exists:
-			deleted = append(deleted, c.events[i])
-		case now[at] == before[at]:
-			kept = append(kept, c.events[i])
-		}
-	}
-	for i := range again {
-		at := c.placeOf(&again[i])
-		if sum, known := before[at]; known && sum != now[at] {
-			changed = append(changed, again[i])
-		}
-	}
-	c.events = append(kept, changed...)
-	return changed, c.certain(deleted), nil
-}
-
-// byPlace returns the digests of events by their places.
-func (c *copier[E]) byPlace(events []E) (map[eventPlace]Digest, error) {
-	out := make(map[eventPlace]Digest, len(events))
-	for i := range events {
-		sum, err := c.sums.Of(&events[i])
-		if err != nil {
-			if isExpired(err) {
-				continue
-			}
-			return nil, err
-		}
-		at := c.placeOf(&events[i])
-		total := out[at]
-		total.Add(sum)
-		out[at] = total
-	}
-	return out, nil
-}
-
-// certain returns the events that were deleted from the source, rather than collected because
-// they have expired or newer ones have replaced them.
-func (c *copier[E]) certain(deleted []E) []E {
-	if len(deleted) == 0 {
-		return nil
-	}
-	if c.backfill.source.ranked() {
-		return nil
-	}
-	source, err := newDigester[E]([]*mapping{c.backfill.source}, c.backfill.source.Table.ID, c.backfill.Now())
-	if err != nil {
-		return nil // impossible: the table is that of the mapping
-	}
-	var out []E
-	for i := range deleted {
-		if err := source.check(&deleted[i]); err == nil {
-			out = append(out, deleted[i])
-		}
-	}
-	return out
-}
-
-// settle makes the target follow the source.
-func (c *copier[E]) settle(ctx context.Context, changed, deleted []E) error {
-	c.counts.Changed += int64(len(changed))
-	if len(changed) > 0 {
-		if err := c.writer.WriteAll(ctx, changed); err != nil {
-			return err
-		}
-	}
-	if len(deleted) == 0 {
-		return nil
-	}
-	if c.writer.writer.appends() {
-		c.counts.Unsettled += int64(len(deleted)) // other values of the same time may have been added
-		return nil
-	}
-	c.counts.Deleted += int64(len(deleted))
-	c.counts.Events -= int64(len(deleted))
-	_, err := c.writer.Delete(ctx, deleted)
-	return err
-}
-
 // copied records that a range is copied up to and including a row.
-func (b *backfill[E]) copied(i int, last string, done bool, counts BackfillCounts) error {
+func (b *backfill[E]) copied(i int, last string, done bool, c *copier[E]) error {
+	counts := c.take()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := &b.progress.ranges[i]
 	if last != "" {
 		r.Last = []byte(last)
 	}
-	r.Done = r.Done || done
+	r.Done, r.Flight = r.Done || done, nil
 	r.Counts.add(counts)
+	if at := c.oldest; !at.IsZero() && (r.Oldest == nil || at.Before(*r.Oldest)) {
+		r.Oldest = &at
+	}
 	b.progress.new += counts.Events
 	b.tell(false)
 	return b.saveNow(done)

@@ -204,6 +204,12 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 			continue
 		}
 		counts.Rows++
+		if err := b.fits(row.Key, row.Events, target); err != nil {
+			return nil, counts, err
+		}
+		if l == b.source {
+			row.Events = distinct(b.source, b.target, row.Events, &counts.Merged)
+		}
 		for i := range row.Events {
 			e := &row.Events[i]
 			if err := source.check(e); isExpired(err) {

@@ -8,11 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -41,27 +37,41 @@ type checkpoint struct {
 	Source   string `json:"source"`
 	Target   string `json:"target"`
 	// SourceLayout and TargetLayout are the facts of the layouts, one line for each.
-	SourceLayout string            `json:"source_layout"`
-	TargetLayout string            `json:"target_layout"`
-	From         string            `json:"from"`
-	To           string            `json:"to"`
-	Skip         bool              `json:"skip_undecodable"`
-	Ranges       []checkpointRange `json:"ranges"`
+	SourceLayout string `json:"source_layout"`
+	TargetLayout string `json:"target_layout"`
+	From         string `json:"from"`
+	To           string `json:"to"`
+	Skip         bool   `json:"skip_undecodable"`
+	Repair       bool   `json:"repair"`
+	// Until is when no request of the run can arrive any more, and Wait how long that takes at
+	// most after it was stopped, whatever the clock says.
+	Until time.Time     `json:"until"`
+	Wait  time.Duration `json:"wait"`
+	// Swept is whether the target was searched for events that the source lacks, and Suspects
+	// are the places of those that are left.
+	Swept    bool              `json:"swept,omitempty"`
+	Suspects []byte            `json:"suspects,omitempty"`
+	Beside   BackfillCounts    `json:"beside"` // what does not belong to a range
+	Ranges   []checkpointRange `json:"ranges"`
 }
 
 // checkpointRange is the progress in a range of row keys.
 type checkpointRange struct {
-	Table  string         `json:"table"` // without prefix
-	Range  KeyRange       `json:"range"`
-	Last   []byte         `json:"last,omitempty"` // key of the last row that is copied; nil if none is
-	Done   bool           `json:"done,omitempty"`
+	Table string   `json:"table"` // without prefix
+	Range KeyRange `json:"range"`
+	Last  []byte   `json:"last,omitempty"` // key of the last row that is copied; nil if none is
+	Done  bool     `json:"done,omitempty"`
+	// Flight has the places of the events that are being written, as encodePlaces returns them.
+	Flight []byte         `json:"flight,omitempty"`
+	Oldest *time.Time     `json:"oldest,omitempty"` // time of the first event in the source
 	Counts BackfillCounts `json:"counts"`
 }
 
 // checkpointVersion is the version of the format.
-const checkpointVersion = 1
+const checkpointVersion = 2
 
-// saveInterval is the minimum time between two writes of a checkpoint.
+// saveInterval is the minimum time between two writes of a checkpoint that only record what is
+// done.
 const saveInterval = time.Second
 
 // checkpoint returns the current checkpoint.
@@ -74,17 +84,22 @@ func (b *backfill[E]) checkpoint() checkpoint {
 		return strings.Join(lines, "\n")
 	}
 	text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+	p := &b.progress
 	return checkpoint{
 		Version: checkpointVersion, Instance: b.Instance, Source: b.report.Source, Target: b.report.Target,
-		SourceLayout: layout(b.source), TargetLayout: layout(b.target), From: text(b.From), To: text(b.To), Skip: b.SkipUndecodable,
-		Ranges: b.progress.ranges,
+		SourceLayout: layout(b.source), TargetLayout: layout(b.target), From: text(b.From), To: text(b.To), Skip: b.SkipUndecodable, Repair: b.Repair,
+		Until: p.until.UTC(), Wait: 2 * b.requestTime(), Swept: p.swept, Suspects: p.suspected, Beside: p.beside, Ranges: p.ranges,
 	}
 }
 
-// resume takes the ranges of the checkpoint, if the file exists.
+// begunAgain says what to do about a damaged checkpoint.
+const begunAgain = ": delete it, wait for twice the timeout, and copy with --repair (Repair): without it, copies of events that were deleted since may remain"
+
+// resume takes the ranges of the checkpoint, if the file exists and something is left to do. It
+// then belongs to this call.
 func (b *backfill[E]) resume() (found bool, err error) {
-	text, err := os.ReadFile(b.Checkpoint)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := b.file.read()
+	if text == nil && err == nil {
 		return false, nil
 	}
 	if err != nil {
@@ -92,16 +107,86 @@ func (b *backfill[E]) resume() (found bool, err error) {
 	}
 	saved, err := parseCheckpoint(text)
 	if err != nil {
-		return false, &CheckpointError{b.Checkpoint, err.Error() + ": delete it to begin again", nil}
+		return false, &CheckpointError{b.Checkpoint, err.Error() + begunAgain, nil}
 	}
 	if reason := saved.differs(b.checkpoint()); reason != "" {
-		return false, &CheckpointError{b.Checkpoint, "belongs to another back-fill: " + reason + ": use another file", nil}
+		return false, &CheckpointError{b.Checkpoint, "belongs to another backfill: " + reason + ": use another file", nil}
 	}
-	b.progress.ranges = saved.Ranges
-	return true, nil
+	if saved.complete() {
+		return false, nil // begin again: the tables may have changed since
+	}
+	p := &b.progress
+	p.ranges, p.swept, p.suspected, p.beside = saved.Ranges, saved.Swept, saved.Suspects, saved.Beside
+	p.until, p.wait, p.resumed = saved.Until, saved.Wait, true
+	if !p.swept { // it begins again
+		p.suspected, p.beside.OnlyTarget = nil, 0
+	}
+	return true, b.save()
 }
 
-// differs returns how the back-fill of a checkpoint differs from another one; empty if they
+// complete reports whether nothing is left to do.
+func (c checkpoint) complete() bool {
+	for i := range c.Ranges {
+		if !c.Ranges[i].Done || len(c.Ranges[i].Flight) > 0 {
+			return false
+		}
+	}
+	return len(c.Suspects) == 0
+}
+
+// stopped reports whether this run continues another one.
+func (b *backfill[E]) stopped() bool { return b.progress.resumed }
+
+// stillArriving returns how long requests of the run before this one may still arrive.
+func (b *backfill[E]) stillArriving() time.Duration {
+	return min(b.progress.until.Sub(b.clock.now()), b.progress.wait)
+}
+
+// requestTime is the time limit of requests that change the target. There is always one, since a
+// run that continues has to know when they have ended.
+func (b *backfill[E]) requestTime() time.Duration {
+	if b.Timeout > 0 {
+		return b.Timeout
+	}
+	return DefaultTimeout
+}
+
+// begin records that the events of a range are going to be written, and the time until which
+// requests may arrive. The record of earlier events of the range stays if there are none.
+func (b *backfill[E]) begin(i int, events []E) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file == nil {
+		return nil
+	}
+	if i >= 0 && events != nil {
+		b.progress.ranges[i].Flight = b.encodePlaces(nil, events)
+	}
+	b.progress.until = b.clock.now().Add(2 * b.requestTime())
+	return b.save()
+}
+
+// request calls f, which sends requests that change the target, with their time limit. Before, it
+// records when they will have ended at the latest, with half of the limit for the way to the server.
+func (b *backfill[E]) request(ctx context.Context, f func(ctx context.Context) error) error {
+	limit := b.requestTime()
+	b.mu.Lock()
+	now := b.clock.now()
+	var err error
+	if b.file != nil && b.progress.until.Before(now.Add(limit+limit/2)) {
+		b.progress.until = now.Add(2 * limit)
+		err = b.save()
+	}
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx)
+}
+
+// differs returns how the backfill of a checkpoint differs from another one; empty if they
 // are the same.
 func (c checkpoint) differs(o checkpoint) string {
 	for _, d := range []struct{ what, is, want string }{
@@ -113,9 +198,10 @@ func (c checkpoint) differs(o checkpoint) string {
 		{"first time", c.From, o.From},
 		{"end time", c.To, o.To},
 		{"skipping of undecodable rows", fmt.Sprint(c.Skip), fmt.Sprint(o.Skip)},
+		{"repair", fmt.Sprint(c.Repair), fmt.Sprint(o.Repair)},
 	} {
 		if d.is != d.want {
-			return fmt.Sprintf("its %s is %q, and not %q", d.what, d.is, d.want)
+			return fmt.Sprintf("its %s is %q, not %q", d.what, d.is, d.want)
 		}
 	}
 	return ""
@@ -131,9 +217,30 @@ func parseCheckpoint(text []byte) (c checkpoint, err error) {
 		return c, fmt.Errorf("damaged: %w", err)
 	}
 	if c.Version != checkpointVersion {
-		return c, fmt.Errorf("version %d, and not %d", c.Version, checkpointVersion)
+		return c, fmt.Errorf("version %d, not %d", c.Version, checkpointVersion)
 	}
-	return c, nil
+	return c, c.check()
+}
+
+// check returns an error unless the ranges cover each table.
+func (c checkpoint) check() error {
+	open := map[string]string{} // the end of the ranges so far
+	for _, r := range c.Ranges {
+		end, begun := open[r.Table]
+		if begun && end == "" || r.Range.Start != end {
+			return fmt.Errorf("damaged: a range of table %q does not follow the one before it", r.Table)
+		}
+		open[r.Table] = r.Range.End
+	}
+	for table, end := range open {
+		if end != "" {
+			return fmt.Errorf("damaged: the last range of table %q is missing", table)
+		}
+	}
+	if len(open) == 0 {
+		return errors.New("damaged: it has no ranges")
+	}
+	return nil
 }
 
 // text returns the contents of a file.
@@ -158,39 +265,20 @@ func (b *backfill[E]) saveNow(always bool) error {
 
 // save writes the checkpoint.
 func (b *backfill[E]) save() error {
-	if b.Checkpoint == "" || b.DryRun {
+	if b.file == nil {
 		return nil
 	}
 	text, err := b.checkpoint().text()
+	if err == nil && len(text) > maxCheckpoint {
+		err = fmt.Errorf("it would be larger than %d MB", maxCheckpoint>>20)
+	}
 	if err == nil {
-		err = replaceFile(b.Checkpoint, text)
+		err = b.file.write(text)
 	}
 	if err != nil {
 		return &CheckpointError{b.Checkpoint, "not writable", err}
 	}
 	b.progress.saved = time.Now()
-	return nil
-}
-
-// replaceFile replaces a file so that it has either its old or its new contents, whenever
-// the process is killed or the machine loses power.
-func replaceFile(name string, text []byte) (err error) {
-	temporary := name + ".tmp" // always the same, so that a killed process leaves at most one
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, name); err != nil {
-		return err
-	}
-	if dir, err := os.Open(filepath.Dir(name)); err == nil {
-		_ = dir.Sync() // not supported by all systems
-		_ = dir.Close()
-	}
 	return nil
 }
 
@@ -201,10 +289,29 @@ type progress struct {
 	new         int64   // events in this call
 	beganAt     float64 // share at the begin of this call
 	saved, told time.Time
+
+	resumed   bool          // by a checkpoint
+	until     time.Time     // when no request can arrive any more
+	wait      time.Duration // of the run before this one
+	swept     bool
+	suspected []byte // places of events that the source lacks
+	suspects  int    // their number, as far as this call has found them
+	beside    BackfillCounts
+}
+
+// oldest returns the time of the first event in the source; nil if there is none.
+func (p *progress) oldest() (first *time.Time) {
+	for i := range p.ranges {
+		if at := p.ranges[i].Oldest; at != nil && (first == nil || at.Before(*first)) {
+			first = at
+		}
+	}
+	return first
 }
 
 // counts returns the sum of all ranges.
 func (p *progress) counts() (sum BackfillCounts) {
+	sum = p.beside
 	for i := range p.ranges {
 		sum.add(p.ranges[i].Counts)
 	}
@@ -242,34 +349,4 @@ func (b *backfill[E]) tell(always bool) {
 	}
 	p.told = time.Now()
 	b.Progress(out)
-}
-
-// limiter limits the number of events per second. It is safe for concurrent use.
-type limiter struct {
-	rate float64
-	mu   sync.Mutex
-	free time.Time // when the events so far have taken their time
-}
-
-// wait waits until n more events may be written.
-func (l *limiter) wait(ctx context.Context, n int) error {
-	if l.rate <= 0 {
-		return nil
-	}
-	l.mu.Lock()
-	now := time.Now()
-	if l.free.Before(now) {
-		l.free = now
-	}
-	until := l.free
-	l.free = l.free.Add(time.Duration(float64(n) / l.rate * float64(time.Second)))
-	l.mu.Unlock()
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

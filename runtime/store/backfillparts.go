@@ -1,0 +1,296 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// BackfillParts are the steps of [Backfill] for package beamstore, which distributes them over
+// machines. Other programs call Backfill. Nothing but what a runner stores between the steps
+// survives a kill, so they keep its promise in this order:
+//
+//   - Record reads the source, and returns the places of its events, which the runner stores.
+//   - Copy copies the events at these places and settles them, within AttemptTime.
+//   - After WaitTime, no request of any attempt of Copy can arrive any more. Then Check compares the
+//     tables at the places and writes nothing, and Sweep finds what only a stopped pipeline can have
+//     left in the target.
+//   - Settle repairs what these two found. Before, each attempt waits for WaitTime.
+//
+// Every step can be executed again, and those of Copy may overlap.
+type BackfillParts[E any] struct{ b *backfill[E] }
+
+// BackfillChunk names places of events.
+type BackfillChunk struct {
+	Table  string   `json:"table,omitempty"` // of the source that has the events; empty if it lacks them
+	Rows   KeyRange `json:"rows"`
+	Places []byte   `json:"places"`
+}
+
+// RowClaims decides which rows of a range belong to a worker while others take parts of it.
+type RowClaims interface {
+	Contains(key string) bool
+	Claim(key string) bool // in order; false if the row and all that follow belong to others
+}
+
+// NewBackfillParts returns the steps of a backfill that began at a time, and the errors of Backfill for
+// tables and times that are refused. Options about checkpoints, workers, rates, progress and
+// verification are ignored. A client is needed only for the steps.
+func NewBackfillParts[E any](client Client, mappings []*Mapping[E], began time.Time, o BackfillOptions) (*BackfillParts[E], error) {
+	o.Checkpoint, o.Workers, o.Rate, o.Progress, o.DryRun, o.Verify = "", 0, 0, nil, false, false
+	b, err := newBackfill(client, mappings, o)
+	if err != nil {
+		return nil, err
+	}
+	b.began = began
+	return &BackfillParts[E]{b}, nil
+}
+
+// Sources returns the tables that Record reads, and Targets those that Sweep reads; none if a
+// sweep could delete events that the source never had. They have no prefix.
+func (p *BackfillParts[E]) Sources() []string { return tablesOf(p.b.source) }
+
+// Targets are the tables that Sweep reads; see Sources.
+func (p *BackfillParts[E]) Targets() []string {
+	if !p.b.sweeps() {
+		return nil
+	}
+	return tablesOf(p.b.target)
+}
+
+// TargetFirst is that of BackfillReport.
+func (p *BackfillParts[E]) TargetFirst() bool { return p.b.report.TargetFirst }
+
+// tablesOf returns the IDs of the tables of a mapping and of its earlier layouts.
+func tablesOf(l *mapping) (ids []string) {
+	for _, period := range l.Periods() {
+		if !slices.Contains(ids, period.Table.ID) {
+			ids = append(ids, period.Table.ID)
+		}
+	}
+	return ids
+}
+
+// AttemptTime is how long an attempt of Copy may take for a chunk. WaitTime is how long after
+// it began no request of it can arrive any more: half of the limit of a request after its deadline, and
+// as much as a reserve.
+func (p *BackfillParts[E]) AttemptTime() time.Duration { return 2 * p.b.requestTime() }
+
+// WaitTime is the time after which no request of an earlier attempt can arrive; see AttemptTime.
+func (p *BackfillParts[E]) WaitTime() time.Duration { return p.AttemptTime() + p.b.requestTime() }
+
+// Record reads the claimed rows of a table of the source, and emits the places of their events.
+func (p *BackfillParts[E]) Record(ctx context.Context, table string, within KeyRange, claims RowClaims, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
+	b := p.b
+	scanner, err := b.scanner(b.source, table)
+	if err != nil {
+		return counts, err
+	}
+	chunk, last := BackfillChunk{Table: table, Rows: within}, ""
+	sums, err := newDigester[E]([]*mapping{b.target}, b.target.Table.ID, b.began)
+	if err != nil {
+		return counts, err
+	}
+	events, rows := 0, 0
+	end := func() {
+		if len(chunk.Places) > 0 {
+			chunk.Rows.End = last + "\x00"
+			emit(chunk)
+			chunk.Rows.Start, chunk.Places = chunk.Rows.End, nil
+		}
+		events, rows = 0, 0
+	}
+	err = b.claimed(ctx, scanner, within, claims, &counts, func(row ScannedRow[E]) error {
+		if err := b.fits(row.Key, row.Events, sums); err != nil {
+			return err
+		}
+		found := distinct(b.source, b.target, row.Events, &counts.Merged)
+		chunk.Places = b.appendPlaces(chunk.Places, found)
+		last = row.Key
+		counts.Rows++
+		counts.Events += int64(len(found))
+		events += len(found)
+		if rows++; events >= maxCopied || rows >= maxCopied {
+			end()
+		}
+		return nil
+	})
+	if err == nil {
+		end()
+	}
+	return counts, err
+}
+
+// appendPlaces appends the places of events to those of others.
+func (b *backfill[E]) appendPlaces(dst []byte, events []E) []byte {
+	if len(events) == 0 {
+		return dst
+	}
+	return append(dst, b.encodePlaces(nil, events)...) // the first one has its whole key
+}
+
+// claimed calls f for the claimed rows of a range.
+func (b *backfill[E]) claimed(ctx context.Context, scanner *Scanner[E], within KeyRange, claims RowClaims, counts *BackfillCounts, f func(row ScannedRow[E]) error) error {
+	for row, err := range scanner.Rows(ctx, within, b.From, b.To) {
+		if err != nil {
+			if isDecodeError(err) && within.Contains(row.Key) && !claims.Contains(row.Key) {
+				continue // the next row ends the scan
+			}
+			if err := b.undecodable(err, counts); err != nil {
+				return err
+			}
+			continue
+		}
+		if !claims.Claim(row.Key) {
+			return nil
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Copy copies the events at the places of a chunk, and settles all of them: those that the source
+// has lost since may be what an earlier attempt has written. It returns the time of the oldest
+// event; zero if there is none.
+func (p *BackfillParts[E]) Copy(ctx context.Context, chunk BackfillChunk) (counts BackfillCounts, oldest time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.AttemptTime())
+	defer cancel()
+	c, places, err := p.open(chunk)
+	if err != nil {
+		return counts, oldest, err
+	}
+	wanted := c.ofSource.placesOf(places)
+	for row, err := range c.scanner.Rows(ctx, chunk.Rows, p.b.From, p.b.To) {
+		if err != nil {
+			var counted BackfillCounts // by Record
+			if err := p.b.undecodable(err, &counted); err != nil {
+				return counts, oldest, err
+			}
+			continue
+		}
+		if err := c.fits(row.Key, row.Events); err != nil {
+			return counts, oldest, err
+		}
+		var merged int64
+		c.events = c.ofSource.wanted(c.events, distinct(p.b.source, p.b.target, row.Events, &merged), wanted)
+	}
+	found := c.ofSource.placesOf(c.events)
+	lost := slices.DeleteFunc(places, func(e E) bool {
+		at, _ := c.ofSource.places.of(event{&e})
+		_, is := found[at]
+		return is
+	})
+	if err := c.write(ctx, chunk.Rows); err != nil {
+		return counts, oldest, err
+	}
+	c.events = lost
+	err = c.settle(ctx, nil, true)
+	return c.counts, c.oldest, err
+}
+
+// open returns a copier and the places of a chunk.
+func (p *BackfillParts[E]) open(chunk BackfillChunk) (*copier[E], []E, error) {
+	table := chunk.Table
+	if table == "" {
+		table = p.b.source.Table.ID
+	}
+	c, err := p.b.newCopier(table, -1)
+	if err != nil {
+		return nil, nil, err
+	}
+	places, err := p.b.decodePlaces(chunk.Places)
+	return c, places, err
+}
+
+const (
+	maxChecks     = 3                      // comparisons of a chunk that differs
+	checkInterval = 500 * time.Millisecond // between them, for programs to end what they have begun
+)
+
+// Check reports whether the tables differ at the places of a chunk, also when they are compared
+// again, because programs may be between their writes to both.
+func (p *BackfillParts[E]) Check(ctx context.Context, chunk BackfillChunk) (differs bool, err error) {
+	c, places, err := p.open(chunk)
+	if err != nil {
+		return false, err
+	}
+	for n := range maxChecks {
+		if n > 0 {
+			if err := p.b.clock.sleep(ctx, checkInterval); err != nil {
+				return false, err
+			}
+		}
+		missing, differing, deleted, err := c.differences(ctx, places, &chunk.Rows, 0, true, false)
+		if err != nil || len(missing)+len(differing)+len(deleted) == 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Sweep emits the places of events in the claimed rows of a table of the target that the source
+// lacks and only a stopped backfill can have written. oldest is that of all chunks; zero if
+// there is none.
+func (p *BackfillParts[E]) Sweep(ctx context.Context, table string, within KeyRange, claims RowClaims, oldest time.Time, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
+	b := p.b
+	scanner, err := b.scanner(b.target, table)
+	if err != nil {
+		return counts, err
+	}
+	c, err := b.newCopier(b.source.Table.ID, -1)
+	if err != nil {
+		return counts, err
+	}
+	first := &oldest
+	if oldest.IsZero() {
+		first = nil
+	}
+	rows := 0
+	end := func() error {
+		defer c.take()
+		rows = 0
+		if len(c.events) == 0 {
+			return nil
+		}
+		kept, err := c.lacking(ctx, c.ofSource, c.events, c.wouldHoldCopy)
+		if err != nil {
+			return err
+		}
+		if lacking := len(kept); !b.Repair && lacking > 0 {
+			if kept, err = b.ofCopies(ctx, kept, first); err != nil {
+				return err
+			}
+			counts.OnlyTarget += int64(lacking - len(kept))
+		}
+		if len(kept) > 0 {
+			emit(BackfillChunk{Places: b.encodePlaces(nil, kept)})
+		}
+		return nil
+	}
+	var counted BackfillCounts // undecodable rows are those of the source
+	err = b.claimed(ctx, scanner, within, claims, &counted, func(row ScannedRow[E]) error {
+		c.events = append(c.events, row.Events...)
+		if rows++; len(c.events) >= maxCopied || rows >= maxCopied {
+			return end()
+		}
+		return nil
+	})
+	if err == nil {
+		err = end()
+	}
+	return counts, err
+}
+
+// Settle makes the target equal to the source at the places of a chunk. No request of an earlier
+// attempt may arrive any more.
+func (p *BackfillParts[E]) Settle(ctx context.Context, chunk BackfillChunk) (BackfillCounts, error) {
+	c, places, err := p.open(chunk)
+	if err != nil {
+		return BackfillCounts{}, err
+	}
+	c.events = places
+	err = c.settle(ctx, nil, true)
+	return c.counts, err
+}

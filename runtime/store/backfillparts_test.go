@@ -1,0 +1,247 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+// partsRun executes the steps of a backfill as a pipeline does: attempts are killed at a random
+// request, which arrives later or never, and a program changes both tables before each request.
+type partsRun struct {
+	refill  *refill
+	random  *rand.Rand
+	samples []sample
+	broken  string // what the pipeline lacks: "stored places" or "check"
+
+	left   int      // requests until the attempt is killed
+	late   []func() // requests of killed attempts
+	active bool     // whether the program is
+}
+
+// meddle changes an event in both tables, the source first.
+func (p *partsRun) meddle(t *testing.T) {
+	r := p.refill
+	w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
+	for range p.random.IntN(3) {
+		e := p.samples[p.random.IntN(len(p.samples))]
+		_, err := w.Delete(t.Context(), []sample{e})
+		must(t, err)
+		if p.random.IntN(3) == 0 && (!r.target().appends() || r.source().appends()) {
+			e.Value = uint64(1000 + p.random.IntN(1000))
+			must(t, w.Write(t.Context(), e))
+		}
+	}
+}
+
+// request is a request that changes the target.
+func (p *partsRun) request(t *testing.T, do func()) error {
+	if p.active {
+		p.meddle(t)
+	}
+	switch p.left--; {
+	case p.left > 0:
+		do()
+		return nil
+	case p.left == 0 && p.random.IntN(3) > 0:
+		p.late = append(p.late, do)
+	}
+	return errStepKilled
+}
+
+// client returns the client of the steps.
+func (p *partsRun) client(t *testing.T) Client {
+	return tableClient{p.refill.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
+		return wholeTable{tableFunc{TableAPI: api,
+			apply: func(_ context.Context, row string, m *bigtable.Mutation) (err error) {
+				return errors.Join(p.request(t, func() { err = api.Apply(context.WithoutCancel(t.Context()), row, m) }), err)
+			},
+			bulk: func(_ context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
+				killed := p.request(t, func() { errs, err = api.ApplyBulk(context.WithoutCancel(t.Context()), rows, muts) })
+				return errs, errors.Join(killed, err)
+			},
+		}}
+	}}
+}
+
+// allRows claims all rows.
+type allRows struct{}
+
+func (allRows) Contains(string) bool { return true }
+func (allRows) Claim(string) bool    { return true }
+
+// run executes a pipeline with attempts that are killed.
+func (p *partsRun) run(t *testing.T) {
+	steps, err := NewBackfillParts(p.client(t), p.refill.mappings, at(100_000), p.refill.options)
+	must(t, err)
+	record := func() (chunks []BackfillChunk) {
+		for _, table := range steps.Sources() {
+			_, err := steps.Record(t.Context(), table, KeyRange{}, allRows{}, func(c BackfillChunk) { chunks = append(chunks, c) })
+			must(t, err)
+		}
+		return chunks
+	}
+	arrive := func() {
+		for _, do := range p.late {
+			do()
+		}
+		p.late = nil
+	}
+	attempts := func(chunk *BackfillChunk, step func(BackfillChunk) error) {
+		for n := 0; ; n++ {
+			if p.left = 1 + p.random.IntN(4); n == 2 {
+				p.left = 1 << 30
+			}
+			err := step(*chunk)
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, errStepKilled) {
+				t.Fatal(err)
+			}
+			p.meddle(t)
+			if again := record(); p.broken == "stored places" {
+				if *chunk = (BackfillChunk{}); len(again) > 0 {
+					*chunk = again[0]
+				}
+			}
+		}
+	}
+	chunks := record()
+	for i := range chunks {
+		attempts(&chunks[i], func(c BackfillChunk) error { _, _, err := steps.Copy(t.Context(), c); return err })
+	}
+	p.meddle(t)
+	arrive()
+	if p.broken == "check" {
+		return
+	}
+	for i := range chunks {
+		differs, err := steps.Check(t.Context(), chunks[i])
+		must(t, err)
+		if differs {
+			attempts(&chunks[i], func(c BackfillChunk) error {
+				arrive() // it has waited
+				_, err := steps.Settle(t.Context(), c)
+				return err
+			})
+		}
+	}
+	p.active = false
+}
+
+// TestBackfillPartsAmongPrograms executes the steps of pipelines between tables of different patterns, with
+// attempts that are killed, while a program rewrites and deletes: in the end, the tables agree. Without
+// stored places, or without the check, they do not.
+func TestBackfillPartsAmongPrograms(t *testing.T) {
+	keyed := func(of func() *Mapping[sample]) func() *Mapping[sample] {
+		return func() *Mapping[sample] { return withKeys(of()) }
+	}
+	tables := map[string]func() *Mapping[sample]{"singles": keyed(singles), "days": keyed(days), "offsets": keyed(offsets), "metrics": metrics, "metric": oneMetric}
+	random := rand.New(rand.NewPCG(27, 5))
+	wrong := map[string]int{}
+	names := []string{"singles", "days", "offsets", "metrics", "metric"}
+	for _, broken := range []string{"", "stored places", "check"} {
+		for range testlong.Pick(2, 30) {
+			for pair := range len(names) * len(names) {
+				from, to := names[pair/len(names)], names[pair%len(names)]
+				var samples []sample
+				for i := range 20 {
+					samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
+				}
+				r := refillOf(t, tables[from](), tables[to](), samples...)
+				(&partsRun{refill: r, random: random, samples: samples, broken: broken, active: true}).run(t)
+				o := r.options
+				o.Verify = true
+				got, err := Backfill(t.Context(), r.Client, r.mappings, o)
+				must(t, err)
+				if len(got.Differences) == 0 {
+					continue
+				}
+				if wrong[broken]++; broken == "" {
+					t.Fatalf("%s to %s: %v", from, to, got.Differences)
+				}
+			}
+		}
+		if t.Logf("without %q: %d backfills are wrong", broken, wrong[broken]); broken != "" && wrong[broken] == 0 {
+			t.Errorf("no backfill without %q is wrong", broken)
+		}
+	}
+}
+
+// TestBackfillPartsSweep finds what a stopped pipeline has left in the target, and only that.
+func TestBackfillPartsSweep(t *testing.T) {
+	r := newRefill(t, 5)
+	r.mappings[1].Table.WriteOnly = true
+	left, early := sample{Series: "s0009", Time: at(3), Value: 3}, sample{Series: "s0009", Time: at(-1000), Value: 3}
+	must(t, r.only("days").WriteAll(t.Context(), []sample{left, early}))
+	for _, repair := range []bool{false, true} {
+		r.options.Repair = repair
+		steps, err := NewBackfillParts(r.Client, r.mappings, at(100_000), r.options)
+		must(t, err)
+		if got := fmt.Sprint(steps.Targets()); got != "[days]" {
+			t.Error(got)
+		}
+		var chunks []BackfillChunk
+		counts, err := steps.Sweep(t.Context(), "days", KeyRange{}, allRows{}, at(0), func(c BackfillChunk) { chunks = append(chunks, c) })
+		if must(t, err); len(chunks) != 1 || (counts.OnlyTarget == 1) == repair {
+			t.Fatalf("repair %t: %d chunks, %+v", repair, len(chunks), counts)
+		}
+		settled, err := steps.Settle(t.Context(), chunks[0])
+		if must(t, err); settled.Deleted != 1 {
+			t.Errorf("repair %t: %+v", repair, settled)
+		}
+	}
+	if got := r.values(t, 1); len(got) != 0 {
+		t.Error(got)
+	}
+	r.mappings[1].Table.WriteOnly, r.options.Repair, r.options.Target = false, false, "days"
+	steps, err := NewBackfillParts(r.Client, r.mappings, at(100_000), r.options)
+	if must(t, err); steps.Targets() != nil {
+		t.Error("a table that serves reads is swept")
+	}
+}
+
+// TestBackfillPartsOfSplitRanges records a range of which others take a part: the chunks have the
+// events of the claimed rows.
+func TestBackfillPartsOfSplitRanges(t *testing.T) {
+	r := newRefill(t, 9)
+	steps, err := NewBackfillParts(r.Client, r.mappings, at(100_000), r.options)
+	must(t, err)
+	var chunks []BackfillChunk
+	counts, err := steps.Record(t.Context(), "singles", KeyRange{}, until("s0004"), func(c BackfillChunk) { chunks = append(chunks, c) })
+	if must(t, err); counts.Events != 4 || len(chunks) != 1 || chunks[0].Rows.Contains("s0004") {
+		t.Fatalf("%+v, %+v", counts, chunks)
+	}
+	copied, oldest, err := steps.Copy(t.Context(), chunks[0])
+	if must(t, err); copied.Events != 4 || !oldest.Equal(at(0)) || len(r.values(t, 1)) != 4 {
+		t.Errorf("%+v, %v", copied, oldest)
+	}
+	if differs, err := steps.Check(t.Context(), chunks[0]); differs || err != nil {
+		t.Error(differs, err)
+	}
+	if steps.WaitTime() < steps.AttemptTime()+DefaultTimeout/2 {
+		t.Error("the wait is shorter than requests take")
+	}
+	var ended time.Time
+	_, ended, err = steps.Copy(t.Context(), BackfillChunk{Table: "singles"})
+	if must(t, err); !ended.IsZero() {
+		t.Error(ended)
+	}
+	if _, _, err = steps.Copy(t.Context(), BackfillChunk{Table: "singles", Places: []byte{9}}); !errors.Is(err, errPlaces) {
+		t.Error(err)
+	}
+}
+
+// until claims the rows before a key.
+type until string
+
+func (u until) Contains(key string) bool { return key < string(u) }
+func (u until) Claim(key string) bool    { return key < string(u) }

@@ -1,0 +1,473 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	// maxRounds is the number of times that a worker repairs events that keep changing.
+	maxRounds = 5
+	// skew is how much longer than the clock says an event must live in the source so that it
+	// counts as deleted if it is missing.
+	skew = time.Minute
+	// maxSuspects is the number of events that the source lacks and that are remembered.
+	maxSuspects = 100_000
+)
+
+// difference is what a table has at a place.
+type difference[E any] struct {
+	source, target     Digest
+	inSource, inTarget []E
+	ofSource, ofTarget []Digest // one for each event
+	undecodable        bool
+}
+
+// settle makes the target equal to the source at the places of c.events: it reads the target, then
+// the source, and changes the target, until they are equal. within is the range of the source that
+// contains the places, or nil if they are read one by one. known is whether a copy may have
+// written these events, so that they are deleted where the source has lost them.
+func (c *copier[E]) settle(ctx context.Context, within *KeyRange, known bool) error {
+	open := c.events
+	complete := within != nil // the events have their values, and are not only places
+	written := 0              // how many of them the last change has written
+	if complete && !c.backfill.Repair {
+		written = len(open)
+	}
+	for round := 0; len(open) > 0; round++ {
+		missing, differing, deleted, err := c.differences(ctx, open, within, written, known, complete)
+		if err != nil || len(missing)+len(differing)+len(deleted) == 0 {
+			return err
+		}
+		within = nil
+		if round == maxRounds {
+			c.counts.Unsettled += int64(len(missing) + len(differing) + len(deleted))
+			return nil
+		}
+		if open, err = c.repair(ctx, missing, differing, deleted); err != nil {
+			return err
+		}
+		written = len(open) - len(deleted)
+	}
+	return nil
+}
+
+// differences reads the target, then the source, and returns what differs at places, as compare does.
+func (c *copier[E]) differences(ctx context.Context, open []E, within *KeyRange, written int, known, complete bool) (missing, differing, deleted []E, err error) {
+	wanted := c.ofSource.placesOf(open)
+	c.ofSource.undecodable, c.ofTarget.undecodable = nil, nil
+	target, err := c.ofTarget.find(ctx, open, wanted)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	source, err := c.readSource(ctx, open, wanted, within)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c.sums.move(c.backfill.Now())
+	if equal, err := c.equal(target, source); err != nil || equal {
+		return nil, nil, nil, err
+	}
+	return c.compare(open, target, source, written, known, complete)
+}
+
+// placesOf returns the places of events.
+func (f *finder[E]) placesOf(events []E) map[eventPlace]int {
+	wanted := make(map[eventPlace]int, len(events))
+	for i := range events {
+		if at, ok := f.places.of(event{&events[i]}); ok {
+			wanted[at] = i
+		}
+	}
+	return wanted
+}
+
+// readSource returns what the source has at places.
+func (c *copier[E]) readSource(ctx context.Context, open []E, wanted map[eventPlace]int, within *KeyRange) ([]E, error) {
+	b := c.backfill
+	if within == nil {
+		found, err := c.ofSource.find(ctx, open, wanted)
+		return c.inOrder(found), err
+	}
+	var found []E
+	for row, err := range c.scanner.Rows(ctx, *within, b.From, b.To) {
+		if err != nil {
+			if err := c.ofSource.failed(err, row.Key, open); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		var merged int64
+		found = c.ofSource.wanted(found, distinct(b.source, b.target, row.Events, &merged), wanted)
+	}
+	return found, nil
+}
+
+// inOrder returns events of rows that were read one by one, without those that the target cannot
+// store beside others.
+func (c *copier[E]) inOrder(events []E) []E {
+	var merged int64
+	return distinct(c.backfill.source, c.backfill.target, events, &merged)
+}
+
+// equal reports whether the tables have the same events.
+func (c *copier[E]) equal(target, source []E) (bool, error) {
+	a, err := c.sum(target)
+	if err != nil {
+		return false, err
+	}
+	b, err := c.sum(source)
+	return a == b, err
+}
+
+// sum returns the digest of events.
+func (c *copier[E]) sum(events []E) (total Digest, err error) {
+	for i := range events {
+		sum, err := c.sums.Of(&events[i])
+		if err != nil && !isExpired(err) {
+			return total, err
+		}
+		total.Add(sum)
+	}
+	return total, nil
+}
+
+// group adds events by place.
+func (c *copier[E]) group(into map[eventPlace]*difference[E], events []E, ofSource bool) error {
+	for i := range events {
+		sum, err := c.sums.Of(&events[i])
+		if isExpired(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		at, _ := c.ofSource.places.of(event{&events[i]})
+		d := into[at]
+		if d == nil {
+			continue
+		}
+		if ofSource {
+			d.source.Add(sum)
+			d.inSource, d.ofSource = append(d.inSource, events[i]), append(d.ofSource, sum)
+		} else {
+			d.target.Add(sum)
+			d.inTarget, d.ofTarget = append(d.inTarget, events[i]), append(d.ofTarget, sum)
+		}
+	}
+	return nil
+}
+
+// compare returns what differs at places: events of the source that the target lacks, and those
+// that differ there; and events that the source has lost. The first written places are those at
+// which the last change was a write.
+func (c *copier[E]) compare(open, target, source []E, written int, known, complete bool) (missing, differing, deleted []E, err error) {
+	all := make(map[eventPlace]*difference[E], len(open))
+	places := make([]eventPlace, len(open))
+	for i := range open {
+		places[i], _ = c.ofSource.places.of(event{&open[i]})
+		all[places[i]] = &difference[E]{undecodable: c.ofSource.undecodable[places[i]] || c.ofTarget.undecodable[places[i]]}
+	}
+	if err = c.group(all, target, false); err == nil {
+		err = c.group(all, source, true)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c.ends.move(c.backfill.Now().Add(skew))
+	for i := range open {
+		d := all[places[i]]
+		if d == nil || d.undecodable || c.settled(d) {
+			continue
+		}
+		delete(all, places[i]) // a place may be in the list several times
+		switch {
+		case len(d.inSource) == 0:
+			if known && (complete && c.wouldHold(&open[i]) || !complete && c.wouldHoldCopy(&d.inTarget[0])) {
+				deleted = append(deleted, open[i])
+			}
+		case len(d.inTarget) == 0 && c.ranked && i < written:
+			// newer events have replaced it
+		case len(d.inTarget) == 0:
+			missing = append(missing, d.inSource...)
+			if complete && i >= written && !c.backfill.Repair {
+				c.counts.Events++ // it was deleted, and written again
+			}
+		default:
+			differing = append(differing, d.inSource...)
+		}
+	}
+	return missing, differing, deleted, nil
+}
+
+// settled reports whether nothing is to be done at a place. A target that keeps all values of an
+// event may have more of them than a source that keeps the last.
+func (c *copier[E]) settled(d *difference[E]) bool {
+	if d.source == d.target {
+		return true
+	}
+	if !c.appends || c.alike || len(d.ofSource) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(d.ofSource, func(sum Digest) bool { return !slices.Contains(d.ofTarget, sum) })
+}
+
+// wouldHold reports whether the source would have an event if it had not been deleted: no
+// layout of the source excludes it, it has not expired there and no newer events replace older
+// ones.
+func (c *copier[E]) wouldHold(e *E) bool {
+	if c.backfill.source.ranked() {
+		return false
+	}
+	text, err := c.ends.contents(e)
+	return err == nil && len(text) > 0
+}
+
+// wouldHoldCopy is wouldHold for an event of the target, which may not tell when it expires in the
+// source.
+func (c *copier[E]) wouldHoldCopy(e *E) bool {
+	b := c.backfill
+	for _, p := range b.source.Periods() {
+		if p.expires() && slices.ContainsFunc(b.target.Periods(), func(t *mapping) bool { return !t.expires() }) {
+			return false
+		}
+	}
+	return c.wouldHold(e)
+}
+
+// repair changes the target. It returns the events at whose places it did.
+func (c *copier[E]) repair(ctx context.Context, missing, differing, deleted []E) ([]E, error) {
+	c.counts.Changed += int64(len(missing) + len(differing))
+	c.counts.Deleted += int64(len(deleted))
+	c.counts.Events -= int64(len(deleted))
+	gone := deleted
+	if c.appends && c.alike {
+		gone = slices.Concat(deleted, differing) // a write only adds values
+	}
+	changed := slices.Concat(missing, differing)
+	if err := c.backfill.begin(c.index, nil); err != nil {
+		return nil, err
+	}
+	if len(gone) > 0 {
+		if err := c.remove(ctx, gone); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.put(ctx, changed); err != nil {
+		return nil, err
+	}
+	return slices.Concat(changed, deleted), nil
+}
+
+// settleStopped settles what a run wrote that stopped.
+func (b *backfill[E]) settleStopped(ctx context.Context) error {
+	if !b.stopped() {
+		return nil
+	}
+	if wait := b.stillArriving(); wait > 0 {
+		if b.Progress != nil {
+			b.Progress(BackfillProgress{BackfillCounts: b.progress.counts(), Share: b.progress.share(), Waiting: wait})
+		}
+		if err := b.clock.sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return b.untilFailure(ctx, len(b.progress.ranges), func(ctx context.Context, i int) error {
+		r := &b.progress.ranges[i]
+		if len(r.Flight) == 0 {
+			return nil
+		}
+		events, err := b.decodePlaces(r.Flight)
+		if err != nil {
+			return &CheckpointError{b.Checkpoint, err.Error() + begunAgain, nil}
+		}
+		return b.settlePlaces(ctx, events, func() { r.Flight = nil })
+	})
+}
+
+// settlePlaces settles places in parts. done is called when all of them are settled.
+func (b *backfill[E]) settlePlaces(ctx context.Context, events []E, done func()) error {
+	c, err := b.newCopier(b.source.Table.ID, -1)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(events, maxCopied) {
+		c.events = append(c.events[:0], part...)
+		if err := c.settle(ctx, nil, true); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counts := c.counts
+	counts.Changed, counts.Events = 0, 0 // they are counted when their range is copied
+	b.progress.beside.add(counts)
+	done()
+	return b.save()
+}
+
+// sweeps reports whether a run looks for events of the target that the source lacks.
+func (b *backfill[E]) sweeps() bool {
+	return b.Repair || b.target.Table.WriteOnly && !b.report.TargetFirst
+}
+
+// sweep looks for events of the target that the source lacks: a run without a checkpoint, or one
+// whose checkpoint is lost, may have written them before they were deleted. It does so only where
+// no reader can see them, or for a repair, which deletes them.
+func (b *backfill[E]) sweep(ctx context.Context) error {
+	if b.progress.swept || !b.sweeps() {
+		return nil
+	}
+	ranges, err := b.rangesOf(ctx, b.target)
+	if err != nil {
+		return err
+	}
+	if err := b.untilFailure(ctx, len(ranges), func(ctx context.Context, i int) error { return b.sweepRange(ctx, ranges[i]) }); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.progress.swept = true
+	return b.save()
+}
+
+// sweepRange is sweep for a range of row keys of the target.
+func (b *backfill[E]) sweepRange(ctx context.Context, r checkpointRange) error {
+	c, err := b.newCopier(b.source.Table.ID, -1)
+	if err != nil {
+		return err
+	}
+	scanner, err := b.scanner(b.target, r.Table)
+	if err != nil {
+		return err
+	}
+	rows := 0
+	for row, err := range scanner.Rows(ctx, r.Range, b.From, b.To) {
+		if err != nil {
+			var counted BackfillCounts
+			if err := b.undecodable(err, &counted); err != nil {
+				return err
+			}
+			continue
+		}
+		rows++
+		if c.events = append(c.events, row.Events...); len(c.events) < maxCopied && rows < maxCopied {
+			continue
+		}
+		if err := c.sweep(ctx); err != nil {
+			return err
+		}
+		rows = 0
+	}
+	return c.sweep(ctx)
+}
+
+// sweep remembers, or deletes, those of c.events that the source lacks.
+func (c *copier[E]) sweep(ctx context.Context) error {
+	b := c.backfill
+	defer c.take()
+	if len(c.events) == 0 {
+		return nil
+	}
+	lacking, err := c.lacking(ctx, c.ofSource, c.events, c.wouldHoldCopy)
+	if err != nil || len(lacking) == 0 {
+		return err
+	}
+	if b.Repair {
+		return b.settlePlaces(ctx, lacking, func() {})
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	free := maxSuspects - b.progress.suspects
+	if free < len(lacking) {
+		b.progress.beside.OnlyTarget += int64(len(lacking) - free)
+		lacking = lacking[:free]
+	}
+	b.progress.suspects += len(lacking)
+	b.progress.suspected = append(b.progress.suspected, b.encodePlaces(nil, lacking)...)
+	return nil
+}
+
+// lacking returns the events that a table lacks and of which held is true.
+func (c *copier[E]) lacking(ctx context.Context, f *finder[E], events []E, held func(e *E) bool) ([]E, error) {
+	wanted := make(map[eventPlace]int, len(events))
+	places := make([]eventPlace, len(events))
+	known := make([]bool, len(events))
+	for i := range events {
+		if places[i], known[i] = c.ofSource.places.of(event{&events[i]}); known[i] {
+			wanted[places[i]] = i
+		}
+	}
+	f.undecodable = nil
+	found, err := f.find(ctx, events, wanted)
+	if err != nil {
+		return nil, err
+	}
+	has := make(map[eventPlace]bool, len(found))
+	for i := range found {
+		at, _ := c.ofSource.places.of(event{&found[i]})
+		has[at] = true
+	}
+	c.ends.move(c.backfill.Now().Add(skew))
+	var out []E
+	for i := range events {
+		if known[i] && !has[places[i]] && !f.undecodable[places[i]] && held(&events[i]) {
+			has[places[i]] = true
+			out = append(out, events[i])
+		}
+	}
+	return out, nil
+}
+
+// settleSuspects deletes those of the events that sweep has found which only an earlier copy can
+// have written.
+func (b *backfill[E]) settleSuspects(ctx context.Context) error {
+	if len(b.progress.suspected) == 0 {
+		return nil
+	}
+	events, err := b.decodePlaces(b.progress.suspected)
+	if err != nil {
+		return &CheckpointError{b.Checkpoint, err.Error() + begunAgain, nil}
+	}
+	kept, err := b.ofCopies(ctx, events, b.progress.oldest())
+	if err != nil {
+		return err
+	}
+	return b.settlePlaces(ctx, kept, func() {
+		b.progress.suspected, b.progress.suspects = nil, 0
+		b.progress.beside.OnlyTarget += int64(len(events) - len(kept))
+	})
+}
+
+// ofCopies returns those events of the target which the source lacks and only a copy can have
+// written: no older than all events of the source, which may be younger than the target, and in
+// no other table that serves reads.
+func (b *backfill[E]) ofCopies(ctx context.Context, events []E, oldest *time.Time) ([]E, error) {
+	kept := slices.DeleteFunc(slices.Clone(events), func(e E) bool {
+		return oldest == nil || b.source.Time(event{&e}).Before(*oldest)
+	})
+	if len(kept) == 0 || len(b.others) == 0 {
+		return kept, nil
+	}
+	c, err := b.newCopier(b.source.Table.ID, -1)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range b.others {
+		f, err := b.newFinder(other)
+		if err != nil {
+			return nil, err
+		}
+		var lacking []E
+		for part := range slices.Chunk(kept, maxCopied) {
+			more, err := c.lacking(ctx, f, part, func(*E) bool { return true })
+			if err != nil {
+				return nil, err
+			}
+			lacking = append(lacking, more...)
+		}
+		kept = lacking
+	}
+	return kept, nil
+}

@@ -1,0 +1,419 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// refillOf is newRefill for other tables.
+func refillOf(t *testing.T, source, target *Mapping[sample], samples ...sample) *refill {
+	t.Helper()
+	target.Table.ID, target.Table.WriteOnly = "target_"+target.Table.ID, true
+	r := &refill{mappings: []*Mapping[sample]{source, target}, samples: samples}
+	r.options = BackfillOptions{Workers: -1, Now: func() time.Time { return at(100_000) }, test: &backfillTest{clock: new(fakeClock).clock()}}
+	r.Bigtable = newBigtable(t, r.mappings...)
+	must(t, r.only(source.Table.ID).WriteAll(t.Context(), samples, WriteOptions{LastWins: true}))
+	return r
+}
+
+func (r *refill) source() *mapping { return r.mappings[0].untyped() }
+func (r *refill) target() *mapping { return r.mappings[1].untyped() }
+
+// TestBackfillAmongPrograms copies between tables of different patterns while a program writes,
+// rewrites and deletes, before each request that changes the target: in the end, the tables agree. A
+// target that keeps all values of an event has more of them than a source that keeps the last, so
+// nothing is written again in this case.
+func TestBackfillAmongPrograms(t *testing.T) {
+	keyed := func(of func() *Mapping[sample]) func() *Mapping[sample] {
+		return func() *Mapping[sample] { return withKeys(of()) }
+	}
+	tables := map[string]func() *Mapping[sample]{"singles": keyed(singles), "days": keyed(days), "offsets": keyed(offsets), "metrics": metrics, "metric": oneMetric}
+	random := rand.New(rand.NewPCG(4, 27))
+	for _, from := range []string{"singles", "days", "offsets", "metrics", "metric"} {
+		for _, to := range []string{"singles", "days", "offsets", "metrics", "metric"} {
+			for range testlong.Pick(2, 40) {
+				var samples []sample
+				for i := range 30 {
+					samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
+				}
+				r := refillOf(t, tables[from](), tables[to](), samples...)
+				w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
+				client := r.meddling(r.mappings[1].Table.ID, func(n int) {
+					if n > 5 {
+						return
+					}
+					for range random.IntN(4) {
+						e := samples[random.IntN(len(samples))]
+						if _, err := w.Delete(t.Context(), []sample{e}); err != nil {
+							t.Fatal(err)
+						}
+						if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
+							e.Value = uint64(1000 + random.IntN(1000))
+							must(t, w.Write(t.Context(), e))
+						}
+					}
+				})
+				got, err := Backfill(t.Context(), client, r.mappings, r.options)
+				if err != nil || got.Unsettled > 0 {
+					t.Fatalf("%s to %s: %+v, %v", from, to, got, err)
+				}
+				o := r.options
+				o.Verify = true
+				verified, err := Backfill(t.Context(), r.Client, r.mappings, o)
+				if err != nil || len(verified.Differences) > 0 {
+					t.Fatalf("%s to %s: %+v: %v, %v", from, to, got, verified.Differences, err)
+				}
+			}
+		}
+	}
+}
+
+// TestBackfillOfSeveralValues copies two values of one time from a table that keeps both: a table
+// that keeps one gets the last of readers, and the call ends.
+func TestBackfillOfSeveralValues(t *testing.T) {
+	both := []sample{{Series: "s", Time: at(1), Value: 5}, {Series: "s", Time: at(1), Value: 7}, {Series: "s", Time: at(2), Value: 1}}
+	for _, backward := range []bool{false, true} {
+		samples := slices.Clone(both)
+		if backward {
+			slices.Reverse(samples)
+		}
+		r := refillOf(t, oneMetric(), withKeys(days()), samples...)
+		for range 2 {
+			got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+			if err != nil || got.Events != 2 || got.Merged != 1 || got.Changed+got.Unsettled+got.Deleted != 0 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		if all := r.values(t, 1); len(all) != 2 || !strings.HasSuffix(all[0], " 7") {
+			t.Error(all)
+		}
+		o := r.options
+		o.Verify = true
+		if got, err := Backfill(t.Context(), r.Client, r.mappings, o); err != nil || len(got.Differences) > 0 || got.Merged != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+// TestBackfillEndsWhatOthersBegan lets a worker fail while another one is between its write and the
+// comparison: that one settles what a program deletes meanwhile.
+func TestBackfillEndsWhatOthersBegan(t *testing.T) {
+	r := newRefill(t, 20)
+	r.options.Workers = 2
+	failed := make(chan struct{})
+	client := tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
+		if id == "singles" {
+			return sampledTable{tableFunc{TableAPI: api}, func(f func() error) error { return f() }}
+		}
+		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+			if rows[0] >= "s0010" {
+				defer close(failed)
+				return nil, status.Error(codes.PermissionDenied, "no")
+			}
+			<-failed
+			time.Sleep(20 * time.Millisecond) // so that the other worker ends
+			_, err := r.only("singles", "days").Delete(t.Context(), r.samples[:1])
+			must(t, err)
+			return api.ApplyBulk(ctx, rows, muts)
+		}}
+	}}
+	_, err := Backfill(t.Context(), client, r.mappings, r.options)
+	if status.Code(errors.Unwrap(err)) != codes.PermissionDenied && !strings.Contains(fmt.Sprint(err), "no") {
+		t.Error(err)
+	}
+	if got := r.values(t, 1); len(got) != 9 || strings.HasPrefix(got[0], "s0000") {
+		t.Error(got)
+	}
+}
+
+// TestBackfillSweeps copies to a table with events that the source lacks, without a checkpoint. What
+// a stopped run may have left is deleted if the table serves no reads; all else stays, unless
+// the call is a repair.
+func TestBackfillSweeps(t *testing.T) {
+	left := sample{Series: "s0003", Time: at(3), Value: 3}
+	early := sample{Series: "s0003", Time: at(-1000), Value: 3} // before all events of the source
+	for _, tt := range []struct {
+		name          string
+		serves        bool
+		repair        bool
+		deleted, only int64
+	}{
+		{"a stopped run", false, false, 1, 1},
+		{"it serves reads", true, false, 0, 0},
+		{"a repair", false, true, 2, 0},
+		{"a repair of a table that serves reads", true, true, 2, 0},
+	} {
+		r := newRefill(t, 11)
+		_, err := r.only("singles").Delete(t.Context(), []sample{left})
+		must(t, err)
+		r.mappings[1].Table.WriteOnly, r.options.Target, r.options.Repair = !tt.serves, "days", tt.repair
+		must(t, r.only("days").WriteAll(t.Context(), []sample{left, early}))
+		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+		if n := int64(len(r.values(t, 1))); err != nil || got.Deleted != tt.deleted || got.OnlyTarget != tt.only || n != 12-tt.deleted || got.Events != 10 {
+			t.Errorf("%s: %+v, %v: %d events", tt.name, got, err, n)
+		}
+	}
+}
+
+// TestBackfillSweepsBesideOthers keeps an event that the source lacks if another table that
+// serves reads has it: the tables were filled from different sources.
+func TestBackfillSweepsBesideOthers(t *testing.T) {
+	r := newRefill(t, 5)
+	other := withKeys(offsets())
+	r.mappings = append(r.mappings, other)
+	r.Bigtable = newBigtable(t, r.mappings...)
+	must(t, r.only("singles").WriteAll(t.Context(), r.samples))
+	kept, gone := sample{Series: "s", Time: at(3), Value: 3}, sample{Series: "s", Time: at(4), Value: 4}
+	must(t, r.only("days").WriteAll(t.Context(), []sample{kept, gone}))
+	must(t, r.only(other.Table.ID).Write(t.Context(), kept))
+	r.options.Source = "singles"
+	got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	if err != nil || got.Deleted != 1 || got.OnlyTarget != 1 || len(r.values(t, 1)) != 6 {
+		t.Errorf("%+v, %v: %v", got, err, r.values(t, 1))
+	}
+}
+
+// TestBackfillKeepsWhatTheSourceCannotHave never deletes events that have expired in the source, or for
+// which it has no layout, not even for a repair.
+func TestBackfillKeepsWhatTheSourceCannotHave(t *testing.T) {
+	for _, repair := range []bool{false, true} {
+		for name, change := range map[string]func(*Mapping[sample]){
+			"expired":            func(l *Mapping[sample]) { l.Table.Families = []Family{aged("f.1", 99_990*time.Second)} },
+			"expires in a while": func(l *Mapping[sample]) { l.Table.Families = []Family{aged("f.1", 100_027*time.Second)} },
+			"no layout":          func(l *Mapping[sample]) { l.Since = at(100) },
+			"newest only":        func(l *Mapping[sample]) { l.Table.Families[0].Life.Retention = codec.Retention{{Versions: 100}} },
+		} {
+			source, target := withKeys(singles()), withKeys(days())
+			change(source)
+			r := refillOf(t, source, target)
+			r.options.Repair = repair
+			must(t, r.only(r.mappings[1].Table.ID).Write(t.Context(), sample{Series: "s", Time: at(3), Value: 3}))
+			must(t, r.only("singles").WriteAll(t.Context(), []sample{{Series: "a", Time: at(200)}, {Series: "s", Time: at(99_000), Value: 3}}))
+			if got, err := Backfill(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Deleted != 0 {
+				t.Errorf("%s, repair %v: %+v, %v: %v", name, repair, got, err, r.values(t, 1))
+			}
+		}
+	}
+}
+
+// TestBackfillBeginsAgain repeats a call whose checkpoint is complete: it copies again, as to a table
+// that was emptied in the meantime.
+func TestBackfillBeginsAgain(t *testing.T) {
+	r := newRefill(t, 5)
+	r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
+	for range 2 {
+		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+		if err != nil || got.Events != 5 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		r.agree(t)
+		_, err = r.only("days").Delete(t.Context(), r.samples)
+		must(t, err)
+	}
+}
+
+// TestCheckpointWithoutRanges refuses checkpoints that have no ranges, or not all of a table.
+func TestCheckpointWithoutRanges(t *testing.T) {
+	r := newRefill(t, 5)
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	r.options.Checkpoint = file
+	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	must(t, err)
+	text, err := os.ReadFile(file)
+	must(t, err)
+	c, err := parseCheckpoint(text)
+	must(t, err)
+	whole := c.Ranges[0]
+	part := func(start, end string) checkpointRange {
+		p := whole
+		p.Range = KeyRange{start, end}
+		return p
+	}
+	for _, ranges := range [][]checkpointRange{{}, {part("", "b")}, {part("b", "")}, {part("", "b"), part("c", "")}, {part("", ""), part("", "")}} {
+		c.Ranges = ranges
+		text, err := c.text()
+		must(t, err)
+		must(t, os.WriteFile(file, text, 0o600))
+		var failed *CheckpointError
+		if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%v: %v", ranges, err)
+		}
+	}
+}
+
+// TestCheckpointIsLocked refuses a checkpoint that another call uses, and one that another machine
+// has replaced.
+func TestCheckpointIsLocked(t *testing.T) {
+	r := newRefill(t, 5)
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	r.options.Checkpoint = file
+	other := r.options
+	var failed *CheckpointError
+	client := r.meddling("days", func(int) {
+		if _, err := Backfill(t.Context(), r.Client, r.mappings, other); !errors.As(err, &failed) || !strings.Contains(err.Error(), "in use by another process") {
+			t.Error(err)
+		}
+	})
+	_, err := Backfill(t.Context(), client, r.mappings, r.options)
+	must(t, err)
+	r = newRefill(t, 5)
+	r.options = other
+	client = r.meddling("days", func(int) {
+		must(t, os.Rename(file, file+".1"))
+		must(t, os.WriteFile(file, []byte("of another machine"), 0o600))
+	})
+	if _, err := Backfill(t.Context(), client, r.mappings, r.options); !errors.As(err, &failed) || !errors.Is(err, errCheckpointReplaced) {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "of another machine" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// mkfifo creates a named pipe; nil if the operating system has none.
+var mkfifo func(path string, mode uint32) error
+
+// TestCheckpointFiles leaves the files of others alone: it follows no symbolic links, reads
+// regular files of a limited size only, and writes to a new file.
+func TestCheckpointFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs symbolic links and named pipes")
+	}
+	r := newRefill(t, 5)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "checkpoint")
+	r.options.Checkpoint = file
+	victim := filepath.Join(dir, "victim")
+	must(t, os.WriteFile(victim, []byte("precious"), 0o600))
+	must(t, os.Symlink(victim, file+".tmp"))
+	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	must(t, err)
+	must(t, os.Remove(file+".tmp"))
+	refused := func(what string) {
+		t.Helper()
+		var failed *CheckpointError
+		if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) {
+			t.Errorf("%s: %v", what, err)
+		}
+		must(t, os.RemoveAll(file))
+	}
+	must(t, os.Remove(file))
+	must(t, os.Symlink(victim, file))
+	refused("a link")
+	must(t, os.Symlink("/dev/zero", file))
+	refused("a device")
+	if mkfifo != nil {
+		must(t, mkfifo(file, 0o600))
+		refused("a named pipe")
+	}
+	large, err := os.Create(file)
+	must(t, err)
+	must(t, errors.Join(large.Truncate(maxCheckpoint+1), large.Close()))
+	refused("a large file")
+	must(t, os.Remove(file+".lock"))
+	must(t, os.Symlink(victim, file+".lock"))
+	refused("a link as lock")
+	must(t, os.Remove(file+".lock"))
+	must(t, os.WriteFile(partialOf(file), []byte("{"), 0o600)) // of a killed process
+	_, err = Backfill(t.Context(), r.Client, r.mappings, r.options)
+	must(t, err)
+	var names []string
+	must(t, filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		names = append(names, d.Name())
+		return err
+	}))
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" || !slices.Equal(names[1:], []string{"checkpoint", "checkpoint.lock", "victim"}) {
+		t.Errorf("%q, %v, %v", text, err, names)
+	}
+}
+
+// TestBackfillRate checks, with a clock of its own, that no more events are written than the rate
+// allows, from the first one on, also where a row has more events than that.
+func TestBackfillRate(t *testing.T) {
+	for _, rate := range []float64{0.5, 3, 100, 1e5} {
+		for _, workers := range []int{1, 4} {
+			source, target := withKeys(days()), withKeys(singles())
+			var samples []sample
+			for i := range 400 {
+				samples = append(samples, sample{Series: fmt.Sprint("s", i%7), Time: at(i), Value: uint64(i)})
+			}
+			r := refillOf(t, source, target, samples...)
+			clock := new(fakeClock)
+			began := clock.now
+			r.options.Rate, r.options.Workers, r.options.test = rate, workers, &backfillTest{clock: clock.clock()}
+			written := 0
+			now := clock.clock().now
+			client := tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
+				count := func(n int) {
+					clock.mu.Lock()
+					written += n
+					sum := written
+					clock.mu.Unlock()
+					if allowed := rate*now().Sub(began).Seconds() + 1e-6; float64(sum) > allowed && workers == 1 {
+						t.Errorf("rate %g: %d events after %v", rate, sum, now().Sub(began))
+					}
+				}
+				return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+					count(len(rows))
+					return api.ApplyBulk(ctx, rows, muts)
+				}, apply: func(ctx context.Context, row string, m *bigtable.Mutation) error {
+					count(1)
+					return api.Apply(ctx, row, m)
+				}}
+			}}
+			got, err := Backfill(t.Context(), client, r.mappings, r.options)
+			if must(t, err); got.Events != 400 || written != 400 {
+				t.Errorf("rate %g: %+v, %d written", rate, got, written)
+			}
+			if took := now().Sub(began).Seconds(); took < 400/rate-1e-6 {
+				t.Errorf("rate %g, %d workers: 400 events took %gs", rate, workers, took)
+			}
+		}
+	}
+}
+
+// TestLimiter checks that a wait ends with its context.
+func TestLimiter(t *testing.T) {
+	l := limiter{rate: 0.001, clock: realClock}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.wait(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestPlaces encodes and decodes places.
+func TestPlaces(t *testing.T) {
+	for _, l := range []*Mapping[sample]{withKeys(singles()), withKeys(days()), metrics()} {
+		b := &backfill[sample]{source: l.untyped()}
+		var events []sample
+		for i := range 50 {
+			events = append(events, sample{Series: fmt.Sprint("s", i/10), Time: at(i * 7000).Add(time.Duration(i) * time.Millisecond)})
+		}
+		text := b.encodePlaces(nil, events)
+		got, err := b.decodePlaces(text)
+		if must(t, err); fmt.Sprint(got) != fmt.Sprint(events) {
+			t.Errorf("%v, want %v", got, events)
+		}
+		for i := range text {
+			_, _ = b.decodePlaces(text[:i]) // does not panic
+		}
+	}
+}
