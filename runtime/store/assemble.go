@@ -29,6 +29,8 @@ type assembler struct {
 	into       taker              // takes events in columnar form; nil if they are yielded one by one
 	event      event              // the event that is being made
 	found      bool               // some of its data is live
+	marks      bool               // mark is wanted
+	mark       mark               // of the event
 }
 
 // rowAssembler assigns the cells of rows to events, and says which are live.
@@ -295,6 +297,7 @@ func (a *rowAssembler) place(at time.Time, row wire.Row) bool {
 			f.put(i, &cell) // the newest wins
 		}
 	}
+	f.sortClasses(before, a.newestFirst)
 	return len(f.times) > before
 }
 
@@ -511,8 +514,13 @@ func (a *assembler) yield(begin, end int, yield yielder) bool {
 	}
 	for k := begin; k < end; k++ {
 		n := k
+		next := n + 1
 		if a.frame.turned {
 			n = begin + end - 1 - k
+			next = n - 1
+		}
+		if a.marks {
+			a.mark = a.markOf(n, next, begin, end)
 		}
 		if !a.yieldOne(n, yield) {
 			return false
@@ -522,6 +530,27 @@ func (a *assembler) yield(begin, end int, yield yielder) bool {
 		}
 	}
 	return true
+}
+
+// markOf returns the mark of the k-th event of the frame, whose events [begin, end) are yielded, and
+// which is followed by the next one, if there is one.
+func (a *rowAssembler) markOf(k, next, begin, end int) (m mark) {
+	f := &a.frame
+	m.open = begin <= next && next < end && f.together(k, next)
+	if a.shape.Pattern != codec.BucketNewColumns {
+		return m
+	}
+	for i := range a.columns {
+		if !a.fetched.HasValues(i) || a.columns[i].replaced {
+			continue
+		}
+		from, datum := a.source(i, k), ""
+		if cell := f.cell(from, k); cell != nil {
+			datum = string(f.columns[from].row.Bytes(cell.Value))
+		}
+		m.data = append(m.data, datum)
+	}
+	return m
 }
 
 // yieldOne makes the k-th event of the frame and yields it unless all of its data has

@@ -214,20 +214,23 @@ func (b *batcher) gather(event event) error {
 		own(added) // the caller may reuse its memory
 	}
 	taken, refused := l.stage.addOne(added)
-	switch {
-	case !taken && b.open == nil:
-		b.drop(l)
-	case !taken:
+	if !taken {
 		l.events.truncate(l.events.len() - 1)
-	case b.open == nil:
+	}
+	switch {
+	case b.open == nil && !taken && l.stage.skipped == 0:
+		b.drop(l)
+	case b.open == nil: // also for a skipped event, which is counted when the load is sent
 		b.open = l
-		b.begins(l)
 		if b.options.MaxAge > 0 {
 			l.timer = time.AfterFunc(b.options.MaxAge, func() { b.age(l) })
 		}
 	}
 	if taken {
 		b.queued.Add(1)
+		if l.events.len() == 1 {
+			b.begins(l)
+		}
 	}
 	if len(refused) == 0 {
 		return nil

@@ -454,3 +454,50 @@ func TestFailedEventsCanBeAddedAgain(t *testing.T) {
 		t.Errorf("%d requests for 100 events, of which %d were added again", n, again.Load())
 	}
 }
+
+// TestBatcherCountsSkipped adds events that have expired in none, one or both of two tables, among
+// flushes, to batchers with batches of all sizes: the operations of a table count each event that it
+// skips, also if no event of a batch is stored.
+func TestBatcherCountsSkipped(t *testing.T) {
+	short, long := days(), days()
+	short.Table, long.Table = Table{ID: "short", Families: []Family{aged("f.1", time.Hour)}}, Table{ID: "long", Families: []Family{aged("f.1", 2*time.Hour)}}
+	bt := newBigtable(t, short, long)
+	const now = 86400 * 3
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 20 {
+		var mu sync.Mutex
+		expired, events := map[string]int{}, map[string]int{}
+		hooks := Hooks{End: func(_ context.Context, op Operation, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			expired[op.Table] += op.Expired
+			events[op.Table] += op.Events
+		}}
+		w := NewWriter(bt.Client, []*Mapping[sample]{short, long}, WriterOptions{Now: clockAt(now).Now, SkipExpired: true, Hooks: hooks})
+		b := NewBatcher(w, func(e sample, err error) { t.Errorf("%v: %v", e, err) }, BatcherOptions{MaxEvents: 1 + random.IntN(4), MaxAge: []time.Duration{NoTimeout, time.Millisecond}[round%2]})
+		want := map[string]int{}
+		added := 20
+		for range added {
+			age := []int{0, 90, 180, 180, 180}[random.IntN(5)] // in minutes
+			if age > 60 {
+				want["short"]++
+			}
+			if age > 120 {
+				want["long"]++
+			}
+			must(t, b.Add(t.Context(), sample{Series: "s", Time: at(now - 60*age + random.IntN(60)), Value: 1}))
+			if random.IntN(5) == 0 {
+				must(t, b.Flush(t.Context()))
+			}
+		}
+		must(t, b.Close(t.Context()))
+		for _, table := range []string{"short", "long"} {
+			if expired[table] != want[table] || events[table] != added {
+				t.Errorf("round %d, table %s: %d of %d events skipped, want %d of %d", round, table, expired[table], events[table], want[table], added)
+			}
+		}
+		if s := b.Stats(); s != (BatcherStats{}) {
+			t.Errorf("%+v after Close", s)
+		}
+	}
+}

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -178,7 +180,11 @@ func TestColumnsMatchEvents(t *testing.T) {
 					o.Fields = []Field{Field(l.Columns[random.IntN(2)].Name)}
 				}
 				from, to := at(random.IntN(86400*2)), at(86400*2+random.IntN(86400*n))
-				a, b := sameColumns(t, r, q, base, from, to, o)
+				var several []sample
+				if random.IntN(3) == 0 { // in bucket_new_columns, one after the other
+					q, several, o.TimeOrder = wholeOf(r), named("s1", "s0", "none"), o.TimeOrder && l.Pattern != codec.BucketNewColumns
+				}
+				a, b := sameColumns(t, r, q, base, several, from, to, o)
 				taken, made = taken+a, made+b
 			}
 			if taken == 0 || made == 0 {
@@ -188,10 +194,50 @@ func TestColumnsMatchEvents(t *testing.T) {
 	}
 }
 
-// sameColumns compares ReadColumns with Query. It returns how many events arrived in
+// TestColumnsEndWithLimit reads the columns of several values that are read one after the other, with
+// limits around the number of events of the first: the next value is read only if there is room for
+// its events.
+func TestColumnsEndWithLimit(t *testing.T) {
+	const first = 4
+	for _, newestFirst := range []bool{false, true} {
+		for limit := 1; limit <= first+2; limit++ {
+			l := unsorted(metrics())
+			bt := newBigtable(t, l)
+			var samples []sample
+			for i := range first {
+				for _, series := range []string{"s0", "s1"} {
+					samples = append(samples, sample{Series: series, Time: at(i), Value: uint64(i), Note: []byte("note")})
+				}
+			}
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).WriteAll(t.Context(), samples))
+			var read sync.Map // the series of the requests
+			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+					for _, series := range []string{"s0", "s1"} {
+						if strings.Contains(fmt.Sprint(set), series) {
+							read.Store(series, true)
+						}
+					}
+					return api.ReadRows(ctx, set, f, opts...)
+				}}
+			}}
+			r := NewReader(client, l, clockAt(10))
+			var columns sampleColumns
+			must(t, ReadColumnsMany(t.Context(), r, intoColumns(r.reader.mapping), &columns, wholeOf(r), named("s0", "s1"), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Limit: limit}))
+			second := map[bool]string{false: "s1", true: "s0"}[newestFirst]
+			_, continued := read.Load(second)
+			if len(columns.Time) != limit || continued != (limit > first) {
+				t.Errorf("newest first %v, limit %d: %d events, and %s is read: %v", newestFirst, limit, len(columns.Time), second, continued)
+			}
+		}
+	}
+}
+
+// sameColumns compares ReadColumns with Query, or ReadColumnsMany with QueryMany if there are several
+// values. It returns how many events arrived in
 // columnar form and how many one by one. A reader without a clock gets one that
 // advances after the request.
-func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample, from, to time.Time, o ReadOptions) (taken, made int) {
+func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample, several []sample, from, to time.Time, o ReadOptions) (taken, made int) {
 	t.Helper()
 	clock := r.reader.options.Now
 	begin := func() {
@@ -208,7 +254,11 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	var want []string
 	var failed error
 	begin()
-	for e, err := range r.Query(t.Context(), q, base, from, to, o) {
+	events := r.Query(t.Context(), q, base, from, to, o)
+	if several != nil {
+		events = r.QueryMany(t.Context(), q, several, from, to, o)
+	}
+	for e, err := range events {
 		switch {
 		case err == nil:
 			want = append(want, rowText(&e))
@@ -219,7 +269,13 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	var columns sampleColumns
 	columns.add(&sample{Series: "kept"})
 	begin()
-	err := ReadColumns(t.Context(), r, intoColumns(r.reader.mapping), &columns, q, base, from, to, o)
+	into := intoColumns(r.reader.mapping)
+	var err error
+	if several == nil {
+		err = ReadColumns(t.Context(), r, into, &columns, q, base, from, to, o)
+	} else {
+		err = ReadColumnsMany(t.Context(), r, into, &columns, q, several, from, to, o)
+	}
 	if fmt.Sprint(err) != fmt.Sprint(failed) {
 		t.Errorf("%s %+v: %v, want %v", r.reader.table.id, o, err, failed)
 	}
@@ -244,5 +300,61 @@ func TestWrittenAtInTwoColumns(t *testing.T) {
 	columns.appendAll(&c, &listOf[sample]{[]sample{{Series: "a", WrittenAt: at(3)}}})
 	if want := []time.Time{at(0), at(1), at(2), at(3)}; !slices.Equal(c.WrittenAt, want) || len(c.Series) != len(want) {
 		t.Errorf("%v of %d events, want %v", c.WrittenAt, len(c.Series), want)
+	}
+}
+
+// TestColumnsWithDefaultsBehindOthers reads a field of events of which one lacks it and has its
+// default, behind a column that is not fetched.
+func TestColumnsWithDefaultsBehindOthers(t *testing.T) {
+	type columns struct {
+		Series       []string
+		Time, Others []time.Time
+		Note         [][]byte
+		Value        []uint64
+	}
+	bucket := bucketOf(day, "2006-01-02")
+	prefix := func(e *sample, dst []byte) codec.KeyWriter {
+		w := codec.NewKeyWriter(dst, "#")
+		w.String("series", e.Series)
+		return w
+	}
+	keys := Keys[sample]{
+		Append: func(e *sample, _ string, dst []byte) ([]byte, error) {
+			w := prefix(e, dst)
+			w.Bucket(bucket, e.Time)
+			return w.Key()
+		},
+		Prefix: func(e *sample, _ string) ([]byte, error) { w := prefix(e, nil); return w.Prefix() },
+		Parse: func(row string, e *sample) (time.Time, error) {
+			r := codec.NewKeyReader(row, "#")
+			e.Series = r.String("series")
+			start := r.Bucket(bucket)
+			return start, r.Close()
+		},
+		Delimiter: "#",
+	}
+	mapping := func(fields ...Part[sample, columns]) (*Mapping[sample], *Columns[sample, columns]) {
+		into := NewColumns(append([]Part[sample, columns]{
+			SeriesPart(func(e *sample) *string { return &e.Series }, func(c *columns) *[]string { return &c.Series }),
+			TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *columns) *[]time.Time { return &c.Time }),
+		}, fields...)...)
+		return NewMapping(into, keys, Mapping[sample]{
+			Table: Table{ID: "t", Families: []Family{{Name: "f"}}}, Pattern: codec.BucketNewCells, Bucket: bucket, Precision: time.Second,
+			Check: func(*sample) error { return nil },
+		}), into
+	}
+	note := OptionalBytesColumn("note", codec.Binary.Bytes, func(e *sample) *[]byte { return &e.Note }, func(c *columns) *[][]byte { return &c.Note })
+	value := DefaultColumn("value", codec.Binary.Uint64, 7, func(e *sample) *uint64 { return &e.Value }, func(c *columns) *[]uint64 { return &c.Value })
+	other := RequiredColumn("other", codec.Binary.Timestamp, func(e *sample) *time.Time { return &e.ExpiresAt }, func(c *columns) *[]time.Time { return &c.Others })
+	before, _ := mapping(note, other)
+	l, into := mapping(note, value, other)
+	bt := newBigtable(t, l)
+	for i, l := range []*Mapping[sample]{before, l} {
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).Write(t.Context(), sample{Series: "s", Time: at(i), Value: 5, ExpiresAt: at(9), Note: []byte("n")}))
+	}
+	var got columns
+	must(t, ReadColumns(t.Context(), NewReader(bt.Client, l, clockAt(10)), into, &got, nil, sample{Series: "s"}, at(0), at(10), ReadOptions{Fields: []Field{"value"}}))
+	if !slices.Equal(got.Value, []uint64{7, 5}) || len(got.Time) != 2 {
+		t.Errorf("%+v", got)
 	}
 }

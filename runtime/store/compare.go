@@ -13,15 +13,16 @@ import (
 )
 
 // planFor returns the changes that turn the live tables into the tables of the schemas.
-// A change with a hazard is marked as refused unless allow contains its name.
-func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
+// A change with a hazard is marked as refused unless allow contains its name. recording are the
+// changes of the history, by table.
+func planFor(tables []Table, live map[string]liveTable, recording map[string][]Change, allow []string) Plan {
 	var plan Plan
 	for _, t := range tables {
 		have, found := live[t.ID]
 		if !found {
 			plan.Changes = append(plan.Changes, Change{Kind: AddTable, Table: t.ID, Splits: len(t.Splits)})
 		}
-		plan.Changes = append(plan.Changes, have.layouts...)
+		plan.Changes = append(plan.Changes, recording[t.ID]...)
 		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
 		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
 		plan.Changes = append(plan.Changes, compareProtection(t, have)...)

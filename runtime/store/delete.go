@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // DeleteOptions specify how to delete events. If several are passed, the last one
@@ -96,27 +95,97 @@ func (e *SharedCellError) Error() string {
 // Delete deletes events from all tables by their series, time and, if the schema has
 // one, sequence number; the other parts of the events are not used. See
 // [Writer.DeleteRange] for what it returns and for its errors.
+//
+// Tables may have events with finer times than the precision, which was coarser later, or which
+// other programs have written. If any table has an event at exactly the given time, that is
+// deleted; otherwise, the one at the truncated time, which Write would have stored. So before you
+// repeat a call with such a time, read again: the event may be gone.
 func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error) {
 	return w.writer.deleteEvents(ctx, &listOf[E]{events}, opts)
 }
 
 // deleteEvents is [Writer.Delete] without its type parameter.
 func (w *writer) deleteEvents(ctx context.Context, events list, opts []DeleteOptions) (Deletion, error) {
+	exact, err := w.storedExactly(ctx, events)
+	if err != nil {
+		return Deletion{}, err
+	}
+	return w.deleteAt(ctx, events, func(i int) bool { return exact[i] }, opts)
+}
+
+// deleteExactly deletes events at exactly their times, which need not be multiples of the
+// precision.
+func (w *writer) deleteExactly(ctx context.Context, events list) (Deletion, error) {
+	return w.deleteAt(ctx, events, func(int) bool { return true }, nil)
+}
+
+// deleteAt deletes events: those of which exact is true at exactly their times, the others at
+// the truncated ones.
+func (w *writer) deleteAt(ctx context.Context, events list, exact func(i int) bool, opts []DeleteOptions) (Deletion, error) {
 	return w.erase(ctx, "Delete", last(opts), func(t *eraser) error {
-		groups := t.mapping.gather(events)
-		errs := make([]error, len(groups))
-		w.atOnce(len(groups), func(i int) {
-			g := groups[i]
-			errs[i] = t.events(&t.reader.whole, g.series, g.from, g.to, g.instants)
-		})
-		return cmp.Or(errs...)
+		return w.eachGroup(t, t.mapping.gather(events, exact, nil))
 	})
+}
+
+// eachGroup deletes the events of groups.
+func (w *writer) eachGroup(t *eraser, groups []*eventGroup) error {
+	errs := make([]error, len(groups))
+	w.atOnce(len(groups), func(i int) {
+		g := groups[i]
+		errs[i] = t.events(&t.reader.whole, g.series, g.from, g.to, g.instants)
+	})
+	return cmp.Or(errs...)
+}
+
+// storedExactly returns which of the events whose times are finer than the precision any table
+// has at exactly these times. All tables decide together: where only one of them still has such
+// an event, the others must not lose the event at the truncated time instead.
+func (w *writer) storedExactly(ctx context.Context, events list) (map[int]bool, error) {
+	var fine map[int]bool
+	for i := range events.len() {
+		if slices.ContainsFunc(w.tables, func(t writerTable) bool { return !t.mapping.timeFits(events.at(i)) }) {
+			if fine == nil {
+				fine = map[int]bool{}
+			}
+			fine[i] = true
+		}
+	}
+	if fine == nil {
+		return nil, nil
+	}
+	found := map[int]bool{}
+	_, err := w.erase(ctx, "Delete", DeleteOptions{DryRun: true}, func(t *eraser) error {
+		groups := t.mapping.gather(events, func(int) bool { return true }, fine)
+		if err := w.eachGroup(t, groups); err != nil {
+			return err
+		}
+		t.undeleted = nil // the deletion reports it
+		for _, g := range groups {
+			for at, events := range g.events {
+				if g.instants[at] {
+					for _, i := range events {
+						found[i] = true
+					}
+				}
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// timeFits reports whether the time of an event is a multiple of the precision, so that Write
+// stores the event at that time.
+func (l *mapping) timeFits(e event) bool {
+	at := *l.Time(e)
+	return codec.Truncate(at, l.Precision).Equal(at)
 }
 
 // DeleteRange deletes the events of the series of base with from <= time < to from all
 // tables, including those that are past their time to live but not yet collected. A zero
 // from precedes all events. If from is after to, or to is zero, the error is a
-// *RangeError.
+// *RangeError. Events at or after to stay, so time.Now() is not the end of everything: clocks
+// that are fast write events of the future. [Writer.DeleteSeries] deletes these, too.
 //
 // It reads the keys and timestamps of the cells, and values only of OpenTSDB, and deletes
 // exactly those of the events, in order of row keys and with at most one request of
@@ -136,12 +205,32 @@ func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time,
 // tables, like [Writer.DeleteRange]. queries define how they are found in each table of the
 // writer, in the order of its mappings. base contains the values that the query specifies.
 func (w *Writer[E]) DeleteQuery(ctx context.Context, queries []*Query[E], base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	all := ofMappings(queries)
+	return w.writer.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser) error { return t.within(all[t.table], event{&base}, from, to) })
+}
+
+// DeleteAllQuery deletes all events that a query selects, whatever their times, like
+// [Writer.DeleteQuery]: also those with times in the future, which clocks that are fast have
+// written.
+func (w *Writer[E]) DeleteAllQuery(ctx context.Context, queries []*Query[E], base E, opts ...DeleteOptions) (Deletion, error) {
+	all := ofMappings(queries)
+	return w.writer.erase(ctx, allTimesOf+queries[0].Name, last(opts), func(t *eraser) error { return t.all(all[t.table], event{&base}) })
+}
+
+// ofMappings returns the queries of all mappings of a writer, given those of its tables. Values
+// that only other tables can store have no events in a table.
+func ofMappings[E any](queries []*Query[E]) []*query {
 	var all []*query
 	for _, q := range queries {
-		q := q.untyped()
-		all = append(append(all, q), q.Older...)
+		newest := *q.untyped()
+		all = append(all, &newest)
+		for _, q := range newest.Older {
+			older := *q
+			all = append(all, &older)
+		}
 	}
-	return w.writer.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser) error { return t.within(all[t.table], event{&base}, from, to) })
+	joinLayouts(all)
+	return all
 }
 
 // DeleteQuery is the DeleteQuery method of the writer w, for generated code.
@@ -149,18 +238,26 @@ func DeleteQuery[E any](ctx context.Context, w TableWriter[E], queries []*Query[
 	return w.(interface{ itself() *Writer[E] }).itself().DeleteQuery(ctx, queries, base, from, to, opts...)
 }
 
-// DeleteSeries deletes all events of the series of base, like [Writer.DeleteRange].
+// DeleteAllQuery is the DeleteAllQuery method of the writer w, for generated code.
+func DeleteAllQuery[E any](ctx context.Context, w TableWriter[E], queries []*Query[E], base E, opts ...DeleteOptions) (Deletion, error) {
+	return w.(interface{ itself() *Writer[E] }).itself().DeleteAllQuery(ctx, queries, base, opts...)
+}
+
+// DeleteSeries deletes all events of the series of base, whatever their times, like
+// [Writer.DeleteRange].
 func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.erase(ctx, "DeleteSeries", last(opts), func(t *eraser) error {
-		return t.events(&t.reader.whole, event{&base}, time.Time{}, scan.MaxTime, nil)
-	})
+	return w.writer.erase(ctx, deleteSeries, last(opts), func(t *eraser) error { return t.all(&t.reader.whole, event{&base}) })
 }
 
 // Replace replaces an event: it writes updated and then, if it has a different series, time or
-// sequence number, deletes old. Until it returns, readers may find both, but never neither.
+// sequence number, deletes old. A read that begins after the write may find both, but not neither.
+// One that began before it may find neither, if it passes the row of updated before the write and
+// reaches that of old after the deletion: Bigtable has no snapshots of several rows. If that must not
+// happen, call Write with updated, wait for as long as reads take, and call Delete with old.
 // After an error, updated may or may not be stored, and old is only deleted if updated is
-// stored; calling it again is safe. With WriterOptions.SkipExpired, it returns an error that
-// wraps codec.ErrExpired, and changes nothing, if all tables would skip updated.
+// stored; calling it again is safe, but see Delete for times that are finer than the precision.
+// With WriterOptions.SkipExpired, it returns an error that wraps codec.ErrExpired, and changes
+// nothing, if all tables would skip updated.
 //
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
@@ -182,10 +279,15 @@ func (w *writer) replace(ctx context.Context, old, updated list, opts []WriteOpt
 			return err
 		}
 	}
-	if err := w.write(ctx, "Write", updated, opts); err != nil || same {
+	err := w.write(ctx, "Write", updated, opts)
+	switch {
+	case err != nil || first:
 		return err
+	case !same:
+		_, err = w.deleteEvents(ctx, old, nil)
+	case !w.tables[0].mapping.timeFits(old.at(0)):
+		_, err = w.deleteExactly(ctx, old) // the event at the truncated time is now updated
 	}
-	_, err := w.deleteEvents(ctx, old, nil)
 	return err
 }
 
@@ -223,7 +325,7 @@ func (w *writer) check(event list) (refused, skipped error) {
 // samePlace reports whether two events have the same series, time and sequence number.
 func (l *mapping) samePlace(a, b event) bool {
 	at := func(e event) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
-	return at(a).Equal(at(b)) && l.sequenceOf(a) == l.sequenceOf(b) && l.seriesKey(a) == l.seriesKey(b)
+	return at(a).Equal(at(b)) && l.sequenceOf(a) == l.sequenceOf(b) && l.seriesID(a) == l.seriesID(b)
 }
 
 // seriesKey returns text that identifies the series of an event in the table; empty if the
@@ -265,34 +367,43 @@ func exactly(at time.Time, sequence uint32) exactInstant {
 type eventGroup struct {
 	series   event
 	from, to time.Time
-	instants map[exactInstant]bool
+	instants map[exactInstant]bool  // whether the event was found
+	events   map[exactInstant][]int // indexes
 }
 
 // gather returns the events that have this mapping, grouped by series and bucket, in the
-// order of the first event of each group.
-func (l *mapping) gather(events list) []*eventGroup {
+// order of the first event of each group: those in only, or all if it is nil. Their times are
+// truncated unless exact is true.
+func (l *mapping) gather(events list, exact func(i int) bool, only map[int]bool) []*eventGroup {
 	var groups []*eventGroup
 	known := map[string]*eventGroup{}
 	for i := range events.len() {
+		if only != nil && !only[i] {
+			continue
+		}
 		event := l.clone(events.at(i))
-		at := l.Time(event)
-		*at = codec.Truncate(*at, l.Precision)
+		at, width := l.Time(event), time.Duration(1)
+		if !exact(i) {
+			*at, width = codec.Truncate(*at, l.Precision), l.Precision
+		}
 		if !l.covers(*at) || l.checkSequence(event) != nil {
 			continue // another mapping stores it, or none does
 		}
-		id := fmt.Sprintf("%s %s", l.start(event), l.seriesKey(event))
+		id := fmt.Sprintf("%s %s", l.start(event), l.seriesID(event))
 		g := known[id]
 		if g == nil {
-			g = &eventGroup{series: event, from: *at, to: *at, instants: map[exactInstant]bool{}}
+			g = &eventGroup{series: event, from: *at, to: *at, instants: map[exactInstant]bool{}, events: map[exactInstant][]int{}}
 			known[id], groups = g, append(groups, g)
 		}
 		if at.Before(g.from) {
 			g.from = *at
 		}
-		if end := at.Add(l.Precision); end.After(g.to) {
+		if end := at.Add(width); end.After(g.to) {
 			g.to = end
 		}
-		g.instants[exactly(*at, l.sequenceOf(event))] = true
+		instant := exactly(*at, l.sequenceOf(event))
+		g.instants[instant] = false
+		g.events[instant] = append(g.events[instant], i)
 	}
 	return groups
 }

@@ -139,7 +139,7 @@ func DeleteTables(ctx context.Context, admin Deleter, client Client, tables []Ta
 type examiner struct {
 	admin   retryAdmin
 	client  Client
-	history map[string][]RecordedLayout // by table
+	history map[string]historyRow // by table
 	options DeleteTablesOptions
 }
 
@@ -159,7 +159,7 @@ func newExaminer(ctx context.Context, admin Admin, client Client, found []Unmana
 	if tables == nil {
 		return x, nil
 	}
-	history := layoutHistory{client.OpenTable(HistoryTable), x.admin}
+	history := layoutHistory{table: client.OpenTable(HistoryTable), admin: x.admin}
 	var err error
 	x.history, err = history.read(ctx, tables)
 	return x, err
@@ -186,7 +186,7 @@ func (x *examiner) examine(ctx context.Context, u *Unmanaged) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	past, err := pastOf(x.history[u.Table], u.Family)
+	past, err := pastOf(x.history[u.Table].layouts, u.Family)
 	if err != nil {
 		return false, &HistoryError{u.Table, err}
 	}

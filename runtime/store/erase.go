@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // eraser deletes the events of one table that have one mapping. It reads their rows
@@ -55,6 +57,11 @@ func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 		mapping: t.mapping, shape: t.shape.AllCells(),
 		whole: query{Name: name, Spans: t.mapping.Spans}, gathered: maxGathered,
 	}
+	for i := range w.tables { // events that only other tables can store are not in this one
+		if i != table {
+			r.whole.others = append(r.whole.others, &query{Spans: w.tables[i].mapping.Spans})
+		}
+	}
 	r.table = t.mapping.newRowReader(t.id, t.api, t.wire.allowed, w.options.Timeout, &r.shape)
 	return &eraser{
 		table: table, reader: r, mapping: t.mapping,
@@ -76,7 +83,7 @@ type erasing struct {
 type rowEraser struct {
 	*erasures
 	a       *rowAssembler         // of the reading
-	of      map[exactInstant]bool // the events to delete; nil for all of the range
+	of      map[exactInstant]bool // the events to delete, and whether they were found; nil for all of the range
 	key     string                // of the current row
 	columns int                   // number of mutations of the row
 	points  points                // of the row, in the columns of OpenTSDB
@@ -85,9 +92,25 @@ type rowEraser struct {
 // within deletes the events that a query selects with from <= time < to.
 func (t *eraser) within(q *query, base event, from, to time.Time) error {
 	if to.IsZero() || from.After(to) {
-		return &RangeError{From: from, To: to}
+		return &RangeError{From: from, To: to, all: t.callOfAll()}
 	}
 	return t.events(q, base, from, to, nil)
+}
+
+// all deletes the events of all times that a query selects.
+func (t *eraser) all(q *query, base event) error {
+	return t.events(q, base, time.Time{}, scan.MaxTime, nil)
+}
+
+// The calls that delete the events of all times: of a series, and of a query before its name.
+const deleteSeries, allTimesOf = "DeleteSeries", "DeleteAll"
+
+// callOfAll returns the call that deletes what the current one does, but of all times.
+func (t *eraser) callOfAll() string {
+	if t.op.Name == "DeleteRange" {
+		return deleteSeries
+	}
+	return allTimesOf + strings.TrimPrefix(t.op.Name, "Delete")
 }
 
 // events deletes the events that a query selects with from <= time < to: those in of, or all
@@ -266,7 +289,15 @@ func (e *rowEraser) includes(at time.Time, sequence uint32) bool {
 	if !e.a.wanted(at) {
 		return false
 	}
-	return e.of == nil || e.of[exactly(at, sequence)]
+	if e.of == nil {
+		return true
+	}
+	instant := exactly(at, sequence)
+	_, is := e.of[instant]
+	if is {
+		e.of[instant] = true
+	}
+	return is
 }
 
 // whole reports whether to delete everything in a bucket.

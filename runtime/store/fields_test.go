@@ -124,7 +124,7 @@ func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) 
 		if o.Limit == 0 && !o.NewestFirst && !o.LatestOnly {
 			same(t, want, texts)
 		}
-		sameColumns(t, r, wholeOf(r), sample{Series: "s"}, at(0), at(86400*9), o)
+		sameColumns(t, r, wholeOf(r), sample{Series: "s"}, nil, at(0), at(86400*9), o)
 	}
 }
 

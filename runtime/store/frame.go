@@ -60,7 +60,7 @@ func (f *frame) fill(groups []*group, fetched scan.Projection) {
 		f.align(g)
 		return
 	}
-	f.mixed = len(groups) > 1
+	f.mixed, f.class = len(groups) > 1, groups[0].class
 	for {
 		var next *group
 		var first instant
@@ -218,6 +218,28 @@ func (f *frame) begin(row wire.Row, at time.Time, class int) {
 		c := &f.columns[i]
 		c.own = append(c.own, hole)
 		c.row, c.cells, c.holes = row, c.own, c.holes+1
+	}
+}
+
+// together reports whether two events have the same series, time and sequence number.
+func (f *frame) together(a, b int) bool {
+	if len(f.rows) > 0 {
+		return f.rows[a] == f.rows[b]
+	}
+	return f.times[a].Equal(f.times[b]) && (len(f.sequences) == 0 || f.sequences[a] == f.sequences[b])
+}
+
+// sortClasses sorts the events of a single-event row, which begin with the given one, by class: a
+// row has its families in any order.
+func (f *frame) sortClasses(begin int, falling bool) {
+	for k := begin + 1; k < len(f.times); k++ {
+		for i := k; i > begin && f.classes[i] != f.classes[i-1] && (f.classes[i] < f.classes[i-1]) != falling; i-- {
+			f.classes[i], f.classes[i-1] = f.classes[i-1], f.classes[i]
+			for c := range f.columns {
+				cells := f.columns[c].cells
+				cells[i], cells[i-1] = cells[i-1], cells[i]
+			}
+		}
 	}
 }
 

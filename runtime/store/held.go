@@ -34,20 +34,21 @@ type EventWriter[S, E any] interface {
 	// DeleteRange deletes the events of a series with from <= time < to from all
 	// tables, including those that are past their time to live but not yet collected. A
 	// zero from precedes all events. If from is after to, or to is zero, the error is a
-	// *[RangeError]. Deleting again is safe, and completes a call that failed. Events
-	// that are written during the call may or may not be deleted. With an error, the
+	// *[RangeError]. Events at or after to stay, which may be in the future if a clock is
+	// fast. Deleting again is safe, and completes a call that failed. Events that are written during the call may or may not be deleted. With an error, the
 	// Deletion counts at most what is deleted. A row that Bigtable rejects is a
 	// *[DeleteError]; rows and columns that cannot be decoded stay, and the first is
 	// reported by a *[DecodeError] after everything else is deleted.
 	DeleteRange(ctx context.Context, series S, from, to time.Time, opts ...DeleteOptions) (Deletion, error)
 
-	// DeleteSeries deletes all events of a series from all tables, like DeleteRange.
+	// DeleteSeries deletes all events of a series from all tables, whatever their times, like
+	// DeleteRange.
 	DeleteSeries(ctx context.Context, series S, opts ...DeleteOptions) (Deletion, error)
 
 	// Replace stores an event in place of another: it writes updated and then, if that
 	// has another series, time or sequence, deletes old. Until it returns, readers may
-	// find both. See [Writer.Replace] for bucket_new_columns. After an error, repeat
-	// the call.
+	// find both. See [Writer.Replace] for reads in progress and for bucket_new_columns. After
+	// an error, repeat the call.
 	Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error
 }
 

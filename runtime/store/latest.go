@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -20,13 +21,18 @@ func (r *reader) newest(ctx context.Context, base event) (event event, err error
 	op := Operation{Name: "Latest", Table: r.table.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
-	spans, err := r.mapping.Spans(base)
+	spans, err := r.whole.find(base)
 	if err != nil {
 		return r.mapping.new(), err
 	}
 	event, err = r.latestOrOlder(ctx, &op, base, spans)
-	if err == nil {
+	switch {
+	case err == nil:
 		op.Events = 1
+	case errors.Is(err, ErrNotFound) && len(spans) == 0:
+		err = fmt.Errorf("%w: only earlier layouts of table %s can store the series, and have none", err, r.table.id)
+	case errors.Is(err, ErrNotFound):
+		err = fmt.Errorf("%w: table %s has none with the keys %q", err, r.table.id, spans[0].Prefix+"…"+spans[0].Suffix)
 	}
 	return event, err
 }
@@ -90,12 +96,7 @@ func (r *reader) firstOfEach(events func(yielder)) func(yielder) {
 		seen := map[string]bool{}
 		events(func(event event, err error) bool {
 			if err == nil {
-				spans, failed := r.mapping.Spans(event)
-				if failed != nil {
-					yield(event, failed)
-					return false
-				}
-				series := seriesKeyOf(spans)
+				series := r.mapping.seriesID(event)
 				if seen[series] {
 					return true
 				}

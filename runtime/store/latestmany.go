@@ -35,7 +35,7 @@ func (r *reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
-		series, err := r.mapping.series(bases)
+		series, err := r.latestSeries(bases)
 		if err != nil {
 			failed = err
 			yield(r.mapping.new(), err)
@@ -74,16 +74,16 @@ type latestSeries struct {
 	err   error
 }
 
-// series returns the different series of some events, in their order.
-func (l *mapping) series(bases []event) ([]latestSeries, error) {
+// latestSeries returns the different series of some events, in their order.
+func (r *reader) latestSeries(bases []event) ([]latestSeries, error) {
 	var out []latestSeries
 	seen := map[string]bool{}
 	for _, base := range bases {
-		spans, err := l.Spans(base)
+		spans, err := r.whole.find(base)
 		if err != nil {
 			return nil, err
 		}
-		id := seriesKeyOf(spans)
+		id := r.mapping.seriesID(base)
 		if !seen[id] {
 			seen[id] = true
 			out = append(out, latestSeries{base: base, spans: spans})
@@ -150,7 +150,10 @@ func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSerie
 
 // latestOrOlder returns the newest event of a series with any mapping.
 func (r *reader) latestOrOlder(ctx context.Context, op *Operation, base event, spans []codec.Span) (event event, err error) {
-	event, err = r.latest(ctx, op, base, spans)
+	event, err = base, ErrNotFound
+	if spans != nil {
+		event, err = r.latest(ctx, op, base, spans)
+	}
 	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
 		event, err = r.older[i].lastOf(ctx, op, base)
 	}

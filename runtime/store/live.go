@@ -19,7 +19,6 @@ type liveTable struct {
 	families  map[string]liveFamily // by name
 	keySchema *bigtable.StructType  // nil if there is none
 	protected bool                  // against deletion
-	layouts   []Change              // to be recorded in the history
 }
 
 // liveFamily describes a live column family.

@@ -66,7 +66,7 @@ func (r *reading) spans() ([]codec.Span, error) {
 	case r.high.exists():
 		return r.q.between(r.given, r.high)
 	case r.many == nil:
-		return r.q.Spans(r.given)
+		return r.q.find(r.given)
 	}
 	var all []codec.Span
 	known := map[codec.Span]bool{}
@@ -132,7 +132,8 @@ func (r *reading) ofMany(yield yielder) {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more && !(newestOne && err == nil)
 		})
-		if !more {
+		// Columns take events without yield, and so end the group but not the read.
+		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit {
 			return
 		}
 	}
@@ -192,7 +193,13 @@ func (r *reading) distinct() ([]wanted, error) {
 	var all []wanted
 	for _, value := range r.many.all {
 		w := wanted{value: value}
-		var err error
+		err := r.q.stores(value)
+		switch {
+		case err != nil && r.q.lacks(value, err):
+			continue
+		case err != nil:
+			return nil, err
+		}
 		if w.spans, err = r.q.Spans(value); err != nil {
 			return nil, err
 		}

@@ -93,6 +93,9 @@ type SetupOptions struct {
 	// no confirmation. If it returns an error, nothing is changed, and that error is
 	// returned.
 	Confirm func(Plan) error
+	// Now is the clock for layouts by time, of which new ones must not have begun in existing
+	// tables; time.Now if nil.
+	Now func() time.Time
 }
 
 // Defaults of the options.

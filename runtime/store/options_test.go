@@ -105,7 +105,7 @@ func TestOptionsOfConstructors(t *testing.T) {
 		{reflect.TypeFor[ReaderOptions](), "TablePrefix Now Timeout Hooks"},
 		{reflect.TypeFor[WriterOptions](), "TablePrefix Now Timeout Parallelism SkipExpired Tables KeepWrittenAt Hooks"},
 		{reflect.TypeFor[BatcherOptions](), "MaxEvents MaxBytes MaxAge MaxConcurrentBatches LastWins"},
-		{reflect.TypeFor[SetupOptions](), "TablePrefix Timeout DryRun Allow NoHistory AllowDrafts Confirm"},
+		{reflect.TypeFor[SetupOptions](), "TablePrefix Timeout DryRun Allow NoHistory AllowDrafts Confirm Now"},
 	} {
 		var names []string
 		for i := range tt.of.NumField() {

@@ -22,8 +22,7 @@ import (
 // events that are stored throughout are returned once, whatever is written or deleted between the
 // pages. A Page must not be used by several reads at a time.
 type Page struct {
-	// Size is the maximum number of events; at least 1. In codec.BucketNewColumns, a page ends
-	// only between two times, because nothing else tells events apart.
+	// Size is the maximum number of events; at least 1.
 	Size int
 	// Token is the Next of the previous page; empty for the first page. A token of a read with
 	// other parameters, of another table or of another layout causes a *TokenError.
@@ -31,7 +30,7 @@ type Page struct {
 	// Next is the token of the next page; empty if there are no more events. The read sets it
 	// after each event, so that it continues after the last one that was yielded if the loop or
 	// the read ends early. If there are exactly Size events left, it is not empty. It contains
-	// row keys, and is not encrypted.
+	// row keys or, in codec.BucketNewColumns, values, and is not encrypted.
 	Next string
 }
 
@@ -53,7 +52,6 @@ type paging struct {
 	hash   uint64     // of what the read must have in common with that of the token
 	byTime bool       // the order of events is that of their times, rather than of their row keys
 	after  *pagePlace // the last event of the previous page; nil for the first page
-	last   *pagePlace // the last event that arrived; nil before the first
 	group  int        // the group of values that is being read
 	part   time.Time  // the end of the part that is being read
 	merged bool       // the rows of several spans of the part are merged
@@ -67,28 +65,58 @@ type pagePlace struct {
 	key      string    // of the row, without what precedes the time if the rows of several spans are merged
 	time     time.Time
 	sequence uint32
-	class    int
-	// alike is the number of events with this place up to this one, in codec.BucketNewColumns.
-	alike int
+	mark
 }
 
-// compare orders places in order of time, or of row keys, as far as it is the order of events: the
-// opposite for reads with the newest first. backward is whether row keys are read in descending
-// order.
-func (p *pagePlace) compare(o *pagePlace, byTime, newestFirst, backward bool) int {
+// mark tells an event from the others of its series that have the same time and sequence number.
+// These are the events of codec.BucketNewColumns, and otherwise those that programs with different
+// classes have written, because a write replaces an event of another class that it knows. A page
+// that ends with the last of them needs no mark: what the next page finds at its time was written
+// later, or is the same event with another class.
+type mark struct {
+	open  bool     // others follow the event
+	class int      // the class of the event
+	data  []string // its data in the columns that are fetched, in codec.BucketNewColumns
+}
+
+// compare orders the marks of events with the same place. Events of new columns consist of the
+// n-th datum of each column, so that no datum of an event precedes that of an earlier one.
+func (m *mark) compare(o *mark) int { return cmp.Or(m.class-o.class, slices.Compare(m.data, o.data)) }
+
+// pageOrder is the order of the places of a read.
+type pageOrder struct {
+	byTime      bool // see paging
+	newestFirst bool
+	backward    bool // row keys are read in descending order
+}
+
+// compare orders places. Events at the same time have the order of their rows, whatever the order
+// of times.
+func (o pageOrder) compare(a, b *pagePlace) int {
 	sign := 1
-	if newestFirst {
+	if o.newestFirst {
 		sign = -1
 	}
-	if byTime {
-		return sign * cmp.Or(p.time.Compare(o.time), cmp.Compare(p.sequence, o.sequence), strings.Compare(p.key, o.key), p.class-o.class)
+	at := sign * cmp.Or(a.time.Compare(b.time), cmp.Compare(a.sequence, b.sequence))
+	row := strings.Compare(a.key, b.key)
+	if o.backward {
+		row = -row
 	}
-	order := strings.Compare(p.key, o.key)
-	if backward {
-		order = -order
+	if o.byTime {
+		return cmp.Or(at, row)
 	}
-	return cmp.Or(sign*p.period.Compare(o.period), p.group-o.group, sign*p.part.Compare(o.part), order,
-		sign*cmp.Or(p.time.Compare(o.time), cmp.Compare(p.sequence, o.sequence), p.class-o.class))
+	return cmp.Or(sign*a.period.Compare(b.period), a.group-b.group, sign*a.part.Compare(b.part), row, at)
+}
+
+// follows reports whether an event comes after another one.
+func (o pageOrder) follows(a, b *pagePlace) bool {
+	switch order := o.compare(a, b); {
+	case order != 0 || !b.open:
+		return order > 0
+	case o.newestFirst:
+		return a.mark.compare(&b.mark) < 0
+	}
+	return a.mark.compare(&b.mark) > 0
 }
 
 // beginPage begins the read of a page.
@@ -102,7 +130,7 @@ func (r *reading) beginPage() error {
 	}
 	p.Next = p.Token
 	page := &paging{Page: p, byTime: r.sorts() || r.many == nil && !r.q.MultiSeries}
-	r.page = page
+	r.page, r.assembler.marks = page, true
 	if limit := r.options.Limit; limit == 0 || p.Size < limit {
 		r.options.Limit = p.Size
 	}
@@ -146,6 +174,9 @@ func (r *reading) pageHash() (uint64, error) {
 		text(reader.table.id)
 		text(reader.mapping.Table.Layout)
 		text(reader.mapping.Since.UTC().Format(time.RFC3339Nano))
+		if reader.mapping.Pattern == codec.BucketNewColumns {
+			text(fmt.Sprintf("%#v", o.Fields)) // they determine how many events there are
+		}
 		q := r.q
 		if i > 0 {
 			q = r.q.older(reader, i-1)
@@ -190,7 +221,7 @@ func (r *reading) hashValues(h io.Writer) error {
 // place returns the place of an event.
 func (r *reading) place(e event) (pagePlace, error) {
 	l := r.reader.mapping
-	p := pagePlace{period: l.Since, group: r.page.group, part: r.page.part, time: *l.Time(e), sequence: l.sequenceOf(e)}
+	p := pagePlace{period: l.Since, group: r.page.group, part: r.page.part, time: *l.Time(e), sequence: l.sequenceOf(e), mark: r.assembler.mark}
 	if class := l.ttlFields(e).Class; class != nil {
 		p.class = *class
 	}
@@ -222,32 +253,13 @@ func (r *reading) countPaged(e event) bool {
 		r.yield(e, err)
 		return false
 	}
-	compare := func(o *pagePlace) int {
-		return at.compare(o, p.byTime, r.options.NewestFirst, r.options.NewestFirst != r.reader.shape.Descending())
-	}
-	several := r.reader.mapping.Pattern == codec.BucketNewColumns // events may have the same place
-	if at.alike = 1; several && p.last != nil && compare(p.last) == 0 {
-		at.alike += p.last.alike
-	}
-	full := r.op.Events >= r.options.Limit
-	p.last = &at
-	switch order := p.afterwards(compare); {
-	case order < 0, order == 0 && at.alike <= p.after.alike:
+	order := pageOrder{p.byTime, r.options.NewestFirst, r.options.NewestFirst != r.reader.shape.Descending()}
+	if p.after != nil && !order.follows(&at, p.after) {
 		return true
-	case several && full && at.alike == 1:
-		return false
 	}
 	r.op.Events++
 	p.Next = at.token(p.hash)
-	return r.yield(e, nil) && (several || r.op.Events < r.options.Limit)
-}
-
-// afterwards returns the result of a comparison with the last event of the previous page.
-func (p *paging) afterwards(compare func(*pagePlace) int) int {
-	if p.after == nil {
-		return 1
-	}
-	return compare(p.after)
+	return r.yield(e, nil) && r.op.Events < r.options.Limit
 }
 
 // skips reports whether all events of a mapping precede the page.
@@ -326,7 +338,7 @@ func since(rows []codec.Rows, begin string) []codec.Rows {
 }
 
 // tokenVersion is the first byte of a token.
-const tokenVersion = 1
+const tokenVersion = 2
 
 // token returns the token of a page that continues after a place.
 func (p *pagePlace) token(hash uint64) string {
@@ -337,10 +349,19 @@ func (p *pagePlace) token(hash uint64) string {
 	}
 	b = binary.AppendUvarint(b, uint64(p.group))
 	b = binary.AppendUvarint(b, uint64(p.sequence))
-	b = binary.AppendUvarint(b, uint64(p.class))
-	b = binary.AppendUvarint(b, uint64(p.alike))
-	b = append(b, p.key...)
+	b = appendText(b, p.key)
+	if p.open {
+		b = binary.AppendUvarint(b, uint64(p.class))
+		for _, datum := range p.data {
+			b = appendText(b, datum)
+		}
+	}
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
+}
+
+// appendText appends a text with its length.
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
 // parseToken parses a token of a read with the given hash. The error is a *TokenError.
@@ -348,7 +369,7 @@ func parseToken(token string, hash uint64) (*pagePlace, error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	n := len(b) - 4
 	switch {
-	case err != nil || n < 9 || crc32.ChecksumIEEE(b[:n]) != binary.BigEndian.Uint32(b[n:]):
+	case err != nil || n < 9 || base64.RawURLEncoding.EncodeToString(b) != token || crc32.ChecksumIEEE(b[:n]) != binary.BigEndian.Uint32(b[n:]):
 		return nil, &TokenError{"it is damaged"}
 	case b[0] != tokenVersion:
 		return nil, &TokenError{fmt.Sprintf("it has version %d, not %d", b[0], tokenVersion)}
@@ -363,15 +384,30 @@ func parseToken(token string, hash uint64) (*pagePlace, error) {
 	}
 	p.group = int(readVarint(&b, binary.Uvarint))
 	p.sequence = uint32(readVarint(&b, binary.Uvarint))
-	p.class = int(readVarint(&b, binary.Uvarint))
-	p.alike = int(readVarint(&b, binary.Uvarint))
-	p.key = string(b)
+	p.key = readText(&b)
+	if p.open = len(b) > 0; p.open {
+		p.class = int(readVarint(&b, binary.Uvarint))
+	}
+	for len(b) > 0 {
+		p.data = append(p.data, readText(&b))
+	}
 	return p, nil
 }
 
-// readVarint reads a number from the beginning of b; 0 if it has none.
+// readText reads a text with its length from the beginning of b, as far as b has it.
+func readText(b *[]byte) string {
+	n := min(readVarint(b, binary.Uvarint), uint64(len(*b)))
+	s := string((*b)[:n])
+	*b = (*b)[n:]
+	return s
+}
+
+// readVarint reads a number from the beginning of b; 0 if it has none, and then b is empty.
 func readVarint[N int64 | uint64](b *[]byte, read func([]byte) (N, int)) N {
 	v, n := read(*b)
-	*b = (*b)[max(0, n):]
+	if n <= 0 {
+		n = len(*b)
+	}
+	*b = (*b)[n:]
 	return v
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +147,81 @@ func TestTokenOfAnotherRead(t *testing.T) {
 	for _, o := range []ReadOptions{{Page: &Page{}}, {Page: &Page{Size: 1}, LatestOnly: true}} {
 		if err := ask(r, all("s"), "s", 86400, o); !errors.Is(err, ErrPage) {
 			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestPagesOfSeveralClasses reads pages of events that programs with different classes have written
+// at the same time, each without deleting that of the other, and ends them between the two: both
+// come once. An event that is written again with another class between two pages does not come
+// again.
+func TestPagesOfSeveralClasses(t *testing.T) {
+	for _, of := range []func() *Mapping[sample]{days, singles} {
+		base, other := of(), of()
+		base.Table.Families, other.Table.Families = classFamilies(), classFamilies()
+		other.Table.Families[0].Name = "renamed"
+		l := mortals(base)
+		bt := newBigtable(t, base, other)
+		w := NewWriter(bt.Client, []*Mapping[mortal]{l}, writeAt(10))
+		another := NewWriter(bt.Client, []*Mapping[mortal]{mortals(other)}, writeAt(10))
+		event := func(second, class int) mortal {
+			return mortal{sample: sample{Series: "s", Time: at(second), Value: uint64(second)}, Class: class}
+		}
+		for _, newestFirst := range []bool{false, true} {
+			must(t, w.WriteAll(t.Context(), []mortal{event(1, 2), event(2, 1), event(3, 1)}))
+			must(t, another.Write(t.Context(), event(2, 2)))
+			var got []string
+			for token, more := "", true; more; {
+				page := &Page{Size: 1, Token: token}
+				for e, err := range NewReader(bt.Client, l, clockAt(10)).Read(t.Context(), mortal{sample: sample{Series: "s"}}, at(0), at(10), ReadOptions{NewestFirst: newestFirst, Page: page}) {
+					must(t, err)
+					got = append(got, fmt.Sprint(e.Value, ":", e.Class))
+					if e.Value != 2 {
+						must(t, w.Write(t.Context(), event(int(e.Value), 3-e.Class)))
+					}
+				}
+				token, more = page.Next, page.Next != ""
+			}
+			want := "[1:2 2:1 2:2 3:1]"
+			if newestFirst {
+				want = "[3:1 2:2 2:1 1:2]"
+			}
+			if fmt.Sprint(got) != want {
+				t.Errorf("%s, newest first %v: got %v, want %s", l.Table.ID, newestFirst, got, want)
+			}
+		}
+	}
+}
+
+// TestRowsSinceThePlaceOfAPage compares the rows that a page requests with the definition: those of
+// a request that do not precede, in reading order, the rows that begin with a prefix.
+func TestRowsSinceThePlaceOfAPage(t *testing.T) {
+	keys := []string{"a", "a#1", "b", "b#1", "b#2", "b\xff", "c", "\xff", "\xff\xff"}
+	has := func(all []codec.Rows, key string) bool {
+		return slices.ContainsFunc(all, func(r codec.Rows) bool {
+			if r.Keys != nil {
+				return slices.Contains(r.Keys, key)
+			}
+			return r.Start <= key && (r.End == "" || key < r.End)
+		})
+	}
+	for _, begin := range append([]string{"b#", "aa"}, keys...) {
+		for _, reverse := range []bool{false, true} {
+			for _, rows := range [][]codec.Rows{
+				{{Keys: keys, Reverse: reverse}}, {{Reverse: reverse}}, {{Start: "a#", End: "b#2", Reverse: reverse}},
+				{{Start: "c", Reverse: reverse}, {Start: "a", End: "b", Reverse: reverse}}, {{Keys: []string{"a#1"}, Reverse: reverse}},
+			} {
+				left := since(rows, begin)
+				for _, key := range keys {
+					precedes := key < begin
+					if reverse {
+						precedes = key > begin && !strings.HasPrefix(key, begin)
+					}
+					if want := has(rows, key) && !precedes; has(left, key) != want {
+						t.Errorf("%+v since %q, reverse %v: has %q: %v", rows, begin, reverse, key, !want)
+					}
+				}
+			}
 		}
 	}
 }

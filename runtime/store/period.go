@@ -46,6 +46,49 @@ func (l *mapping) foreign(key string) bool {
 	})
 }
 
+// joinLayouts links the queries for all layouts of the same events.
+func joinLayouts(all []*query) {
+	for i, q := range all {
+		q.others = slices.Delete(slices.Clone(all), i, i+1)
+	}
+}
+
+// stores returns the error for given values that no row key of the layout can contain.
+func (q *query) stores(given event) error {
+	_, err := q.Spans(given)
+	if err == nil && q.Keys != nil {
+		_, err = q.Keys(given)
+	}
+	return err
+}
+
+// lacks reports whether there are no events with given values because of an error: if the layout
+// cannot store the values, but another layout of the events can. It is an error if none can.
+func (q *query) lacks(given event, err error) bool {
+	_, refused := errors.AsType[*codec.FieldError](err)
+	return refused && slices.ContainsFunc(q.others, func(other *query) bool { return other.stores(given) == nil })
+}
+
+// find returns the spans with given values; none if there are no such events, see lacks.
+func (q *query) find(given event) ([]codec.Span, error) {
+	spans, err := q.Spans(given)
+	if err != nil && q.lacks(given, err) {
+		return nil, nil
+	}
+	return spans, err
+}
+
+// seriesID returns text that identifies the series of an event among those of all its layouts;
+// empty if no layout can store the series.
+func (l *mapping) seriesID(e event) string {
+	for i, of := range append([]*mapping{l}, l.others...) {
+		if key := of.seriesKey(e); key != "" {
+			return strconv.Itoa(i) + " " + key
+		}
+	}
+	return ""
+}
+
 // period is the part of a read that uses one mapping.
 type period struct {
 	reader   *reader
@@ -104,6 +147,10 @@ func (r *reading) inPeriods(yield yielder) {
 		yield(r.reader.mapping.new(), ErrOrder) // before the events of any mapping
 		return
 	}
+	if err := r.sortable(periods); err != nil {
+		yield(r.reader.mapping.new(), err)
+		return
+	}
 	more := true
 	for _, p := range periods {
 		if r.page.skips(p.reader.mapping.Since, r.options.NewestFirst) {
@@ -114,19 +161,34 @@ func (r *reading) inPeriods(yield yielder) {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more
 		})
-		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit && r.page == nil {
+		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit {
 			return
 		}
 	}
+}
+
+// sortable returns the error of the first mapping whose events of several values cannot be sorted
+// by time, or read in pages, if that is asked for.
+func (r *reading) sortable(periods []period) error {
+	if r.many == nil || !r.sorts() {
+		return nil
+	}
+	for _, p := range periods {
+		r.enter(p)
+		if _, err := r.groups(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter continues the read with another mapping.
 func (r *reading) enter(p period) {
 	a := &r.assembler
 	r.reader, r.q = p.reader, p.query
-	newestFirst, latestOnly, into := a.newestFirst, a.latestOnly, a.into
+	newestFirst, latestOnly, marks, into := a.newestFirst, a.latestOnly, a.marks, a.into
 	*a = p.reader.newAssembler(r.given)
-	a.from, a.to, a.newestFirst, a.latestOnly, a.into = p.from, p.to, newestFirst, latestOnly, into
+	a.from, a.to, a.newestFirst, a.latestOnly, a.marks, a.into = p.from, p.to, newestFirst, latestOnly, marks, into
 	if a.into != nil {
 		a.into.enter(p.reader.mapping)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +36,15 @@ type shapeOf struct {
 	reversed bool // the series is before the region in the keys
 	text     bool
 	family   string
+	slashes  bool // the delimiter is "/" instead of "#", and not in any series
+}
+
+// delimiter returns the delimiter of the keys, which no series can contain.
+func (s shapeOf) delimiter() string {
+	if s.slashes {
+		return "/"
+	}
+	return "#"
 }
 
 // bucketOf returns a bucket with a label in the schema language.
@@ -57,13 +68,13 @@ var shapes = []shapeOf{
 	{name: "hours", pattern: codec.BucketNewCells, bucket: bucketOf(time.Hour, "2006-01-02T15")},
 	{name: "six hours of the same label", pattern: codec.BucketNewCells, bucket: bucketOf(6*time.Hour, "2006-01-02T15")},
 	{name: "days", pattern: codec.BucketNewCells, bucket: bucketOf(day, "2006-01-02")},
-	{name: "days of another label", pattern: codec.BucketNewCells, bucket: bucketOf(day, "20060102"), text: true},
+	{name: "days of another label", pattern: codec.BucketNewCells, bucket: bucketOf(day, "20060102"), text: true, slashes: true},
 	{name: "weeks by number", pattern: codec.BucketNewCells, bucket: bucketOf(week, "week%d")},
-	{name: "weeks, padded", pattern: codec.BucketNewCells, bucket: bucketOf(week, "w%04d")},
+	{name: "weeks, padded", pattern: codec.BucketNewCells, bucket: bucketOf(week, "w%04d"), slashes: true},
 	{name: "days, newest first", pattern: codec.BucketNewCells, bucket: codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}}}},
 	{name: "offsets", pattern: codec.BucketOffsets, bucket: bucketOf(day, "o%04d")},
 	{name: "rows", pattern: codec.SingleUnserialized, timeKey: codec.TimeFormat{Kind: codec.UnixSeconds}},
-	{name: "rows, newest first", pattern: codec.SingleUnserialized, timeKey: codec.TimeFormat{Kind: codec.UnixMicros, Reverse: true}},
+	{name: "rows, newest first", pattern: codec.SingleUnserialized, timeKey: codec.TimeFormat{Kind: codec.UnixMicros, Reverse: true}, slashes: true},
 	{name: "another order", pattern: codec.BucketNewCells, bucket: bucketOf(day, "2006-01-02"), reversed: true, family: "g"},
 }
 
@@ -79,7 +90,7 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 		RequiredColumn("v", coding, func(e *sample) *uint64 { return &e.Value }, func(c *periodColumns) *[]uint64 { return &c.Value }),
 	)
 	begin := func(e *sample, dst []byte) codec.KeyWriter {
-		w := codec.NewKeyWriter(dst, "#")
+		w := codec.NewKeyWriter(dst, s.delimiter())
 		if s.reversed {
 			w.String("series", e.Series)
 			w.String("region", e.Series[:1])
@@ -101,7 +112,7 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 		},
 		Prefix: func(e *sample, _ string) ([]byte, error) { w := begin(e, nil); return w.Prefix() },
 		Parse: func(row string, e *sample) (at time.Time, err error) {
-			r := codec.NewKeyReader(row, "#")
+			r := codec.NewKeyReader(row, s.delimiter())
 			if s.reversed {
 				e.Series = r.String("series")
 			}
@@ -116,7 +127,7 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 			}
 			return at, r.Close()
 		},
-		Delimiter: "#",
+		Delimiter: s.delimiter(),
 	}
 	l := Mapping[sample]{
 		Table:   Table{ID: "periods", Families: []Family{{Name: cmp.Or(s.family, "f"), GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * day}}}},
@@ -137,17 +148,17 @@ func regionQuery(l *Mapping[sample], all []shapeOf) *Query[sample] {
 	q := &Query[sample]{
 		Name: "ByRegion", AllTimes: true, MultiSeries: true, Contiguous: true,
 		Spans: func(e *sample) ([]codec.Span, error) {
-			w := codec.NewKeyWriter(nil, "#")
+			w := codec.NewKeyWriter(nil, s.delimiter())
 			if !s.reversed {
 				w.String("region", e.Series[:1])
 			}
-			span, err := Span(w.Prefix, nil, "#", false)
+			span, err := Span(w.Prefix, nil, s.delimiter(), false)
 			return []codec.Span{span}, err
 		},
 	}
 	if !s.pattern.Bucketed() || s.reversed {
 		q.Keys = func(given *sample) (*codec.KeyPattern, error) {
-			p := codec.NewKeyPattern("#")
+			p := codec.NewKeyPattern(s.delimiter())
 			region := func(w *codec.KeyWriter) { w.String("region", given.Series[:1]) }
 			if s.reversed {
 				p.Any()
@@ -178,6 +189,20 @@ type periodsCase struct {
 	received counts
 }
 
+// allSamples are the series of samples: each layout can store some of them.
+var allSamples = []string{"a1", "a2", "b1", "a#1", "b/1", "a#2"}
+
+// storing returns the mapping of the events at a time.
+func (l *mapping) storing(at time.Time) *mapping {
+	all := l.Periods()
+	return all[slices.IndexFunc(all, func(l *mapping) bool { return l.covers(at) })]
+}
+
+// stores reports whether any layout can store a series.
+func (c *periodsCase) stores(series string) bool {
+	return slices.ContainsFunc(c.shapes, func(s shapeOf) bool { return !strings.Contains(series, s.delimiter()) })
+}
+
 // drawPeriods draws a table and samples around the edges of its mappings.
 func drawPeriods(t *rapid.T) *periodsCase {
 	n := rapid.IntRange(2, 4).Draw(t, "mappings")
@@ -200,8 +225,10 @@ func drawPeriods(t *rapid.T) *periodsCase {
 		if rapid.Bool().Draw(t, "at the edge") {
 			at = rapid.SampledFrom(edges).Draw(t, "edge").Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "seconds")) * time.Second)
 		}
-		e := sample{Series: rapid.SampledFrom([]string{"a1", "a2", "b1"}).Draw(t, "series"), Time: at, Value: rapid.Uint64Max(99).Draw(t, "value")}
-		written[e.Series+e.Time.String()] = e
+		e := sample{Series: rapid.SampledFrom(allSamples).Draw(t, "series"), Time: at, Value: rapid.Uint64Max(99).Draw(t, "value")}
+		if c.mapping.untyped().storing(e.Time).seriesKey(event{&e}) != "" { // another delimiter
+			written[e.Series+e.Time.String()] = e
+		}
 	}
 	for _, e := range written {
 		c.written = append(c.written, e)
@@ -269,6 +296,8 @@ func TestPeriods(t *testing.T) {
 		r := NewReader(counted(s.Client, &c.received), c.mapping, ReaderOptions{Now: clock})
 		for range 4 {
 			c.read(rt, r)
+			c.change(rt, w)
+			c.received = counts{}
 		}
 	})
 }
@@ -321,11 +350,15 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 		from, to = time.Time{}, c.now
 	}
 	o := ReadOptions{NewestFirst: rapid.Bool().Draw(t, "newest first"), Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
-	series := rapid.SampledFrom([]string{"a1", "b1"}).Draw(t, "series")
+	series := rapid.SampledFrom([]string{"a1", "b1", "a#1", "b/1"}).Draw(t, "series")
+	if !c.stores(series) {
+		c.refused(t, r, series)
+		return
+	}
 	ofSeries := c.wanted(from, to, func(e sample) bool { return e.Series == series })
 	c.ordered(ofSeries, o)
 	want := atMost(ofSeries, o.Limit)
-	c.compare(t, "Read", want, c.collect(t, r, wholeOf(r), series, from, to, o))
+	c.compare(t, "Read", want, c.collected(t, r.Read(ctx, sample{Series: series}, from, to, o)))
 	c.crossed(t, "Read", len(want), ofRange(want, ofSeries, o), from, to)
 
 	var columns periodColumns
@@ -346,6 +379,107 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 	c.compare(t, "ByRegion", region, got)
 	c.crossed(t, "ByRegion", len(region), len(region), from, to)
 	c.latest(t, r, series)
+	c.several(t, r, from, to)
+}
+
+// refused fails unless reads of a series that no layout can store fail.
+func (c *periodsCase) refused(t *rapid.T, r *Reader[sample], series string) {
+	_, err := r.Latest(context.Background(), sample{Series: series})
+	for _, failed := range r.Read(context.Background(), sample{Series: series}, time.Time{}, c.now) {
+		if _, refused := errors.AsType[*codec.FieldError](failed); !refused || !errors.Is(err, codec.ErrDelimiter) {
+			t.Fatalf("%q: %v, %v", series, err, failed)
+		}
+		return
+	}
+	t.Fatalf("%q has no events", series)
+}
+
+// several compares reads of several series, their newest events, and the list of series.
+func (c *periodsCase) several(t *rapid.T, r *Reader[sample], from, to time.Time) {
+	ctx := context.Background()
+	var bases []sample
+	for _, series := range allSamples {
+		if c.stores(series) {
+			bases = append(bases, sample{Series: series})
+		}
+	}
+	got := c.collected(t, r.ReadMany(ctx, bases, from, to))
+	c.sort(got)
+	c.compare(t, "ReadMany", c.wanted(from, to, func(sample) bool { return true }), got)
+	var newest []sample
+	for _, base := range bases {
+		if all := c.wanted(time.Time{}, c.now, func(e sample) bool { return e.Series == base.Series }); len(all) > 0 {
+			newest = append(newest, all[len(all)-1])
+		}
+	}
+	c.compare(t, "LatestMany", newest, c.collected(t, r.LatestMany(ctx, bases)))
+	for _, region := range []string{"a", "b"} {
+		q := regionQuery(c.mapping, c.shapes)
+		found := map[string]sample{}
+		for _, e := range c.wanted(from, to, func(e sample) bool { return e.Series[:1] == region }) {
+			found[e.Series] = e
+		}
+		want := slices.Collect(maps.Values(found))
+		c.sort(want)
+		latest := c.collect(t, r, q, region, from, to, ReadOptions{LatestOnly: true})
+		c.sort(latest)
+		c.compare(t, "the newest of ByRegion", want, latest)
+		names := slices.Sorted(maps.Keys(found))
+		var listed []string
+		for e, err := range r.QuerySeries(ctx, q, sample{Series: region}, from, to) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed = append(listed, e.Series)
+		}
+		if slices.Sort(listed); !slices.Equal(names, listed) {
+			t.Fatalf("series of ByRegion: %q, want %q", listed, names)
+		}
+	}
+	c.received = counts{}
+}
+
+// change deletes and replaces samples.
+func (c *periodsCase) change(t *rapid.T, w *Writer[sample]) {
+	ctx := context.Background()
+	gone := func(is func(e sample) bool) { c.written = slices.DeleteFunc(c.written, is) }
+	series := rapid.SampledFrom(allSamples).Draw(t, "deleted series")
+	switch how := rapid.IntRange(0, 3).Draw(t, "change"); {
+	case !c.stores(series):
+		if _, err := w.DeleteSeries(ctx, sample{Series: series}); !errors.Is(err, codec.ErrDelimiter) {
+			t.Fatalf("deleting %q: %v", series, err)
+		}
+	case how == 0:
+		_, err := w.DeleteSeries(ctx, sample{Series: series})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone(func(e sample) bool { return e.Series == series })
+	case how == 1:
+		_, err := w.DeleteRange(ctx, sample{Series: series}, edge, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone(func(e sample) bool { return e.Series == series && !e.Time.Before(edge) })
+	case len(c.written) > 0:
+		old := rapid.SampledFrom(c.written).Draw(t, "old")
+		updated := sample{Series: series, Time: old.Time, Value: 100}
+		err := w.Replace(ctx, old, updated)
+		if c.mapping.untyped().storing(old.Time).seriesKey(event{&updated}) == "" {
+			if !errors.Is(err, codec.ErrDelimiter) {
+				t.Fatalf("replacing %v with %v: %v", old, updated, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone(func(e sample) bool {
+			return e.Time.Equal(old.Time) && (e.Series == old.Series || e.Series == updated.Series)
+		})
+		c.written = append(c.written, updated)
+		c.sort(c.written)
+	}
 }
 
 // ofRange returns how many cells a read of samples may receive: with a limit, those of all
@@ -392,7 +526,12 @@ func atMost(samples []sample, n int) []sample {
 
 // collect returns the results of a query.
 func (c *periodsCase) collect(t *rapid.T, r *Reader[sample], q *Query[sample], series string, from, to time.Time, o ReadOptions) (out []sample) {
-	for e, err := range r.Query(context.Background(), q, sample{Series: series}, from, to, o) {
+	return c.collected(t, r.Query(context.Background(), q, sample{Series: series}, from, to, o))
+}
+
+// collected returns the results of a read.
+func (c *periodsCase) collected(t *rapid.T, events iter.Seq2[sample, error]) (out []sample) {
+	for e, err := range events {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func allOf(r ...codec.GCRule) codec.GCRule { return codec.GCRule{Kind: codec.GCI
 func planRule(t *testing.T, have codec.GCRule, want Family, allow ...string) Change {
 	t.Helper()
 	want.Name = "m"
-	plan := planFor([]Table{{ID: "t", Families: []Family{want}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, allow)
+	plan := planFor([]Table{{ID: "t", Families: []Family{want}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, allow)
 	if len(plan.Changes) != 1 || len(plan.Unmanaged) != 0 {
 		t.Fatalf("plan %v, want one change", plan)
 	}
@@ -185,7 +185,7 @@ func TestPlanOrder(t *testing.T) {
 ? row key schema of table k4: not in the schemas, left alone
 ? deletion protection of table p5: not in the schemas, left alone
 `
-	plan := planFor(tables, live, []string{"value_type:z/b", "table:y", "row_key_schema:k3"})
+	plan := planFor(tables, live, nil, []string{"value_type:z/b", "table:y", "row_key_schema:k3"})
 	if diff := cmp.Diff(want, plan.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -233,7 +233,7 @@ func TestPlanReportsEveryLoss(t *testing.T) {
 	now := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		have, want := drawRule(t, 2), drawRule(t, 2)
-		plan := planFor([]Table{{ID: "t", Families: []Family{{Name: "m", GC: want}}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil)
+		plan := planFor([]Table{{ID: "t", Families: []Family{{Name: "m", GC: want}}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, nil)
 		if have.Equal(want) {
 			if !plan.Empty() {
 				t.Fatalf("%s for equal rules", plan)

@@ -152,17 +152,19 @@ func TestLatestOnlyOfMixedSeries(t *testing.T) {
 func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
 	r := NewReader(noTables{}, days())
+	read := r.reader.begin(t.Context(), q.untyped(), event{&sample{}}, at(0), at(1), nil)
 	var got []string
-	for e, err := range r.reader.byTime(q.untyped(), func(yield yielder) {
+	read.sorted(func(yield yielder) {
 		_ = yield(event{&sample{Series: "a", Time: at(2)}}, nil) && yield(event{&sample{Series: "b", Time: at(1)}}, nil) && yield(event{&sample{}}, &DecodeError{}) &&
 			yield(event{&sample{}}, status.Error(codes.PermissionDenied, "no more")) && yield(event{&sample{Series: "c", Time: at(0)}}, nil)
-	}, false) {
+	}, func(e event, err error) bool {
 		if err != nil {
 			got = append(got, fmt.Sprintf("%T", err))
-			continue
+		} else {
+			got = append(got, e.pointer.(*sample).Series)
 		}
-		got = append(got, e.pointer.(*sample).Series)
-	}
+		return true
+	})
 	if want := "*store.DecodeError b a *status.Error"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)
 	}

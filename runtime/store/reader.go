@@ -43,9 +43,12 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
 		whole: query{Name: "Read", Spans: mapping.Spans}, gathered: maxGathered,
 	}
 	r.table = mapping.newRowReader(id, client.OpenTable(id), wireAllowed(client), o.Timeout, &r.shape)
+	all := []*query{&r.whole}
 	for _, older := range mapping.Older {
 		r.older = append(r.older, newReader(client, older, o))
+		all = append(all, &r.older[len(r.older)-1].whole)
 	}
+	joinLayouts(all)
 	return r
 }
 
@@ -116,6 +119,7 @@ type query struct {
 	Older                             []*query
 	Conditions                        []Condition
 	where                             *bounds
+	others                            []*query // for the other layouts of the events
 }
 
 // untyped returns the query without its type parameter.
@@ -133,6 +137,7 @@ func (q *Query[E]) untyped() *query {
 	for _, older := range q.Older {
 		out.Older = append(out.Older, older.untyped())
 	}
+	joinLayouts(append([]*query{out}, out.Older...))
 	return out
 }
 
@@ -269,7 +274,10 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 		a.match = r.matches
 	}
 	if r.q.Keys != nil {
-		if r.asked.Keys, err = r.keys(); err != nil {
+		switch r.asked.Keys, err = r.keys(); {
+		case err != nil && r.many == nil && r.q.lacks(r.given, err):
+			return scan.ReadPlan{}, nil
+		case err != nil:
 			return scan.ReadPlan{}, err
 		}
 	}
@@ -404,7 +412,7 @@ func (r *reading) inOrder(events func(yielder)) func(yielder) {
 	if r.many != nil && r.reader.shape.Pattern == codec.BucketNewColumns {
 		return r.reader.fails(ErrOrder)
 	}
-	return r.reader.byTime(r.q, events, r.options.NewestFirst)
+	return func(yield yielder) { r.sorted(events, yield) }
 }
 
 // count counts an event and yields it. If the context of the read has ended, its error is
@@ -429,38 +437,39 @@ func (r *reading) count(event event, err error) bool {
 // ErrOrder is the error for a query that cannot yield its events in order of time.
 var ErrOrder = errors.New("the rows of the query are not in time order")
 
-// byTime sorts events that arrive by bucket one bucket at a time, and sorts those that
-// arrive by time by their sequence numbers.
-func (r *reader) byTime(q *query, events func(yielder), newestFirst bool) func(yielder) {
-	return func(yield yielder) { r.sorted(q, events, newestFirst, yield) }
-}
-
-// sorted yields events in order of time; see byTime.
-func (r *reader) sorted(q *query, events func(yielder), newestFirst bool, yield yielder) {
-	if q.AllTimes || !r.shape.InOrder() {
-		yield(r.mapping.new(), ErrOrder)
+// sorted yields events in order of time: it sorts events that arrive by bucket one bucket at a time,
+// and those that arrive by time by their sequence numbers.
+func (r *reading) sorted(events func(yielder), yield yielder) {
+	l, newestFirst := r.reader.mapping, r.options.NewestFirst
+	if r.q.AllTimes || !r.reader.shape.InOrder() {
+		yield(l.new(), ErrOrder)
 		return
 	}
-	if !r.mapping.Pattern.Bucketed() && r.mapping.Sequence == nil {
+	if !l.Pattern.Bucketed() && l.Sequence == nil {
 		events(yield)
 		return
 	}
-	bucket := r.mapping.list(0)
-	var order []int // indexes in bucket; sorting them moves no events
+	bucket := l.list(0)
+	var marks []mark // of the events in bucket, for a page
+	var order []int  // indexes in bucket; sorting them moves no events
 	var start time.Time
 	flush := func() bool {
 		order = sortedIndexes(order[:0], bucket.len(), func(a, b int) int {
 			if newestFirst {
 				a, b = b, a
 			}
-			return r.mapping.compare(bucket.at(a), bucket.at(b))
+			return l.compare(bucket.at(a), bucket.at(b))
 		})
 		for _, i := range order {
+			if marks != nil {
+				r.assembler.mark = marks[i]
+			}
 			if !yield(bucket.at(i), nil) {
 				return false
 			}
 		}
 		bucket.truncate(0)
+		marks = marks[:0]
 		return true
 	}
 	for event, err := range events {
@@ -475,13 +484,17 @@ func (r *reader) sorted(q *query, events func(yielder), newestFirst bool, yield 
 		case err != nil:
 			continue
 		}
-		if s := r.mapping.start(event); !s.Equal(start) {
+		of := r.assembler.mark
+		if s := l.start(event); !s.Equal(start) {
 			if !flush() {
 				return
 			}
 			start = s
 		}
 		bucket.add(event)
+		if r.page != nil {
+			marks = append(marks, of)
+		}
 	}
 	flush()
 }

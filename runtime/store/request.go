@@ -249,6 +249,11 @@ func resumedAtEnd(err error) bool {
 
 // send sends a request and passes its rows on.
 func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
+	if rows[0].Reverse {
+		if err := checkReversed(ctx, t.api, t.id); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	q.idle = startIdle(t.timeout, cancel)
@@ -260,6 +265,9 @@ func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, fil
 	err := t.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, limit)...)
 	if !q.sink.Wired() {
 		q.op.OrdinaryRequests++
+	}
+	if refused := q.sink.Refused(); refused != nil {
+		return &TooLargeError{t.id, refused}
 	}
 	if err = cmp.Or(q.lost, err); err == nil && !q.stopped {
 		return q.sink.Close()

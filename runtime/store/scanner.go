@@ -77,6 +77,10 @@ func newScanner(client Client, mappings []*mapping, table string, o ReaderOption
 	return s, nil
 }
 
+// Table returns the ID of the table that is scanned, with its prefix. Earlier layouts of a
+// schema may be in tables of their own.
+func (s *Scanner[E]) Table() string { return s.scanner.id }
+
 // Splits returns ranges of row keys that together cover the table, in order. They have
 // about the same size as far as Bigtable samples row keys.
 func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) { return s.scanner.splits(ctx) }
@@ -153,6 +157,15 @@ func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Ti
 
 // rows is [Scanner.Rows] without its type parameter. events is memory for those of a row.
 func (s *scanner) rows(ctx context.Context, within KeyRange, from, to time.Time, events list, yield func(untypedRow, error) bool) {
+	var rows []codec.Rows
+	if within.End == "" || within.Start < within.End {
+		rows = []codec.Rows{{Start: within.Start, End: within.End}}
+	}
+	s.some(ctx, rows, from, to, events, yield)
+}
+
+// some is rows for parts of the table, which are in order.
+func (s *scanner) some(ctx context.Context, rows []codec.Rows, from, to time.Time, events list, yield func(untypedRow, error) bool) {
 	op := Operation{Name: "Scan", Table: s.id}
 	ctx = s.option.Hooks.start(ctx, &op)
 	t := &scanning{scanner: s, ctx: ctx, op: &op, yield: yield, events: events}
@@ -161,7 +174,7 @@ func (s *scanner) rows(ctx context.Context, within KeyRange, from, to time.Time,
 		t.fail("", &RangeError{From: from, To: to})
 		return
 	}
-	t.run(within, from, to)
+	t.run(rows, from, to)
 }
 
 // scanning is one scan.
@@ -207,14 +220,13 @@ func (m scanMatch) metrics() bool { return m.layer.a.mapping.Pattern == codec.Bu
 // maxPending is the maximum number of pending rows of fields.
 const maxPending = 16
 
-// run scans a range of row keys.
-func (t *scanning) run(within KeyRange, from, to time.Time) {
+// run scans parts of the table.
+func (t *scanning) run(rows []codec.Rows, from, to time.Time) {
 	t.plan(from, to)
 	defer t.release()
-	if len(t.layers) == 0 || within.End != "" && within.Start >= within.End {
+	if len(t.layers) == 0 || len(rows) == 0 {
 		return
 	}
-	rows := []codec.Rows{{Start: within.Start, End: within.End}}
 	table := t.layers[0].reader.table
 	for row, err := range table.rows(t.ctx, t.op, rows, table.filters.of(t.filter), 0) {
 		if err != nil {

@@ -60,7 +60,7 @@ func (r *reader) series(ctx context.Context, q *query, base event, from, to time
 type listing struct {
 	read    *reading
 	newest  *mapping
-	seen    map[string]bool // in keys of the newest mapping; nil if no series is seen twice
+	seen    map[string]bool // their mapping.seriesID; nil if no series is seen twice
 	current codec.Span      // of the series of the last row; its prefix is empty if it is unknown
 	last    string          // key of the last row
 	beyond  bool            // rows may be received that have no event in the time range
@@ -218,10 +218,7 @@ func (l *listing) row(row wire.Row) (isNew, more bool) {
 		}
 	}
 	if l.seen != nil {
-		if spans, err = l.newest.Spans(a.base); err != nil {
-			return false, l.failWith(err)
-		}
-		id := seriesKeyOf(spans)
+		id := l.newest.seriesID(a.base)
 		if l.seen[id] {
 			return true, true
 		}

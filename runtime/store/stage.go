@@ -17,12 +17,13 @@ import (
 // stage contains the events of a call, encoded for all tables of a writer. Its memory
 // is reused.
 type stage struct {
-	writer *writer
-	events int
-	event  event // the current event; its time is truncated only in this copy
-	none   event // a zero event
-	last   event // the previous event, as given
-	tables []staged
+	writer  *writer
+	events  int
+	skipped int   // events that no table stores, because they have expired, and that are not in all
+	event   event // the current event; its time is truncated only in this copy
+	none    event // a zero event
+	last    event // the previous event, as given
+	tables  []staged
 
 	all      list // the given events, at least up to the current one
 	batched  bool // the events are those of a Batcher
@@ -59,7 +60,7 @@ const maxKept = 32 << 20
 // release returns the stage to its writer.
 func (s *stage) release() {
 	s.writer.tables[0].mapping.assign(s.event, s.none)
-	s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = event{}, 0, nil, false, false, false
+	s.last, s.events, s.skipped, s.all, s.batched, s.lastWins, s.ifAbsent = event{}, 0, 0, nil, false, false, false
 	for i := range s.tables {
 		t := &s.tables[i]
 		if cap(t.cells.mutations) > maxKept {
@@ -96,6 +97,9 @@ func (s *stage) addOne(e event) (taken bool, refused []Failure) {
 	if !taken {
 		s.events--
 		s.last = event{}
+		if len(refused) == 0 {
+			s.skipped++
+		}
 	}
 	return taken, refused
 }
@@ -217,7 +221,7 @@ func (s *stage) send(ctx context.Context, name string) error {
 			continue // all events belong to other mappings
 		}
 		staged.ifAbsent = s.ifAbsent
-		op := Operation{Name: name, Table: t.id, Events: s.events, Expired: staged.expired}
+		op := Operation{Name: name, Table: t.id, Events: s.events + s.skipped, Expired: staged.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
 		failures := append(staged.refused, w.sendAll(opCtx, t, staged, &op)...)
 		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })

@@ -285,12 +285,19 @@ func explain(ctx context.Context, err error) error {
 
 // RangeError reports a time range that ends before it begins or ends at the zero time.
 // It wraps [codec.ErrRange].
-type RangeError struct{ From, To time.Time }
+type RangeError struct {
+	From, To time.Time
+
+	all string // the method that deletes the events of all times; empty for a read
+}
 
 // Error describes the range and what is wrong with it.
 func (e *RangeError) Error() string {
-	if e.To.IsZero() {
-		return "the time range has no end: to is the zero time; to read all events, pass time.Now()"
+	switch {
+	case e.To.IsZero() && e.all != "":
+		return "the time range has no end: to is the zero time, and nothing is deleted; to delete the events of all times, call " + e.all
+	case e.To.IsZero():
+		return "the time range has no end: to is the zero time; pass time.Now(), or a later time to read events of clocks that are ahead, too"
 	}
 	return fmt.Sprintf("the time range ends at %s, before it begins at %s", e.To.Format(time.RFC3339Nano), e.From.Format(time.RFC3339Nano))
 }
@@ -322,6 +329,19 @@ func missing(table string, err error) error {
 	}
 	return &MissingTableError{Table: table, Err: err}
 }
+
+// TooLargeError reports an answer that is larger than any of Bigtable. It was not decoded.
+type TooLargeError struct {
+	Table string // with its prefix
+	Err   error
+}
+
+// Error says what to check.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("reading table %s: %v, which Bigtable does not send: check which server answers", e.Table, e.Err)
+}
+
+func (e *TooLargeError) Unwrap() error { return e.Err }
 
 // within returns ctx with the timeout, if there is one.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {

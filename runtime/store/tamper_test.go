@@ -103,6 +103,16 @@ func dropsAndBreaks() func(s *tampering, m proto.Message) error {
 	}
 }
 
+// endsAfter ends the stream after a number of messages, though the server sends more.
+func endsAfter(n int) func(s *tampering, m proto.Message) error {
+	return func(s *tampering, m proto.Message) error {
+		if s.n == n {
+			return io.EOF
+		}
+		return s.receive(m)
+	}
+}
+
 // onStreams returns an interceptor for the streams of a method.
 func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error)) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, called string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -146,7 +156,12 @@ func TestTamperedReads(t *testing.T) {
 			"repeat":         repeats,
 			"swap":           swaps,
 			"drop and break": dropsAndBreaks(),
+			"end at once":    endsAfter(0),
+			"end early":      endsAfter(3),
 		} {
+			if where == "inside" && (name == "end at once" || name == "end early") {
+				continue // looks like the end
+			}
 			t.Run(where+"/"+name, func(t *testing.T) {
 				client, err := storetest.Connect(t.Context(), bt.Addr, install(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
 					func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {

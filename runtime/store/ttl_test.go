@@ -475,6 +475,31 @@ func TestClassesWithOptionalColumns(t *testing.T) {
 	}
 }
 
+// Events of the only class of a table have that class, whichever optional columns they lack.
+func TestOnlyClassWithOptionalColumns(t *testing.T) {
+	for _, base := range []*Mapping[sample]{days(), singles()} {
+		t.Run(base.Table.ID, func(t *testing.T) {
+			base.Table.Families = classFamilies()[:1]
+			l := mortals(base)
+			bt := serve(t, l)
+			var events []mortal
+			for n, note := range []string{"", "b", "", "d"} {
+				e := mortal{sample: sample{Series: "s", Time: at(n), Value: uint64(n)}, Class: 1}
+				if note != "" {
+					e.Note = []byte(note)
+				}
+				events = append(events, e)
+			}
+			must(t, NewWriter(bt.Client, []*Mapping[mortal]{l}, writeAt(10)).WriteAll(t.Context(), events))
+			r := NewReader(bt.Client, l, clockAt(10))
+			for n := range events {
+				want := []string{"0 class 1", "1b class 1", "2 class 1", "3d class 1"}[n:]
+				same(t, want, values(t, r, mortal{sample: sample{Series: "s"}}, at(n), at(86400), mortalText))
+			}
+		})
+	}
+}
+
 // A row of a single event is replaced entirely in all classes, including cells with
 // other timestamps and unknown columns.
 func TestRowOfClassIsReplacedEntirely(t *testing.T) {

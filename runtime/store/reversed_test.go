@@ -1,0 +1,69 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// ascending is a stream to a server that ignores that rows are requested in reverse order.
+type ascending struct{ grpc.ClientStream }
+
+func (s ascending) SendMsg(m any) error {
+	if request, ok := m.(*bigtablepb.ReadRowsRequest); ok {
+		request.Reversed = false
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// An emulator that ignores the order returns the oldest event as the newest. The first read
+// notices, also if it requests a single row, and so does setup.
+func TestReversedIsIgnored(t *testing.T) {
+	for name, connect := range map[string]func(*storetest.Bigtable, ...grpc.DialOption) (*bigtable.Client, error){
+		"plain": func(b *storetest.Bigtable, opts ...grpc.DialOption) (*bigtable.Client, error) {
+			return storetest.ConnectPlain(t.Context(), b.Addr, opts...)
+		},
+		"wire": func(b *storetest.Bigtable, opts ...grpc.DialOption) (*bigtable.Client, error) {
+			return storetest.Connect(t.Context(), b.Addr, opts...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := days()
+			b := newBigtable(t, l)
+			t.Setenv(EmulatorVariable, b.Addr)
+			client, err := connect(b, inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
+				func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+					stream, err := open()
+					return ascending{stream}, err
+				})))
+			must(t, err)
+			defer func() { _ = client.Close() }()
+			r := NewReader(client, l)
+			w := NewWriter(b.Client, []*Mapping[sample]{l})
+			must(t, w.Write(t.Context(), sample{Series: "s", Time: day0, Value: 1}))
+			if e, err := r.Latest(t.Context(), sample{Series: "s"}); err != nil || e.Value != 1 {
+				t.Errorf("the only event: %v, %v", e, err)
+			}
+			must(t, w.Write(t.Context(), sample{Series: "s", Time: at(86400), Value: 2}))
+			var reversed *ReversedError
+			if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.As(err, &reversed) || reversed.Table != "days" {
+				t.Errorf("the newest event: %v, %v", e, err)
+			}
+			tables := []Table{
+				{ID: "a", Families: []Family{{Name: "m"}}, Layout: "pattern: x; family m: events"},
+				{ID: "b", Families: []Family{{Name: "m"}}, Layout: "pattern: x; family m: events"},
+			}
+			if _, err := Setup(t.Context(), b.Admin, client, tables); !errors.As(err, &reversed) || reversed.Table != HistoryTable {
+				t.Errorf("setup: %v", err)
+			}
+			if e, err := NewReader(b.Client, l).Latest(t.Context(), sample{Series: "s"}); err != nil || e.Value != 2 {
+				t.Errorf("an emulator that reverses: %v, %v", e, err)
+			}
+		})
+	}
+}
