@@ -9,7 +9,8 @@
 //
 // A pipeline may fail at any point, and a runner may execute a bundle more than once. What is
 // then stored is the same, because writing an event again replaces it, and because reads use
-// the clock of the moment at which the pipeline was built.
+// the clock of the moment at which the pipeline was built. Backfills also compare what they have
+// written with the source, which may have changed.
 package beamstore
 
 import (
@@ -87,6 +88,11 @@ func Register[E any](s *Schema[E]) *Schema[E] {
 	registerDoFn(func(fn *writeFn[E]) reflectx.Func { return process2x1(fn.ProcessElement) })
 	registerDoFn(func(fn *seriesFn[E]) reflectx.Func { return process2x0(fn.ProcessElement) })
 	registerDoFn(func(fn *deleteFn[E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *recordFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
+	registerDoFn(func(fn *copyFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
+	registerDoFn(func(fn *waitFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
+	registerDoFn(func(fn *checkFn[E]) reflectx.Func { return process5x1(fn.ProcessElement) })
+	registerDoFn(func(fn *settleFn[E]) reflectx.Func { return process3x1(fn.ProcessElement) })
 	registerDoFn(func(fn *lineFn[E]) reflectx.Func { return process2x0(fn.ProcessElement) })
 	return s
 }
@@ -105,9 +111,13 @@ func init() {
 	register.Function1x2(decodeSource)
 	register.Emitter2[[]byte, bool]()
 	register.Emitter2[int, []byte]()
+	register.Emitter2[[]byte, []byte]()
+	register.Emitter1[Source]()
+	register.Iter1[Source]()
 	register.Iter1[bool]()
 	register.Iter1[[]byte]()
 	registerDoFn(func(fn *fileFn) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *markFn) reflectx.Func { return process2x0(fn.ProcessElement) })
 	registerDoFn(func(fn *shardFn) reflectx.Func { return process2x0(fn.ProcessElement) })
 }
 

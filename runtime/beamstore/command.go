@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Main runs the pipeline that the flags of the program describe. It parses them, so the
@@ -37,6 +39,8 @@ type command struct {
 	output          string
 	files           int
 	skipUndecodable bool
+	repair, renew   bool
+	timeout         time.Duration
 }
 
 // define defines the flags.
@@ -52,6 +56,9 @@ func (c *command) define(f *flag.FlagSet) {
 	f.StringVar(&c.targets, "targets", "", "tables to fill, separated by commas (default: all but the source)")
 	f.StringVar(&c.output, "output", "", "beginning of the names of exported files")
 	f.IntVar(&c.files, "files", 1, "number of exported files")
+	f.BoolVar(&c.repair, "repair", false, "backfill: write only what differs, and delete from any target what the source lacks")
+	f.BoolVar(&c.renew, "renew_ages", false, "backfill: allow targets in which ages count from the write")
+	f.DurationVar(&c.timeout, "timeout", store.DefaultTimeout, "backfill: the time limit of requests; the pipeline waits three times as long for late ones")
 	f.BoolVar(&c.skipUndecodable, "skip_undecodable", false, "count events that cannot be decoded, instead of failing")
 }
 
@@ -78,6 +85,10 @@ func (c *command) check() error {
 		return &FlagError{"bigtable_project", "is required"}
 	case c.conn.Instance == "":
 		return &FlagError{"bigtable_instance", "is required"}
+	case c.timeout <= 0:
+		return &FlagError{"timeout", "must be positive"}
+	case c.pipeline != "backfill" && (c.repair || c.renew):
+		return &FlagError{"repair", "and --renew_ages are options of --pipeline backfill"}
 	case c.pipeline == "delete" && c.to.IsZero():
 		return &FlagError{"to", "is required: events before this time are deleted, of all series"}
 	case c.pipeline == "delete" && c.source != "":
@@ -92,7 +103,8 @@ func (c *command) check() error {
 func build[E any](s *Schema[E], scope beam.Scope, c *command) error {
 	switch c.pipeline {
 	case "backfill":
-		o := BackfillOptions{From: c.from, To: c.to, Source: c.source, SkipUndecodable: c.skipUndecodable}
+		o := BackfillOptions{From: c.from, To: c.to, Source: c.source, SkipUndecodable: c.skipUndecodable,
+			Repair: c.repair, RenewAges: c.renew, Timeout: c.timeout}
 		if c.targets != "" {
 			o.Targets = strings.Split(c.targets, ",")
 		}

@@ -42,6 +42,10 @@ type (
 		reflectx.Func
 		call func(a, b, c, d any) any
 	}
+	func5x1 struct {
+		reflectx.Func
+		call func(a, b, c, d, e any) any
+	}
 )
 
 func (f func2x0) Call2x0(a, b any)           { f.call(a, b) }
@@ -49,11 +53,14 @@ func (f func2x1) Call2x1(a, b any) any       { return f.call(a, b) }
 func (f func3x1) Call3x1(a, b, c any) any    { return f.call(a, b, c) }
 func (f func4x1) Call4x1(a, b, c, d any) any { return f.call(a, b, c, d) }
 
+func (f func5x1) Call5x1(a, b, c, d, e any) any { return f.call(a, b, c, d, e) }
+
 var (
 	_ reflectx.Func2x0 = func2x0{}
 	_ reflectx.Func2x1 = func2x1{}
 	_ reflectx.Func3x1 = func3x1{}
 	_ reflectx.Func4x1 = func4x1{}
+	_ reflectx.Func5x1 = func5x1{}
 )
 
 // process2x0 and the functions below return a ProcessElement as Beam calls it.
@@ -71,4 +78,8 @@ func process3x1[A, B, C any](f func(A, B, C) error) reflectx.Func {
 
 func process4x1[A, B, C, D any](f func(A, B, C, D) error) reflectx.Func {
 	return func4x1{reflectx.MakeFunc(f), func(a, b, c, d any) any { return f(a.(A), b.(B), c.(C), d.(D)) }}
+}
+
+func process5x1[A, B, C, D, F any](f func(A, B, C, D, F) error) reflectx.Func {
+	return func5x1{reflectx.MakeFunc(f), func(a, b, c, d, e any) any { return f(a.(A), b.(B), c.(C), d.(D), e.(F)) }}
 }

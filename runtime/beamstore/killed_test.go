@@ -108,7 +108,7 @@ func (a attempt) start(t *testing.T) (*os.Process, <-chan error) {
 	return cmd.Process, ended
 }
 
-// Workers, drivers or both are killed at random moments of back-fills, which fail, because
+// Workers, drivers or both are killed at random moments of backfills, which fail, because
 // Prism does not execute a bundle again, and are started again. In the end, the target equals
 // the model, event for event. For more events and kills:
 //
@@ -123,8 +123,8 @@ func TestKilledWorkers(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	parts := max(1, min(30, kills/3)) // each part of the time range is a back-fill
-	size := int64(100_000)            // bytes that a back-fill transfers, as far as is known
+	parts := max(1, min(30, kills/3)) // each part of the time range is a backfill
+	size := int64(100_000)            // bytes that a backfill transfers, as far as is known
 	a := attempt{Addr: m.Addr().String(), PIDFile: filepath.Join(t.TempDir(), "pid")}
 	killed, hung := 0, 0
 	for part := range parts {
@@ -139,7 +139,7 @@ func TestKilledWorkers(t *testing.T) {
 			select {
 			case err := <-ended:
 				if err != nil {
-					t.Fatalf("a back-fill failed before anything was killed: %v", err)
+					t.Fatalf("a backfill failed before anything was killed: %v", err)
 				}
 				size = max(size/2, 1000) // it was too short
 				continue
@@ -163,7 +163,7 @@ func TestKilledWorkers(t *testing.T) {
 		}
 		m.after(1<<62, nil)
 		if _, ended := a.start(t); <-ended != nil {
-			t.Fatal("a back-fill failed, although nothing was killed")
+			t.Fatal("a backfill failed, although nothing was killed")
 		}
 	}
 	t.Logf("%d kills after %v; Prism hung %d times", killed, time.Since(began), hung)

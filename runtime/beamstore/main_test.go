@@ -28,7 +28,7 @@ import (
 // Environment variables that make this program a worker or a driver.
 const (
 	pidFile = "BTGEN_BEAM_PID_FILE" // the file to which a worker writes its process ID
-	driver  = "BTGEN_BEAM_DRIVER"   // the back-fill that a driver runs
+	driver  = "BTGEN_BEAM_DRIVER"   // the backfill that a driver runs
 )
 
 func TestMain(m *testing.M) {
@@ -78,13 +78,17 @@ func work(file string) error {
 	return harness.MainWithOptions(grpcx.WriteWorkerID(context.Background(), id), endpoint, endpoint, harness.Options{})
 }
 
-// attempt is a back-fill by a driver, which contains the runner, and a worker, each of them a
+// attempt is a backfill by a driver, which contains the runner, and a worker, each of them a
 // process.
 type attempt struct {
 	Addr     string // of the server
 	From, To time.Time
 	PIDFile  string // of the worker
+	Repair   bool
 }
+
+// brief is the time limit of requests of backfills, which wait three times as long at the end.
+const brief = 2 * time.Second
 
 // drive runs an attempt.
 func drive(config string) error {
@@ -109,7 +113,7 @@ func drive(config string) error {
 	}
 	*jobopts.EnvironmentType, *jobopts.EnvironmentConfig, *jobopts.WorkerBinary = "PROCESS", string(worker), binary
 	p, s := beam.NewPipelineWithRoot()
-	if err := plantbeam.Sample.Backfill(s, connection(a.Addr), beamstore.BackfillOptions{From: a.From, To: a.To}); err != nil {
+	if err := plantbeam.Sample.Backfill(s, connection(a.Addr), beamstore.BackfillOptions{From: a.From, To: a.To, Repair: a.Repair, Timeout: brief}); err != nil {
 		return err
 	}
 	_, err = beam.Run(context.Background(), "prism", p)

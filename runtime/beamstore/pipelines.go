@@ -1,78 +1,14 @@
 package beamstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/btgen-dev/btgen/runtime/store"
 )
-
-// BackfillOptions specify which events to copy, from where and to where.
-type BackfillOptions struct {
-	// From and To are the time range: From <= time < To. A zero From precedes all events, and
-	// a zero To is the time at which the pipeline is built.
-	From, To time.Time
-	// Source is the ID of the table to read, without a prefix; empty for the one that the
-	// reader of the schema uses.
-	Source string
-	// Targets are the IDs of the tables to fill; nil for all tables but the source.
-	Targets []string
-	// SkipUndecodable is that of ReadOptions.
-	SkipUndecodable bool
-	// Batches is that of WriteOptions.
-	Batches store.BatcherOptions
-}
-
-// Backfill copies events of one table to other tables of the schema, for example to one with
-// another row key. The source does not change, and a pipeline that failed is started again.
-// Events that have expired, by the rules of a target, are left out and counted in the metric
-// events_expired.
-//
-// An application that writes while the pipeline runs must write to all tables. If it replaces
-// an event between the moments when the pipeline reads and writes it, the targets keep the
-// old one: fill them in ranges of time that no longer change.
-//
-// The error is that of Read, or a *BackfillError.
-func (s *Schema[E]) Backfill(scope beam.Scope, conn Connection, o BackfillOptions) error {
-	scope = scope.Scope("btgen.Backfill")
-	source := cmp.Or(o.Source, s.Table)
-	targets := o.Targets
-	if targets == nil {
-		for _, m := range s.Mappings {
-			if m.Table.ID != source {
-				targets = append(targets, m.Table.ID)
-			}
-		}
-	}
-	if len(targets) == 0 || slices.Contains(targets, source) {
-		return &BackfillError{Source: source, Targets: targets}
-	}
-	events, err := s.Read(scope, conn, ReadOptions{From: o.From, To: o.To, Table: source, SkipUndecodable: o.SkipUndecodable})
-	if err != nil {
-		return err
-	}
-	return s.Write(scope, conn, events, WriteOptions{Tables: targets, SkipExpired: true, KeepWrittenAt: true, Batches: o.Batches})
-}
-
-// BackfillError reports a back-fill without a table to fill, or of a table from itself.
-type BackfillError struct {
-	Source  string
-	Targets []string
-}
-
-// Error names the tables.
-func (e *BackfillError) Error() string {
-	if len(e.Targets) == 0 {
-		return fmt.Sprintf("there is no table to fill from table %s, because the schema has no other table", e.Source)
-	}
-	return fmt.Sprintf("table %s cannot be filled from itself: remove it from Targets", e.Source)
-}
 
 // DeleteOptions specify which events to delete.
 type DeleteOptions struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// Back-fill, export and deletion do to exactly the selected events what they say, and doing
+// Backfill, export and deletion do to exactly the selected events what they say, and doing
 // it again changes nothing.
 func TestPipelines(t *testing.T) {
 	inThisProcess()
@@ -34,10 +34,10 @@ func TestPipelines(t *testing.T) {
 
 	for range 2 {
 		counters := must(t, func(s beam.Scope) error {
-			return plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{From: from, To: to})
+			return plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{From: from, To: to, Timeout: brief})
 		})
 		if counters["events_read"] != 2000 || counters["events_written"] != 2000 || counters["events_expired"] != 0 {
-			t.Errorf("counters of the back-fill: %v", counters)
+			t.Errorf("counters of the backfill: %v", counters)
 		}
 		contains(t, bt, "samples_salted", n, inRange)
 		contains(t, bt, "samples", n, all)

@@ -37,6 +37,7 @@ type Source struct {
 	From, To time.Time
 	Now      time.Time // decides which events have expired, so that a bundle that is executed again reads the same
 	Query    Query
+	Oldest   time.Time // of the events of a backfill; zero if there is none
 }
 
 // Read returns the events of the selected series and times as a PCollection of E. Events have
@@ -95,6 +96,11 @@ var (
 	eventsExpired = beam.NewCounter("btgen", "events_expired")
 	eventsDeleted = beam.NewCounter("btgen", "events_deleted")
 	seriesDeleted = beam.NewCounter("btgen", "series_deleted")
+
+	eventsMerged     = beam.NewCounter("btgen", "events_merged")
+	eventsChanged    = beam.NewCounter("btgen", "events_changed")
+	eventsUnsettled  = beam.NewCounter("btgen", "events_unsettled")
+	eventsOnlyTarget = beam.NewCounter("btgen", "events_only_target")
 )
 
 // readFn reads the events of a source.

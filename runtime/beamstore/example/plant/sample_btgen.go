@@ -294,7 +294,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
 	Table: store.Table{
 		ID:       "samples",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
-		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
+		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    samplesBucket,
@@ -336,7 +336,7 @@ var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Keys[Sam
 		ID:       "samples_salted",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
-		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: salt 16 of 2 3, string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
+		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: salt 16 of 2 3, string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    samplesSaltedBucket,
