@@ -1,11 +1,13 @@
 package evolve
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -38,11 +40,19 @@ func (c *comparer) columns(renamed map[string]string) {
 		if find(c.old.Columns, new.Key, false) >= 0 || moved[new.Key] || back[new.Key] {
 			continue
 		}
-		if i := find(c.old.Columns, new.Key, true); i >= 0 {
-			c.again(c.old.Columns[i], new)
+		i := find(c.old.Columns, new.Key, true)
+		if i < 0 {
+			added = append(added, new)
 			continue
 		}
-		added = append(added, new)
+		k := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) })
+		if k < 0 {
+			c.again(c.old.Columns[i], new)
+		} else if !c.reused(c.old.Columns[i], new) { // a field that is back in its first column was written to another
+			c.renamed(removed[k], new)
+			c.changes[len(c.changes)-1].way.text = fmt.Sprintf("keep it in %s; otherwise, run btgen generate between removing one field and adding the other", c.place(removed[k]))
+			removed = slices.Delete(removed, k, k+1)
+		}
 	}
 	removed = c.arrive(added, removed)
 	for _, old := range removed {
@@ -159,12 +169,15 @@ func (c *comparer) added(new lock.Column) {
 		return
 	}
 	all := c.origins(new)
-	if i := slices.IndexFunc(all, func(o origin) bool { return c.implicit(o.old) }); i >= 0 {
-		c.presence(all[i].old, new, at)
+	if len(all) > 0 && c.torn(new) {
+		return
+	}
+	if i := slices.IndexFunc(all, func(o origin) bool { return c.absence(o.old, new) }); i >= 0 {
+		c.restoredAs(all[i].old, new, at)
 	} else if len(all) > 0 {
 		c.add(at, "field %q continues the removed field %q: stored events have the values that were written with it", item(new), continued(item(new), all))
 	} else {
-		c.add(at, "field %q is added: stored events lack it", item(new))
+		c.add(at, "field %q is added: stored events lack it, as far as %s tells", item(new), lock.Name)
 	}
 }
 
@@ -245,8 +258,11 @@ func (c *comparer) again(old, new lock.Column) {
 	if old.Was != "" && c.returned(old, new) {
 		return
 	}
-	if c.implicit(old) && !required(new) {
-		c.presence(old, new, Change{Item: item(new), place: atColumn, column: new.Key})
+	if c.torn(new) {
+		return
+	}
+	if c.absence(old, new) && !required(new) {
+		c.restoredAs(old, new, Change{Item: item(new), place: atColumn, column: new.Key})
 		return
 	}
 	if required(new) {
@@ -256,6 +272,25 @@ func (c *comparer) again(old, new lock.Column) {
 	c.abandoned(new)
 	c.add(Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)},
 		"field %q is added again: stored events have the values that were written with it", item(new))
+}
+
+// torn adds the change for a removed field that is read again, if events may have it in two TTL
+// classes: programs without the field leave its cells in the one class when they write an event
+// again with the other. A row that is one event is replaced entirely.
+func (c *comparer) torn(new lock.Column) bool {
+	classes := 0
+	for _, f := range c.new.Families {
+		if f.Class {
+			classes++
+		}
+	}
+	if classes < 2 || c.new.Pattern != codec.BucketNewCells || new.Written {
+		return false
+	}
+	c.reuse(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, new)
+	last := &c.changes[len(c.changes)-1]
+	last.Message = fmt.Sprintf("field %q is read again: events that were written with another TTL class meanwhile have its older value in both classes", item(new))
+	return true
 }
 
 // place describes where a field is stored, to begin a sentence.
@@ -288,9 +323,12 @@ func (c *comparer) free() int {
 // retired.
 func (c *comparer) column(old, new lock.Column, renamed map[string]string, again bool) {
 	at := Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
-	if old.Family != new.Family && renamed[old.Family] != new.Family {
+	if old.Family != new.Family && (old.Family == "") == (new.Family == "") && renamed[old.Family] != new.Family { // see families for TTL classes
 		move := at
 		move.Rule, move.way.restore = "E08", "family: "+quoted(old.Family)
+		if !slices.ContainsFunc(c.new.Families, func(f lock.Family) bool { return f.Name == old.Family }) {
+			move.way.text = "restore family " + quotedCode(old.Family) + " of the table, and the field in it"
+		}
 		c.add(move, "field %q moves from family %q to %q: its stored values are not read", item(new), old.Family, new.Family)
 	}
 	switch {
@@ -312,14 +350,16 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 	}
 	if old.Type != new.Type {
 		if !c.typeOf(old, new, at) {
+			if !again && !required(old) && required(new) { // that is another change of the field
+				c.presence(old, new, at)
+			}
 			return
 		}
 		old = widened(old, new.Type)
 	}
 	c.text(old, new, at)
 	if old.Type == schema.Enum {
-		text := old.Values.Text() || c.new.Blob == layout.JSONText
-		c.enum(enumOf{item(new), new.Key, old.Enum, new.Enum, text})
+		c.enum(enumOf{item(new), new.Key, old.Enum, new.Enum, storesNames(c.new, old)})
 	}
 	if !again {
 		c.presence(old, new, at)
@@ -379,9 +419,9 @@ func (c *comparer) typeOf(old, new lock.Column, at Change) bool {
 	return false
 }
 
-// widened returns a field with a wider type.
+// widened returns a field with a wider type, or the same.
 func widened(old lock.Column, to schema.Type) lock.Column {
-	if old.Default != nil && to == schema.Bytes {
+	if old.Default != nil && to == schema.Bytes && old.Type != to {
 		text := hex.EncodeToString([]byte(*old.Default))
 		old.Default = &text
 	}
@@ -411,11 +451,34 @@ func (c *comparer) implicit(col lock.Column) bool {
 	return c.new.Blob == layout.Protobuf && required(col) && col.Type != schema.Timestamp && col.Type != schema.Enum && col.Type != schema.UUID
 }
 
+// absence reports whether events that lack a field, which was removed, are read with another value
+// than before once it is back: protobuf omits their 0, or they had another default.
+func (c *comparer) absence(old, new lock.Column) bool {
+	if c.implicit(old) {
+		return true
+	}
+	was := widened(old, new.Type).Default
+	return was != nil && (new.Default == nil || *was != *new.Default)
+}
+
+// restoredAs compares the meaning of an absent field, which was removed and is back. It cannot
+// become required again, because newer events lack it.
+func (c *comparer) restoredAs(old, new lock.Column, at Change) {
+	n := len(c.changes)
+	c.presence(widened(old, new.Type), new, at)
+	if required(old) && len(c.changes) > n {
+		c.changes[n].way.text = "if these events may be read without it, accept the change; otherwise, leave the field removed"
+	}
+}
+
 // presence compares the meaning of an absent field.
 func (c *comparer) presence(old, new lock.Column, at Change) {
 	same := old.Optional == new.Optional && (old.Default == nil) == (new.Default == nil) && (old.Default == nil || *old.Default == *new.Default)
 	at.Old, at.New = presenceText(old), presenceText(new)
 	at.way.restore = at.Old
+	if required(old) {
+		at.way.text = "remove " + quotedCode(at.New)
+	}
 	switch {
 	case same:
 	case !required(old) && required(new):
@@ -443,11 +506,28 @@ func (c *comparer) presence(old, new lock.Column, at Change) {
 func presenceText(c lock.Column) string {
 	switch {
 	case c.Default != nil:
-		return "default: " + quoted(*c.Default)
+		return "default: " + defaultText(c)
 	case c.Optional:
 		return "optional: true"
 	}
 	return "required"
+}
+
+// defaultText returns the default of a field in the schema language.
+func defaultText(c lock.Column) string {
+	switch c.Type {
+	case schema.String, schema.JSON:
+		return quoted(*c.Default)
+	case schema.Duration:
+		if d, err := time.ParseDuration(*c.Default); err == nil {
+			return schema.FormatDuration(d)
+		}
+	case schema.Bytes:
+		if raw, err := hex.DecodeString(*c.Default); err == nil {
+			return quoted(base64.StdEncoding.EncodeToString(raw))
+		}
+	}
+	return *c.Default
 }
 
 // enumOf is an enum of a column or a key.

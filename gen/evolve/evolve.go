@@ -59,6 +59,7 @@ const (
 	atAge    // its ttl
 	atColumn
 	atSince
+	atServes
 	atEnum // a value of the enum of a column, or of a segment
 )
 
@@ -109,6 +110,7 @@ func (c *Change) name(table string) string {
 func Compare(old, new *lock.Layout) []Change {
 	c := &comparer{old: old, new: new}
 	if c.pattern() {
+		c.beside()
 		return c.changes
 	}
 	c.key()
@@ -133,8 +135,8 @@ func (c *comparer) add(change Change, format string, args ...any) *Change {
 	return &c.changes[len(c.changes)-1]
 }
 
-// pattern compares the meaning of rows and cells. It reports whether they differ; nothing else
-// is comparable then.
+// pattern compares the meaning of rows and cells. It reports whether they differ; rows and
+// columns are not comparable then.
 func (c *comparer) pattern() bool {
 	switch {
 	case c.old.Pattern != c.new.Pattern:
@@ -192,12 +194,21 @@ func Merge(old, new *lock.Layout) lock.Layout {
 	}
 	out.Segments = slices.Clone(new.Segments)
 	for i := range out.Segments {
-		if i < len(old.Segments) && old.Segments[i].Name == out.Segments[i].Name {
+		if i < len(old.Segments) && (old.Segments[i].Name == out.Segments[i].Name || renamedSegment(old, new, i)) {
 			out.Segments[i].Enum = mergeEnum(old.Segments[i].Enum, out.Segments[i].Enum)
 		}
 	}
 	out.SortColumns()
 	return out
+}
+
+// renamedSegment reports whether a series value in the row key has only another name.
+func renamedSegment(old, new *lock.Layout, i int) bool {
+	named := func(l *lock.Layout, name string) bool {
+		return slices.ContainsFunc(l.Segments, func(g lock.Segment) bool { return g.Name == name })
+	}
+	was, is := &old.Segments[i], &new.Segments[i]
+	return was.Kind == is.Kind && was.Type == is.Type && !named(new, was.Name) && !named(old, is.Name)
 }
 
 // mergeEnum returns the new values and the old ones that are no longer used.

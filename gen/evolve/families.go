@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -18,11 +19,17 @@ func (c *comparer) families() map[string]string {
 		switch {
 		case len(removed) == 1 && len(added) == 1:
 			renamed[f.Name] = added[0].Name
-			c.add(Change{Rule: "E08", Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: way{restore: "family: " + quoted(f.Name)}},
+			c.add(Change{Rule: "E08", Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)},
 				"family %q becomes %q: stored cells are not read, and setup leaves the old family alone", f.Name, added[0].Name)
 		case f.Class:
-			c.add(Change{Rule: "E08", Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family"},
+			c.add(Change{Rule: "E08", Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}},
 				"family %q of a TTL class is removed: its stored events are not read", f.Name)
+		case hasClasses(c.new):
+			c.add(Change{Rule: "E08", Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}},
+				"family %q is replaced by those of TTL classes: its stored events are not read", f.Name)
+		case c.old.Blob != "": // or its fields say what becomes of them
+			c.add(Change{Rule: "E08", Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}},
+				"family %q is removed: its stored events are not read", f.Name)
 		}
 	}
 	if len(removed) != 1 || len(added) != 1 {
@@ -38,6 +45,76 @@ func (c *comparer) families() map[string]string {
 	return renamed
 }
 
+// beside compares what a layout in other rows and cells has in common with the previous one: how
+// long families keep events, and what the fields mean. Accepting the other cells accepts neither.
+func (c *comparer) beside() {
+	c.families()
+	for _, old := range c.old.Live() {
+		for _, new := range c.new.Live() {
+			if old.Written || new.Written || item(old) != item(new) {
+				continue
+			}
+			at := Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new)}
+			if old.Type != new.Type {
+				c.typeOf(old, new, at)
+			} else if old.Type == schema.Enum {
+				c.enum(enumOf{item(new), new.Key, old.Enum, new.Enum, storesNames(c.old, old) && storesNames(c.new, new)})
+			}
+		}
+	}
+}
+
+// storesNames reports whether the values of an enum are stored as their names.
+func storesNames(l *lock.Layout, c lock.Column) bool {
+	return c.Values.Text() || l.Blob == layout.JSONText
+}
+
+// hasClasses reports whether events have TTL classes.
+func hasClasses(l *lock.Layout) bool {
+	return slices.ContainsFunc(l.Families, func(f lock.Family) bool { return f.Class })
+}
+
+// familyNames returns the names of families, for people.
+func familyNames(families []lock.Family) string {
+	var out []string
+	for _, f := range families {
+		out = append(out, f.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// familyWay returns how to restore the old families of a table.
+func (c *comparer) familyWay(f lock.Family) string {
+	switch {
+	case f.Class:
+		var out []string
+		for _, o := range c.old.Families {
+			out = append(out, o.Name+": "+ttlText(o))
+		}
+		text := "restore " + quotedCode("ttl: {classes: {"+strings.Join(out, ", ")+"}}")
+		if !hasClasses(c.new) {
+			text += ", without " + quotedCode("family")
+		}
+		return text
+	case len(c.old.Families) > 1:
+		return "restore the families"
+	}
+	return "restore " + quotedCode("family: "+quoted(f.Name)) + " and " + quotedCode("ttl: "+ttlText(f))
+}
+
+// renamedFamily returns how to keep the name of a family.
+func (c *comparer) renamedFamily(f lock.Family) way {
+	if f.Class {
+		return way{text: c.familyWay(f)}
+	}
+	return way{restore: "family: " + quoted(f.Name)}
+}
+
+// classesWay returns how events get TTL classes.
+func (c *comparer) classesWay(f lock.Family) string {
+	return c.familyWay(f) + ", and write events with TTL classes to a table of a new schema"
+}
+
 // unmatched returns the families of one layout that the other lacks.
 func (c *comparer) unmatched(of, in *lock.Layout) []lock.Family {
 	return slices.DeleteFunc(slices.Clone(of.Families), func(f lock.Family) bool {
@@ -51,12 +128,13 @@ func (c *comparer) age(old, new lock.Family) {
 	a, b := lifetime(c.old, old), lifetime(c.new, new)
 	switch {
 	case old.Class != new.Class:
+		at.way.text = c.familyWay(old)
 		at.Rule = "E08"
 		c.add(at, "family %q starts or stops being the family of a TTL class: its stored events are read differently", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
 		at.Rule = "E37"
 		if !ages(new.GC) {
-			c.add(at, "cells in family %q now have the time of their writing: an event that a program with the old code writes again may keep its previous values", new.Name)
+			c.add(at, "cells in family %q now have the time of the write: an event that a program with the old code writes again may keep its previous values", new.Name)
 			return
 		}
 		c.add(at, "ages in family %q now count from the write: programs with the old code may miss late events; deploy readers first", new.Name)

@@ -174,7 +174,7 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	case change.Rule == "E09" && field != nil && w.column != nil:
 		return renameHint(p, change, field, w)
 	case change.Rule == "E10" && field != nil && w.column != nil && w.restore != "" && mayMove(p, field, w.column):
-		return "keep " + diag.Code(w.restore) + ", or write to a new place and read older events, too: " + diag.Code(movedField(p, s, change, field, w.column))
+		return "keep " + diag.Code(w.restore) + ", or write to a new place and read older events, too: " + diag.Code(c.movedField(p, s, change, field, w.column))
 	case change.Rule == "E10" && w.restore != "" && p.table.Pattern == codec.BucketOffsets && p.table.Blob == "": // events with a second field are serialized
 		return "keep " + diag.Code(w.restore) + ", and store the new values in a separate table"
 	case change.Rule == "E10" && field != nil && w.restore != "":
@@ -187,6 +187,8 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 		return fmt.Sprintf("use a number that was never used: %s", diag.Code(fmt.Sprintf("number: %d", w.number)))
 	case w.pairs != nil:
 		return "keep the stored values, and add new ones with new numbers: " + diag.Code("of: "+enumText(w.pairs))
+	case change.Rule == "E14" && field != nil && removedAs(p, field.Name.V):
+		return "give it another name and column: " + diag.Code(newField(s, field))
 	case change.Rule == "E14" && field != nil:
 		return "store it elsewhere: " + diag.Code("column: "+schema.Quoted(change.column+"_2"))
 	case change.Rule == "E17" && change.column == "":
@@ -194,13 +196,18 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	case change.Rule == "E17":
 		return "keep the name, or give the field a new number; if it is only renamed, accept the change"
 	case w.beside && twoTables && table != nil:
-		return besideHint(table, w, p.table.Endless() || p.old.Newest().Endless())
+		return c.besideHint(p, s, table)
 	case w.restore != "":
 		return "restore " + diag.Code(w.restore)
 	case change.Rule == "E15":
 		return "restore the previous ttl: stored events follow it"
 	}
 	return "undo the change"
+}
+
+// removedAs reports whether a removed field had a name, under which its values would be missed.
+func removedAs(p *pair, name string) bool {
+	return slices.ContainsFunc(p.old.Newest().Columns, func(c lock.Column) bool { return c.Retired && c.Was == "" && item(c) == name })
 }
 
 // renameHint returns how to read the stored values of a field that is renamed.
@@ -210,18 +217,43 @@ func renameHint(p *pair, change *Change, field *schema.Field, w *way) string {
 		rename, otherwise = "", ""
 	}
 	if strings.HasPrefix(w.restore, "number: ") {
-		return rename + "keep the " + diag.Code(w.restore) + otherwise
+		accept := ""
+		if rename != "" {
+			accept = " and accept E17, because the name changes"
+		}
+		return rename + "keep the " + diag.Code(w.restore) + accept + otherwise
 	}
 	keep := "keep the name " + diag.Code(w.column.Key)
 	if w.restore != "" {
 		keep = "keep the column: " + diag.Code(w.restore)
 	}
-	if !mayMove(p, field, w.column) {
+	switch may, stays := mayMove(p, field, w.column), mayStay(p, change, field, w.column); {
+	case may && stays:
+		keep = "; or " + keep
+	case may:
+		keep = ""
+	case stays:
 		return rename + keep + otherwise
+	default:
+		return rename + "undo the change" + otherwise
 	}
 	f := *field
 	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, change, field, w.column))
-	return rename + "read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + "; or " + keep + otherwise
+	return rename + "read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + keep + otherwise
+}
+
+// mayStay reports whether a field may be written where another one was stored, under its name.
+func mayStay(p *pair, change *Change, field *schema.Field, old *lock.Column) bool {
+	facts := p.facts.Newest()
+	i := find(facts.Columns, change.column, false)
+	if i < 0 || slices.ContainsFunc(field.Was, func(was schema.Was) bool { return was.Column.V == old.Key }) {
+		return false
+	}
+	kept := facts.Columns[i]
+	kept.Key, kept.Family = old.Key, old.Family
+	probe := comparer{old: p.old.Newest(), new: facts}
+	probe.column(*old, kept, nil, true)
+	return !slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data })
 }
 
 // mayMove reports whether a field may be written to a new place, and read from its old one.
@@ -260,20 +292,39 @@ func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) sc
 }
 
 // movedField returns a field that is written to a new column, number or name, and read from
-// its old one, too.
-func movedField(p *pair, s *schema.Schema, change *Change, field *schema.Field, old *lock.Column) string {
+// its old one, too, in each form in which the tables of its schema store it.
+func (c *Comparison) movedField(p *pair, s *schema.Schema, change *Change, field *schema.Field, old *lock.Column) string {
 	f := *field
-	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, change, field, old))
-	switch p.table.Blob {
-	case layout.Protobuf:
-		for _, o := range s.Fields {
-			f.Number.V = max(f.Number.V, o.Number.V+1)
+	was := olderWas(p, change, field, old)
+	for i := range c.pairs {
+		q := &c.pairs[i]
+		if q.layout != p.layout || q.old == nil || q.facts == nil {
+			continue
 		}
-	case layout.JSONText:
-		f.Name.V += "_2"
-	default:
-		f.Column = schema.Value[string]{V: old.Key + "_2", Pos: lockPos}
+		k := slices.IndexFunc(q.old.Newest().Live(), func(col lock.Column) bool { return !col.Written && item(col) == item(*old) })
+		if k < 0 {
+			continue
+		}
+		stored := q.old.Newest().Live()[k]
+		switch q.table.Blob {
+		case layout.Protobuf:
+			was.Number.V, _ = strconv.Atoi(stored.Key)
+			was.Number.Pos = lockPos
+			for _, o := range s.Fields {
+				f.Number.V = max(f.Number.V, o.Number.V+1)
+			}
+		case layout.JSONText:
+			was.Column = schema.Value[string]{V: stored.Key, Pos: lockPos}
+			f.Name.V = stored.Key + "_2"
+			f.Column = schema.Value[string]{}
+		default:
+			was.Column = schema.Value[string]{V: stored.Key, Pos: lockPos}
+			if f.Name.V == field.Name.V {
+				f.Column = schema.Value[string]{V: stored.Key + "_2", Pos: lockPos}
+			}
+		}
 	}
+	f.Was = slices.Insert(slices.Clone(f.Was), 0, was)
 	return f.Name.V + ": " + f.String()
 }
 
@@ -297,21 +348,6 @@ func enumText(pairs []enumPair) string {
 		out = append(out, fmt.Sprintf("%s: %d", schema.Quoted(p.name), p.number))
 	}
 	return "{" + strings.Join(out, ", ") + "}"
-}
-
-// besideHint returns how to write to a second table with the new layout. endless is set if a layout
-// cannot begin or end at a time.
-func besideHint(table *schema.Table, w *way, endless bool) string {
-	first := "keep this table"
-	switch {
-	case w.restore != "" && endless:
-		first = "restore " + diag.Code(w.restore)
-	case w.restore != "":
-		first = "start the new layout at a future time, with since and " + diag.Code("before: [{"+w.restore+"}]") +
-			"; or restore " + diag.Code(w.restore)
-	}
-	first += ", add a second table with the new layout, backfill it, and then remove this one:"
-	return first + "\n" + strings.Join(table.Lines(table.Name.V+"_2", table.SegmentTexts()), "\n")
 }
 
 // sources returns the schema, the table and the field of a change, as far as they exist.

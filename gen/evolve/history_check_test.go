@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -81,7 +82,7 @@ func (v *version) inexact(e *stored, fields []store.Field) bool {
 }
 
 // seriesValue draws a series value without a delimiter.
-func (h *history) seriesValue(f *drawnField) any {
+func (h *life) seriesValue(f *drawnField) any {
 	switch f.typ {
 	case "string", "bytes":
 		return one(h.random, "a", "ab", "b", "7", "t0")
@@ -96,7 +97,7 @@ func (h *history) seriesValue(f *drawnField) any {
 }
 
 // value draws a value of a field.
-func (h *history) value(f *drawnField) any {
+func (h *life) value(f *drawnField) any {
 	if f.typ == "enum" {
 		return one(h.random, f.of...).name
 	}
@@ -120,7 +121,7 @@ var always = dynamictest.Range{To: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 type wanted []*stored
 
 // of returns the events of the series for which is is true, in order of time.
-func (h *history) of(r dynamictest.Range, is func(who int) bool) wanted {
+func (h *life) of(r dynamictest.Range, is func(who int) bool) wanted {
 	var out wanted
 	for _, e := range h.events {
 		if !e.at.Before(r.From) && e.at.Before(r.To) && is(e.who) {
@@ -133,18 +134,18 @@ func (h *history) of(r dynamictest.Range, is func(who int) bool) wanted {
 
 // may reports whether the code of a version may miss an event: one that has expired, also by the
 // age of old code, or has none of the fields of the version.
-func (h *history) may(v *version, e *stored) bool {
-	return e.dead || v.empty(e) || v != h.newest() && !v.alive(e.at, h.now)
+func (h *life) may(v *version, e *stored) bool {
+	return e.dead || v.empty(e) || v != h.newest() && !v.alive(e.at, e.class, h.now)
 }
 
 // must reports whether the code of a version must return all of some events.
-func (h *history) must(v *version, all wanted) bool {
+func (h *life) must(v *version, all wanted) bool {
 	return !slices.ContainsFunc(all, func(e *stored) bool { return h.may(v, e) })
 }
 
 // check reads with the code of a version: all events, and some in another way. Reads must
 // return what was written, and must not change anything.
-func (h *history) check(v *version) error {
+func (h *life) check(v *version) error {
 	before := h.rows(v, 40)
 	r := v.schema.NewReader(h.bench.client, store.ReaderOptions{Now: h.clock})
 	h.count.Read += len(h.events)
@@ -153,6 +154,9 @@ func (h *history) check(v *version) error {
 	}
 	if slices.ContainsFunc(v.fields, func(f drawnField) bool { return len(f.was) > 0 }) {
 		h.count.Moved++
+	}
+	if len(v.layout.Classes) > 0 {
+		h.count.Classes++
 	}
 	checks := []func(v *version, r *dynamic.Reader) error{h.checkRead, h.checkRange, h.checkColumns, h.checkLatest, h.checkQuery, h.checkFields}
 	if err := h.checkAll(v, r); err != nil {
@@ -171,7 +175,7 @@ func (h *history) check(v *version) error {
 }
 
 // rows returns the rows of the tables of a version once in n times.
-func (h *history) rows(v *version, n int) map[string]map[string][]string {
+func (h *life) rows(v *version, n int) map[string]map[string][]string {
 	if !h.chance(n) {
 		return nil
 	}
@@ -185,10 +189,12 @@ func (h *history) rows(v *version, n int) map[string]map[string][]string {
 }
 
 // checkAll reads the events of all series.
-func (h *history) checkAll(v *version, r *dynamic.Reader) error {
-	if i := slices.Index(v.queries, ""); i >= 0 {
+func (h *life) checkAll(v *version, r *dynamic.Reader) error {
+	if i := slices.Index(v.queries, drawnQuery{}); i >= 0 {
 		events := r.Query(h.ctx, fmt.Sprint("Q", i), make([]any, len(v.series)), always.From, always.To)
-		return h.same(v, named("query of all series"), h.of(always, func(int) bool { return true }), events, false, nil)
+		if err := h.same(v, named("query of all series"), h.of(always, func(int) bool { return true }), events, false, nil); err != nil || h.chance(2) {
+			return err
+		}
 	}
 	for who := range h.series {
 		if err := h.readSeries(v, r, who, always, store.ReadOptions{}); err != nil {
@@ -199,7 +205,7 @@ func (h *history) checkAll(v *version, r *dynamic.Reader) error {
 }
 
 // readSeries reads the events of a series, in order.
-func (h *history) readSeries(v *version, r *dynamic.Reader, who int, within dynamictest.Range, o store.ReadOptions) error {
+func (h *life) readSeries(v *version, r *dynamic.Reader, who int, within dynamictest.Range, o store.ReadOptions) error {
 	want := h.of(within, only(who))
 	if o.NewestFirst {
 		slices.Reverse(want)
@@ -221,20 +227,20 @@ func only(who int) func(int) bool { return func(other int) bool { return who == 
 // named returns the name of a read in errors.
 func named(what string) func() string { return func() string { return what } }
 
-func (h *history) checkRead(v *version, r *dynamic.Reader) error {
+func (h *life) checkRead(v *version, r *dynamic.Reader) error {
 	o := store.ReadOptions{NewestFirst: h.chance(2), Limit: h.IntN(4)}
 	return h.readSeries(v, r, h.IntN(len(h.series)), always, o)
 }
 
-func (h *history) checkRange(v *version, r *dynamic.Reader) error {
-	within := dynamictest.Range{From: h.time(v), To: h.time(v).Add(one(h.random, 0, 1, time.Hour))}
+func (h *life) checkRange(v *version, r *dynamic.Reader) error {
+	within := dynamictest.Range{From: h.time(v, ""), To: h.time(v, "").Add(one(h.random, 0, 1, time.Hour))}
 	if within.To.Before(within.From) {
 		within.From, within.To = within.To, within.From
 	}
 	return h.readSeries(v, r, h.IntN(len(h.series)), within, store.ReadOptions{NewestFirst: h.chance(2)})
 }
 
-func (h *history) checkColumns(v *version, r *dynamic.Reader) error {
+func (h *life) checkColumns(v *version, r *dynamic.Reader) error {
 	who := h.IntN(len(h.series))
 	want := h.of(always, only(who))
 	if slices.ContainsFunc(want, func(e *stored) bool { return v.inexact(e, nil) }) {
@@ -254,7 +260,7 @@ func (h *history) checkColumns(v *version, r *dynamic.Reader) error {
 	}, true, nil)
 }
 
-func (h *history) checkLatest(v *version, r *dynamic.Reader) error {
+func (h *life) checkLatest(v *version, r *dynamic.Reader) error {
 	who := h.IntN(len(h.series))
 	want := h.of(always, only(who))
 	if len(want) == 0 || !h.must(v, want) {
@@ -265,19 +271,19 @@ func (h *history) checkLatest(v *version, r *dynamic.Reader) error {
 	}, true, nil)
 }
 
-func (h *history) checkQuery(v *version, r *dynamic.Reader) error {
+func (h *life) checkQuery(v *version, r *dynamic.Reader) error {
 	if len(v.queries) == 0 {
 		return nil
 	}
 	i := h.IntN(len(v.queries))
-	by := slices.IndexFunc(v.series, func(f drawnField) bool { return f.name == v.queries[i] })
+	by := slices.IndexFunc(v.series, func(f drawnField) bool { return f.name == v.queries[i].by })
 	series := one(h.random, h.series...)
 	want := h.of(always, func(other int) bool { return by < 0 || h.series[other][by] == series[by] })
 	events := r.Query(h.ctx, fmt.Sprint("Q", i), v.given(series), always.From, always.To, store.ReadOptions{NewestFirst: h.chance(2)})
-	return h.same(v, named("query by "+v.queries[i]), want, events, false, nil)
+	return h.same(v, named("query by "+v.queries[i].by), want, events, false, nil)
 }
 
-func (h *history) checkFields(v *version, r *dynamic.Reader) error {
+func (h *life) checkFields(v *version, r *dynamic.Reader) error {
 	o := store.ReadOptions{Fields: []store.Field{}}
 	for _, i := range v.layout.Read.Pickable() {
 		if h.chance(2) {
@@ -291,7 +297,7 @@ func (h *history) checkFields(v *version, r *dynamic.Reader) error {
 }
 
 // same compares events with what was written. Expired events may be missing.
-func (h *history) same(v *version, what func() string, want wanted, events iter.Seq2[dynamic.Event, error], ordered bool, fields []store.Field) error {
+func (h *life) same(v *version, what func() string, want wanted, events iter.Seq2[dynamic.Event, error], ordered bool, fields []store.Field) error {
 	left := map[place]*stored{}
 	for _, e := range want {
 		left[e.place()] = e
@@ -303,7 +309,7 @@ func (h *history) same(v *version, what func() string, want wanted, events iter.
 			return fmt.Errorf("%s: %w", what(), err)
 		} else if refused {
 			h.count.Inexact++
-		} else if e != nil && v.inexact(e, fields) && !v.mayLack(e) {
+		} else if e != nil && v.inexact(e, fields) && !v.mayLack(e) && !(e.dead && v.apart()) {
 			return fmt.Errorf("%s: event %v with %v is read without an error", what(), got, e.values)
 		}
 		if e == nil {
@@ -318,6 +324,9 @@ func (h *history) same(v *version, what func() string, want wanted, events iter.
 		if _, json, protobuf := v.stores(); err != nil && (json || protobuf) {
 			continue // the decoding of a serialized event stops at the error
 		}
+		if c := v.layout.Classes; e.class != "" && len(c) > 0 && !e.parted() && (ordered || got.Class > 0) && (got.Class == 0 || c[got.Class-1] != e.class) {
+			return fmt.Errorf("%s: event %v is read from %s with class %d, and not with %s", what(), got, v.layout.Read.ID, got.Class, e.class)
+		}
 		if err := v.event(e, &got, fields); err != nil {
 			return fmt.Errorf("%s: %w", what(), err)
 		}
@@ -330,13 +339,19 @@ func (h *history) same(v *version, what func() string, want wanted, events iter.
 	return nil
 }
 
+// parted reports whether an event may have fields of when it was written earlier, perhaps with
+// another class: those that were removed in the meantime.
+func (e *stored) parted() bool {
+	return slices.Contains(slices.Collect(maps.Values(e.loose)), true)
+}
+
 // mayLack reports whether an event may lack a field that it had.
 func (v *version) mayLack(e *stored) bool {
 	return slices.ContainsFunc(v.fields, func(f drawnField) bool { return e.loose[f.id] })
 }
 
 // known returns the index of a series with the values of a version; -1 if there is none.
-func (v *version) known(h *history, given []any) int {
+func (v *version) known(h *life, given []any) int {
 	return slices.IndexFunc(h.series, func(series []any) bool {
 		for i := range series {
 			if !value.Equal(convert(v.series[i].typ, series[i]), given[i]) {
@@ -373,11 +388,18 @@ func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field) 
 		if stored == nil && !f.optional {
 			return fmt.Errorf("field %s is required, and %v is read without it", f.name, want)
 		}
-		if is := got.Values[i]; !value.Equal(is, stored) && !(want.loose[f.id] && value.Equal(is, lacks)) {
+		if is := got.Values[i]; !value.Equal(is, stored) && !(want.dead && v.apart()) && !(want.loose[f.id] && value.Equal(is, lacks)) {
 			return fmt.Errorf("field %s at %v is %v, and %v was written", f.name, want.at, is, stored)
 		}
 	}
 	return nil
+}
+
+// apart reports whether parts of events may expire before others.
+func (s *drawn) apart() bool {
+	return slices.ContainsFunc(s.tables, func(t drawnTable) bool {
+		return slices.ContainsFunc(t.layouts, func(l drawnLayout) bool { return len(l.families) > 1 })
+	})
 }
 
 // picked reports whether a field was requested.

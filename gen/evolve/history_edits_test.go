@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// inNewTable is an edit that the manual allows.
+const inNewTable = "since in a new table"
+
 // edits are the edits that histories draw. Each changes a schema as a user might, whether or not
 // it is harmless. An edit that does not apply changes nothing. Add the edits of new language
 // features here: the ID of a field determines what its stored values become, and package evolve
@@ -15,30 +18,36 @@ import (
 var edits = []struct {
 	name   string
 	weight int
-	edit   func(h *history, s *drawn)
+	edit   func(h *life, s *drawn)
 }{
-	{"doc", 1, func(h *history, s *drawn) { s.doc++ }},
-	{"query", 2, func(h *history, s *drawn) {
+	{"doc", 1, func(h *life, s *drawn) { s.doc++ }},
+	{"query", 2, func(h *life, s *drawn) {
 		if h.chance(3) && len(s.queries) > 0 {
 			s.queries = s.queries[:len(s.queries)-1]
 		} else {
-			s.queries = append(s.queries, one(h.random, "", "site", s.series[len(s.series)-1].name))
+			s.queries = append(s.queries, drawnQuery{by: one(h.random, "", "site", s.series[len(s.series)-1].name)})
 		}
 	}},
 
 	// Fields.
-	{"add field", 6, func(h *history, s *drawn) { s.fields = slices.Insert(s.fields, h.IntN(len(s.fields)+1), h.field()) }},
-	{"remove field", 5, func(h *history, s *drawn) {
+	{"add field", 6, func(h *life, s *drawn) { s.fields = slices.Insert(s.fields, h.IntN(len(s.fields)+1), h.field()) }},
+	{"restore field with another default", 2, func(h *life, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			f.fallback, f.optional = h.fallback(&f), false
+			s.fields = append(s.fields, f)
+		}
+	}},
+	{"remove field", 5, func(h *life, s *drawn) {
 		if i := h.IntN(len(s.fields)); len(s.fields) > 1 {
 			s.fields = slices.Delete(s.fields, i, i+1)
 		}
 	}},
-	{"restore field", 3, func(h *history, s *drawn) {
+	{"restore field", 3, func(h *life, s *drawn) {
 		if f, ok := h.gone(s); ok {
 			s.fields = append(s.fields, f)
 		}
 	}},
-	{"take up field again", 2, func(h *history, s *drawn) {
+	{"take up field again", 2, func(h *life, s *drawn) {
 		if f, ok := h.gone(s); ok {
 			again := h.field()
 			again.id, again.name, again.column, again.number, again.was = f.id, f.name, f.column, f.number, f.was // its stored values are read
@@ -48,50 +57,50 @@ var edits = []struct {
 			s.fields = append(s.fields, again)
 		}
 	}},
-	{"rename field", 3, func(h *history, s *drawn) { h.anyField(s).name = fmt.Sprint("w", h.fresh()) }},
-	{"rename field, column kept", 3, func(h *history, s *drawn) {
+	{"rename field", 3, func(h *life, s *drawn) { h.anyField(s).name = fmt.Sprint("w", h.fresh()) }},
+	{"rename field, column kept", 3, func(h *life, s *drawn) {
 		f := h.anyField(s)
 		if f.column == "" {
 			f.column = f.name
 		}
 		f.name = fmt.Sprint("w", h.fresh())
 	}},
-	{"replace field", 2, func(h *history, s *drawn) { *h.anyField(s) = h.field() }},
-	{"swap numbers", 1, func(h *history, s *drawn) {
+	{"replace field", 2, func(h *life, s *drawn) { *h.anyField(s) = h.field() }},
+	{"swap numbers", 1, func(h *life, s *drawn) {
 		a, b := h.anyField(s), h.anyField(s)
 		a.number, b.number = b.number, a.number
 	}},
-	{"swap columns", 3, func(h *history, s *drawn) {
+	{"swap columns", 3, func(h *life, s *drawn) {
 		a, b := h.anyField(s), h.anyField(s)
 		a.column, b.column = b.stored(), a.stored()
 	}},
-	{"column of another field", 2, func(h *history, s *drawn) {
+	{"column of another field", 2, func(h *life, s *drawn) {
 		a, b := h.anyField(s), h.anyField(s)
 		b.column = a.stored()
 		a.column = fmt.Sprint("c", h.fresh())
 	}},
-	{"column of a removed field", 1, func(h *history, s *drawn) {
+	{"column of a removed field", 1, func(h *life, s *drawn) {
 		if f, ok := h.gone(s); ok {
 			h.anyField(s).column = f.stored()
 		}
 	}},
-	{"number of a removed field", 1, func(h *history, s *drawn) {
+	{"number of a removed field", 1, func(h *life, s *drawn) {
 		if f, ok := h.gone(s); ok {
 			h.anyField(s).number = f.number
 		}
 	}},
-	{"was of a removed field", 2, func(h *history, s *drawn) {
+	{"was of a removed field", 2, func(h *life, s *drawn) {
 		if f, ok := h.gone(s); ok {
 			h.list(s, h.anyField(s), &f)
 		}
 	}},
-	{"restore field elsewhere, with was", 2, func(h *history, s *drawn) {
+	{"restore field elsewhere, with was", 2, func(h *life, s *drawn) {
 		if f, ok := h.gone(s); ok {
 			h.move(s, &f)
 			s.fields = append(s.fields, f)
 		}
 	}},
-	{"join fields", 1, func(h *history, s *drawn) {
+	{"join fields", 1, func(h *life, s *drawn) {
 		i, k := h.IntN(len(s.fields)), h.IntN(len(s.fields))
 		if i == k {
 			return
@@ -100,7 +109,7 @@ var edits = []struct {
 		h.list(s, &s.fields[i], &s.fields[k])
 		s.fields = slices.Delete(s.fields, k, k+1)
 	}},
-	{"forget a part of was", 1, func(h *history, s *drawn) {
+	{"forget a part of was", 1, func(h *life, s *drawn) {
 		if f := h.movedField(s); f != nil {
 			w := one(h.random, &f.was[0], &f.was[len(f.was)-1])
 			if h.chance(2) {
@@ -110,8 +119,8 @@ var edits = []struct {
 			}
 		}
 	}},
-	{"rename field, with was", 8, func(h *history, s *drawn) { h.move(s, h.anyField(s)) }},
-	{"convert field", 8, func(h *history, s *drawn) {
+	{"rename field, with was", 8, func(h *life, s *drawn) { h.move(s, h.anyField(s)) }},
+	{"convert field", 8, func(h *life, s *drawn) {
 		f := h.anyField(s)
 		to := converts[f.typ]
 		if to == nil {
@@ -123,7 +132,7 @@ var edits = []struct {
 			f.fallback = strconv.Quote(f.fallback)
 		}
 	}},
-	{"values of field, with was", 2, func(h *history, s *drawn) {
+	{"values of field, with was", 2, func(h *life, s *drawn) {
 		f := h.anyField(s)
 		h.move(s, f)
 		for i := range f.was {
@@ -133,7 +142,7 @@ var edits = []struct {
 		}
 		f.text = !f.text
 	}},
-	{"rename field back", 3, func(h *history, s *drawn) {
+	{"rename field back", 3, func(h *life, s *drawn) {
 		if f := h.movedField(s); f != nil {
 			to := f.was[0]
 			f.was = f.was[1:]
@@ -146,38 +155,38 @@ var edits = []struct {
 			}
 		}
 	}},
-	{"forget was", 3, func(h *history, s *drawn) {
+	{"forget was", 3, func(h *life, s *drawn) {
 		if f := h.movedField(s); f != nil {
 			i := h.IntN(len(f.was))
 			f.was = slices.Delete(f.was, i, i+1)
 		}
 	}},
-	{"was of another field", 1, func(h *history, s *drawn) {
+	{"was of another field", 1, func(h *life, s *drawn) {
 		a, b := h.anyField(s), h.anyField(s)
 		if a.id != b.id {
 			a.was = append(a.was, drawnWas{column: b.stored(), typ: b.typ, of: b.of})
 		}
 	}},
-	{"exchange was", 1, func(h *history, s *drawn) { a, b := h.anyField(s), h.anyField(s); a.was, b.was = b.was, a.was }},
-	{"order of fields", 1, func(h *history, s *drawn) {
+	{"exchange was", 1, func(h *life, s *drawn) { a, b := h.anyField(s), h.anyField(s); a.was, b.was = b.was, a.was }},
+	{"order of fields", 1, func(h *life, s *drawn) {
 		h.Shuffle(len(s.fields), func(i, j int) { s.fields[i], s.fields[j] = s.fields[j], s.fields[i] })
 	}},
-	{"column", 1, func(h *history, s *drawn) { h.anyField(s).column = fmt.Sprint("c", h.fresh()) }},
-	{"number", 1, func(h *history, s *drawn) { h.anyField(s).number = h.fresh() }},
-	{"wider type", 3, func(h *history, s *drawn) {
+	{"column", 1, func(h *life, s *drawn) { h.anyField(s).column = fmt.Sprint("c", h.fresh()) }},
+	{"number", 1, func(h *life, s *drawn) { h.anyField(s).number = h.fresh() }},
+	{"wider type", 3, func(h *life, s *drawn) {
 		f := h.anyField(s)
 		if to := wider[f.typ]; to != nil {
 			f.typ = one(h.random, to...)
 		}
 	}},
-	{"type", 2, func(h *history, s *drawn) {
+	{"type", 2, func(h *life, s *drawn) {
 		f := h.anyField(s)
 		f.typ, f.of, f.fallback = one(h.random, types...), nil, ""
 		if f.typ == "enum" {
 			f.of = h.enum()
 		}
 	}},
-	{"presence", 4, func(h *history, s *drawn) {
+	{"presence", 4, func(h *life, s *drawn) {
 		f := h.anyField(s)
 		f.optional, f.fallback = false, ""
 		switch h.IntN(3) {
@@ -187,63 +196,122 @@ var edits = []struct {
 			f.fallback = h.fallback(f)
 		}
 	}},
-	{"values of field", 1, func(h *history, s *drawn) { f := h.anyField(s); f.text = !f.text }},
-	{"enum", 5, func(h *history, s *drawn) {
+	{"values of field", 1, func(h *life, s *drawn) { f := h.anyField(s); f.text = !f.text }},
+	{"enum", 5, func(h *life, s *drawn) {
 		if f := h.enumOf(s); f != nil {
 			h.changeEnum(f)
 		}
 	}},
 
 	// Series.
-	{"rename series value", 1, func(h *history, s *drawn) { s.series[len(s.series)-1].name = fmt.Sprint("s", h.fresh()) }},
-	{"type of series value", 2, func(h *history, s *drawn) {
+	{"rename series value", 1, func(h *life, s *drawn) { s.series[len(s.series)-1].name = fmt.Sprint("s", h.fresh()) }},
+	{"type of series value", 2, func(h *life, s *drawn) {
 		f := &s.series[h.IntN(len(s.series))]
 		if to := map[string][]string{"int32": {"int64"}, "uint32": {"uint64", "int64"}, "string": {"bytes"}, "int64": {"int32", "uint64"}}[f.typ]; to != nil {
 			f.typ = one(h.random, to...)
 		}
 	}},
-	{"precision", 2, func(h *history, s *drawn) { s.precision = one(h.random, time.Millisecond, time.Second, time.Minute) }},
+	{"precision", 2, func(h *life, s *drawn) { s.precision = one(h.random, time.Millisecond, time.Second, time.Minute) }},
 
 	// Tables.
-	{"add table", 3, func(h *history, s *drawn) {
+	{"add table", 3, func(h *life, s *drawn) {
 		if len(s.tables) < 3 {
 			s.tables = slices.Insert(s.tables, h.IntN(len(s.tables)+1), drawnTable{idle: h.chance(2), layouts: []drawnLayout{h.layout(s)}})
 		}
 	}},
-	{"remove table", 2, func(h *history, s *drawn) {
+	{"remove table", 2, func(h *life, s *drawn) {
 		if i := h.IntN(len(s.tables)); len(s.tables) > 1 {
 			s.tables = slices.Delete(s.tables, i, i+1)
 		}
 	}},
-	{"serves", 2, func(h *history, s *drawn) { t := h.anyTable(s); t.idle = !t.idle }},
-	{"order of tables", 1, func(h *history, s *drawn) { slices.Reverse(s.tables) }},
-	{"layout", 8, func(h *history, s *drawn) { h.changeLayout(s, &h.anyTable(s).layouts[0]) }},
+	{"table that takes over reads", 3, func(h *life, s *drawn) {
+		if len(s.tables) < 3 {
+			t := drawnTable{layouts: []drawnLayout{h.like(s)}}
+			s.tables = slices.Insert(s.tables, h.IntN(len(s.tables)+1), t)
+		}
+	}},
+	{"serves", 5, func(h *life, s *drawn) { t := h.anyTable(s); t.idle = !t.idle }},
+	{"order of tables", 3, func(h *life, s *drawn) {
+		h.Shuffle(len(s.tables), func(i, j int) { s.tables[i], s.tables[j] = s.tables[j], s.tables[i] })
+	}},
+	{"table of query", 4, func(h *life, s *drawn) {
+		if len(s.queries) == 0 {
+			return
+		}
+		q := &s.queries[h.IntN(len(s.queries))]
+		if q.table != "" {
+			q.table = ""
+		} else {
+			q.table = h.anyTable(s).layouts[0].table
+		}
+	}},
+
+	// Families.
+	{"ttl", 8, func(h *life, s *drawn) { h.keep(s, one(h.random, ttls...)) }},
+	{"classes", 4, func(h *life, s *drawn) { h.keep(s, one(h.random, classTTLs...)) }},
+	{"families", 3, func(h *life, s *drawn) {
+		l := &h.anyTable(s).layouts[0]
+		switch {
+		case l.families == nil && classes[l.ttl] == nil:
+			l.families = []drawnFamily{{"f", l.ttl}, {"g", one(h.random, l.ttl, one(h.random, ttls...))}}
+			h.Shuffle(2, func(i, j int) { l.families[i], l.families[j] = l.families[j], l.families[i] })
+			h.anyField(s).family = l.families[1].name
+		case l.families != nil && h.chance(2):
+			l.families = l.families[:1]
+		case l.families != nil:
+			l.family, l.ttl, l.families = l.families[0].name, l.families[0].ttl, nil
+		}
+	}},
+	{"family of field", 2, func(h *life, s *drawn) {
+		f := h.anyField(s)
+		f.family = map[string]string{"f": "g", "g": "f", "": "g"}[f.family]
+	}},
+	{"layout", 8, func(h *life, s *drawn) { h.changeLayout(s, &h.anyTable(s).layouts[0]) }},
 
 	// Layouts by time.
-	{"since", 14, func(h *history, s *drawn) { h.begin(s, h.anyTable(s)) }},
-	{"move since", 3, func(h *history, s *drawn) {
+	{"since", 14, func(h *life, s *drawn) { h.begin(s, h.anyTable(s)) }},
+	{inNewTable, 5, func(h *life, s *drawn) {
+		t := h.anyTable(s)
+		if len(t.layouts) >= 4 {
+			return
+		}
+		l := t.layouts[0]
+		l.segments = slices.Clone(l.segments)
+		l.since = h.monday().AddDate(0, 0, 7)
+		l.table = one(h.random, allTables...)
+		if l.table == t.layouts[0].table {
+			return
+		}
+		for i := range s.queries {
+			if s.queries[i].table == t.layouts[0].table {
+				s.queries[i].table = l.table
+			}
+		}
+		t.layouts = slices.Insert(t.layouts, 0, l)
+	}},
+	{"move since", 3, func(h *life, s *drawn) {
 		t := h.olderTable(s)
 		if n := len(t.layouts); n > 1 {
 			t.layouts[h.IntN(n-1)].since = h.edge()
 		}
 	}},
-	{"change earlier layout", 4, func(h *history, s *drawn) {
+	{"change earlier layout", 4, func(h *life, s *drawn) {
 		t := h.olderTable(s)
 		h.changeLayout(s, &t.layouts[len(t.layouts)-1])
 	}},
-	{"remove earlier layout", 4, func(h *history, s *drawn) {
+	{"remove earlier layout", 4, func(h *life, s *drawn) {
 		t := h.olderTable(s)
 		if n := len(t.layouts); n > 1 {
 			t.layouts = t.layouts[:n-1]
 			t.layouts[n-2].since = time.Time{}
 		}
 	}},
-	{"remove newest layout", 1, func(h *history, s *drawn) {
+	{"remove newest layout", 1, func(h *life, s *drawn) {
 		if t := h.olderTable(s); len(t.layouts) > 1 {
 			t.layouts = t.layouts[1:]
 		}
 	}},
-	{"merge layouts", 1, func(h *history, s *drawn) {
+	{"merge layouts", 1, func(h *life, s *drawn) {
 		if t := h.olderTable(s); len(t.layouts) > 2 {
 			t.layouts[0].since = t.layouts[1].since
 			t.layouts = slices.Delete(t.layouts, 1, 2)
@@ -260,13 +328,13 @@ var weights = func() (sum int) {
 }()
 
 // edit changes a schema by one edit, or two, and returns their names.
-func (h *history) edit(s *drawn) string {
+func (h *life) edit(s *drawn) string {
 	n := h.IntN(weights)
 	for _, e := range edits {
 		if n -= e.weight; n < 0 {
 			e.edit(h, s)
 			if h.chance(8) {
-				return e.name + ", " + h.edit(s)
+				return e.name + "; " + h.edit(s)
 			}
 			return e.name
 		}
@@ -279,7 +347,7 @@ func (h *history) edit(s *drawn) string {
 // field. Conversely, a field that is added, or keeps no place of its own, and lists the place of
 // one that is gone continues that. It is false for edits that restore a field in another place
 // without was.
-func (h *history) related(old, s *drawn) bool {
+func (h *life) related(old, s *drawn) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
 		same := func(o drawnField) bool { return o.id == f.id }
@@ -292,6 +360,10 @@ func (h *history) related(old, s *drawn) bool {
 			if !was.samePlace(f) && !f.lists(was) && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
 				f.id = h.fresh()
 			}
+		} else if k := slices.IndexFunc(old.fields, func(o drawnField) bool {
+			return o.name == f.name && o.stored() == f.stored() && !slices.ContainsFunc(s.fields, func(n drawnField) bool { return n.id == o.id })
+		}); k >= 0 { // it replaces one in the same place
+			f.id = old.fields[k].id
 		} else if slices.ContainsFunc(h.removed, same) {
 			if !slices.ContainsFunc(h.removed, func(o drawnField) bool { return same(o) && (o.samePlace(f) || f.listsAll(&o, old)) }) {
 				return false
@@ -305,7 +377,7 @@ func (h *history) related(old, s *drawn) bool {
 
 // continues returns the ID of the only field that an added one lists, of those that the old
 // version has, or that were removed; 0 if it lists none or several.
-func (h *history) continues(old *drawn, f *drawnField) int {
+func (h *life) continues(old *drawn, f *drawnField) int {
 	id := 0
 	add := func(o *drawnField, lists bool) {
 		switch {
@@ -356,7 +428,7 @@ func (f *drawnField) lists(old *drawnField) bool {
 }
 
 // move gives a field a new name, column and number, and lists the older ones.
-func (h *history) move(s *drawn, f *drawnField) {
+func (h *life) move(s *drawn, f *drawnField) {
 	columns, json, protobuf := s.stores()
 	w := drawnWas{typ: f.typ, of: slices.Clone(f.of)}
 	switch {
@@ -379,7 +451,7 @@ func (h *history) move(s *drawn, f *drawnField) {
 
 // list lists the place of another field as an older one of a field. It may leave out how some
 // tables store that.
-func (h *history) list(s *drawn, f, of *drawnField) {
+func (h *life) list(s *drawn, f, of *drawnField) {
 	columns, json, protobuf := s.stores()
 	w := drawnWas{typ: of.typ, of: of.of}
 	if columns || json {
@@ -394,7 +466,7 @@ func (h *history) list(s *drawn, f, of *drawnField) {
 }
 
 // movedField returns a field with older columns; nil if there is none.
-func (h *history) movedField(s *drawn) *drawnField {
+func (h *life) movedField(s *drawn) *drawnField {
 	var all []*drawnField
 	for i := range s.fields {
 		if len(s.fields[i].was) > 0 {
@@ -416,12 +488,12 @@ var converts = map[string][]string{
 // wider lists the types that can read the stored values of another type.
 var wider = map[string][]string{"int32": {"int64"}, "uint32": {"uint64", "int64"}, "string": {"bytes"}}
 
-func (h *history) anyField(s *drawn) *drawnField { return &s.fields[h.IntN(len(s.fields))] }
+func (h *life) anyField(s *drawn) *drawnField { return &s.fields[h.IntN(len(s.fields))] }
 
-func (h *history) anyTable(s *drawn) *drawnTable { return &s.tables[h.IntN(len(s.tables))] }
+func (h *life) anyTable(s *drawn) *drawnTable { return &s.tables[h.IntN(len(s.tables))] }
 
 // olderTable returns a table with earlier layouts, if there is one.
-func (h *history) olderTable(s *drawn) *drawnTable {
+func (h *life) olderTable(s *drawn) *drawnTable {
 	t := h.anyTable(s)
 	for i := range s.tables {
 		if len(s.tables[i].layouts) > len(t.layouts) {
@@ -432,7 +504,7 @@ func (h *history) olderTable(s *drawn) *drawnTable {
 }
 
 // gone returns a removed field unchanged.
-func (h *history) gone(s *drawn) (drawnField, bool) {
+func (h *life) gone(s *drawn) (drawnField, bool) {
 	if len(h.removed) == 0 {
 		return drawnField{}, false
 	}
@@ -442,7 +514,7 @@ func (h *history) gone(s *drawn) (drawnField, bool) {
 }
 
 // enumOf returns an enum of the schema; nil if it has none.
-func (h *history) enumOf(s *drawn) *drawnField {
+func (h *life) enumOf(s *drawn) *drawnField {
 	var all []*drawnField
 	for _, fields := range [][]drawnField{s.series, s.fields} {
 		for i := range fields {
@@ -458,7 +530,7 @@ func (h *history) enumOf(s *drawn) *drawnField {
 }
 
 // changeEnum changes the values of an enum.
-func (h *history) changeEnum(f *drawnField) {
+func (h *life) changeEnum(f *drawnField) {
 	i := h.IntN(len(f.of))
 	switch h.IntN(6) {
 	case 0, 1: // a value is added
@@ -479,7 +551,7 @@ func (h *history) changeEnum(f *drawnField) {
 }
 
 // changeLayout changes how a layout stores events.
-func (h *history) changeLayout(s *drawn, l *drawnLayout) {
+func (h *life) changeLayout(s *drawn, l *drawnLayout) {
 	switch h.IntN(14) {
 	case 0, 1:
 		l.bucket = one(h.random, buckets...)
@@ -516,7 +588,7 @@ func (h *history) changeLayout(s *drawn, l *drawnLayout) {
 }
 
 // changeFirst adds, changes or removes a constant or a salt at the beginning of keys.
-func (h *history) changeFirst(l *drawnLayout) {
+func (h *life) changeFirst(l *drawnLayout) {
 	first := one(h.random, drawnSegment{constant: one(h.random, constants...)}, drawnSegment{salt: one(h.random, 4, 16)})
 	has := l.segments[0].constant != "" || l.segments[0].salt > 0
 	switch {
@@ -530,7 +602,7 @@ func (h *history) changeFirst(l *drawnLayout) {
 }
 
 // begin adds a layout that begins at a time.
-func (h *history) begin(s *drawn, t *drawnTable) {
+func (h *life) begin(s *drawn, t *drawnTable) {
 	if len(t.layouts) >= 4 {
 		return
 	}
@@ -560,7 +632,7 @@ func (h *history) begin(s *drawn, t *drawnTable) {
 
 // edge returns a time at which a layout may begin: the start of a week, a month or a day, and
 // rarely one that is not a bucket boundary, or is in the past.
-func (h *history) edge() time.Time {
+func (h *life) edge() time.Time {
 	day := h.now.Truncate(24 * time.Hour)
 	switch h.IntN(10) {
 	case 0:
@@ -572,5 +644,55 @@ func (h *history) edge() time.Time {
 	case 4:
 		return day.AddDate(0, 0, 1)
 	}
+	return h.monday()
+}
+
+// monday returns the next Monday.
+func (h *history) monday() time.Time {
+	day := h.now.Truncate(24 * time.Hour)
 	return day.AddDate(0, 0, (8-int(day.Weekday()))%7).AddDate(0, 0, map[bool]int{true: 7}[day.Weekday() == time.Monday])
+}
+
+// like returns a layout of a new table that may serve the reads of another one: with the same
+// facts, but for its time to live, or its key.
+func (h *life) like(s *drawn) drawnLayout {
+	l := h.anyTable(s).layouts[0]
+	l.segments, l.families, l.since = slices.Clone(l.segments), slices.Clone(l.families), time.Time{}
+	l.table = one(h.random, allTables...)
+	switch h.IntN(3) {
+	case 0:
+		h.changeLayout(s, &l)
+	case 1:
+		h.Shuffle(len(l.segments), func(i, j int) { l.segments[i], l.segments[j] = l.segments[j], l.segments[i] })
+	}
+	if classes[l.ttl] == nil && h.chance(2) {
+		l.ttl = one(h.random, ttls...)
+	}
+	return l
+}
+
+// keep gives a table another time to live, in all its layouts with that of the newest, or gives
+// it to all tables.
+func (h *life) keep(s *drawn, ttl string) {
+	all, table := h.chance(3), h.IntN(len(s.tables))
+	bare := classes[ttl] != nil && h.chance(3)
+	for i := range s.tables {
+		was := s.tables[i].layouts[0].ttl
+		for k := range s.tables[i].layouts {
+			l := &s.tables[i].layouts[k]
+			switch {
+			case i != table && !all, l.ttl != was:
+				continue
+			case l.families != nil && classes[ttl] == nil:
+				l.families[h.IntN(len(l.families))].ttl = ttl
+				continue
+			}
+			l.ttl, l.families = ttl, nil
+			if bare {
+				l.family = ""
+			} else if l.family == "" && (classes[ttl] == nil || h.chance(3)) {
+				l.family = "f"
+			}
+		}
+	}
 }

@@ -19,11 +19,13 @@ import (
 const (
 	casesVariable = "BTGEN_EDITS"      // how many edits to try
 	seedVariable  = "BTGEN_EDITS_SEED" // the seed of the first history
+	// failuresVariable is after how many histories that fail to stop; by default, the first.
+	failuresVariable = "BTGEN_EDITS_FAILURES"
 
 	maxMemory = 1 << 30 // in bytes
 )
 
-// TestHistories applies random edits to random schemas. An edit that is neither refused nor
+// TestHistories applies random edits to the schemas of random projects, and to their locks. An edit that is neither refused nor
 // accepted by name must not lose, change or hide an event: after each edit, the new code
 // must read everything that was written since the beginning. After edits of class SAFE, the
 // old code must, too.
@@ -37,8 +39,9 @@ func TestHistories(t *testing.T) {
 	// is free, so the limit must not grow with what is in use.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxMemory))
-	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}}
+	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, kinds: map[string]int{}}
 	r.first = uint64(number(t, seedVariable, 1))
+	r.failures = number(t, failuresVariable, 1)
 	r.next.Store(r.first)
 	r.cases = number(t, casesVariable, testlong.Pick(600, 10_000))
 	var workers sync.WaitGroup
@@ -51,6 +54,38 @@ func TestHistories(t *testing.T) {
 	}
 	workers.Wait()
 	r.report()
+	r.variety()
+}
+
+// rarely is in how many edits each kind must be drawn once.
+const rarely = 2000
+
+// variety fails the test if a kind of edit, or of read, is hardly drawn any more.
+func (r *run) variety() {
+	var all []string
+	for _, e := range edits {
+		all = append(all, e.name)
+	}
+	for _, e := range exchanges {
+		all = append(all, e.name)
+	}
+	all = append(all, staleLocks...)
+	all = append(all, revertSchemas, oneSchema)
+	least := r.count.cases() / rarely
+	for _, kind := range all {
+		if r.kinds[kind] < least {
+			r.t.Errorf("%q was drawn %d times in %d edits, want %d", kind, r.kinds[kind], r.count.cases(), least)
+		}
+	}
+	for name, n := range map[string]int{
+		"with several layouts": r.count.Layouts, "with older columns": r.count.Moved, "with TTL classes": r.count.Classes, "of two schemas": r.count.Two,
+		"after a backfill": r.count.Copied, "after other locks": r.count.Stale, "after acceptances": r.count.Accepted,
+	} {
+		if n < r.count.cases()/100 {
+			r.t.Errorf("%d reads %s in %d edits", n, name, r.count.cases())
+		}
+	}
+	r.t.Log(r.kinds)
 }
 
 // TestHistoriesOnServer does the same on Google's in-memory server.
@@ -60,7 +95,7 @@ func TestHistoriesOnServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, cases: testlong.Pick(60, 2000)}
+	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, kinds: map[string]int{}, cases: testlong.Pick(60, 2000), failures: 1}
 	r.work(b)
 	r.report()
 }
@@ -85,8 +120,12 @@ type run struct {
 	begun time.Time
 	next  atomic.Uint64 // seed
 
+	failures int // after which to stop
+	failed   atomic.Int64
+
 	mu    sync.Mutex
 	count counts
+	kinds map[string]int  // how often each kind of edit was drawn
 	first uint64          // the first seed that is not completed
 	done  map[uint64]bool // completed seeds after it
 	last  time.Duration   // of the last report
@@ -96,12 +135,14 @@ type run struct {
 func (r *run) work(b *bench) {
 	for !r.enough() {
 		seed := r.next.Add(1) - 1
-		count, err := live(r.t.Context(), b, seed)
+		count, kinds, err := live(r.t.Context(), b, seed)
 		if err != nil {
 			r.t.Errorf("%s=%d %s=1: %v", seedVariable, seed, casesVariable, err)
-			return
+			if r.failed.Add(1) >= int64(r.failures) {
+				return
+			}
 		}
-		r.finish(seed, count)
+		r.finish(seed, count, kinds)
 	}
 }
 
@@ -109,14 +150,17 @@ func (r *run) work(b *bench) {
 func (r *run) enough() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.count.cases() >= r.cases || r.t.Failed()
+	return r.count.cases() >= r.cases || r.failed.Load() >= int64(r.failures)
 }
 
 // finish records a completed history.
-func (r *run) finish(seed uint64, count counts) {
+func (r *run) finish(seed uint64, count counts, kinds map[string]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count.add(count)
+	for kind, n := range kinds {
+		r.kinds[kind] += n
+	}
 	r.done[seed] = true
 	for r.done[r.first] {
 		delete(r.done, r.first)

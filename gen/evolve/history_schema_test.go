@@ -12,12 +12,19 @@ import (
 
 // drawn is a schema that edits change. It is rendered as YAML, without using package layout.
 type drawn struct {
+	name      string // of the schema
 	precision time.Duration
 	series    []drawnField
 	fields    []drawnField
 	tables    []drawnTable
-	queries   []string // by of each; the name is that of the index in allQueries
+	queries   []drawnQuery // the name of each is its index
 	doc       int
+}
+
+// drawnQuery is a query.
+type drawnQuery struct {
+	by    string // a series value; empty for all series
+	table string // empty if package layout chooses
 }
 
 // drawnField is a field or a series value. Its ID identifies its stored values and does not
@@ -32,6 +39,7 @@ type drawnField struct {
 	fallback string // the default in YAML; empty for none
 	text     bool
 	number   int
+	family   string     // in tables with several families; another one stands for the first
 	was      []drawnWas // newest first
 }
 
@@ -74,12 +82,16 @@ type drawnLayout struct {
 	timeFirst bool           // the bucket or the time is before the last segment
 	bucket    string
 	timeKey   string
-	family    string
-	ttl       string
+	family    string        // of the table, or the prefix of those of TTL classes; empty for no prefix
+	ttl       string        // a key of ages or of classes
+	families  []drawnFamily // in place of family and ttl
 	text      bool
 	format    string // of serialized events
 	column    string // of serialized events
 }
+
+// drawnFamily is a column family with its time to live.
+type drawnFamily struct{ name, ttl string }
 
 // drawnSegment is a constant, a salt of the first series value, or a series value.
 type drawnSegment struct {
@@ -104,7 +116,7 @@ func (s *drawn) clone() *drawn {
 		out.tables[i].layouts = slices.Clone(s.tables[i].layouts)
 		for k := range out.tables[i].layouts {
 			l := &out.tables[i].layouts[k]
-			l.segments = slices.Clone(l.segments)
+			l.segments, l.families = slices.Clone(l.segments), slices.Clone(l.families)
 		}
 	}
 	out.queries = slices.Clone(s.queries)
@@ -123,7 +135,7 @@ func cloneFields(fields []drawnField) []drawnField {
 func (s *drawn) YAML() []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("btgen: v1\npackage: app\nname: Event\ndoc: Version %d.\ntime: {precision: %s}\nseries:", s.doc, schema.FormatDuration(s.precision))
+	line("btgen: v1\npackage: app\nname: %s\ndoc: Version %d.\ntime: {precision: %s}\nseries:", s.name, s.doc, schema.FormatDuration(s.precision))
 	for i := range s.series {
 		line("  %s: {%s}", s.series[i].name, s.series[i].yaml())
 	}
@@ -133,6 +145,9 @@ func (s *drawn) YAML() []byte {
 		text := f.yaml()
 		if f.number > 0 {
 			text += fmt.Sprintf(", number: %d", f.number)
+		}
+		if family := s.familyOf(f); family != "" {
+			text += ", family: " + family
 		}
 		line("  %s: {%s}", f.name, text)
 	}
@@ -163,8 +178,12 @@ func (s *drawn) YAML() []byte {
 	if len(s.queries) > 0 {
 		line("queries:")
 	}
-	for i, by := range s.queries {
-		line("  Q%d: {by: [%s], scan: to be tried}", i, by)
+	for i, q := range s.queries {
+		table := ""
+		if q.table != "" {
+			table = ", table: " + q.table
+		}
+		line("  Q%d: {by: [%s]%s, scan: to be tried}", i, q.by, table)
 	}
 	return []byte(b.String())
 }
@@ -263,8 +282,19 @@ func (s *drawn) layoutKeys(t *drawnTable, k int) []string {
 	if l.bucketed() {
 		add(above != nil && (l.bucket != above.bucket || !above.bucketed()), "bucket: %s", l.bucket)
 	}
-	add(above != nil && l.family != above.family, "family: %s", l.family)
-	add(above != nil && l.ttl != above.ttl, "ttl: %s", l.ttl)
+	several := above != nil && !slices.Equal(l.families, above.families)
+	if l.families != nil {
+		var families []string
+		for _, f := range l.families {
+			families = append(families, fmt.Sprintf("%s: {ttl: %s}", f.name, f.ttl))
+		}
+		add(several, "families: {%s}", strings.Join(families, ", "))
+	} else {
+		if l.family != "" {
+			add(above != nil && l.family != above.family || several, "family: %s", l.family)
+		}
+		add(above != nil && l.ttl != above.ttl || several, "ttl: %s", l.ttl)
+	}
 	if l.serialized() || l.offsets() && len(s.fields) > 1 {
 		column := "column: " + l.column + ", "
 		if l.offsets() {
@@ -275,9 +305,82 @@ func (s *drawn) layoutKeys(t *drawnTable, k int) []string {
 		keys = append(keys, "values: "+map[bool]string{true: "text", false: "binary"}[l.text])
 	}
 	if above != nil && len(keys) == 0 { // an entry must have a key
-		keys = append(keys, "family: "+l.family)
+		keys = append(keys, "pattern: "+l.pattern)
 	}
 	return keys
+}
+
+// expressible reports whether the language can say what the layouts are: an earlier layout has
+// the family of the next one if it has none.
+func (s *drawn) expressible() bool {
+	return !slices.ContainsFunc(s.tables, func(t drawnTable) bool {
+		for i := range t.layouts[1:] {
+			if l, above := &t.layouts[i+1], &t.layouts[i]; l.families == nil && l.family == "" && (above.family != "" || above.families != nil) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// familyOf returns the family of a field in the tables with several; empty if there are none.
+func (s *drawn) familyOf(f *drawnField) string {
+	family := ""
+	for _, t := range s.tables {
+		for _, l := range t.layouts {
+			for _, of := range l.families {
+				if of.name == f.family {
+					return of.name
+				} else if family == "" {
+					family = of.name
+				}
+			}
+		}
+	}
+	return family
+}
+
+// rule says how long a family keeps events, or those of a TTL class.
+type rule struct {
+	family, class string // class is empty for all events
+	ttl           string // a key of ages
+}
+
+// rules returns how long the families of a layout keep events.
+func (l *drawnLayout) rules() []rule {
+	if l.families != nil {
+		var out []rule
+		for _, f := range l.families {
+			out = append(out, rule{f.name, "", f.ttl})
+		}
+		return out
+	}
+	if classes[l.ttl] == nil {
+		return []rule{{l.family, "", l.ttl}}
+	}
+	var out []rule
+	for _, c := range classes[l.ttl] {
+		c.family = c.class
+		if l.family != "" {
+			c.family = l.family + "_" + c.class
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// class returns the class of an event that a version stores: the given one if there is such a
+// class.
+func (s *drawn) class(r *random, given string) string {
+	for _, t := range s.tables {
+		if of := classes[t.layouts[0].ttl]; of != nil && t.layouts[0].families == nil {
+			if slices.ContainsFunc(of, func(c rule) bool { return c.class == given }) {
+				return given
+			}
+			return one(r, of...).class
+		}
+	}
+	return ""
 }
 
 // keyText returns a row key in YAML.
@@ -334,7 +437,7 @@ func (r *random) fresh() int { r.next++; return r.next }
 
 // schema draws a schema.
 func (r *random) schema() *drawn {
-	s := &drawn{precision: one(r, time.Millisecond, time.Second, time.Second, time.Minute)}
+	s := &drawn{name: "Event", precision: one(r, time.Millisecond, time.Second, time.Second, time.Minute)}
 	s.series = append(s.series, drawnField{id: r.fresh(), name: "site", typ: one(r, "string", "string", "string", "bytes")})
 	for i := range 1 + r.IntN(2) {
 		f := drawnField{id: r.fresh(), name: fmt.Sprint("unit", i), typ: one(r, "int64", "int32", "uint32", "uint64", "string", "enum", "bool", "uuid")}
@@ -346,12 +449,19 @@ func (r *random) schema() *drawn {
 	for range 1 + r.IntN(4) {
 		s.fields = append(s.fields, r.field())
 	}
-	for range 1 + r.IntN(2) {
+	for range one(r, 1, 1, 2, 2, 2, 3) {
 		s.tables = append(s.tables, drawnTable{layouts: []drawnLayout{r.layout(s)}})
 	}
-	s.queries = append(s.queries, "")
+	if n := len(s.tables); n > 1 && r.chance(2) { // tables that may serve each other's reads
+		t := &s.tables[n-1].layouts[0]
+		*t = s.tables[0].layouts[0]
+		t.segments = slices.Clone(t.segments)
+		t.table, t.ttl = one(r, tableIDs...), one(r, ttls...)
+		r.Shuffle(len(t.segments), func(i, j int) { t.segments[i], t.segments[j] = t.segments[j], t.segments[i] })
+	}
+	s.queries = append(s.queries, drawnQuery{})
 	if r.chance(2) {
-		s.queries = append(s.queries, "site")
+		s.queries = append(s.queries, drawnQuery{by: "site"})
 	}
 	return s
 }
@@ -406,11 +516,28 @@ var (
 	buckets    = []string{"1h", "6h", "1d", "1d", "1w", `{every: 1d, label: "20060102"}`, `{every: 6h, label: "2006-01-02T15"}`, `{every: 1w, label: iso_week}`, `{every: 1w, origin: 2021-01-04, label: "week%d"}`, `{every: 1d, origin: 2021-01-04, label: "d%05d"}`, "{every: 1d, label: unix_ms}", "1mo"}
 	timeKeys   = []string{"", "", "unix_us", "unix_ms", `"2006-01-02T15:04:05.000"`, "unix_ms, reverse: true", "unix_us, reverse: true", "unix_ns"}
 	ttls       = []string{"{keep: forever}", "{max_age: 400d}", "{max_age: 800d}", "{max_age: 30d}", "{max_age: 60d}"}
+	classTTLs  = []string{"{classes: {f: 60d}}", "{classes: {f: 60d, long: 400d}}", "{classes: {f: 30d, long: 800d}}", "{classes: {f: 60d, long: 400d, rare: 800d}}", "{classes: {g: 30d, h: 60d}}"}
 	delimiters = []string{"#", "#", "#", "|", "##"}
 	families   = []string{"f", "f", "f", "g", "h"}
 	tableIDs   = []string{"t0", "t1", "t2", "t3"}
+	allTables  = []string{"t0", "t1", "t2", "t3", "u0", "u1", "u2", "u3"} // those of the other schema, too
 	constants  = []string{"a", "b", "2026-03-05"}
 )
+
+// ages are the ages of ttls; zero if events are kept forever.
+var ages = map[string]time.Duration{"{max_age: 30d}": 30 * 24 * time.Hour, "{max_age: 60d}": 60 * 24 * time.Hour, "{max_age: 400d}": 400 * 24 * time.Hour, "{max_age: 800d}": 800 * 24 * time.Hour, "{keep: forever}": 0}
+
+// classes are the TTL classes of ttls.
+var classes = func() map[string][]rule {
+	out := map[string][]rule{}
+	for _, ttl := range classTTLs {
+		for c := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(ttl, "{classes: {"), "}}"), ", ") {
+			name, age, _ := strings.Cut(c, ": ")
+			out[ttl] = append(out[ttl], rule{class: name, ttl: "{max_age: " + age + "}"})
+		}
+	}
+	return out
+}()
 
 // forms returns the possible encodings of a type in a key.
 func forms(typ string) []string {
@@ -441,6 +568,15 @@ func (r *random) layout(s *drawn) drawnLayout {
 		l.segments = slices.Insert(l.segments, 0, drawnSegment{salt: one(r, 4, 16)})
 	} else if r.chance(6) {
 		l.segments = slices.Insert(l.segments, 0, drawnSegment{constant: one(r, constants...)})
+	}
+	switch {
+	case r.chance(6):
+		l.ttl = one(r, classTTLs...)
+		if r.chance(3) {
+			l.family = ""
+		}
+	case r.chance(8) && !l.serialized() && !l.offsets():
+		l.families = []drawnFamily{{"f", l.ttl}, {"g", one(r, l.ttl, one(r, ttls...))}}
 	}
 	return l
 }

@@ -55,6 +55,13 @@ func (m *memory) connect(ctx context.Context) (*bigtable.Client, error) {
 	return storetest.Connect(ctx, "passthrough:///memory", grpc.WithChainStreamInterceptor(m.open), grpc.WithChainUnaryInterceptor(none))
 }
 
+// reset deletes all rows.
+func (m *memory) reset(context.Context) error {
+	clear(m.tables)
+	clear(m.regexp) // the next history has other keys
+	return nil
+}
+
 // open opens a stream, in place of a connection.
 func (m *memory) open(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, method string, _ grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s := &call{ctx: ctx, memory: m, codec: encoding.GetCodecV2(proto.Name), method: method[strings.LastIndex(method, "/")+1:]}

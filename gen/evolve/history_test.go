@@ -1,12 +1,13 @@
 package evolve_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -33,27 +34,28 @@ type bench struct {
 func inMemory(ctx context.Context) (*bench, error) {
 	m := &memory{}
 	client, err := m.connect(ctx)
-	return &bench{client, func(context.Context) error {
-		clear(m.tables)
-		clear(m.regexp) // the next history has other keys
-		return nil
-	}}, err
+	return &bench{client, m.reset}, err
 }
 
 // onServer returns a bench with Google's in-memory server.
 func onServer(ctx context.Context, server *storetest.Bigtable) (*bench, error) {
 	conf := &bigtable.TableConf{ColumnFamilies: map[string]bigtable.Family{}}
-	for _, f := range families {
-		conf.ColumnFamilies[f] = bigtable.Family{}
+	for _, f := range append(families, "") {
+		for _, ttl := range append(ttls, classTTLs...) {
+			for _, r := range (&drawnLayout{family: f, ttl: ttl}).rules() {
+				if r.family != "" {
+					conf.ColumnFamilies[r.family] = bigtable.Family{}
+				}
+			}
+		}
 	}
-	tables := []string{"t0", "t1", "t2", "t3"}
-	for _, conf.TableID = range tables {
+	for _, conf.TableID = range allTables {
 		if err := server.Admin.CreateTableFromConf(ctx, conf); err != nil {
 			return nil, err
 		}
 	}
 	return &bench{server.Client, func(ctx context.Context) error {
-		for _, id := range tables {
+		for _, id := range allTables {
 			if err := server.Admin.DropAllRows(ctx, id); err != nil {
 				return err
 			}
@@ -65,16 +67,16 @@ func onServer(ctx context.Context, server *storetest.Bigtable) (*bench, error) {
 // version is a version of a schema, and the code of it.
 type version struct {
 	*drawn
-	text    []byte
-	layout  *layout.Layout
-	schema  *dynamic.Schema
-	comment string // what the edit was, and what was found
+	text   []byte
+	layout *layout.Layout
+	schema *dynamic.Schema
 }
 
 // stored is what somebody wrote: what must be read as long as it lives.
 type stored struct {
 	who    int // the index of its series
 	at     time.Time
+	class  string       // its TTL class; empty if it has none
 	values map[int]any  // by the id of a field; nil for what the event lacks
 	lacks  map[int]any  // what the fields that the event lacks were read as: the first default of each
 	loose  map[int]bool // the fields that were removed before the event was written again, and may be gone
@@ -82,18 +84,35 @@ type stored struct {
 	dead   bool         // it may be read, or not
 }
 
-// history is the life of a schema: edits, and events that are written between them.
+// history is the life of the schemas of a project: edits, and events that are written between
+// them.
 type history struct {
 	*random
-	ctx      context.Context
-	bench    *bench
-	now      time.Time
+	ctx   context.Context
+	bench *bench
+	now   time.Time
+	lives []*life
+	lock  *lock.Lock
+	past  []commit // the newest last
+	story []string // what was done
+	count counts
+	kinds map[string]int // how often each kind of edit was tried on data, or refused
+}
+
+// commit is what version control has of a project.
+type commit struct {
+	schemas []*drawn // of each life
+	lock    *lock.Lock
+}
+
+// life is that of a schema. It is that of the programs that use its name.
+type life struct {
+	*history
 	versions []version // the last one is the newest that was not refused
-	lock     *lock.Lock
 	removed  []drawnField
 	series   [][]any // values of package value, but for unsigned numbers and bytes
 	events   map[place]*stored
-	count    counts
+	used     map[[2]string]bool // tables and families
 }
 
 // counts counts the outcomes of edits.
@@ -107,6 +126,10 @@ type counts struct {
 	Read     int // events that were read
 	Layouts  int // reads of tables with several layouts by time
 	Moved    int // reads of schemas with fields that older events have elsewhere
+	Classes  int // reads of schemas with TTL classes
+	Two      int // reads of a project with two schemas
+	Copied   int // edits after which tables were backfilled
+	Stale    int // edits with another lock than the one before: reverts, merges and regenerated ones
 	Inexact  int // events with a value that cannot be converted, and an error
 }
 
@@ -115,45 +138,52 @@ func (c *counts) cases() int { return c.Tried + c.Refused }
 
 // add adds other counts.
 func (c *counts) add(o counts) {
-	c.Tried, c.Safe, c.Refused, c.Accepted = c.Tried+o.Tried, c.Safe+o.Safe, c.Refused+o.Refused, c.Accepted+o.Accepted
-	c.Invalid, c.Events, c.Read, c.Layouts = c.Invalid+o.Invalid, c.Events+o.Events, c.Read+o.Read, c.Layouts+o.Layouts
-	c.Moved, c.Inexact = c.Moved+o.Moved, c.Inexact+o.Inexact
+	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(o)
+	for i := range to.NumField() {
+		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
+	}
 }
 
 // steps is how many edits a history tries on data.
 const steps = 8
 
 // live runs the history of a seed. The error states what was lost, and after which edits.
-func live(ctx context.Context, b *bench, seed uint64) (counts, error) {
-	if err := b.reset(ctx); err != nil {
-		return counts{}, err
-	}
+func live(ctx context.Context, b *bench, seed uint64) (counts, map[string]int, error) {
+	h, err := lived(ctx, b, seed)
+	return h.count, h.kinds, err
+}
+
+// lived is live, and returns the history.
+func lived(ctx context.Context, b *bench, seed uint64) (*history, error) {
 	h := &history{
 		random: &random{Rand: rand.New(rand.NewPCG(seed, 0))}, ctx: ctx, bench: b,
-		now: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC), events: map[place]*stored{}, lock: &lock.Lock{},
+		now: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC), lock: &lock.Lock{}, kinds: map[string]int{},
+	}
+	if err := b.reset(ctx); err != nil {
+		return h, err
 	}
 	if err := h.run(); err != nil {
-		var story strings.Builder
-		for _, v := range h.versions {
-			fmt.Fprintf(&story, "--- %s\n%s", v.comment, v.YAML())
-		}
-		return h.count, fmt.Errorf("%w\n%sat %s", err, &story, h.now.Format(time.RFC3339))
+		return h, fmt.Errorf("%w\n%sat %s", err, strings.Join(h.story, ""), h.now.Format(time.RFC3339))
 	}
-	return h.count, nil
+	return h, nil
 }
 
 func (h *history) run() error {
 	h.found()
-	for range 1 + h.IntN(3) {
-		if err := h.write(h.newest(), h.IntN(8)); err != nil {
-			return err
+	for _, l := range h.lives {
+		for range 1 + h.IntN(3) {
+			if err := l.write(l.newest(), h.IntN(8)); err != nil {
+				return err
+			}
 		}
 	}
 	for h.count.Tried < steps && h.count.Refused < 5*steps {
 		h.now = h.now.Add(one(h.random, time.Minute, time.Hour, 24*time.Hour, 8*24*time.Hour, 35*24*time.Hour, 100*24*time.Hour))
 		h.age()
-		if err := h.write(h.newest(), h.IntN(4)); err != nil {
-			return err
+		for _, l := range h.lives {
+			if err := l.write(l.newest(), h.IntN(4)); err != nil {
+				return err
+			}
 		}
 		if err := h.step(); err != nil {
 			return err
@@ -163,23 +193,60 @@ func (h *history) run() error {
 }
 
 // newest returns the newest version.
-func (h *history) newest() *version { return &h.versions[len(h.versions)-1] }
+func (h *life) newest() *version { return &h.versions[len(h.versions)-1] }
 
-// found draws the first schema, and the series of events.
+// found draws the first schemas, and the series of events.
 func (h *history) found() {
 	for {
-		if v, ok := h.version(h.schema(), nil); ok {
-			v.comment, v.schema = "the first schema", dynamic.New(v.layout)
-			h.versions = []version{v}
-			h.lock = h.diff(v.layout).Next(nil)
-			break
+		schemas := []*drawn{h.schema()}
+		if h.chance(3) {
+			schemas = append(schemas, h.second(schemas[0]))
+		}
+		versions, ok := h.resolve(schemas)
+		if !ok {
+			continue
+		}
+		h.lives = nil
+		for _, v := range versions {
+			l := &life{history: h, events: map[place]*stored{}, used: map[[2]string]bool{}}
+			l.take(v)
+			l.name()
+			h.lives = append(h.lives, l)
+		}
+		h.tell("the first schemas", versions)
+		h.lock = h.diff(h.lock, versions, h.now).Next(nil)
+		h.commit()
+		return
+	}
+}
+
+// second draws a second schema of a project: often one whose tables are like those of the first.
+func (r *random) second(first *drawn) *drawn {
+	s := r.schema()
+	if !r.chance(3) {
+		s = first.clone()
+		for _, fields := range [][]drawnField{s.series, s.fields} {
+			for i := range fields {
+				fields[i].id = r.fresh()
+			}
 		}
 	}
-	h.name()
+	s.name = "Other"
+	for i := range s.tables {
+		for k := range s.tables[i].layouts {
+			l := &s.tables[i].layouts[k]
+			if l.families == nil && r.chance(2) { // a shared table
+				l.family = map[string]string{"f": "g", "g": "h", "h": "f", "": "g"}[l.family]
+			} else {
+				l.table = "u" + l.table[1:]
+			}
+		}
+	}
+	return s
 }
 
 // name draws the series of events.
-func (h *history) name() {
+func (h *life) name() {
 	h.series = nil
 	for range 3 {
 		var series []any
@@ -192,57 +259,139 @@ func (h *history) name() {
 	}
 }
 
-// version resolves a schema, if it has no errors and another text than the one before it.
-func (h *history) version(s *drawn, before []byte) (version, bool) {
-	text := s.YAML()
-	if bytes.Equal(text, before) {
-		return version{}, false
+// resolve resolves the schemas of a project; false if they have errors.
+func (h *history) resolve(schemas []*drawn) ([]version, bool) {
+	var inputs []gen.Input
+	out := make([]version, len(schemas))
+	for i, s := range schemas {
+		if !s.expressible() {
+			return nil, false
+		}
+		out[i] = version{drawn: s, text: s.YAML()}
+		inputs = append(inputs, gen.Input{Name: fmt.Sprintf("s%d.yaml", i), Text: out[i].text})
 	}
-	r := gen.Resolve([]gen.Input{{Name: "s.yaml", Text: text}})
+	r := gen.Resolve(inputs)
 	if r.Diagnostics.HasErrors() {
-		return version{}, false
+		return nil, false
 	}
-	return version{drawn: s, text: text, layout: r.Layouts[0]}, true
+	for i := range out {
+		out[i].layout = r.Layouts[i]
+	}
+	return out, true
 }
 
-// diff compares a version with the lock.
-func (h *history) diff(l *layout.Layout) *evolve.Comparison {
-	return evolve.Diff(evolve.Input{Old: h.lock, Layouts: []*layout.Layout{l}, Whole: true, Now: h.now, Gone: gone})
+// diff compares the versions of all schemas with a lock.
+func (h *history) diff(old *lock.Lock, versions []version, now time.Time) *evolve.Comparison {
+	var layouts []*layout.Layout
+	for _, v := range versions {
+		layouts = append(layouts, v.layout)
+	}
+	return evolve.Diff(evolve.Input{Old: old, Layouts: layouts, Whole: true, Now: now, Gone: gone})
+}
+
+// commit records the schemas and the lock.
+func (h *history) commit() {
+	c := commit{lock: h.lock}
+	for _, l := range h.lives {
+		c.schemas = append(c.schemas, l.newest().drawn)
+	}
+	h.past = append(h.past, c)
+}
+
+// tell adds an edit to the story.
+func (h *history) tell(what string, versions []version) {
+	text := "--- " + what + "\n"
+	for _, v := range versions {
+		text += string(v.text)
+	}
+	h.story = append(h.story, text)
+}
+
+// proposal is an edit before it is reviewed.
+type proposal struct {
+	name     string
+	versions []version // of each life
+	changed  []bool    // by life
+	findings []evolve.Finding
+	compared *evolve.Comparison
+	next     *lock.Lock // the lock of the edit; nil if it is that of compared
+	stale    bool       // the lock was not made from the one before
+}
+
+// has reports whether a finding of an edit tells people something.
+func (p *proposal) has(is func(f *evolve.Finding) bool) bool {
+	for i := range p.findings {
+		if is(&p.findings[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// worst returns the worst class of the findings.
+func (p *proposal) worst() evolve.Class {
+	worst := evolve.Safe
+	for _, f := range p.findings {
+		if f.Accepted == "" {
+			worst = min(worst, f.Class)
+		}
+	}
+	return worst
+}
+
+// copies returns the tables that people are told to backfill.
+func (p *proposal) copies() (tables []string) {
+	for _, f := range p.findings {
+		if (f.Class == evolve.Rollout || f.Diagnostic.Rule == lacking) && strings.Contains(strings.ReplaceAll(f.Diagnostic.Message+f.Diagnostic.Hint, "-", ""), "backfill") {
+			_, item, _ := strings.Cut(f.Name, ":")
+			table, _, _ := strings.Cut(item, "/")
+			tables = append(tables, table)
+		}
+	}
+	return tables
 }
 
 // step draws an edit that is a schema. If package evolve does not refuse it, old and new code
 // write, and the new code reads all there is.
 func (h *history) step() error {
-	old := h.newest()
-	next := old.clone()
-	name := h.edit(next)
-	related := h.related(old.drawn, next)
-	v, ok := h.version(next, old.text)
-	if !ok || !related {
+	p, ok := h.propose()
+	if !ok {
 		h.count.Invalid++
 		return nil
 	}
-	c := h.diff(v.layout)
-	v.comment = name
-	worst := evolve.Safe
-	for _, f := range c.Findings {
-		worst = min(worst, f.Class)
-		v.comment += fmt.Sprintf("\n    %s %s: %s", f.Class, f.Name, f.Diagnostic.Message)
+	for _, kind := range strings.Split(p.name, "; ") {
+		h.kinds[kind]++
 	}
-	if worst == evolve.Data {
+	what := p.name
+	for _, f := range p.findings {
+		what += fmt.Sprintf("\n    %s %s: %s", f.Class, f.Name, f.Diagnostic.Message)
+	}
+	if p.stale {
+		h.count.Stale++
+	}
+	if p.worst() == evolve.Data {
 		h.count.Refused++
-		if !h.chance(12) {
+		if p.name == inNewTable && h.unused(p) {
+			h.tell(what, p.versions)
+			return errors.New("a layout that begins in another table moves no events, and is refused")
+		}
+		if p.stale || !h.chance(map[bool]int{true: 2, false: 12}[onlyLacking(p.findings)]) {
 			return nil
 		}
-		return h.accept(v, c)
+		h.tell(what+"\n    accepted", p.versions)
+		return h.accept(p)
 	}
 	h.count.Tried++
-	h.take(v)
-	old, newest := &h.versions[len(h.versions)-2], h.newest()
-	if err := h.deploy(old, newest, c, worst); err != nil {
+	h.tell(what, p.versions)
+	if err := h.deploy(p); err != nil {
 		return err
 	}
-	h.lock = c.Next(nil)
+	h.lock = p.lock()
+	if !p.stale {
+		if err := h.review(p); err != nil {
+			return err
+		}
+	}
 	if h.chance(8) {
 		again, err := lock.Parse(lock.Name, h.lock.Text())
 		if err != nil {
@@ -250,24 +399,64 @@ func (h *history) step() error {
 		}
 		h.lock = again
 	}
+	h.commit()
 	return nil
 }
 
+// review compares the lock of an edit with the one before it, as in CI. Of what generate made,
+// nothing may be missing.
+func (h *history) review(p *proposal) error {
+	if !h.chance(4) {
+		return nil
+	}
+	before := len(p.compared.Findings)
+	p.compared.MarkAccepted(h.lock, h.diff(h.lock, p.versions, h.now))
+	p.compared.AddForgotten(h.lock, gone, "git checkout main --")
+	if n := len(p.compared.Findings); n > before {
+		return fmt.Errorf("%d facts are missing in the lock that generate made: %v", n-before, p.compared.Refused(nil))
+	}
+	for _, f := range p.compared.Findings {
+		if f.Class == evolve.Data && f.Accepted == "" {
+			return fmt.Errorf("%s was accepted, but the lock does not say so", f.Name)
+		}
+	}
+	return nil
+}
+
+// lock returns the lock of an edit.
+func (p *proposal) lock() *lock.Lock {
+	if p.next != nil {
+		return p.next
+	}
+	return p.compared.Next(nil)
+}
+
 // take makes a version the newest, and remembers the fields that it no longer has.
-func (h *history) take(v version) {
-	for _, f := range h.newest().fields {
+func (h *life) take(v version) {
+	v.schema = dynamic.New(v.layout)
+	for _, t := range v.tables {
+		for i := range t.layouts {
+			for _, r := range t.layouts[i].rules() {
+				h.used[[2]string{t.layouts[i].table, r.family}] = true
+			}
+		}
+	}
+	if h.versions == nil {
+		h.versions = []version{v}
+		return
+	}
+	before := h.newest()
+	for _, f := range before.fields {
 		if !slices.ContainsFunc(v.fields, func(o drawnField) bool { return o.id == f.id }) {
 			h.removed = append(h.removed, f)
 		}
 	}
-	v.schema = dynamic.New(v.layout)
-	before := h.newest()
 	for _, e := range h.events {
 		v.promise(e)
 		for i := range v.tables { // a table that is added keeps what its own age says, and may take over the reads
 			t := &v.tables[i]
 			known := slices.ContainsFunc(before.tables, func(o drawnTable) bool { return o.layouts[0].table == t.layouts[0].table })
-			if end := t.end(e.at); !known && end.Before(e.until) {
+			if end := t.end(e.at, e.class); !known && end.Before(e.until) {
 				e.until = end
 			}
 		}
@@ -275,115 +464,148 @@ func (h *history) take(v version) {
 	h.versions = append(h.versions, v)
 }
 
-// promise notes what an event is read with in place of the fields that it lacks. It is so as
-// long as the version has the fields.
+// promise notes what an event is read with in place of the fields that it lacks. It stays so,
+// even if the version no longer has the field.
 func (v *version) promise(e *stored) {
-	lacks := map[int]any{}
 	for i := range v.fields {
 		f := &v.fields[i]
-		if was, ok := e.lacks[f.id]; ok {
-			lacks[f.id] = was
-		} else if f.fallback != "" && (e.values[f.id] == nil || e.loose[f.id]) {
-			lacks[f.id] = v.layout.Fields[i].Default
+		if _, ok := e.lacks[f.id]; !ok && f.fallback != "" && (e.values[f.id] == nil || e.loose[f.id]) {
+			e.lacks[f.id] = v.layout.Fields[i].Default
 		}
 	}
-	e.lacks = lacks
 }
 
-// accept accepts all changes: the stored events may be lost, and therefore are deleted.
-func (h *history) accept(v version, c *evolve.Comparison) error {
-	var arguments []string
-	for _, f := range c.Findings {
-		if f.Class == evolve.Data {
-			arguments = append(arguments, f.Name+"=nothing is stored")
+// unused reports whether no schema has ever had a table that is new in an edit.
+func (h *history) unused(p *proposal) bool {
+	for i, v := range p.versions {
+		for _, t := range v.tables {
+			id := t.layouts[0].table
+			was := func(l *life) bool {
+				return slices.ContainsFunc(slices.Collect(maps.Keys(l.used)), func(place [2]string) bool { return place[0] == id })
+			}
+			if !h.lives[i].newest().stands(id) && slices.ContainsFunc(h.lives, was) {
+				return false
+			}
 		}
 	}
-	accepted, err := c.Accept(arguments)
+	return true
+}
+
+// lacking is the rule of reads from a table that must be backfilled before.
+const lacking = "E21"
+
+// onlyLacking reports whether people can accept the changes without a loss: if they backfill.
+func onlyLacking(findings []evolve.Finding) bool {
+	return !slices.ContainsFunc(findings, func(f evolve.Finding) bool { return f.Class == evolve.Data && f.Diagnostic.Rule != lacking })
+}
+
+// accept accepts all changes: the stored events of the tables may be lost, and therefore are
+// deleted. Tables that lack events are filled.
+func (h *history) accept(p *proposal) error {
+	var arguments []string
+	lost := make([]bool, len(h.lives))
+	for _, f := range p.findings {
+		if f.Class != evolve.Data {
+			continue
+		}
+		arguments = append(arguments, f.Name+"=nothing is stored")
+		if f.Diagnostic.Rule == lacking {
+			continue
+		}
+		_, item, _ := strings.Cut(f.Name, ":")
+		table, _, _ := strings.Cut(item, "/")
+		for i, l := range h.lives {
+			lost[i] = lost[i] || l.newest().stands(table) || p.versions[i].stands(table)
+		}
+	}
+	others := func(f *evolve.Finding) bool { return f.Class == evolve.Data && f.Diagnostic.Rule != lacking }
+	if !slices.Contains(lost, true) && p.has(others) { // a table that was removed before
+		for i := range lost {
+			lost[i] = true
+		}
+	}
+	accepted, err := p.compared.Accept(arguments)
 	if err != nil {
 		return err
 	}
+	if refused := p.compared.Refused(accepted); len(refused) > 0 {
+		return fmt.Errorf("%d changes are accepted, and still refused: %v", len(arguments), refused)
+	}
 	h.count.Accepted++
-	v.comment += "\n    accepted"
-	h.take(v)
-	h.lock = c.Next(accepted)
-	clear(h.events)
-	h.name() // enums may have other values
-	return h.bench.reset(h.ctx)
-}
-
-// deploy runs old and new code side by side, as the class of the edit allows, and checks what
-// they read.
-func (h *history) deploy(old, newest *version, c *evolve.Comparison, worst evolve.Class) error {
-	if err := h.write(old, h.IntN(3)); err != nil { // not all programs run the new code yet
-		return err
-	}
-	h.age()
-	found := func(rule string) bool {
-		return slices.ContainsFunc(c.Findings, func(f evolve.Finding) bool { return f.Diagnostic.Rule == rule })
-	}
-	if found("E30") {
-		if err := h.backfill(old, newest); err != nil {
+	if !slices.Contains(lost, false) {
+		if err := h.bench.reset(h.ctx); err != nil {
 			return err
 		}
 	}
-	if found("E72") { // what has expired is deleted by now
-		if err := h.collect(old); err != nil {
+	for i, l := range h.lives {
+		if !lost[i] {
+			continue
+		}
+		if err := h.empty(l); err != nil {
 			return err
 		}
-	}
-	if err := h.write(newest, h.IntN(3)); err != nil {
-		return err
-	}
-	if err := h.check(newest); err != nil {
-		return err
-	}
-	if worst == evolve.Safe {
-		h.count.Safe++
-		if err := h.check(old); err != nil {
-			return fmt.Errorf("programs with the old code, after an edit of class SAFE: %w", err)
+		clear(l.events)
+		if p.changed[i] {
+			l.take(p.versions[i])
+			p.changed[i] = false
 		}
+		l.name() // enums may have other values
 	}
+	if err := h.deploy(p); err != nil { // what the others have must still be there
+		return fmt.Errorf("after changes of other tables were accepted: %w", err)
+	}
+	h.lock = p.compared.Next(accepted)
+	if err := h.review(p); err != nil {
+		return err
+	}
+	h.commit()
 	return nil
 }
 
-// age marks the events that have outlived the longest age that any version promised them while
-// they lived.
-func (h *history) age() {
-	for _, e := range h.events {
-		e.dead = e.dead || !e.until.After(h.now.Add(time.Second))
-		if end := h.newest().end(e.at); end.After(e.until) && !e.dead {
-			e.until = end
-		}
-	}
+// stands reports whether a layout of a version is in a table.
+func (s *drawn) stands(table string) bool {
+	return slices.ContainsFunc(s.tables, func(t drawnTable) bool {
+		return slices.ContainsFunc(t.layouts, func(l drawnLayout) bool { return l.table == table })
+	})
 }
 
-// collect deletes cells as Bigtable does: a week after they expired, for sure.
-func (h *history) collect(v *version) error {
-	for _, t := range v.tables {
-		for _, l := range t.layouts {
-			if l.ttl == "{keep: forever}" {
-				continue
-			}
-			before := bigtable.Time(h.now.Add(-ages[l.ttl] - 7*24*time.Hour))
-			table := h.bench.client.Open(l.table)
-			var keys []string
-			var deletions []*bigtable.Mutation
-			err := table.ReadRows(h.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-				m := bigtable.NewMutation()
-				for _, item := range row[l.family] {
-					if item.Timestamp < before {
-						m.DeleteTimestampRange(l.family, strings.TrimPrefix(item.Column, l.family+":"), 0, before)
-						keys, deletions = append(keys, row.Key()), append(deletions, m)
+// empty deletes what a life has stored, except from families of others.
+func (h *history) empty(l *life) error {
+	places := maps.Clone(l.used)
+	for _, other := range h.lives {
+		for _, t := range other.newest().tables {
+			for i := range t.layouts {
+				for _, r := range t.layouts[i].rules() {
+					if other != l {
+						delete(places, [2]string{t.layouts[i].table, r.family})
 					}
 				}
-				return true
-			})
-			if err != nil {
-				return err
 			}
-			if len(keys) == 0 {
-				continue
+		}
+	}
+	return h.remove(slices.SortedFunc(maps.Keys(places), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }), 1<<60)
+}
+
+// remove deletes the cells of families that have earlier timestamps.
+func (h *history) remove(places [][2]string, before bigtable.Timestamp) error {
+	for _, place := range places {
+		table, family := h.bench.client.Open(place[0]), place[1]
+		var keys []string
+		var deletions []*bigtable.Mutation
+		err := table.ReadRows(h.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+			m := bigtable.NewMutation()
+			for _, item := range row[family] {
+				if item.Timestamp < before {
+					m.DeleteTimestampRange(family, strings.TrimPrefix(item.Column, family+":"), 0, before)
+					keys, deletions = append(keys, row.Key()), append(deletions, m)
+				}
 			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
 			if _, err := table.ApplyBulk(h.ctx, keys, deletions); err != nil {
 				return err
 			}
@@ -392,30 +614,129 @@ func (h *history) collect(v *version) error {
 	return nil
 }
 
-// alive reports whether no table lets an event of a time expire until now.
-func (v *version) alive(at, now time.Time) bool { return v.end(at).After(now.Add(time.Second)) }
+// deploy runs old and new code side by side, as the class of the edit allows, and checks what
+// they read.
+func (h *history) deploy(p *proposal) error {
+	for i, l := range h.lives {
+		if p.changed[i] {
+			l.take(p.versions[i])
+			if err := l.write(&l.versions[len(l.versions)-2], h.IntN(3)); err != nil { // not all programs run the new code yet
+				return err
+			}
+		}
+	}
+	h.age()
+	if told := p.copies(); told != nil || h.idles(p) && h.chance(2) {
+		h.count.Copied++
+		if h.chance(2) {
+			told = nil
+		}
+		for i, l := range h.lives {
+			if p.changed[i] {
+				if err := l.backfill(&l.versions[len(l.versions)-2], l.newest(), told); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if p.has(func(f *evolve.Finding) bool { return f.Diagnostic.Rule == "E72" }) { // what has expired is deleted by now
+		for i, l := range h.lives {
+			if p.changed[i] {
+				if err := l.collect(&l.versions[len(l.versions)-2]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for i, l := range h.lives {
+		if p.changed[i] {
+			if err := l.write(l.newest(), h.IntN(3)); err != nil {
+				return err
+			}
+		}
+	}
+	if len(h.lives) > 1 {
+		h.count.Two++
+	}
+	for _, l := range h.lives {
+		if err := l.check(l.newest()); err != nil {
+			return fmt.Errorf("schema %s: %w", l.newest().drawn.name, err)
+		}
+	}
+	if p.worst() != evolve.Safe {
+		return nil
+	}
+	h.count.Safe++
+	for i, l := range h.lives {
+		if p.changed[i] {
+			if err := l.check(&l.versions[len(l.versions)-2]); err != nil {
+				return fmt.Errorf("programs with the old code of %s, after an edit of class SAFE: %w", l.newest().drawn.name, err)
+			}
+		}
+	}
+	return nil
+}
 
-// end returns when the first table lets an event of a time expire.
-func (v *version) end(at time.Time) time.Time {
+// idles reports whether an edit has tables serve that did not before: careful people have
+// filled them.
+func (h *history) idles(p *proposal) bool { return strings.Contains(p.name, "serves") }
+
+// age marks the events that have outlived the longest age that any version promised them while
+// they lived.
+func (h *history) age() {
+	for _, l := range h.lives {
+		for _, e := range l.events {
+			e.dead = e.dead || !e.until.After(h.now.Add(time.Second))
+			if end := l.newest().end(e.at, e.class); end.After(e.until) && !e.dead {
+				e.until = end
+			}
+		}
+	}
+}
+
+// collect deletes cells as Bigtable does: a week after they expired, for sure.
+func (h *life) collect(v *version) error {
+	for _, t := range v.tables {
+		for i := range t.layouts {
+			for _, r := range t.layouts[i].rules() {
+				if ages[r.ttl] == 0 {
+					continue
+				}
+				if err := h.remove([][2]string{{t.layouts[i].table, r.family}}, bigtable.Time(h.now.Add(-ages[r.ttl]-7*24*time.Hour))); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// alive reports whether no table lets an event of a time expire until now.
+func (v *version) alive(at time.Time, class string, now time.Time) bool {
+	return v.end(at, class).After(now.Add(time.Second))
+}
+
+// end returns when the first table lets an event of a time expire, or a part of it.
+func (v *version) end(at time.Time, class string) time.Time {
 	end := always.To
 	for i := range v.tables {
-		if own := v.tables[i].end(at); own.Before(end) {
+		if own := v.tables[i].end(at, class); own.Before(end) {
 			end = own
 		}
 	}
 	return end
 }
 
-// end returns when an event of a time expires in a table.
-func (t *drawnTable) end(at time.Time) time.Time {
-	if ttl := t.at(at).ttl; ttl != "{keep: forever}" {
-		return at.Add(ages[ttl])
+// end returns when an event of a time expires in a table, or a part of it.
+func (t *drawnTable) end(at time.Time, class string) time.Time {
+	end := always.To
+	for _, r := range t.at(at).rules() {
+		if age := ages[r.ttl]; age > 0 && (r.class == "" || r.class == class) && at.Add(age).Before(end) {
+			end = at.Add(age)
+		}
 	}
-	return always.To
+	return end
 }
-
-// ages are the ages of ttls.
-var ages = map[string]time.Duration{"{max_age: 30d}": 30 * 24 * time.Hour, "{max_age: 60d}": 60 * 24 * time.Hour, "{max_age: 400d}": 400 * 24 * time.Hour, "{max_age: 800d}": 800 * 24 * time.Hour}
 
 // at returns the layout of the events of a time: the newest that has begun.
 func (t *drawnTable) at(at time.Time) *drawnLayout {
@@ -441,15 +762,16 @@ func places(events map[place]*stored) []place {
 }
 
 // write writes some events with the code of a version, and perhaps writes one again.
-func (h *history) write(v *version, n int) error {
+func (h *life) write(v *version, n int) error {
 	written := map[place]*stored{}
 	for range n {
-		at := h.time(v)
-		until := v.end(at)
-		if end := h.newest().end(at); end.Before(until) { // old code does not write to a table that is new
+		class := v.class(h.random, "")
+		at := h.time(v, class)
+		until := v.end(at, class)
+		if end := h.newest().end(at, class); end.Before(until) { // old code does not write to a table that is new
 			until = end
 		}
-		e := &stored{who: h.IntN(len(h.series)), at: at, until: until, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
+		e := &stored{who: h.IntN(len(h.series)), at: at, class: class, until: until, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
 		k := e.place()
 		if was := h.events[k]; was != nil && (was.dead || v.appends(e.at)) {
 			continue
@@ -470,7 +792,7 @@ func (h *history) write(v *version, n int) error {
 		}
 		written[k] = e
 	}
-	return h.store(v, written)
+	return h.store(v, written, nil)
 }
 
 // empty reports whether an event has none of the fields of a version for sure.
@@ -493,7 +815,7 @@ func (v *version) appends(at time.Time) bool {
 
 // time draws the time of an event, as a version stores it: before now, and often at the edge
 // of a layout or that of an earlier event.
-func (h *history) time(v *version) time.Time {
+func (h *life) time(v *version, class string) time.Time {
 	at := h.now.Add(-one(h.random, 0, time.Second, time.Minute, 61*time.Minute, 25*time.Hour, 9*24*time.Hour, 40*24*time.Hour))
 	var edges []time.Time
 	for _, t := range v.tables {
@@ -514,18 +836,18 @@ func (h *history) time(v *version) time.Time {
 		}
 	}
 	at = at.Truncate(v.precision)
-	if at.After(h.now) || !v.alive(at, h.now.Add(time.Hour)) {
+	if at.After(h.now) || !v.alive(at, class, h.now.Add(time.Hour)) {
 		at = h.now.Truncate(v.precision)
 	}
 	return at
 }
 
-// store writes events with the code of a version.
-func (h *history) store(v *version, written map[place]*stored) error {
+// store writes events with the code of a version, to some of its tables; nil for all.
+func (h *life) store(v *version, written map[place]*stored, tables []string) error {
 	var events []dynamic.Event
 	for _, k := range places(written) {
 		e := written[k]
-		event := dynamic.Event{Time: e.at, Series: v.given(h.series[e.who])}
+		event := dynamic.Event{Time: e.at, Series: v.given(h.series[e.who]), Class: 1 + slices.Index(v.layout.Classes, e.class)}
 		for i := range v.fields {
 			event.Values = append(event.Values, convert(v.fields[i].typ, e.values[v.fields[i].id]))
 		}
@@ -533,7 +855,10 @@ func (h *history) store(v *version, written map[place]*stored) error {
 		h.events[k] = e
 	}
 	h.count.Events += len(events)
-	if err := v.schema.NewWriter(h.bench.client, store.WriterOptions{Now: h.clock}).WriteAll(h.ctx, events); err != nil {
+	mappings := slices.DeleteFunc(v.schema.Mappings(), func(m *store.Mapping[dynamic.Event]) bool {
+		return tables != nil && !slices.Contains(tables, m.Table.ID)
+	})
+	if err := store.NewWriter(h.bench.client, mappings, store.WriterOptions{Now: h.clock}).WriteAll(h.ctx, events); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return nil
@@ -550,16 +875,24 @@ func (v *version) given(series []any) []any {
 	return out
 }
 
-// backfill reads all events with the old code, and writes them with the new one, as the
-// manual says for a table that is added.
-func (h *history) backfill(old, newest *version) error {
+// backfill reads all events with the old code, and writes them with the new one to some tables,
+// or to all, as the manual says for a table that is added.
+func (h *life) backfill(old, newest *version, tables []string) error {
+	if tables != nil && !slices.ContainsFunc(newest.tables, func(t drawnTable) bool { return slices.Contains(tables, t.layouts[0].table) }) {
+		return nil // those of another schema
+	}
 	written := map[place]*stored{}
-	for k, e := range h.events {
-		if e.dead || !newest.alive(e.at, h.now) || !e.at.Equal(e.at.Truncate(newest.precision)) {
+	for _, k := range places(h.events) {
+		e := h.events[k]
+		class := newest.class(h.random, e.class)
+		if e.dead || !newest.alive(e.at, class, h.now) || !e.at.Equal(e.at.Truncate(newest.precision)) {
 			e.dead = true // too old, or of a time that can no longer be written
 			continue
 		}
-		again := &stored{who: e.who, at: e.at, until: e.until, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
+		again := &stored{who: e.who, at: e.at, class: class, until: e.until, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
+		if end := newest.end(e.at, class); end.Before(e.until) {
+			again.until = end
+		}
 		again.lose(e)
 		for i := range newest.fields {
 			f := &newest.fields[i]
@@ -587,7 +920,7 @@ func (h *history) backfill(old, newest *version) error {
 		written[k] = again
 	}
 	if err := h.check(old); err != nil { // what a program that copies events reads
-		return fmt.Errorf("reading with the old code, to back-fill: %w", err)
+		return fmt.Errorf("reading with the old code, to backfill: %w", err)
 	}
-	return h.store(newest, written)
+	return h.store(newest, written, tables)
 }

@@ -42,9 +42,9 @@ func (c *comparer) kinds(old, new []lock.Segment) {
 		if g.Tells == old[i].Tells {
 			continue
 		}
-		effect := "reads report each row with another text as undecodable, where they passed over it"
+		effect := "reads report rows with another text as undecodable instead of skipping them"
 		if g.Tells {
-			effect = "reads pass over rows with another text, where they reported each as undecodable"
+			effect = "reads skip rows with another text instead of reporting them as undecodable"
 		}
 		c.add(Change{Rule: "E40", place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind of %q in the row key: %s", g.Const, effect)
 	}
@@ -186,8 +186,10 @@ func bucketText(b codec.Bucket) string {
 	if b.Endless() {
 		return out.String()
 	}
+	if b.Label.Format.Reverse { // the key has it
+		return out.String()
+	}
 	label := b.Label
-	label.Format.Reverse, label.Format.From = false, codec.Largest
 	out.Label = schema.Value[string]{V: label.String(), Pos: at}
 	if !b.Origin.IsZero() {
 		out.Origin = schema.Value[time.Time]{V: b.Origin, Pos: at}
@@ -264,6 +266,9 @@ func keyRestore(l *lock.Layout) string {
 	var out []string
 	for _, g := range l.Segments {
 		out = append(out, segmentText(l, g))
+	}
+	if l.Sequence {
+		out = append(out, "{sequence: true}")
 	}
 	t := schema.Table{}
 	if l.Delimiter != "" {

@@ -34,20 +34,27 @@ type Version struct {
 // AddNames adds the changes between old and new schemas that a lock does not record: names in
 // generated code, queries, and a finding of class Safe for other differences.
 func (c *Comparison) AddNames(old, new []Version) {
+	has := func(all []Version, name string) bool {
+		return slices.ContainsFunc(all, func(v Version) bool { return lock.SchemaOf(v.Layout) == name })
+	}
 	for _, n := range new {
-		if i := slices.IndexFunc(old, func(o Version) bool { return sameSchema(o.Layout, n.Layout) }); i >= 0 {
+		known := has(old, lock.SchemaOf(n.Layout))
+		i := slices.IndexFunc(old, func(o Version) bool {
+			if name := lock.SchemaOf(o.Layout); known || has(new, name) {
+				return name == lock.SchemaOf(n.Layout)
+			}
+			return shareTable(o.Layout, n.Layout)
+		})
+		if i >= 0 {
 			c.names(old[i], n)
 		}
 	}
 	c.sort()
 }
 
-// sameSchema reports whether two layouts are versions of one schema: they have the same names
-// or, if either was renamed, a table in common.
-func sameSchema(a, b *layout.Layout) bool {
-	if a.Package == b.Package && a.Name == b.Name {
-		return true
-	}
+// shareTable reports whether two layouts have a table in common: they are versions of one schema
+// if each has a name that the other version of the project lacks.
+func shareTable(a, b *layout.Layout) bool {
 	return slices.ContainsFunc(a.Tables, func(t *layout.Table) bool {
 		return slices.ContainsFunc(b.Tables, func(o *layout.Table) bool {
 			return t.ID == o.ID && len(t.Families) > 0 && len(o.Families) > 0 && t.Families[0].Name == o.Families[0].Name

@@ -24,7 +24,12 @@ func (e *AcceptError) Error() string { return fmt.Sprintf("--accept %q: %s", e.A
 func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
 	var out []lock.Acceptance
 	for _, argument := range arguments {
-		i := slices.IndexFunc(c.Findings, func(f Finding) bool { return f.Class == Data && strings.HasPrefix(argument, f.Name+"=") })
+		i := -1
+		for k, f := range c.Findings { // a name may have an equals sign
+			if f.Class == Data && strings.HasPrefix(argument, f.Name+"=") && (i < 0 || len(f.Name) > len(c.Findings[i].Name)) {
+				i = k
+			}
+		}
 		if i < 0 {
 			return nil, &AcceptError{argument, c.notAcceptable(argument)}
 		}
@@ -76,6 +81,8 @@ func (f *Finding) Report() diag.Diagnostic {
 		return d
 	case f.Accepted != "":
 		d.Note += "\naccepted: " + f.Accepted
+	case f.Diagnostic.Rule == "E21" && f.pair != nil && len(f.pair.lacks) > 0:
+		d.Note += "\nonce the table is backfilled: btgen generate --accept " + shellQuoted(f.Name+"=REASON")
 	default:
 		d.Note += "\nif losing stored events is acceptable: btgen generate --accept " + shellQuoted(f.Name+"=REASON")
 	}
@@ -92,9 +99,14 @@ func (c *Comparison) Next(accepted []lock.Acceptance) *lock.Lock {
 	out := &lock.Lock{}
 	for i := range c.pairs {
 		p := &c.pairs[i]
-		if t, known := p.next(c.acceptedOf(p, accepted)); known {
-			out.Tables = append(out.Tables, t)
+		t, known := p.next(c.acceptedOf(p, accepted))
+		if !known {
+			continue
 		}
+		if p.facts == nil {
+			t.Schema = c.owner(p.old) // which has a new name, perhaps
+		}
+		out.Tables = append(out.Tables, t)
 	}
 	out.Sort()
 	return out
@@ -129,28 +141,66 @@ func (p *pair) next(accepted []lock.Acceptance) (lock.Table, bool) {
 	case p.old == nil && p.facts == nil:
 		return lock.Table{}, false
 	case p.old == nil:
-		return *p.facts, true
+		t := *p.facts
+		t.Lacks = p.lacks
+		t.Layouts[0].Accepted = p.acceptTable(&t, accepted)
+		return t, true
 	case p.facts == nil:
 		t := *p.old
 		if len(accepted) > 0 {
-			t.Removed = accepted[0].Change + ": " + accepted[0].Reason
+			t.Removed, t.Serves = accepted[0].Change+": "+accepted[0].Reason, nil
 		}
 		return t, true
 	}
 	t := *p.old
-	t.Removed = ""
+	t.Removed, t.Schema, t.Serves, t.Lacks = "", p.facts.Schema, p.facts.Serves, p.lacks
+	accepted = p.acceptTable(&t, accepted)
 	live := p.old.Periods()
 	merged := p.merged(live)
 	if len(accepted) == 0 {
 		t.Layouts = append(merged, t.Layouts[len(live):]...)
-		return t, true
+	} else {
+		for i := range merged {
+			merged[i].Number = p.old.Newest().Number + len(merged) - i
+		}
+		merged[0].Accepted = accepted
+		t.Layouts = append(merged, t.Layouts...)
 	}
-	for i := range merged {
-		merged[i].Number = p.old.Newest().Number + len(merged) - i
-	}
-	merged[0].Accepted = accepted
-	t.Layouts = append(merged, t.Layouts...)
+	p.move(&t, len(merged))
 	return t, true
+}
+
+// move gives a table, the first layouts of which are in use, its new name.
+func (p *pair) move(t *lock.Table, inUse int) {
+	if t.Name == p.facts.Name {
+		return
+	}
+	for i := range t.Layouts[inUse:] {
+		l := &t.Layouts[inUse+i]
+		l.Table = placeOf(p.old, l)
+	}
+	t.Name, t.Family = p.facts.Name, p.facts.Family
+}
+
+// acceptTable notes the accepted changes that are not about layouts, and returns the others.
+func (p *pair) acceptTable(t *lock.Table, accepted []lock.Acceptance) []lock.Acceptance {
+	var rest []lock.Acceptance
+	t.Accepted = slices.Clone(t.Accepted)
+	for _, a := range accepted {
+		switch rule, _, _ := strings.Cut(a.Change, ":"); rule {
+		case "E21":
+			t.Lacks = nil
+			fallthrough
+		case "E22":
+			t.Accepted = append(t.Accepted, a)
+		default:
+			rest = append(rest, a)
+		}
+	}
+	slices.SortStableFunc(t.Accepted, func(a, b lock.Acceptance) int {
+		return cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Reason, b.Reason))
+	})
+	return rest
 }
 
 // merged returns the new layouts by time, each merged with its counterpart in the lock.
@@ -166,29 +216,56 @@ func (p *pair) merged(old []lock.Layout) []lock.Layout {
 		}
 		was := &old[i-max(0, added)]
 		merged := Merge(was, &new[i])
+		if k := slices.IndexFunc(p.old.Layouts, func(l lock.Layout) bool { return l.Blob == new[i].Blob }); was.Blob != new[i].Blob && k >= 0 {
+			merged.Columns = Merge(&p.old.Layouts[k], &new[i]).Columns // events were written in this format before
+		}
 		out = append(out, merged)
 	}
 	return out
 }
 
 // MarkAccepted sets the reasons of findings that were accepted since the old lock, according
-// to the lock of the new version.
-func (c *Comparison) MarkAccepted(now *lock.Lock) {
+// to the lock of the new version. since compares that lock with the schemas: what it refuses was
+// changed later, and has the name of an accepted change, perhaps, but other facts.
+func (c *Comparison) MarkAccepted(now *lock.Lock, since *Comparison) {
 	for i := range c.Findings {
 		f := &c.Findings[i]
-		if f.Class != Data || f.pair == nil || f.pair.old == nil {
+		if f.Class != Data || f.pair == nil {
 			continue
 		}
-		j := slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == f.pair.old.Name && t.Family == f.pair.old.Family })
+		is := func(of *lock.Table) func(t lock.Table) bool {
+			return func(t lock.Table) bool { return of != nil && t.Name == of.Name && t.Family == of.Family }
+		}
+		j := slices.IndexFunc(now.Tables, is(f.pair.old))
 		if j < 0 {
-			continue
+			j = slices.IndexFunc(now.Tables, is(f.pair.facts))
 		}
-		f.Accepted = acceptedIn(&now.Tables[j], f.Name, f.pair.old.Newest().Number)
+		if j >= 0 && !since.exceeds(&now.Tables[j], f.Name, c) {
+			f.Accepted = f.pair.acceptedIn(&now.Tables[j], f.Name)
+		}
 	}
 }
 
-// acceptedIn returns the reason for a change in the layouts after one; empty if there is none.
-func acceptedIn(t *lock.Table, name string, after int) string {
+// exceeds reports whether a table of a lock has a change of class Data since then that goes beyond
+// one that its lock may have accepted: by the same name, or by one that a comparison with an earlier
+// lock does not have, since the earlier change contains it.
+func (c *Comparison) exceeds(t *lock.Table, accepted string, all *Comparison) bool {
+	return slices.ContainsFunc(c.Findings, func(f Finding) bool {
+		if f.Class != Data || f.pair == nil || f.pair.old == nil || f.pair.old.Key() != t.Key() {
+			return false
+		}
+		apart := f.Name != accepted && slices.ContainsFunc(all.Findings, func(o Finding) bool { return o.Name == f.Name })
+		return !apart
+	})
+}
+
+// acceptedIn returns the reason for which a change was accepted since the old lock, according to
+// the table of a later one; empty if it was not.
+func (p *pair) acceptedIn(t *lock.Table, name string) string {
+	after := 0
+	if p.old != nil {
+		after = p.old.Newest().Number
+	}
 	if reason, ok := strings.CutPrefix(t.Removed, name+": "); ok {
 		return reason
 	}
@@ -199,5 +276,17 @@ func acceptedIn(t *lock.Table, name string, after int) string {
 			}
 		}
 	}
+	before := 0
+	if p.old != nil {
+		before = len(named(p.old.Accepted, name))
+	}
+	if all := named(t.Accepted, name); len(all) > before {
+		return all[len(all)-1].Reason
+	}
 	return ""
+}
+
+// named returns the acceptances of a change.
+func named(all []lock.Acceptance, name string) []lock.Acceptance {
+	return slices.DeleteFunc(slices.Clone(all), func(a lock.Acceptance) bool { return a.Change != name })
 }

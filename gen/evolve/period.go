@@ -63,6 +63,30 @@ func (c *Comparison) comparePeriods(p *pair) {
 	}
 }
 
+// withdraw takes the layouts out of the comparison that were to begin in the future, and that their
+// tables have no longer: no event is stored in them.
+func (c *Comparison) withdraw() {
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		if c.in.Now.IsZero() || p.old == nil || p.facts == nil || p.facts.Newest().Since.After(c.in.Now) {
+			continue
+		}
+		n := 0
+		for all := p.old.Periods(); n < len(all)-1 && all[n].Since.After(c.in.Now) && placeOf(p.old, &all[n+1]) == p.old.Name; n++ {
+			c.add(p, Change{
+				Rule: "E38", Item: schema.FormatInstant(all[n].Since), place: atTable,
+				Message: fmt.Sprintf("the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", schema.FormatInstant(all[n].Since)),
+			}, false)
+		}
+		if n > 0 {
+			rest := *p.old
+			rest.Layouts = slices.Clone(p.old.Layouts[n:])
+			rest.Layouts[0].Table = ""
+			p.old = &rest
+		}
+	}
+}
+
 // removed adds the finding for a layout that the table no longer has.
 func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	if c.expired(&old[i], old[i-1].Since) {
@@ -75,7 +99,7 @@ func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	c.add(p, Change{
 		Rule: "E18", Item: until(old, i), place: atTable,
 		Message: fmt.Sprintf("the layout before %s is removed: its events are no longer read", until(old, i)),
-		way:     way{text: "keep the entry in `before` until its events have expired, a week after their time to live"},
+		way:     way{text: "keep the entry in `before` until its events have expired, a week after their time to live; then, run btgen generate --now TIME"},
 	}, false)
 }
 
@@ -139,7 +163,12 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 // comparePeriod adds the findings of one layout, except for field changes in seen.
 func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 	sub, t := p.period(m), m.table
-	if was, is := tableID(p, &m.old[0]), t.ID; !t.Until.IsZero() && was != is {
+	if was, is := placeOf(p.old, &m.old[0]), t.ID; was != is && t.Until.IsZero() {
+		c.addTo(p, sub, Change{
+			Rule: "E01", place: atTable, Old: "table " + was, New: "table " + is, Message: fmt.Sprintf("the newest layout moves from table %q to %q: a table cannot be renamed, and its stored events are no longer read", was, is),
+			way: way{text: "keep the name `" + was + "`, or let a new layout begin in the other table, with since and before"},
+		}, false)
+	} else if was != is {
 		c.addTo(p, sub, Change{
 			Rule: "E01", Item: "until-" + schema.FormatInstant(t.Until), place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, but its events are in %q", schema.FormatInstant(t.Until), is, was),
 			way: way{text: "write `table: " + quoted(was) + "`"},
@@ -176,12 +205,4 @@ func (c *Comparison) addPeriod(p, sub *pair, change Change) {
 	change.Message = fmt.Sprintf("in the layout before %s, %s", schema.FormatInstant(until), change.Message)
 	change.way.beside = false
 	c.addTo(p, sub, change, false)
-}
-
-// tableID returns the table of a layout in the lock.
-func tableID(p *pair, l *lock.Layout) string {
-	if l.Table == "" {
-		return p.old.Name
-	}
-	return l.Table
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -19,6 +18,9 @@ type Input struct {
 	Old     *lock.Lock
 	Layouts []*layout.Layout // without errors
 	Whole   bool             // whether the layouts are those of all schemas of the lock
+	// Locked are the tables that the lock had when the code on disk was generated, as
+	// "table/family".
+	Locked []string
 	// Now determines which layouts of a table have begun, and which contain only expired
 	// events; zero if it is unknown.
 	Now time.Time
@@ -44,6 +46,8 @@ type Comparison struct {
 	Findings []Finding // the worst first, then by place
 	in       Input
 	pairs    []pair
+	renamed  map[string]string // old names of schemas to new ones
+	shared   map[string]bool   // IDs of tables that several schemas have, or had
 }
 
 // pair is a table before and after.
@@ -52,16 +56,24 @@ type pair struct {
 	facts  *lock.Table // nil if it is in no schema, or a draft
 	layout *layout.Layout
 	table  *layout.Table // nil if it is in no schema
+	taken  bool          // it was the table of another schema
+	lacks  []lock.Lack   // why it may not have all events after the change
 }
 
 // Diff compares the tables of schemas with those of a lock.
 func Diff(in Input) *Comparison {
 	c := &Comparison{in: in}
 	c.match()
+	c.withdraw()
+	c.rename()
+	c.share()
 	for i := range c.pairs {
 		c.comparePair(&c.pairs[i])
 	}
+	c.owners()
+	c.reads()
 	c.agree()
+	c.lostLock()
 	c.sort()
 	return c
 }
@@ -74,90 +86,17 @@ func (c *Comparison) sort() {
 	})
 }
 
-// match pairs the tables of the lock with those of the schemas: by shared families and, if the
-// input has all schemas, the remaining tables by name.
-func (c *Comparison) match() {
-	old := map[string][]*lock.Table{}
-	for i := range c.in.Old.Tables {
-		t := &c.in.Old.Tables[i]
-		old[t.Name] = append(old[t.Name], t)
-	}
-	taken := map[*lock.Table]bool{}
-	take := func(p *pair, fits func(t *lock.Table) bool) {
-		if p.old != nil {
-			return
-		}
-		i := slices.IndexFunc(old[p.facts.Name], func(t *lock.Table) bool { return !taken[t] && fits(t) })
-		if i >= 0 {
-			p.old = old[p.facts.Name][i]
-			taken[p.old] = true
-		}
-	}
-	for _, l := range c.in.Layouts {
-		for _, t := range l.Tables {
-			facts := lock.Of(l, t)
-			c.pairs = append(c.pairs, pair{facts: &facts, layout: l, table: t})
-		}
-	}
-	for i := range c.pairs {
-		p := &c.pairs[i]
-		take(p, func(t *lock.Table) bool { return t.Family == p.facts.Family })
-	}
-	for i := range c.pairs {
-		p := &c.pairs[i]
-		take(p, func(t *lock.Table) bool {
-			return shareFamily(t, p.facts) && keyText(t.Newest()) == keyText(p.facts.Newest())
-		})
-	}
-	for i := range c.pairs {
-		p := &c.pairs[i]
-		take(p, func(t *lock.Table) bool { return shareFamily(t, p.facts) && !otherKind(t, p.facts) })
-	}
-	if c.in.Whole {
-		for i := range c.pairs {
-			take(&c.pairs[i], func(t *lock.Table) bool { return t.Removed == "" })
-		}
-	}
-	for i := range c.in.Old.Tables {
-		if t := &c.in.Old.Tables[i]; !taken[t] {
-			c.pairs = append(c.pairs, pair{old: t})
-		}
-	}
-	for i := range c.pairs {
-		if p := &c.pairs[i]; p.table != nil && p.table.Draft {
-			p.facts = nil
-		}
-	}
-}
-
-// shareFamily reports whether a layout of one table and a layout of the other have a family in
-// common. All layouts count: the newest may have a new family.
-func shareFamily(a, b *lock.Table) bool {
-	families := map[string]bool{}
-	for i := range a.Layouts {
-		for _, f := range a.Layouts[i].Families {
-			families[f.Name] = true
-		}
-	}
-	return slices.ContainsFunc(b.Layouts, func(l lock.Layout) bool {
-		return slices.ContainsFunc(l.Families, func(f lock.Family) bool { return families[f.Name] })
-	})
-}
-
-// otherKind reports whether two tables are about different kinds of records in one family.
-func otherKind(a, b *lock.Table) bool {
-	return a.Family != b.Family && strings.Contains(a.Family, ":") && strings.Contains(b.Family, ":")
-}
-
 // comparePair adds the findings of a table.
 func (c *Comparison) comparePair(p *pair) {
 	switch {
 	case p.old == nil && p.facts == nil: // a draft
+	case p.old == nil && c.lostTable(p.facts):
+		c.lost(p)
 	case p.old == nil:
 		if c.known(p.layout) {
-			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is added: it contains no earlier events%s", p.table.ID, c.serves(p))}, false)
+			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is added: it contains no earlier events; run setup before programs write to it", p.table.ID)}, false)
 		}
-	case p.table == nil && (!c.in.Whole || p.old.Removed != ""):
+	case p.table == nil && (p.old.Removed != "" || !c.in.Whole && !c.includes(p.old)):
 	case p.table == nil:
 		c.gone(p)
 	case p.facts == nil && p.old.Removed == "":
@@ -175,25 +114,19 @@ func (c *Comparison) known(l *layout.Layout) bool {
 	return slices.ContainsFunc(c.pairs, func(p pair) bool { return p.layout == l && p.old != nil && p.old.Removed == "" })
 }
 
-// serves names the reads that use a new table.
-func (c *Comparison) serves(p *pair) string {
-	if p.layout.Read == p.table {
-		return ", and Read uses it: write to it and backfill it before programs read from it"
-	}
-	for i := range p.layout.Queries {
-		if q := &p.layout.Queries[i]; q.Table == p.table {
-			return fmt.Sprintf(", and query %s uses it: write to it and backfill it before programs read from it", q.Name)
-		}
-	}
-	return ": run setup before programs write to it"
+// includes reports whether the input has the schema of a table in the lock.
+func (c *Comparison) includes(t *lock.Table) bool {
+	return slices.ContainsFunc(c.in.Layouts, func(l *layout.Layout) bool { return lock.SchemaOf(l) == c.owner(t) })
 }
 
 // gone adds the finding for a table that is in no schema.
 func (c *Comparison) gone(p *pair) {
 	change := Change{Rule: "E01", place: atTable, Keys: true, Message: fmt.Sprintf("table %q is removed: its stored events are no longer read", p.old.Name), way: way{text: "keep the table until its events have expired"}}
 	if slices.ContainsFunc(c.pairs, func(o pair) bool { return o.facts != nil && o.facts.Name == p.old.Name }) {
-		change.Item = p.old.Family
 		change.Message = fmt.Sprintf("family %q of table %q is removed: its stored events are no longer read", p.old.Family, p.old.Name)
+	}
+	if !c.includes(p.old) {
+		change.way.text += "; if the schema has moved to another project, run btgen generate once with the schemas of both"
 	}
 	if i := slices.IndexFunc(c.pairs, func(o pair) bool {
 		return o.old == nil && o.facts != nil && o.facts.Newest().Equal(p.old.Newest())
@@ -225,12 +158,39 @@ func (c *Comparison) addTo(of, p *pair, change Change, twoTables bool) {
 	c.Findings = append(c.Findings, f)
 }
 
-// tableName returns the ID of a table.
-func (c *Comparison) tableName(p *pair) string {
+// share finds the tables that several schemas have, or had.
+func (c *Comparison) share() {
+	seen := map[string]bool{}
+	c.shared = map[string]bool{}
+	for i := range c.pairs {
+		if id := idOf(&c.pairs[i]); seen[id] {
+			c.shared[id] = true
+		} else {
+			seen[id] = true
+		}
+	}
+}
+
+func idOf(p *pair) string {
 	if p.table != nil {
 		return p.table.ID
 	}
 	return p.old.Name
+}
+
+// tableName returns the ID of a table, and the family by which one is distinguished that several
+// schemas share: an acceptance is for the events of one of them.
+func (c *Comparison) tableName(p *pair) string {
+	id := idOf(p)
+	switch {
+	case !c.shared[id]:
+		return id
+	case p.old != nil:
+		return id + "/" + p.old.Family
+	case p.facts == nil:
+		return id
+	}
+	return id + "/" + p.facts.Family
 }
 
 // note shows an example before and after.
@@ -255,6 +215,8 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 	switch change.place {
 	case atSince:
 		return firstPos(t.SincePos, t.Pos)
+	case atServes:
+		return firstPos(t.IdlePos, t.Pos)
 	case atPattern:
 		return t.PatternPos
 	case atKey:

@@ -32,7 +32,7 @@ func (c *comparer) moved(old, older lock.Column) {
 	}
 	if j := find(c.old.Columns, new.Key, false); j >= 0 && c.old.Columns[j].Family == new.Family {
 		at.Rule, at.way.text = "E14", "leave it out of was: it was a field of its own"
-		c.add(at, "%s becomes an older one of field %q, which has stored values of its own: events that lack these are read with values of another field", c.place(old), item(new))
+		c.add(at, "%s becomes an older one of field %q, which already has stored values: events that lack these are read with values of another field", c.place(old), item(new))
 		return
 	}
 	if j := find(c.old.Columns, new.Key, true); j >= 0 && c.reused(c.old.Columns[j], new) {
@@ -50,7 +50,7 @@ func (c *comparer) moved(old, older lock.Column) {
 	c.add(at, "field %q moves from %s to %s: programs with the old code do not find it in new events; deploy readers everywhere first", item(new), from, to)
 	if old.Type != new.Type {
 		at.Rule = "E51"
-		c.add(at, "field %q: %s becomes %s, and stored values are converted: the Go field has another type", item(new), old.Type, new.Type)
+		c.add(at, "field %q: %s becomes %s, and stored values are converted: the type of the Go field changes", item(new), old.Type, new.Type)
 	}
 	at.Rule = ""
 	c.presence(old, new, at)
@@ -167,7 +167,7 @@ func (c *comparer) returned(old, new lock.Column) bool {
 	}
 	moved := c.old.Columns[i]
 	c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, moved), New: "not read",
-		way: way{text: fmt.Sprintf("restore it in %s with %s", c.place(moved), quotedCode(c.wasText(old, &moved)))}},
+		way: way{text: fmt.Sprintf("restore it in %s with %s", c.placeCode(moved, new), quotedCode(c.wasText(old, &moved)))}},
 		"field %q is not read from %s: events that were written after it moved there lack it", item(new), c.place(moved))
 	return true
 }
@@ -178,10 +178,32 @@ func (c *comparer) abandoned(new lock.Column) {
 	for _, old := range c.old.Columns {
 		same := old.Key == new.Key && old.Family == new.Family
 		if old.Retired && old.Was == "" && !same && old.Written == new.Written && item(old) == item(new) && c.olderAt(old) == nil {
-			c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "add " + quotedCode(c.wasText(old, &new))}},
+			leave := ""
+			for _, o := range c.origins(new) {
+				if o.as.Was != "" && o.field != item(new) {
+					leave = fmt.Sprintf(", and leave %s out", c.place(o.as))
+				}
+			}
+			c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "add " + quotedCode(c.wasText(old, &new)) + leave}},
 				"field %q was stored in %s, and is not read from it: events that were written before it was removed lack it", item(new), c.place(old))
 		}
 	}
+}
+
+// placeCode returns where a field was stored, in the schema language, and its type if a field has
+// another one now.
+func (c *comparer) placeCode(col, now lock.Column) string {
+	out := quotedCode("column: " + quoted(col.Key))
+	switch c.new.Blob {
+	case layout.Protobuf:
+		out = quotedCode("number: " + col.Key)
+	case layout.JSONText:
+		out = c.place(col)
+	}
+	if col.Type != now.Type {
+		out += " and " + quotedCode("type: "+col.Type.String())
+	}
+	return out
 }
 
 // now returns the index of the column in which new events have the field that was in another

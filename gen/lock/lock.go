@@ -28,11 +28,54 @@ type Table struct {
 	// Family is the first family that the table had when it was locked. It distinguishes
 	// the schemas of a shared table, and never changes.
 	Family string
+	// Schema is the package and the name of the schema whose events the table has, as in
+	// "weather.Balloon". Tables of equal layouts belong to different schemas.
+	Schema string
 	// Removed is the accepted change that removed the table from the schemas, with its
 	// reason; empty if they have the table.
 	Removed string
+	// Accepted are the accepted changes of what the table stands for, apart from its layouts,
+	// which have their own, sorted. A change that was accepted twice is there twice.
+	Accepted []Acceptance
+	// Lacks are the reasons for which the table may not have all events of its schema, sorted:
+	// such a table must not serve reads.
+	Lacks []Lack
+	// Serves are the reads that the table serves, sorted: names of queries, and ReadName.
+	Serves  []string
 	Layouts []Layout // newest first; never empty
 }
+
+// Key returns the name of a table in the file, "table/family", which is unique.
+func (t Table) Key() string { return t.Name + "/" + t.Family }
+
+// ReadName is the name, in Table.Serves, of the reads of single series: Read, Latest, and all
+// others that are no queries.
+const ReadName = "Read"
+
+// Lack is a reason for which a table may not have all events of its schema.
+type Lack string
+
+// The reasons.
+const (
+	LacksEarlier  Lack = "earlier"  // events from before the table was added, or while it had serves: false
+	LacksMeantime Lack = "meantime" // events from between the removal of the table and its return
+	LacksExpired  Lack = "expired"  // events that expired in it before its time to live became longer
+	LacksOthers   Lack = "others"   // events of its schema from when it was the table of another one
+)
+
+// Lacks are all reasons.
+var Lacks = []Lack{LacksEarlier, LacksExpired, LacksMeantime, LacksOthers}
+
+// Lack adds a reason for which the table may not have all events.
+func (t *Table) Lack(reason Lack) {
+	if !slices.Contains(t.Lacks, reason) {
+		t.Lacks = append(slices.Clone(t.Lacks), reason)
+		slices.Sort(t.Lacks)
+	}
+}
+
+// SchemaOf returns the name of a schema in a lock.
+func SchemaOf(l *layout.Layout) string { return l.Package + "." + l.Name }
 
 // Layout is one set of facts under which events are, or were, written to a table.
 type Layout struct {
@@ -117,16 +160,35 @@ type Acceptance struct {
 	Reason string
 }
 
-// Of returns the facts of a table, including those of its earlier layouts.
+// Of returns the facts of a table that is new, including those of its earlier layouts. One that
+// must not serve reads yet may lack events.
 func Of(l *layout.Layout, t *layout.Table) Table {
 	periods := t.Periods()
-	out := Table{Name: t.ID}
+	out := Table{Name: t.ID, Schema: SchemaOf(l), Serves: served(l, t)}
+	if t.Idle {
+		out.Lack(LacksEarlier)
+	}
 	for i, p := range periods {
 		facts := factsOf(l, p)
 		facts.Number = len(periods) - i
 		out.Layouts = append(out.Layouts, facts)
 	}
 	out.Family = out.Layouts[0].Families[0].Name + t.Kinds()
+	return out
+}
+
+// served returns the names of the reads that a table serves.
+func served(l *layout.Layout, t *layout.Table) []string {
+	var out []string
+	if l.Read == t {
+		out = append(out, ReadName)
+	}
+	for i := range l.Queries {
+		if l.Queries[i].Table == t {
+			out = append(out, l.Queries[i].Name)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -176,6 +238,22 @@ func (t *Table) Periods() []Layout {
 		n++
 	}
 	return t.Layouts[:n]
+}
+
+// Begun returns the layouts by time that began until a time, as "TABLE at TIME", and that follow
+// earlier ones.
+func (l *Lock) Begun(now time.Time) []string {
+	var out []string
+	for i := range l.Tables {
+		t := &l.Tables[i]
+		for k, p := range t.Periods() {
+			if t.Removed == "" && k < len(t.Periods())-1 && !p.Since.IsZero() && !p.Since.After(now) {
+				out = append(out, t.Name+" at "+schema.FormatInstant(p.Since))
+				break // the earlier ones began before
+			}
+		}
+	}
+	return out
 }
 
 // compareColumns sorts columns. Protobuf numbers sort as numbers.

@@ -49,7 +49,8 @@ func all(layouts []*layout.Layout) *lock.Lock {
 	for _, l := range layouts {
 		for _, t := range l.Tables {
 			facts := lock.Of(l, t)
-			facts.Name = strings.TrimSuffix(filepath.Base(l.File), ".yaml") + "_" + facts.Name // starters share names
+			file := strings.TrimSuffix(filepath.Base(l.File), ".yaml")
+			facts.Name, facts.Schema = file+"_"+facts.Name, facts.Schema+file // starters share names
 			out.Tables = append(out.Tables, facts)
 		}
 	}
@@ -61,7 +62,13 @@ func all(layouts []*layout.Layout) *lock.Lock {
 func TestRoundTrip(t *testing.T) {
 	want := all(layouts(t))
 	for i := range want.Tables {
-		newest := want.Tables[i].Newest()
+		t := &want.Tables[i]
+		t.Lacks = nil // serves: false
+		t.Accepted = []lock.Acceptance{{"E21:x", "a reason"}, {"E21:x", "a reason"}, {"E22:x", ""}}
+		for _, reason := range lock.Lacks[:i%len(lock.Lacks)] {
+			t.Lack(reason)
+		}
+		newest := t.Newest()
 		newest.Accepted = []lock.Acceptance{{`E04:"x" y`, "a\nreason \U0001F600"}}
 		for j := range newest.Columns {
 			newest.Columns[j].Retired = j%2 == 0
@@ -92,6 +99,7 @@ func TestRebuild(t *testing.T) {
 			facts.Layouts = facts.Layouts[:1] // one of several layouts
 			facts.Layouts[0].Number = 1
 			again := lock.Of(rebuilt, its)
+			again.Schema, again.Serves = facts.Schema, facts.Serves
 			if diff := cmp.Diff(facts, again); diff != "" {
 				// An example row needs no default, only that there is one.
 				t.Errorf("%s: (-want +got)\n%s", table.ID, diff)
@@ -133,7 +141,13 @@ func TestDamage(t *testing.T) {
 
 // TestProblems checks the errors for files of newer versions and with conflicts.
 func TestProblems(t *testing.T) {
+	known := all(layouts(t))
+	twice := &lock.Lock{Tables: []lock.Table{known.Tables[0], known.Tables[1]}}
+	for i := range twice.Tables {
+		twice.Tables[i].Schema, twice.Tables[i].Serves = "app.Event", []string{"Read"}
+	}
 	for text, want := range map[string]string{
+		string(twice.Text()):                                   "btgen.lock: two changes were merged that contradict each other: Read of app.Event is served by table " + twice.Tables[0].Name + ", and by table " + twice.Tables[1].Name + ": take the file from the branch that you merge into, for example with git checkout main -- btgen.lock, and run btgen generate",
 		"# btgen.lock v2: x\nnew\n":                            "btgen.lock:1: version 2 of the file format requires a newer btgen: update btgen",
 		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: unresolved merge conflict: take the file from the branch that you merge into, for example with git checkout main -- btgen.lock, and run btgen generate",
 	} {

@@ -40,7 +40,11 @@ func (e *Error) Error() string {
 	}
 	switch e.Problem {
 	case Conflicted:
-		return fmt.Sprintf("%s: unresolved merge conflict: take the file from the branch that you merge into, for example with git checkout main -- %s, and run btgen generate", at, e.File)
+		what := "unresolved merge conflict"
+		if e.Reason != "" {
+			what = "two changes were merged that contradict each other: " + e.Reason
+		}
+		return fmt.Sprintf("%s: %s: take the file from the branch that you merge into, for example with git checkout main -- %s, and run btgen generate", at, what, e.File)
 	case Newer:
 		return fmt.Sprintf("%s: %s: update btgen", at, e.Reason)
 	}
@@ -85,9 +89,12 @@ type parser struct {
 // finish returns the lock if writing it again results in the same lines.
 func (p *parser) finish(lines []string) (*Lock, error) {
 	for i := range p.lock.Tables {
-		if t := &p.lock.Tables[i]; len(t.Layouts) == 0 || len(t.Layouts[0].Families) == 0 {
+		if t := &p.lock.Tables[i]; len(t.Layouts) == 0 || len(t.Layouts[0].Families) == 0 || t.Schema == "" {
 			return nil, &Error{File: p.file, Reason: fmt.Sprintf("table %s lacks lines", t.Name)}
 		}
+	}
+	if err := p.merged(); err != nil {
+		return nil, err
 	}
 	want := strings.Split(string(p.lock.Text()), "\n")
 	for i, line := range lines {
@@ -102,6 +109,24 @@ func (p *parser) finish(lines []string) (*Lock, error) {
 	return &p.lock, nil
 }
 
+// merged returns an error if two tables serve one read: version control then merged two changes
+// that are in different places of the file, but contradict each other.
+func (p *parser) merged() error {
+	type read struct{ schema, name string }
+	by := map[read]*Table{}
+	for i := range p.lock.Tables {
+		t := &p.lock.Tables[i]
+		for _, name := range t.Serves {
+			r := read{t.Schema, name}
+			if other := by[r]; other != nil && other != t {
+				return &Error{File: p.file, Problem: Conflicted, Reason: fmt.Sprintf("%s of %s is served by table %s, and by table %s", name, t.Schema, other.Name, t.Name)}
+			}
+			by[r] = t
+		}
+	}
+	return nil
+}
+
 // line parses a line, except for its checksum, which finish compares.
 func (p *parser) line(line string) error {
 	words, err := split(line)
@@ -113,12 +138,9 @@ func (p *parser) line(line string) error {
 		return fmt.Errorf("the line contains no fact about a table")
 	}
 	t := p.table(name, family)
-	switch words[1] {
-	case "sum":
-		return nil
-	case "removed":
-		t.Removed, err = unquote(words[2])
-		return err
+	w := &reader{words: words[2:]}
+	if t.read(words[1], w) {
+		return w.done()
 	}
 	n, err := strconv.Atoi(words[1])
 	if err != nil || n < 1 {
@@ -127,9 +149,34 @@ func (p *parser) line(line string) error {
 	if len(t.Layouts) == 0 || t.Layouts[len(t.Layouts)-1].Number != n {
 		t.Layouts = append(t.Layouts, Layout{Number: n})
 	}
-	w := &reader{words: words[3:]}
+	w = &reader{words: words[3:]}
 	t.Layouts[len(t.Layouts)-1].read(words[2], w)
 	return w.done()
+}
+
+// read reads a fact that is not about a layout. It reports whether it is one.
+func (t *Table) read(fact string, r *reader) bool {
+	switch fact {
+	case "sum":
+		r.words = nil // see finish
+	case "schema":
+		t.Schema = r.next()
+	case "removed":
+		t.Removed = r.quoted()
+	case "accepted":
+		t.Accepted = append(t.Accepted, Acceptance{r.quoted(), r.quoted()})
+	case "lacks":
+		reason := Lack(r.next())
+		if !slices.Contains(Lacks, reason) {
+			r.fail("%q is unknown", reason)
+		}
+		t.Lacks = append(t.Lacks, reason)
+	case "serves":
+		t.Serves = append(t.Serves, r.next())
+	default:
+		return false
+	}
+	return true
 }
 
 // table returns the table that a line is about. The lines of a table are consecutive.

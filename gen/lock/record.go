@@ -15,7 +15,8 @@ import (
 // Record returns the facts of one layout of a table for the history of setups, which package
 // store reads; empty for a draft. It has only facts that decide bytes, so that every change
 // of them, other than an addition, hides stored events: unlike the lock, no ages, defaults,
-// names in Go, nor anything else that may change while programs with the old code still run.
+// names in Go, nor anything else that may change while programs with the old code still run. The
+// name of the schema is among them, because it tells events that have moved from those of another schema.
 func Record(l *layout.Layout, t *layout.Table) string {
 	if t.Draft {
 		return ""
@@ -28,6 +29,7 @@ func Record(l *layout.Layout, t *layout.Table) string {
 	if !t.Until.IsZero() {
 		r.add("until", t.Until.UTC().Format(time.RFC3339Nano))
 	}
+	r.add("schema "+l.Name, "events") // so that a schema that moves to other families does not seem to be a new one
 	r.rows()
 	for _, f := range facts.Families {
 		r.add("family "+f.Name+t.Kinds(), f.recorded()...)
@@ -114,7 +116,8 @@ func (g *Segment) recorded(all []Segment) []string {
 		}
 		return append([]string{kind}, g.words()[3:]...)
 	}
-	return g.words()
+	// That other schemas have rows with other constants is in the names of families.
+	return slices.DeleteFunc(g.words(), func(word string) bool { return word == "kind" })
 }
 
 // wide returns the name of a type, one for those whose values have the same bytes.

@@ -20,12 +20,12 @@ const version = 1
 
 // head are the first lines of a file.
 var head = fmt.Sprintf(`# btgen.lock v%d: how stored events lie in Bigtable. Written by btgen generate, never edited by hand.
-# After a merge conflict, take the file of the branch that you merge into, and run: btgen generate
+# After a merge conflict, leave the markers in it, resolve the schemas, and run: btgen generate
 `, version)
 
-// Text returns the content of the file: one line per fact, sorted by table. A table ends with
-// a checksum of its lines, so that a hand-edited table is detected, while git merges changes of
-// different tables.
+// Text returns the content of the file: one line per fact, sorted by table: first what the table
+// stands for, then its layouts. A table ends with a checksum of its lines, so that a hand-edited
+// table is detected, while git merges changes of different tables.
 func (l *Lock) Text() []byte {
 	var b strings.Builder
 	b.WriteString(head)
@@ -42,8 +42,18 @@ func (l *Lock) Text() []byte {
 func (t *Table) lines() []string {
 	var out []string
 	prefix := t.Name + "/" + t.Family + " "
+	out = append(out, prefix+"schema "+t.Schema)
 	if t.Removed != "" {
 		out = append(out, prefix+"removed "+quote(t.Removed))
+	}
+	for _, a := range t.Accepted {
+		out = append(out, prefix+"accepted "+quote(a.Change)+" "+quote(a.Reason))
+	}
+	for _, reason := range t.Lacks {
+		out = append(out, prefix+"lacks "+string(reason))
+	}
+	for _, read := range t.Serves {
+		out = append(out, prefix+"serves "+read)
 	}
 	for i := range t.Layouts {
 		for _, fact := range t.Layouts[i].facts() {

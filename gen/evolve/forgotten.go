@@ -1,0 +1,248 @@
+package evolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// AddForgotten adds the findings for facts of the old lock that the one of the new version lacks:
+// btgen generate keeps all, so that the file was deleted, reverted, or is the wrong side of a
+// conflict. The schemas do not tell what only the lock knew, such as columns of removed fields.
+// at is the position of a table in the file, and restore says where the file with the lines is.
+func (c *Comparison) AddForgotten(now *lock.Lock, at func(*lock.Table) diag.Pos, restore string) {
+	add := func(t *lock.Table, all []lost) {
+		for _, lost := range all {
+			change := Change{
+				Rule: "E23", Item: lost.item, Old: lost.was,
+				Message: fmt.Sprintf("%s no longer has %s: later changes are not compared with it", lock.Name, lost.what),
+				way:     way{text: fmt.Sprintf("restore the lines: %s, and run btgen generate, which adds the changes of this version", restore)},
+			}
+			c.Findings = append(c.Findings, Finding{
+				Class: Data, Name: change.name(t.Name), Old: lost.was,
+				Diagnostic: diag.Diagnostic{
+					Pos: at(t), Severity: Data.Severity(), Class: Data.String(), Rule: change.Rule, Message: change.Message, Hint: change.way.text, Note: note(lost.was, ""),
+				},
+			})
+		}
+	}
+	for i := range c.in.Old.Tables {
+		add(&c.in.Old.Tables[i], c.forgotten(&c.in.Old.Tables[i], now))
+	}
+	for i := range c.pairs {
+		if t := c.pairs[i].in(now); t != nil {
+			add(t, c.pairs[i].unfilled(t))
+		}
+	}
+	c.sort()
+}
+
+// in returns the table of a pair in the lock of the new version; nil if that lacks it.
+func (p *pair) in(now *lock.Lock) *lock.Table {
+	if p.facts == nil {
+		return nil
+	}
+	i := slices.IndexFunc(now.Tables, func(t lock.Table) bool {
+		return t.Name == p.facts.Name && (t.Family == p.facts.Family || p.old != nil && t.Family == p.old.Family)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &now.Tables[i]
+}
+
+// unfilled returns the reasons for which a table must not serve reads since this change, and that
+// the lock of the new version does not have.
+func (p *pair) unfilled(now *lock.Table) []lost {
+	var old lock.Table
+	if p.old != nil {
+		old = *p.old
+	}
+	var out []lost
+	for _, reason := range p.lacks {
+		if !slices.Contains(old.Lacks, reason) && !slices.Contains(now.Lacks, reason) && len(now.Accepted) <= len(old.Accepted) {
+			out = append(out, lost{"lacks-" + string(reason), fmt.Sprintf("that table %q may lack events (%s)", now.Name, reason), ""})
+		}
+	}
+	return out
+}
+
+// lostTable reports whether a lock that lacks a table had it when the code was generated.
+func (c *Comparison) lostTable(t *lock.Table) bool {
+	if slices.Contains(c.in.Locked, t.Key()) {
+		return true
+	}
+	other := slices.ContainsFunc(c.in.Old.Tables, func(o lock.Table) bool { return o.Name == t.Name })
+	return !other && slices.ContainsFunc(c.in.Locked, func(key string) bool { return strings.HasPrefix(key, t.Name+"/") })
+}
+
+// lost adds the finding for a table that the lock has lost.
+func (c *Comparison) lost(p *pair) {
+	c.add(p, Change{
+		Rule: "E24", place: atTable,
+		Message: fmt.Sprintf("%s lacks table %q, but had it when the code was generated: a new start forgets what is stored", lock.Name, p.facts.Name),
+		way:     way{text: restoreLock},
+	}, false)
+}
+
+// restoreLock is the way out for a lock that has lost a table.
+const restoreLock = "restore the file: `git checkout HEAD -- " + lock.Name + "`; in a merge, restore the conflict: `git checkout -m -- " + lock.Name + "`, and run btgen generate; if the schema has moved from another project, generate both in one run"
+
+// lostLock adds the findings for tables that neither an empty lock nor the schemas have, and the
+// generated code has: the lock was lost, and the removal of the tables would not be noticed.
+func (c *Comparison) lostLock() {
+	if !c.in.Whole || len(c.in.Old.Tables) > 0 {
+		return
+	}
+	for _, key := range c.in.Locked {
+		name, _, _ := strings.Cut(key, "/")
+		if slices.ContainsFunc(c.pairs, func(p pair) bool { return p.table != nil && p.table.ID == name }) {
+			continue
+		}
+		change := Change{Rule: "E24"}
+		c.Findings = append(c.Findings, Finding{
+			Class: Data, Name: change.name(name),
+			Diagnostic: diag.Diagnostic{
+				Pos: diag.Pos{File: lock.Name}, Severity: Data.Severity(), Class: Data.String(), Rule: change.Rule,
+				Message: fmt.Sprintf("%s does not exist, but had table %q when the code was generated, and the schemas have it no longer", lock.Name, name),
+				Hint:    restoreLock,
+			},
+		})
+	}
+}
+
+// lost is a fact that a lock has forgotten.
+type lost struct {
+	item string // in the name of the change
+	what string
+	was  string // an example of what is stored; may be empty
+}
+
+// forgotten returns the facts of a table that the lock of the new version lacks. Facts that
+// changed are none of them: the comparison with the schemas finds these.
+func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
+	i := slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == old.Name && t.Family == old.Family })
+	if i < 0 { // a newer layout may be in another table
+		i = slices.IndexFunc(now.Tables, func(t lock.Table) bool {
+			return slices.ContainsFunc(t.Layouts, func(l lock.Layout) bool {
+				return l.Table == old.Name && l.Number == old.Newest().Number && shareFamilies(&l, old.Newest())
+			})
+		})
+	}
+	if i < 0 { // or the table has another name again, which the schemas say
+		i = c.continued(old, now)
+	}
+	if i < 0 {
+		return []lost{{old.Family, fmt.Sprintf("table %q with family %q", old.Name, old.Family), ""}}
+	}
+	out := forgottenOf(old, &now.Tables[i], now)
+	for k := range old.Layouts {
+		l := &old.Layouts[k]
+		if c.over(old, k) {
+			continue
+		}
+		j := slices.IndexFunc(now.Tables[i].Layouts, func(o lock.Layout) bool { return o.Number == l.Number })
+		if j < 0 {
+			out = append(out, lost{fmt.Sprintf("%s/%d", old.Family, l.Number), fmt.Sprintf("layout %d of table %q", l.Number, old.Name), ""})
+			continue
+		}
+		out = append(out, forgottenIn(old.Name, l, &now.Tables[i].Layouts[j])...)
+	}
+	return out
+}
+
+// continued returns the index of the table in the lock of the new version that the schemas have in
+// place of an old one; -1 if they have none.
+func (c *Comparison) continued(old *lock.Table, now *lock.Lock) int {
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		if p.facts == nil || p.old == nil || p.old.Key() != old.Key() {
+			continue
+		}
+		return slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == p.facts.Name && t.Family == old.Family })
+	}
+	return -1
+}
+
+// forgottenOf returns the facts of a table, apart from its layouts, that it has no longer: why it
+// may lack events, unless that was accepted or there was no other table, and accepted changes.
+func forgottenOf(old, new *lock.Table, now *lock.Lock) []lost {
+	var out []lost
+	name := ""
+	stated := false
+	for _, a := range new.Accepted {
+		more := len(named(new.Accepted, a.Change)) > len(named(old.Accepted, a.Change))
+		stated = stated || more && strings.HasPrefix(a.Change, "E21:")
+	}
+	for _, a := range old.Accepted {
+		if a.Change != name && len(named(new.Accepted, a.Change)) < len(named(old.Accepted, a.Change)) {
+			name = a.Change
+			out = append(out, lost{"accepted-" + strings.ReplaceAll(name, ":", "-"), fmt.Sprintf("the accepted change %s of table %q", name, old.Name), ""})
+		}
+	}
+	others := slices.ContainsFunc(now.Tables, func(t lock.Table) bool {
+		return t.Schema == new.Schema && t.Key() != new.Key()
+	})
+	for _, reason := range old.Lacks {
+		if !slices.Contains(new.Lacks, reason) && !stated && others && new.Removed == "" {
+			out = append(out, lost{"lacks-" + string(reason), fmt.Sprintf("the note that table %q may lack the events %s", old.Name, lackText(reason)), ""})
+		}
+	}
+	return out
+}
+
+// over reports whether a layout by time may be removed from a lock: it has not begun, or its
+// events have expired.
+func (c *Comparison) over(t *lock.Table, i int) bool {
+	current := t.Periods()
+	switch now := c.in.Now; {
+	case now.IsZero() || i >= len(current):
+		return false
+	case now.Before(current[i].Since):
+		return true
+	}
+	return i > 0 && c.expired(&current[i], current[i-1].Since)
+}
+
+// forgottenIn returns the facts of a layout that it has no longer.
+func forgottenIn(table string, old, new *lock.Layout) []lost {
+	var out []lost
+	for _, a := range old.Accepted {
+		if !slices.ContainsFunc(new.Accepted, func(o lock.Acceptance) bool { return o.Change == a.Change }) {
+			name := strings.ReplaceAll(a.Change, ":", "-")
+			out = append(out, lost{"accepted-" + name, fmt.Sprintf("the accepted change %s of table %q", a.Change, table), ""})
+		}
+	}
+	if old.Blob != new.Blob {
+		return out // another finding, and the keys of columns mean something else
+	}
+	c := comparer{old: old, new: new}
+	for _, col := range old.Columns {
+		i := slices.IndexFunc(new.Columns, func(o lock.Column) bool { return o.Key == col.Key && o.Family == col.Family })
+		if i < 0 {
+			out = append(out, lost{item(col), fmt.Sprintf("%s of table %q", c.place(col), table), c.show(col)})
+			continue
+		}
+		out = append(out, forgottenValues(item(col), col.Enum, new.Columns[i].Enum)...)
+	}
+	for i, g := range old.Segments {
+		if i < len(new.Segments) && g.Type == new.Segments[i].Type {
+			out = append(out, forgottenValues(g.Name, g.Enum, new.Segments[i].Enum)...)
+		}
+	}
+	return out
+}
+
+// forgottenValues returns the values of an enum that it has no longer.
+func forgottenValues(of string, old, new []lock.EnumValue) []lost {
+	var out []lost
+	for _, v := range old {
+		if !slices.ContainsFunc(new, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name == v.Name }) {
+			out = append(out, lost{of + "/" + v.Name, fmt.Sprintf("the value %s of enum %q", v.Name, of), valueText(v)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package evolve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// match pairs the tables of schemas with those of the lock that have their events: those with
+// their families, then those in which an earlier layout is or, if the input has all schemas, any
+// of the same name.
+func (c *Comparison) match() {
+	for _, l := range c.in.Layouts {
+		for _, t := range l.Tables {
+			facts := lock.Of(l, t)
+			c.pairs = append(c.pairs, pair{facts: &facts, layout: l, table: t})
+		}
+	}
+	m := matcher{places: map[string][]*lock.Table{}, taken: map[*lock.Table]bool{}}
+	for i := range c.in.Old.Tables {
+		m.add(&c.in.Old.Tables[i])
+	}
+	schemas := c.schemas()
+	for _, fits := range fitting {
+		m.take(c.pairs, func(p *pair, t *lock.Table) bool {
+			return t.Name == p.facts.Name && t.Schema == p.facts.Schema && fits(p, t)
+		})
+		m.take(c.pairs, func(p *pair, t *lock.Table) bool { return t.Name == p.facts.Name && fits(p, t) })
+	}
+	m.take(c.pairs, func(p *pair, t *lock.Table) bool { return t.Name != p.facts.Name && continues(p.facts, t) })
+	if c.in.Whole {
+		m.take(c.pairs, func(p *pair, t *lock.Table) bool {
+			heir := !schemas.now[t.Schema] && !schemas.before[p.facts.Schema]
+			return t.Name == p.facts.Name && t.Removed == "" && (t.Schema == p.facts.Schema || heir)
+		})
+	}
+	for i := range c.in.Old.Tables {
+		if t := &c.in.Old.Tables[i]; !m.taken[t] {
+			c.pairs = append(c.pairs, pair{old: t})
+		}
+	}
+	for i := range c.pairs {
+		if p := &c.pairs[i]; p.table != nil && p.table.Draft {
+			p.facts = nil
+		}
+	}
+}
+
+// fitting are the ways in which a table of the lock may be that of a schema, the best first.
+var fitting = []func(p *pair, t *lock.Table) bool{
+	func(p *pair, t *lock.Table) bool { return t.Family == p.facts.Family },
+	func(p *pair, t *lock.Table) bool {
+		return shareFamily(t, p.facts) && keyText(t.Newest()) == keyText(p.facts.Newest())
+	},
+	func(p *pair, t *lock.Table) bool { return shareFamily(t, p.facts) && !otherKind(t, p.facts) },
+}
+
+// matcher pairs tables of a lock, each once.
+type matcher struct {
+	places map[string][]*lock.Table // by the IDs of the tables of all their layouts
+	taken  map[*lock.Table]bool
+}
+
+func (m *matcher) add(t *lock.Table) {
+	for _, id := range placesOf(t) {
+		m.places[id] = append(m.places[id], t)
+	}
+}
+
+// take gives each pair that has no table of the lock the first one that fits.
+func (m *matcher) take(pairs []pair, fits func(p *pair, t *lock.Table) bool) {
+	for i := range pairs {
+		p := &pairs[i]
+		if p.old != nil {
+			continue
+		}
+		for _, id := range placesOf(p.facts) {
+			k := slices.IndexFunc(m.places[id], func(t *lock.Table) bool { return !m.taken[t] && fits(p, t) })
+			if k >= 0 {
+				p.old = m.places[id][k]
+				m.taken[p.old] = true
+				break
+			}
+		}
+	}
+}
+
+// placesOf returns the IDs of the tables of the layouts by time of a table.
+func placesOf(t *lock.Table) []string {
+	out := []string{t.Name}
+	for _, l := range t.Periods()[1:] {
+		if id := placeOf(t, &l); !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// placeOf returns the ID of the table of a layout.
+func placeOf(t *lock.Table, l *lock.Layout) string {
+	if l.Table == "" {
+		return t.Name
+	}
+	return l.Table
+}
+
+// continues reports whether one of two tables of different names was the other: a layout by time
+// of the one is that of the other.
+func continues(a, b *lock.Table) bool {
+	for _, x := range a.Periods() {
+		for _, y := range b.Periods() {
+			if placeOf(a, &x) == placeOf(b, &y) && shareFamilies(&x, &y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shareFamily reports whether a layout of one table and a layout of the other have a family in
+// common. All layouts count: the newest may have a new family.
+func shareFamily(a, b *lock.Table) bool {
+	for i := range a.Layouts {
+		for k := range b.Layouts {
+			if shareFamilies(&a.Layouts[i], &b.Layouts[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shareFamilies reports whether two layouts have a family in common.
+func shareFamilies(a, b *lock.Layout) bool {
+	return slices.ContainsFunc(a.Families, func(f lock.Family) bool {
+		return slices.ContainsFunc(b.Families, func(o lock.Family) bool { return o.Name == f.Name })
+	})
+}
+
+// otherKind reports whether two tables are about different kinds of records in one family.
+func otherKind(a, b *lock.Table) bool {
+	return a.Family != b.Family && strings.Contains(a.Family, ":") && strings.Contains(b.Family, ":")
+}

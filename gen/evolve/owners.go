@@ -1,0 +1,82 @@
+package evolve
+
+import (
+	"fmt"
+
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// schemaNames are the names of the schemas of the input, and of those in its lock.
+type schemaNames struct{ now, before map[string]bool }
+
+func (c *Comparison) schemas() schemaNames {
+	out := schemaNames{map[string]bool{}, map[string]bool{}}
+	for _, l := range c.in.Layouts {
+		out.now[lock.SchemaOf(l)] = true
+	}
+	for i := range c.in.Old.Tables {
+		out.before[c.in.Old.Tables[i].Schema] = true
+	}
+	return out
+}
+
+// rename finds the schemas that have a new name: a name that the lock does not know, of a schema
+// whose tables in the lock are those of one schema, which has no others, and is no longer there.
+// A table whose removal was accepted does not tell: a schema of any name may take it.
+func (c *Comparison) rename() {
+	names := c.schemas()
+	from, to := map[string]map[string]bool{}, map[string]map[string]bool{}
+	note := func(in map[string]map[string]bool, key, value string) {
+		if in[key] == nil {
+			in[key] = map[string]bool{}
+		}
+		in[key][value] = true
+	}
+	for i := range c.pairs {
+		if p := &c.pairs[i]; p.old != nil && p.layout != nil && (p.old.Removed == "" || p.old.Schema == lock.SchemaOf(p.layout)) {
+			note(from, lock.SchemaOf(p.layout), p.old.Schema)
+			note(to, p.old.Schema, lock.SchemaOf(p.layout))
+		}
+	}
+	c.renamed = map[string]string{}
+	for old, heirs := range to {
+		for new := range heirs {
+			if len(heirs) == 1 && len(from[new]) == 1 && !names.now[old] && !names.before[new] {
+				c.renamed[old] = new
+			}
+		}
+	}
+}
+
+// owner returns the name that the schema of a table in the lock has now.
+func (c *Comparison) owner(t *lock.Table) string {
+	if name, ok := c.renamed[t.Schema]; ok {
+		return name
+	}
+	return t.Schema
+}
+
+// owners adds the findings for tables that a schema has from another one: their layouts may be
+// equal, but not what their events mean.
+func (c *Comparison) owners() {
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		if p.old == nil || p.facts == nil || c.owner(p.old) == p.facts.Schema {
+			continue
+		}
+		p.taken = true
+		c.add(p, Change{
+			Rule: "E22", place: atTable, Old: "events of " + p.old.Schema, New: "events of " + p.facts.Schema,
+			Message: fmt.Sprintf("table %q has the events of schema %s, and %s would read them as its own", p.old.Name, p.old.Schema, p.facts.Schema),
+			way:     way{text: ownerWay(p)},
+		}, false)
+	}
+}
+
+// ownerWay returns how a schema gets tables of its own.
+func ownerWay(p *pair) string {
+	if p.old.Removed != "" {
+		return "give the schema a table of another name; if it is the removed schema, restore that by its old name, run btgen generate, and then rename it"
+	}
+	return "give each schema its own tables again; to rename several schemas, rename one at a time, and run btgen generate after each"
+}

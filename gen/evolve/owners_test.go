@@ -1,0 +1,215 @@
+package evolve_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+// diffAll compares all schemas of a project with a lock.
+func diffAll(old *lock.Lock, layouts []*layout.Layout) *evolve.Comparison {
+	return evolve.Diff(evolve.Input{Old: old, Layouts: layouts, Whole: true, Gone: func(*lock.Table) diag.Pos { return diag.Pos{} }})
+}
+
+// dataOf returns the names of the changes of class DATA.
+func dataOf(c *evolve.Comparison) []string {
+	var out []string
+	for _, f := range c.Findings {
+		if f.Class == evolve.Data {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// acceptAll accepts all changes of class DATA, and returns the next lock.
+func acceptAll(t *testing.T, c *evolve.Comparison) *lock.Lock {
+	t.Helper()
+	var arguments []string
+	for _, name := range dataOf(c) {
+		arguments = append(arguments, name+"=a test")
+	}
+	accepted, err := c.Accept(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := lock.Parse(lock.Name, c.Next(accepted).Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// A project is schemas of one layout, each with places for its events: "table/family".
+type placed map[string][]string
+
+func (p placed) String() string {
+	var out []string
+	for _, name := range slices.Sorted(func(yield func(string) bool) {
+		for name := range p {
+			if !yield(name) {
+				return
+			}
+		}
+	}) {
+		out = append(out, name+strings.Join(p[name], "+"))
+	}
+	return strings.Join(out, " ")
+}
+
+// layouts resolves the schemas of a project.
+func (p placed) layouts(t *testing.T, known map[string]*layout.Layout) []*layout.Layout {
+	t.Helper()
+	var out []*layout.Layout
+	for _, part := range strings.Fields(p.String()) {
+		if known[part] == nil {
+			name := part[:1]
+			text := fmt.Sprintf("btgen: v1\npackage: app\nname: %s\nseries: {host: string}\ntime: {precision: 1s}\nfields: {value: int64}\ntables:\n", name)
+			for _, place := range p[name] {
+				table, family, _ := strings.Cut(place, "/")
+				text += fmt.Sprintf("  %s: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1d, family: %s, ttl: {max_age: 30d}, allow: {C07: a test}}\n", table, family)
+			}
+			r := gen.Resolve([]gen.Input{{Name: part + ".yaml", Text: []byte(text)}})
+			if r.Diagnostics.HasErrors() {
+				t.Fatal(r.Diagnostics)
+			}
+			known[part] = r.Layouts[0]
+		}
+		out = append(out, known[part])
+	}
+	return out
+}
+
+// TestExchanges gives the tables and families of two schemas with equal layouts to all schemas
+// that may be there after an edit, and then again. Whoever has written events under a name must
+// not read those of another name as his own: a table may pass only to a name that nobody had,
+// from one that nobody has any more, and with all others of it.
+func TestExchanges(t *testing.T) {
+	known := map[string]*layout.Layout{}
+	var projects []placed
+	names := []string{"A", "B", "C", "D"}
+	sets := [][]string{{"t/f"}, {"t/g"}, {"u/f"}, {"t/f", "u/f"}, {"t/g", "u/g"}}
+	for i, first := range names {
+		for _, a := range sets {
+			projects = append(projects, placed{first: a})
+			for _, second := range names[:i] {
+				for _, b := range sets {
+					if !slices.ContainsFunc(a, func(place string) bool { return slices.Contains(b, place) }) {
+						projects = append(projects, placed{first: a, second: b})
+					}
+				}
+			}
+		}
+	}
+	wrong, right := 0, 0
+	// step returns the owners of places after an edit, and whether it may pass.
+	step := func(old, new placed, owners map[string]string) (map[string]string, bool) {
+		out, passes := map[string]string{}, map[string]string{}
+		for place, owner := range owners {
+			out[place] = owner
+		}
+		ok := true
+		for name, places := range new {
+			for _, place := range places {
+				if was := owners[place]; was != "" && was != name {
+					_, had := old[name]
+					_, has := new[was]
+					ok = ok && !had && !has && (passes[was] == "" || passes[was] == name) && !slices.Contains(values(owners), name)
+					ok = ok && !slices.ContainsFunc(places, func(o string) bool { return owners[o] != "" && owners[o] != was })
+					passes[was] = name
+				}
+				out[place] = name
+			}
+		}
+		for place, owner := range out {
+			if heir := passes[owner]; heir != "" {
+				out[place] = heir
+			}
+		}
+		return out, ok
+	}
+	// check compares the findings of an edit with what is right, and reports whether it passes.
+	check := func(story string, c *evolve.Comparison, new placed, owners map[string]string, ok bool) bool {
+		t.Helper()
+		found := slices.DeleteFunc(dataOf(c), func(name string) bool { return strings.HasPrefix(name, "E21:") }) // see TestServing
+		foreign := slices.ContainsFunc(found, func(name string) bool { return strings.HasPrefix(name, "E22:") })
+		kept := true // all places with events
+		for place := range owners {
+			kept = kept && slices.ContainsFunc(slices.Concat(values(new)...), func(o string) bool { return o == place })
+		}
+		switch {
+		case !ok && !foreign, ok && kept && len(found) > 0, !kept && len(found) == 0:
+			t.Fatalf("%s: findings %q", story, found)
+		}
+		return ok && kept
+	}
+	for _, old := range projects {
+		owners := map[string]string{}
+		for name, places := range old {
+			for _, place := range places {
+				owners[place] = name
+			}
+		}
+		first := diffAll(&lock.Lock{}, old.layouts(t, known)).Next(nil)
+		for _, new := range projects {
+			c := diffAll(first, new.layouts(t, known))
+			after, ok := step(old, new, owners)
+			if !ok {
+				wrong++
+			}
+			if !check(fmt.Sprintf("%v becomes %v", old, new), c, new, owners, ok) {
+				continue
+			}
+			right++
+			second := acceptAll(t, c)
+			for i, last := range projects {
+				if (i+right)%testlong.Pick(41, 1) > 0 {
+					continue
+				}
+				_, ok := step(new, last, after)
+				check(fmt.Sprintf("%v becomes %v becomes %v", old, new, last), diffAll(second, last.layouts(t, known)), last, after, ok)
+			}
+		}
+	}
+	if wrong < 1000 || right < 500 {
+		t.Errorf("%d edits give events to others, %d do not", wrong, right)
+	}
+}
+
+func values[T any](m map[string]T) []T {
+	var out []T
+	for _, v := range m {
+		out = append(out, v)
+	}
+	return out
+}
+
+// TestRemovedOwner lets a schema of another name take the table of a removed schema: its events
+// are those of the removed one, and a rename is possible only while the schema is there.
+func TestRemovedOwner(t *testing.T) {
+	known := map[string]*layout.Layout{}
+	version := func(p placed) []*layout.Layout { return p.layouts(t, known) }
+	first := diffAll(&lock.Lock{}, version(placed{"A": {"one/m"}, "B": {"two/m"}})).Next(nil)
+	removed := acceptAll(t, diffAll(first, version(placed{"B": {"two/m"}})))
+	taken := version(placed{"B": {"two/m"}, "C": {"one/m"}})
+	if got := dataOf(diffAll(removed, taken)); !slices.Equal(got, []string{"E22:one"}) {
+		t.Errorf("a new schema takes the table: %q", got)
+	}
+	restored := diffAll(removed, version(placed{"A": {"one/m"}, "B": {"two/m"}}))
+	if got := dataOf(restored); len(got) > 0 {
+		t.Errorf("the schema comes back: %q", got)
+	}
+	for name, old := range map[string]*lock.Lock{"restored": restored.Next(nil), "there": first} {
+		if got := dataOf(diffAll(old, taken)); len(got) > 0 {
+			t.Errorf("it is renamed while it is %s: %q", name, got)
+		}
+	}
+}
