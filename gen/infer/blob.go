@@ -46,7 +46,12 @@ func jsonMembers(blobs [][]byte) []*member {
 				found[name] = m
 			}
 			m.n++
-			m.typ = common(m.typ, typ)
+			if both := common(m.typ, typ); both != m.typ || both != typ {
+				if both == "json" && m.doubt == "" {
+					m.doubt = fmt.Sprintf("It has values of several types, such as %s and %s. Which is it?", show([]byte(m.example)), show(value))
+				}
+				m.typ = both
+			}
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b *member) int { return compareMembers(blobs, a, b) })
@@ -99,6 +104,9 @@ func jsonType(value []byte) string {
 	}
 	if !bytes.ContainsAny(value, ".eE") && is(isInt, value) {
 		return "int64"
+	}
+	if !exact(string(value)) {
+		return "json" // a float64 would lose digits
 	}
 	return "float64"
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -93,6 +94,9 @@ func (k *key) regular(gap time.Duration, inside func(b codec.Bucket, start time.
 			t, _ := k.time.parse(y)
 			return s.Compare(t)
 		}))
+		if !b.Origin.Equal(b.Origin.Truncate(time.Minute)) {
+			return b, false // a time that is subtracted from another number, or that of an event
+		}
 	}
 	return b, k.begins(b) && k.contains(b, inside)
 }
@@ -175,9 +179,48 @@ func countedBuckets(rows []row, n *number) *numberedBuckets {
 		if len(distinct) < 2 || (until-after)*10 > every*9 && len(distinct) < 4 {
 			out.doubt = fmt.Sprintf("Is this the width, and the start of bucket 1? The sample has %d different buckets.", len(distinct))
 		}
+		if of := restarts(b.Every, after, until, slices.Max(n.numbers)); of != "" {
+			out.doubt = strings.TrimSpace(fmt.Sprintf("Do the numbers begin again each %s? Labels must not [K24]. %s", of, out.doubt))
+		}
 		return out
 	}
 	return nil
+}
+
+// periods are those whose parts calendars count from their start.
+var periods = []struct {
+	name  string
+	span  time.Duration // the longest
+	start func(t time.Time) time.Time
+}{
+	{"year", 366 * 24 * time.Hour, func(t time.Time) time.Time { return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC) }},
+	{"quarter", 92 * 24 * time.Hour, func(t time.Time) time.Time {
+		return time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
+	}},
+	{"month", 31 * 24 * time.Hour, func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC) }},
+	{"week", 7 * 24 * time.Hour, codec.Bucket{Every: 7 * 24 * time.Hour}.Start},
+	{"day", 24 * time.Hour, codec.Bucket{Every: 24 * time.Hour}.Start},
+	{"hour", time.Hour, codec.Bucket{Every: time.Hour}.Start},
+}
+
+// restarts returns the period in which numbers of buckets may begin again, as those of days in a
+// month do; empty if there is none. Bucket 1 begins after one time and not after another, in
+// microseconds. The period may begin at bucket 0, in the middle of a bucket, and in local time.
+func restarts(every time.Duration, after, until, most int64) string {
+	slack := every + zones
+	for _, p := range periods {
+		if p.span < 2*every || most > int64(p.span/every)+2 {
+			continue
+		}
+		last := codec.FromMicros(until).Add(slack)
+		if p.name == "week" {
+			slack += 24 * time.Hour // they begin on Sundays, too
+		}
+		if !p.start(last).Before(codec.FromMicros(after).Add(-slack)) {
+			return p.name
+		}
+	}
+	return ""
 }
 
 // roundest returns the roundest instant after one time and not after another, in microseconds:

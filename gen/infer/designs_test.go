@@ -25,8 +25,9 @@ type design struct {
 	gc     codec.GCRule // of all families; the server of the test would apply it to the old data
 	write  func(h *hand)
 	want   string // the schema that describes it, without the parts that infer.compare ignores
-	ask    string // part of the question that must be asked if the proposal differs
-	differ string // how the proposal differs from want, if a question covers it
+	seen   string // the schema of what a sample can show, if that is less
+	ask    string // part of the question that must be asked about the rest
+	except string // what the manual says of it
 }
 
 // hand collects the cells of a writer.
@@ -412,7 +413,19 @@ tables:
     family: m
     ttl: {max_age: 7d}
 `,
-	ask: "Is it a salt?", differ: "key",
+	seen: `
+series: {salt: int64, metric: string, host: string}
+time: {precision: 1m}
+fields: {v: float64}
+tables:
+  metrics:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [{name: salt, pad: 2}, metric, host, bucket]}
+    bucket: {every: 1h, label: "2006010215"}
+    family: m
+    ttl: {max_age: 7d}
+`,
+	ask: "Is it a salt?", except: "the salt: another hash function computes it, so the proposal has it as a series value, and asks about it",
 }, {
 	name: "Last state of devices, without a time in the key", source: "[Bigtable: timestamps and versions](https://cloud.google.com/bigtable/docs/schema-design#timestamps)", table: "states", gc: versions(5),
 	write: func(h *hand) {

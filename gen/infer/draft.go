@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -31,14 +32,16 @@ type draft struct {
 	events    int64         // in the sample
 	step      time.Duration // between the events of a series; 0 if unknown
 	series    int           // in the sample
+	lag       *lag          // between times in keys and timestamps of cells; nil if keys have no time, or are buckets
 	timed     bool          // whether cells have the times of their events
 	column    string        // family of the events, if there is one
 	classes   []string      // families with the same columns, whose times to live are classes
 	prior     float64
 
-	asks  []string
-	reads float64 // the share of the sample that the schema reads
-	final *verified
+	asks   []string
+	reads  float64 // the share of the sample that the schema reads
+	weight float64 // of this share: less than 1 if the schema says less than others, and 0 stands for 1
+	final  *verified
 }
 
 // field is a field of a draft.
@@ -109,9 +112,13 @@ func (k *key) columns() []*column {
 // drafts returns the schemas that a key allows.
 func (k *key) drafts() []*draft {
 	var out []*draft
+	var names named
 	add := func(d *draft) {
 		if d != nil {
 			d.prior += k.prior
+			if d.pattern != "bucket_offsets" && d.pattern != "bucket_new_columns" {
+				d.asks = append(d.asks, names.question())
+			}
 			out = append(out, d)
 		}
 	}
@@ -120,11 +127,20 @@ func (k *key) drafts() []*draft {
 	add(k.tsdb())
 	cols := k.columns()
 	if len(cols) == 0 || len(cols) > maxColumns {
+		k.table.refuse(fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show([]byte(k.rows[0].cells[0].qualifier))))
+		return out
+	}
+	names = k.named(cols)
+	if names.certain {
+		k.table.refuse(fmt.Sprintf("%d columns are named after times, counts or other values, such as %s: columns must be named by fields [C08]", names.n, show([]byte(names.example))))
 		return out
 	}
 	versions := false
 	for _, c := range cols {
 		versions = versions || c.cells > c.rows
+	}
+	if k.time != nil || k.number != nil {
+		add(k.plain(cols))
 	}
 	switch {
 	case k.time == nil && k.number == nil:
@@ -138,7 +154,7 @@ func (k *key) drafts() []*draft {
 		if d := k.single(cols); d != nil {
 			if versions {
 				d.prior -= 5
-				d.asks = append(d.asks, "Some columns have several cells in a row. Are the older ones replaced events?")
+				d.asks = append(d.asks, "Some columns have several cells in a row. Are the older ones replaced events, or is a row a bucket of events?")
 			}
 			add(d)
 		}
@@ -213,7 +229,25 @@ func (k *key) cells(cols []*column) *draft {
 	d.prior += 10
 	d.serialize("bucket_serialized", cols)
 	d.count(k.eventTimes())
+	d.apart(cols)
+	if k.times() == 1 {
+		d.asks = append(d.asks, "Each row has cells of one timestamp. Are the timestamps the times of events, in buckets, or those of writes?")
+	}
 	return d
+}
+
+// apart asks about columns that rarely have a cell at the same time: they may be those of one
+// event nevertheless.
+func (d *draft) apart(cols []*column) {
+	required := 0
+	for _, c := range cols {
+		if c.cells*2 > int(d.events) {
+			required++
+		}
+	}
+	if len(cols) > 1 && required == 0 && d.blob == "" {
+		d.asks = append(d.asks, "Columns rarely have cells of the same timestamp. Is each cell an event, or do cells of almost the same timestamp belong together?")
+	}
 }
 
 // untimed returns the draft for rows without a time in their key.
@@ -221,13 +255,58 @@ func (k *key) untimed(cols []*column) *draft {
 	d := &draft{key: k, pattern: "bucket_new_cells", bucket: "none", metric: -1, timed: true, prior: -10}
 	d.serialize("bucket_serialized", cols)
 	d.count(k.eventTimes())
+	if d.weight = untimedWeight; len(k.parts) == 1 && k.delimiter == "" {
+		d.weight = wholeWeight
+	} else if slices.ContainsFunc(k.parts, func(p *part) bool { return k.refusedTime(p) != "" }) {
+		d.weight = refusedWeight
+	}
 	d.asks = append(d.asks, "The keys have no time that the sample shows. Are timestamps of cells the times of events?")
 	return d
 }
 
+// Weights of what drafts read that are right if others are not.
+const (
+	untimedWeight = 0.42 // without a time in keys that show none
+	plainWeight   = 0.45 // without the time in the keys
+	wholeWeight   = 0.4  // with a key of one part
+	refusedWeight = 0.47 // with a part that is a time in another form
+	farWeight     = 0.5  // with times that are months from those of cells
+	localWeight   = 0.3  // with times that are probably local
+)
+
+// plain returns the draft in which the time in the keys is a value like the others.
+func (k *key) plain(cols []*column) *draft {
+	without := *k
+	without.at, without.time, without.number = -1, nil, nil
+	d := without.untimed(cols)
+	d.weight = plainWeight
+	d.asks = []string{fmt.Sprintf("Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event? %s", k.at+1, show([]byte(k.parts[k.at].values[0])), k.zone())}
+	return d
+}
+
+// zone says how times in keys would agree with the timestamps of cells if they were local times;
+// empty if they would not.
+func (k *key) zone() string {
+	if k.time == nil {
+		return ""
+	}
+	l := newLag(k.time.width())
+	for r, v := range k.parts[k.at].values {
+		at, _ := k.time.parse(v)
+		for _, c := range k.rows[r].cells {
+			l.add(k.rows[r].key, c.at, at)
+		}
+	}
+	if !l.around() {
+		return ""
+	}
+	return fmt.Sprintf("It is up to %s off, as local times are: times in keys must be in UTC [K24].", gap(l.farthest()))
+}
+
 // single returns the draft with a row per event.
 func (k *key) single(cols []*column) *draft {
-	d := &draft{key: k, pattern: "single_unserialized", metric: -1, timed: true}
+	d := &draft{key: k, pattern: "single_unserialized", metric: -1, timed: true, lag: newLag(k.time.width())}
+	d.lag.unit = k.time.unit
 	if k.time.months > 0 || k.time.format == "iso_week" {
 		return nil
 	}
@@ -237,10 +316,16 @@ func (k *key) single(cols []*column) *draft {
 		times = append(times, eventTime{k.id(r, -1), at.UnixNano()})
 		for _, c := range k.rows[r].cells {
 			d.timed = d.timed && c.at == codec.Micros(at)
+			d.lag.add(k.rows[r].key, c.at, at)
 		}
 	}
-	if d.timed {
+	switch {
+	case d.timed:
 		d.prior += 10
+	case d.lag.local():
+		d.weight = localWeight
+	case d.lag.class() > 1:
+		d.weight = farWeight
 	}
 	d.serialize("single_serialized", cols)
 	d.count(times)
@@ -511,6 +596,7 @@ type offsets struct {
 	width     int // bytes
 	sequence  bool
 	precision time.Duration
+	cells     []offsetCell // in the order of times
 }
 
 // draft returns the draft for the columns; nil if they do not fit any bucket.
@@ -532,6 +618,9 @@ func (o *offsets) draft() *draft {
 	if len(precisions) == 0 {
 		return nil
 	}
+	if p := o.evident(); p > 0 && !slices.Contains(precisions, p) {
+		return nil // offsets of another width: C08
+	}
 	times, timed := o.choose(precisions)
 	d.timed, d.sequence = timed, o.sequence
 	d.column = k.rows[0].cells[0].family
@@ -548,11 +637,21 @@ func (o *offsets) draft() *draft {
 	}
 	d.count(times)
 	d.precision = o.precision
+	d.lag = newLag(o.precision)
+	for i, e := range times {
+		d.lag.add(o.cells[i].row, o.cells[i].at, time.Unix(0, e.at))
+	}
 	if !timed {
 		d.asks = append(d.asks, fmt.Sprintf("Are column names counts of %s since the start of the bucket?", schema.FormatDuration(o.precision)))
 	}
 	d.prior += 5
 	return d
+}
+
+// offsetCell is a cell whose column is an offset.
+type offsetCell struct {
+	row string
+	at  int64 // microseconds since 1970
 }
 
 // choose sets the precision with which the columns have the times of the cells, or else the
@@ -563,8 +662,34 @@ func (o *offsets) choose(precisions []time.Duration) (times []eventTime, timed b
 			return times, true
 		}
 	}
-	o.precision = precisions[0]
+	if o.precision = o.evident(); o.precision == 0 {
+		o.precision = precisions[0]
+	}
 	return o.times()
+}
+
+// evident returns the precision with which timestamps of cells follow the times of columns most
+// evenly; 0 if the timestamps do not tell.
+func (o *offsets) evident() time.Duration {
+	type spread struct {
+		precision time.Duration
+		width     float64
+	}
+	var found []spread
+	for _, o.precision = range offsetSteps {
+		times, _ := o.times()
+		least, most := math.MaxFloat64, -math.MaxFloat64
+		for i, e := range times {
+			d := float64(o.cells[i].at)*1000 - float64(e.at)
+			least, most = min(least, d), max(most, d)
+		}
+		found = append(found, spread{o.precision, most - least})
+	}
+	slices.SortStableFunc(found, func(a, b spread) int { return cmp.Compare(a.width, b.width) })
+	if found[0].width*4 < found[1].width && found[0].width < float64(time.Hour) {
+		return found[0].precision
+	}
+	return 0
 }
 
 // steps returns the number that a qualifier contains.
@@ -572,13 +697,14 @@ func (o *offsets) steps(qualifier string) uint64 { return bigEndian(qualifier[:o
 
 // times returns the times that columns are named after, and whether the cells have them, too.
 func (o *offsets) times() (out []eventTime, timed bool) {
-	timed = true
+	timed, o.cells = true, nil
 	for r := range o.key.rows {
 		start, ok := o.key.start(r)
 		id := o.key.id(r, -1)
 		for _, c := range o.key.rows[r].cells {
 			at := start.Add(time.Duration(o.steps(c.qualifier)) * o.precision)
 			out = append(out, eventTime{id, at.UnixNano()})
+			o.cells = append(o.cells, offsetCell{o.key.rows[r].key, c.at})
 			timed = timed && ok && codec.Micros(at) == c.at
 		}
 	}
@@ -630,7 +756,13 @@ func (k *key) tsdb() *draft {
 	if times == nil {
 		return nil
 	}
-	d := &draft{key: k, pattern: "bucket_offsets", metric: -1, bucket: "1h", points: true, column: k.rows[0].cells[0].family, prior: 20}
+	d := &draft{key: k, pattern: "bucket_offsets", metric: -1, bucket: "1h", points: true, column: k.rows[0].cells[0].family, prior: 20, lag: newLag(codec.PointBucket)}
+	for r := range k.rows {
+		start, _ := k.start(r)
+		for _, c := range k.rows[r].cells {
+			d.lag.add(k.rows[r].key, c.at, start)
+		}
+	}
 	d.label = k.time.segment("bucket")
 	d.fields = []field{{name: "value", typ: typ}}
 	d.count(times)

@@ -23,7 +23,7 @@ type Sample struct {
 	Table    string                  // its ID
 	Families map[string]codec.GCRule // of the table, with their garbage collection rules
 	Rows     []bigtable.Row          // sorted by key
-	Complete bool                    // whether Rows are all rows of the table
+	Sampled  *verify.Sampled         // how they were read; nil if they are the whole table
 }
 
 // Proposal is a schema that describes a sample.
@@ -65,7 +65,7 @@ func Propose(s Sample) (*Proposal, error) {
 		}
 	}
 	if best == nil {
-		return nil, fmt.Errorf("table %s: %w: %s", s.Table, ErrNoSchema, strings.Join(slices.Compact(why), "; "))
+		return nil, fmt.Errorf("table %s: %w: %s", s.Table, ErrNoSchema, strings.Join(slices.Compact(append(t.refused, why...)), "; "))
 	}
 	return best.propose(), nil
 }
@@ -76,6 +76,14 @@ type table struct {
 	rows    []row
 	cells   int
 	columns []*column // of the rows whose keys are examined; nil before they are
+	refused []string  // why there are no more drafts
+}
+
+// refuse adds a reason why there are no more drafts.
+func (t *table) refuse(why string) {
+	if !slices.Contains(t.refused, why) {
+		t.refused = append(t.refused, why)
+	}
 }
 
 // row is a row of a sample.

@@ -142,10 +142,9 @@ func isBytes(values []string) bool {
 
 // whole takes a key as one part, which may be followed by a time of so many bytes.
 func (t *table) whole(rows []row, tail int) []*key {
-	k := &key{table: t, at: -1, rows: rows, parts: []*part{{}}, reason: "row keys have no delimiter"}
+	k := &key{table: t, at: -1, rows: rows, parts: []*part{{joined: true}}, reason: "row keys have no delimiter"}
 	if tail > 0 {
 		k.parts = append(k.parts, &part{binary: true})
-		k.parts[0].joined = true
 	}
 	for _, r := range rows {
 		n := len(r.key) - tail
@@ -171,6 +170,9 @@ func (t *table) whole(rows []row, tail int) []*key {
 // maxTimes is the number of parts that are tried as the time.
 const maxTimes = 3
 
+// disagreeing is how much less likely a time is with each class of [lag.class].
+const disagreeing = 8
+
 // timed returns the key with each part that may be the time, the likeliest first; with none if
 // there is none.
 func (k *key) timed() []*key {
@@ -182,15 +184,20 @@ func (k *key) timed() []*key {
 		}
 		p.distinct = len(distinct)
 		var best *timeForm
+		worst := 0 // the class of the best
 		for _, f := range timeForms(p.values) {
-			if f.binary() == p.binary && (best == nil || f.rank > best.rank) {
-				best = f
+			if f.binary() != p.binary {
+				continue
+			}
+			class := lagOf(k.rows, p.values, f).class()
+			if best == nil || class < worst || class == worst && f.rank > best.rank {
+				best, worst = f, class
 			}
 		}
 		if best != nil {
 			with := *k
 			with.at, with.time = i, best
-			with.prior += 20 + float64(best.rank)/10
+			with.prior += 20 + float64(best.rank)/10 - disagreeing*float64(worst)
 			out = append(out, &with)
 		}
 	}
@@ -361,7 +368,7 @@ func (t *table) fixed(rows []row) []*key {
 					k.at = len(k.parts)
 					k.add(begin, begin+size)
 					k.chunk(begin+size, width)
-					k.prior = float64(f.rank) + aligned(values, f)
+					k.prior = float64(f.rank) + aligned(values, f) - disagreeing*float64(lagOf(rows, values, f).class())
 					out = append(out, k)
 				}
 			}
@@ -463,6 +470,7 @@ func (k *key) seriesOf(i int) (series, bool) {
 	s := series{name: nameOf(k, i), typ: "string", part: p}
 	options := ""
 	switch w := p.width(); {
+	case p.joined && !isBytes(p.values): // text up to what follows, if anything
 	case p.binary || k.delimiter == "" && isBytes(p.values):
 		s.typ, options = binaryPart(p, w)
 	case slices.ContainsFunc(p.values, func(v string) bool { return !utf8.ValidString(v) }):
@@ -472,13 +480,15 @@ func (k *key) seriesOf(i int) (series, bool) {
 	case all(p.values, func(v string) bool { return is(isUUID, []byte(v)) }):
 		s.typ = "uuid"
 	case all(p.values, func(v string) bool { return is(isInt, []byte(v)) && v[0] != '+' }):
-		s.typ = "int64"
+		if s.typ = "int64"; strings.Contains(k.delimiter, "-") {
+			s.typ = "uint64" // the text of others may contain the delimiter
+		}
 	case all(p.values, isDigits) && w > 0 && w <= 18:
 		s.typ, options = "int64", "pad: "+strconv.Itoa(w)
 	case all(p.values, isDigits) && w == 0:
 		s.notes = append(s.notes, "Some of these numbers have leading zeros, and their lengths differ: is it text?")
 	}
-	if p.joined {
+	if p.joined && (i+1 < len(k.parts) || p.width() == 0 || !isBytes(p.values)) {
 		if options != "" {
 			options += ", "
 		}
@@ -488,7 +498,7 @@ func (k *key) seriesOf(i int) (series, bool) {
 	if options != "" {
 		s.segment = "{name: " + s.name + ", " + options + "}"
 	}
-	if s.typ == "string" || s.typ == "int64" && p.values[0][0] != '0' {
+	if s.typ == "string" || (s.typ == "int64" || s.typ == "uint64" && isDigits(p.values[0])) && p.values[0][0] != '0' {
 		s.example = p.values[0]
 	}
 	return s, true

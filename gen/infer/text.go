@@ -84,7 +84,7 @@ func (d *draft) schema(o options) ([]byte, []string) {
 		d.writeField(w, &d.fields[i])
 	}
 	w.line("tables:")
-	for _, q := range slices.Concat(d.key.asks, d.asks) {
+	for _, q := range slices.Concat(d.key.asks, d.asks, []string{d.lag.question()}) {
 		w.ask("  ", q)
 	}
 	w.line("  %s:", schema.Quoted(id))
@@ -186,10 +186,13 @@ func (d *draft) writeSeries(w *writer, s series) {
 		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", plural(s.part.distinct, "value"), show([]byte(s.part.values[0]))))
 	}
 	if s.part == d.key.parts[0] && s.part.distinct > 1 && s.part.distinct <= 256 && s.part.distinct*4 <= len(s.part.values) && len(s.part.values[0]) <= 3 && len(d.key.parts) > 2 && s.typ != "string" && !(d.points && len(s.part.values[0]) == 3) {
-		w.ask("  ", "Is it a salt? It is not computed as generated code does, so that callers have to give it.")
+		w.ask("  ", "Is it a salt? Generated code would compute another one, so callers must specify it.")
 	}
 	if s.part.distinct == 1 && len(s.part.values) > 1 && !s.part.binary {
 		w.ask("  ", "It has a single value in the sample: is it constant, as in {const: "+show([]byte(s.part.values[0]))+"}?")
+	}
+	if q := d.key.hiddenTime(s.part); q != "" {
+		w.ask("  ", q)
 	}
 	for _, q := range s.notes {
 		w.ask("  ", q)
@@ -198,7 +201,7 @@ func (d *draft) writeSeries(w *writer, s series) {
 	switch {
 	case s.example != "" && s.typ == "string" && oneLine(s.example) == s.example && len(s.example) <= 64:
 		text += ", example: " + schema.Quoted(s.example)
-	case s.example != "" && s.typ == "int64":
+	case s.example != "" && (s.typ == "int64" || s.typ == "uint64"):
 		text += ", example: " + s.example
 	}
 	w.line("  %s: %s", s.name, short(text))
@@ -369,7 +372,7 @@ func (d *draft) writeLoad(w *writer, values []series) {
 	if d.step <= 0 || d.series == 0 {
 		return
 	}
-	if !d.key.table.Complete {
+	if of := d.key.table.Sampled; of != nil && !of.Complete {
 		w.ask("", fmt.Sprintf("How many series are there? The sample has %d.", d.series))
 	}
 	w.line("expect:\n  series: %d\n  rate: %s", d.series, rate(d.step))
@@ -438,6 +441,9 @@ func (d *draft) resolve() error {
 				}
 				read = d.final.report(rows).Values.Readable
 				d.reads = float64(read) / float64(max(1, total))
+				if d.weight > 0 {
+					d.reads *= d.weight
+				}
 				return nil
 			}
 		}
@@ -484,9 +490,15 @@ func allowable(id string) bool {
 // propose returns the proposal, with what it reads of the whole sample at the top.
 func (d *draft) propose() *Proposal {
 	r := d.final.report(d.key.table.Rows)
+	r.Sample = d.key.table.Sampled
+	d.lag.report(r)
 	w := &writer{}
-	w.note("", fmt.Sprintf("Proposed by btgen-live infer from a sample of table %s: %s, %s.", d.key.table.Table, plural(len(d.key.table.Rows), "row"), plural(d.key.table.cells, "cell")))
-	w.note("", fmt.Sprintf("Of the sample, the schema reads %s row keys, %s columns and %s values.", r.Rows, r.Columns, r.Values))
+	of := d.key.table.Sampled
+	if of == nil {
+		of = &verify.Sampled{Rows: len(d.key.table.Rows), Complete: true}
+	}
+	w.note("", fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", d.key.table.Table, of, plural(d.key.table.cells, "cell")))
+	w.note("", fmt.Sprintf("Of these, the schema reads %s row keys, %s columns and %s values.", r.Rows, r.Columns, r.Values))
 	for _, f := range r.Findings[:min(3, len(r.Findings))] {
 		where := "row " + f.Row
 		if f.Column != "" {

@@ -1,8 +1,10 @@
 package infer
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -21,11 +23,19 @@ type coding struct {
 
 // values are what is known of the values of a column, which are examined one by one.
 type values struct {
-	n, empty int
-	total    int64 // bytes
-	not      [kinds]bool
-	example  []byte // the first value that is not empty
-	now      int64  // number of integers that are milliseconds of a plausible time
+	n, empty  int
+	total     int64 // bytes
+	not       [kinds]bool
+	example   []byte          // the first value that is not empty
+	now       int64           // number of integers that are milliseconds of a plausible time
+	exponents int             // binary numbers that end with the exponent of a little-endian float
+	distinct  map[string]bool // some of the binary numbers
+	numbers   int             // values that are numbers as text
+	other     []byte          // the first that is no number
+	zero      int             // binary numbers that are zero
+	decimals  map[int]bool    // numbers of decimals of the values that are numbers as text
+	rounded   []byte          // the first number as text that ends with zeros after the point, other than .0
+	zoned     []byte          // the first time as text with an offset
 }
 
 // Kinds of values, in the order in which they are tried.
@@ -63,6 +73,21 @@ func (v *values) add(b []byte) {
 	if v.example == nil {
 		v.example = b
 	}
+	if len(b) == 4 || len(b) == 8 {
+		v.addBinary(b)
+	}
+	if bytes.Count(b, []byte{0}) == len(b) {
+		v.zero++
+	}
+	if v.zoned == nil && b[len(b)-1] != 'Z' && is(isTime, b) {
+		v.zoned = b
+	}
+	if is(isInt, b) || is(isFloat, b) {
+		v.numbers++
+		v.addDecimals(b)
+	} else if v.other == nil {
+		v.other = b
+	}
 	for kind := range v.not {
 		if !v.not[kind] {
 			v.not[kind] = !is(kind, b)
@@ -73,6 +98,38 @@ func (v *values) add(b []byte) {
 	}
 }
 
+// addDecimals examines the decimals of a number as text.
+func (v *values) addDecimals(b []byte) {
+	_, decimals, _ := strings.Cut(string(b), ".")
+	if v.decimals == nil {
+		v.decimals = map[int]bool{}
+	}
+	if len(v.decimals) < 2 {
+		v.decimals[len(decimals)] = true
+	}
+	if v.rounded == nil && len(decimals) > 1 && decimals[len(decimals)-1] == '0' && isDigits(decimals) {
+		v.rounded = b
+	}
+}
+
+// addBinary examines the last byte of a binary number: that of a little-endian float is the
+// sign and most of the exponent, which hardly varies.
+func (v *values) addBinary(b []byte) {
+	if last := b[len(b)-1] &^ 0x80; last >= 0x3d && last <= 0x42 || bytes.Count(b, []byte{0}) == len(b) {
+		v.exponents++
+	}
+	if v.distinct == nil {
+		v.distinct = map[string]bool{}
+	}
+	if len(v.distinct) < 4 {
+		v.distinct[string(b)] = true
+	}
+}
+
+// littleFloats reports whether numbers that could be integers are rather floats in the other
+// order of bytes.
+func (v *values) littleFloats() bool { return v.exponents == v.n && len(v.distinct) > 3 }
+
 // is reports whether a value that is not empty is of a kind.
 func is(kind int, b []byte) bool {
 	switch kind {
@@ -80,10 +137,10 @@ func is(kind int, b []byte) bool {
 		return text(b)
 	case isInt:
 		n, err := codec.TextInt64(b)
-		return err == nil && (len(b) == 1 || strings.TrimLeft(string(b[:2]), "-+0") != "" || n == 0 && string(b) == "0")
+		return err == nil && b[0] != '+' && (len(b) == 1 || strings.TrimLeft(string(b[:2]), "-+0") != "" || n == 0 && string(b) == "0")
 	case isFloat:
 		_, err := codec.TextFloat64(b)
-		return err == nil && strings.ContainsAny(string(b[len(b)-1:]), "0123456789")
+		return err == nil && strings.ContainsAny(string(b[len(b)-1:]), "0123456789") && exact(string(b))
 	case isBool:
 		return string(b) == "true" || string(b) == "false"
 	case isUUID:
@@ -102,6 +159,28 @@ func is(kind int, b []byte) bool {
 		return len(b) == 16 && b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6 == 2
 	}
 	return isNumber(kind, b)
+}
+
+// exact reports whether a number is likely one that a float64 holds: one without leading zeros,
+// as IDs and postal codes have them, without a plus sign, as phone numbers have it, with digits
+// that a float64 keeps, and not like 12e5, which programs write as 1.2e+06.
+func exact(s string) bool {
+	if s[0] == '+' {
+		return false
+	}
+	s = strings.TrimPrefix(s, "-")
+	mantissa, exponent, has := strings.Cut(strings.ToLower(s), "e")
+	if has && !strings.Contains(mantissa, ".") && strings.Trim(exponent[:1], "+-") != "" {
+		return false
+	}
+	padded := len(mantissa) > 1 && mantissa[0] == '0' && mantissa[1] != '.'
+	f, err := strconv.ParseFloat(mantissa, 64)
+	return !padded && err == nil && significant(mantissa) == significant(strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+// significant returns the digits of a number without an exponent, without zeros at both ends.
+func significant(s string) string {
+	return strings.Trim(strings.Replace(s, ".", "", 1), "0")
 }
 
 // isNumber reports whether a value is a plausible binary number.
@@ -161,10 +240,11 @@ func (v *values) coding() coding {
 		return coding{typ: "string", doubt: "All values in the sample are empty. Which type is it?"}
 	}
 	if v.empty > 0 {
+		doubt := fmt.Sprintf("%d of %d values are empty. What do they mean?", v.empty, v.n)
 		if !v.not[isText] {
-			return coding{typ: "string"}
+			return coding{typ: "string", doubt: doubt}
 		}
-		return coding{typ: "bytes", values: "binary"}
+		return coding{typ: "bytes", values: "binary", doubt: doubt}
 	}
 	for _, c := range []struct {
 		kind int
@@ -190,6 +270,12 @@ func (v *values) coding() coding {
 		{isBinaryUUID, coding{typ: "uuid", values: "binary"}},
 	} {
 		if !v.not[c.kind] {
+			switch {
+			case c.kind == isBinaryInt64 && !v.not[isLittleFloat64] && v.littleFloats():
+				return coding{typ: "float64", values: "little_endian"}
+			case c.kind == isBinaryInt32 && !v.not[isLittleFloat32] && v.littleFloats():
+				return coding{typ: "float32", values: "little_endian"}
+			}
 			return v.doubted(c.coding)
 		}
 	}
@@ -198,6 +284,17 @@ func (v *values) coding() coding {
 
 // doubted adds the question that a type raises.
 func (v *values) doubted(c coding) coding {
+	if c.typ == "string" && v.numbers*2 > v.n {
+		c.doubt = fmt.Sprintf("%d of %d values are numbers, and others are not, such as %s. Is it a number, and what do the others mean?", v.numbers, v.n, show(v.other))
+	}
+	switch {
+	case c.values != "text" && v.zero == v.n && c.typ != "json" && c.typ != "string":
+		c.doubt = "All values in the sample are zero bytes. Is it an integer, a floating-point number or another type?"
+	case c.typ == "float64" && c.values == "text" && v.rounded != nil && len(v.decimals) > 1:
+		c.doubt = fmt.Sprintf("Values such as %s end with zeros, which a float64 does not keep. Are they numbers, or text such as versions?", show(v.rounded))
+	case c.typ == "timestamp" && c.values == "text" && v.zoned != nil:
+		c.doubt = fmt.Sprintf("Values such as %s have an offset, which a timestamp does not keep. Is the instant enough, or is it text?", show(v.zoned))
+	}
 	if c.typ == "int64" && c.values == "text" && v.now == int64(v.n) {
 		c.doubt = "Are these milliseconds since 1970?"
 	}

@@ -64,7 +64,7 @@ tables:
 			t.Fatal(found)
 		}
 		e := sample.EstimateOf(l, l.Tables[0])
-		event := e.Event.Upper - e.Values + test.values
+		event := e.Event.Typical - e.Values + test.values
 		if math.Abs(event-test.event) > 1e-9 {
 			t.Errorf("%s: an event of %v bytes, want %v (%s)", l.Tables[0].Pattern, event, test.event, test.cell)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -142,8 +143,8 @@ func ttlOf(l *layout.Layout, n int) time.Duration {
 	return 0
 }
 
-// ShowValue formats a value of the field for display: as in a text cell, and bytes in
-// hex.
+// ShowValue formats a value of the field for display on one line: as in a text cell, with Go
+// escapes for what is not printable, and bytes in hex.
 func ShowValue(f *layout.Field, v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -151,7 +152,7 @@ func ShowValue(f *layout.Field, v any) string {
 	case []byte:
 		return hex.EncodeToString(v)
 	}
-	return string(value.Append(nil, f, codec.TextValues, v))
+	return words.Printable(string(value.Append(nil, f, codec.TextValues, v)))
 }
 
 // ShowEvent formats the values of an event for display.

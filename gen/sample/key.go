@@ -115,6 +115,9 @@ func keyParts(l *layout.Layout, t *layout.Table, k *value.Key) []KeyPart {
 		if g.Joined {
 			end = len(prefix)
 		}
+		if end < before {
+			return nil // a segment of a layout with errors adds nothing
+		}
 		out = append(out, KeyPart{t.SegmentName(l, g), string(prefix[before:end])})
 		before = len(prefix)
 	}

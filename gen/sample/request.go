@@ -161,7 +161,7 @@ func WorkOf(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns 
 		return w
 	}
 	for _, c := range workColumns(l, t, columns) {
-		since := columnSince(t, c, now, from)
+		since := columnSince(t, c, e.Load.Rate, now, from)
 		if !since.Before(to) {
 			continue
 		}
@@ -178,7 +178,7 @@ func WorkOf(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns 
 			w.Rows = max(w.Rows, rows)
 		}
 	}
-	if !q.Path.Timed && e.Retention > 0 {
+	if !q.Path.Timed && e.Horizon > 0 {
 		w.Walked = max(0, e.Rows-w.Rows)
 	}
 	return w
@@ -198,9 +198,9 @@ func workColumns(l *layout.Layout, t *layout.Table, columns []int) []layout.Colu
 }
 
 // columnSince returns the time of the first event after from whose cell in a column is
-// live. If each class has its own family, it uses the class that lives longest.
-func columnSince(t *layout.Table, c layout.Column, now, from time.Time) time.Time {
-	_, age := t.ColumnAges(c)
+// live, at a rate of events per second. If each class has its own family, it uses the class that lives longest.
+func columnSince(t *layout.Table, c layout.Column, rate float64, now, from time.Time) time.Time {
+	_, age := t.ColumnHorizons(c, rate)
 	if since := now.Add(-age); age > 0 && since.After(from) {
 		return since
 	}
@@ -216,7 +216,7 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 	if t.Metrics() || t.Pattern == codec.BucketOffsets {
 		w.Cells = e.CellsPerRow * w.Rows // the whole bucket is read
 	}
-	if !t.Shape(l).InOrder() && e.Retention > 0 {
+	if !t.Shape(l).InOrder() && e.Horizon > 0 {
 		w.Walked = max(0, e.Rows-w.Rows) // to list the existing ones
 	}
 	if t.Ties(l) > 0 {

@@ -10,9 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// This file bounds the stored bytes of an event before compression, in which each cell is
-// counted with its row key, family, qualifier, timestamp and value. The bounds differ only in
-// the widths of values that the schema does not declare.
+// This file bounds the sizes of the cells of an event.
 
 // The factors between an assumed average size and its bounds; our judgment. Numbers are
 // assumed to be about as long as the example.
@@ -21,44 +19,57 @@ const (
 	undeclaredNumber = 2
 )
 
-// RawEvent returns bounds of the bytes that an event with all fields takes in a table before
-// compression.
-func RawEvent(l *layout.Layout, t *layout.Table) Bounds {
-	var out Bounds
-	for _, c := range RawCells(l, t) {
-		out = out.plus(c.Bytes)
+// CellSize is the size of one cell of an event, and how long it is stored.
+type CellSize struct {
+	Key, Family, Qualifier, Value Bounds
+	Datum                         Bounds // the part of Qualifier that is data
+	// Shortest and Longest are how long the cell is live; they differ between TTL classes.
+	// They are 0 if it is forever. The row of a series can keep a number of versions: then
+	// they are at most the time in which so many events arrive.
+	Shortest, Longest time.Duration
+}
+
+// Bytes returns the size of the cell.
+func (c *CellSize) Bytes() Bounds {
+	return exactly(timestampBytes).Plus(c.Key).Plus(c.Family).Plus(c.Qualifier).Plus(c.Value)
+}
+
+// events returns how many events of a series with this cell are live at an age of the table,
+// and how many are stored until garbage collection, at events per second.
+func (c *CellSize) events(age time.Duration, rate float64) (live, kept float64) {
+	least, most := age, age
+	if c.Longest > 0 {
+		least, most = min(age, c.Shortest), min(age, c.Longest+CollectionLag)
 	}
+	return rate * least.Seconds(), rate * most.Seconds()
+}
+
+// stored returns the size of the cells of a series at an age of the table. The lower bound
+// includes only live ones, the others also those that expired within the last week.
+func (c *CellSize) stored(age time.Duration, rate float64) Bounds {
+	live, kept := c.events(age, rate)
+	out := c.Bytes().times(kept)
+	out.Lower = c.Bytes().Lower * live
 	return out
 }
 
-// RawCell is one cell of an event.
-type RawCell struct {
-	Column layout.Column
-	Bytes  Bounds // with the row key
-}
-
-// RawCells is [RawEvent] for each cell of the event; none for an incomplete table.
-func RawCells(l *layout.Layout, t *layout.Table) []RawCell {
-	if !t.Complete() {
-		return nil
-	}
-	load := l.Load()
-	key := rawKey(l, t, load)
-	var out []RawCell
+// cellsOf returns the cells of an event with all fields in a complete table.
+func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []CellSize {
+	key := keyWidth(l, t, load)
+	var out []CellSize
 	for _, c := range t.Columns {
-		bytes := exactly(timestampBytes).plus(familyWidth(t, c)).plus(key)
-		datum := rawDatum(l, t, c, load)
+		cell := CellSize{Key: key, Family: familyWidth(t, c), Qualifier: exactly(float64(len(c.Qualifier))), Value: datumWidth(l, t, c, load)}
+		cell.Shortest, cell.Longest = t.ColumnHorizons(c, load.Rate)
 		switch {
-		case t.Metrics() && c.Field != layout.WrittenAt: // the datum is the qualifier
-			bytes = bytes.plus(exactly(float64(len(c.Qualifier) - len(t.Columns[0].Qualifier))))
-		case t.HasPoints():
-			bytes = bytes.plus(Bounds{2, float64(offsetBytes(l, t))})
-		case t.Pattern == codec.BucketOffsets && c.Field != layout.WrittenAt:
-			bytes = bytes.plus(exactly(float64(len(t.Offset(l).Append(nil, Time(t), 0)))))
-		default:
-			bytes = bytes.plus(exactly(float64(len(c.Qualifier))))
+		case c.Field == layout.WrittenAt:
+		case t.Metrics():
+			cell.Qualifier, cell.Datum, cell.Value = cell.Value, cell.Value, Bounds{}
+			cell.Key = key.Plus(exactly(float64(len(c.Qualifier) - len(t.Columns[0].Qualifier)))) // the key contains the metric
+		case t.Pattern == codec.BucketOffsets:
+			cell.Qualifier = offsetWidth(l, t)
+			cell.Datum = cell.Qualifier
 		}
-		out = append(out, RawCell{c, bytes.plus(datum)})
+		out = append(out, cell)
 	}
 	return out
 }
@@ -70,14 +81,23 @@ func familyWidth(t *layout.Table, c layout.Column) Bounds {
 	if t.HasClasses() {
 		for i := range t.Families {
 			n := float64(len(t.Families[i].Name))
-			out = Bounds{min(out.Lower, n), max(out.Upper, n)}
+			out.Lower, out.Upper = min(out.Lower, n), max(out.Upper, n)
 		}
 	}
 	return out
 }
 
-// rawDatum bounds what a cell stores of an event.
-func rawDatum(l *layout.Layout, t *layout.Table, c layout.Column, load layout.Load) Bounds {
+// offsetWidth bounds the size of the name of a column of bucket_offsets.
+func offsetWidth(l *layout.Layout, t *layout.Table) Bounds {
+	if t.HasPoints() {
+		n := float64(len(t.Offset(l).AppendPointForm(nil, Time(t).Add(l.Precision), 0)))
+		return Bounds{2, n, n}
+	}
+	return exactly(float64(len(t.Offset(l).Append(nil, Time(t), 0))))
+}
+
+// datumWidth bounds what a cell stores of an event.
+func datumWidth(l *layout.Layout, t *layout.Table, c layout.Column, load layout.Load) Bounds {
 	switch c.Field {
 	case layout.WrittenAt:
 		if c.Values.Text() {
@@ -85,17 +105,9 @@ func rawDatum(l *layout.Layout, t *layout.Table, c layout.Column, load layout.Lo
 		}
 		return exactly(8)
 	case layout.WholeEvent:
-		return rawBlob(l, t.Blob, load)
+		return blobWidth(l, t.Blob, load)
 	}
 	return width(&l.Fields[c.Field], c.Values, load)
-}
-
-// exactly returns equal bounds.
-func exactly(n float64) Bounds { return Bounds{n, n} }
-
-// plus adds bounds.
-func (b Bounds) plus(other Bounds) Bounds {
-	return Bounds{b.Lower + other.Lower, b.Upper + other.Upper}
 }
 
 // varies reports whether values of a field differ in size, so that it can be declared.
@@ -122,23 +134,28 @@ func width(f *layout.Field, as codec.Values, load layout.Load) Bounds {
 }
 
 // about bounds an average that was rounded to an integer.
-func about(n int64) Bounds { return Bounds{float64(n) - 0.5, float64(n) + 0.5} }
+func about(n int64) Bounds { return Bounds{float64(n) - 0.5, float64(n), float64(n) + 0.5} }
 
 // textTimestamp bounds the size of RFC 3339 with up to nanoseconds, in UTC.
-var textTimestamp = Bounds{20, 30}
+var textTimestamp = Bounds{20, 20, 30}
 
 // typeWidth is width without sizes of single values.
 func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
 	switch {
 	case as == codec.OpenTSDBValues && f.Type == schema.Int64:
-		return Bounds{1, 8}
+		return Bounds{1, 4, 8}
 	case as == codec.OpenTSDBValues:
-		return Bounds{4, 8}
+		return Bounds{4, 4, 8}
 	}
 	text := as.Text()
 	switch f.Type {
 	case schema.String, schema.Bytes, schema.JSON:
 		return variable(load)
+	case schema.UUID:
+		if text {
+			return exactly(36)
+		}
+		return exactly(16)
 	case schema.Enum:
 		if text {
 			return enumWidth(f.Enum)
@@ -149,18 +166,33 @@ func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
 		}
 	case schema.Duration:
 		if text {
-			return Bounds{2, 24}
+			return Bounds{2, 8, 24}
 		}
 	case schema.Bool:
 		if text {
-			return Bounds{4, 5}
+			return Bounds{4, 5, 5}
 		}
+		return exactly(1)
 	default:
-		if text && f.Type != schema.UUID {
+		if text {
 			return numberWidth(f, len(ShowValue(f, exampleValue(f, 0, exampleTime))))
 		}
 	}
-	return exactly(float64(valueBytes(f, as, layout.Load{})))
+	return exactly(binaryWidth(f.Type, as == codec.BigEndianValues || as == codec.LittleEndianValues))
+}
+
+// binaryWidth returns the size of a number in binary; sized reports whether it is that of its
+// type, rather than 8 bytes for integers.
+func binaryWidth(t schema.Type, sized bool) float64 {
+	switch t {
+	case schema.Float32:
+		return 4
+	case schema.Int32, schema.Uint32, schema.Enum:
+		if sized {
+			return 4
+		}
+	}
+	return 8
 }
 
 // exampleTime is any time of an example event.
@@ -168,7 +200,8 @@ var exampleTime = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
 // numberWidth bounds the average length of numbers as text, by that of an example.
 func numberWidth(f *layout.Field, example int) Bounds {
-	return Bounds{max(1, float64(example)/undeclaredNumber), min(float64(longestNumber[f.Type]), float64(example)*undeclaredNumber)}
+	n := float64(example)
+	return Bounds{max(1, n/undeclaredNumber), n, min(float64(longestNumber[f.Type]), n*undeclaredNumber)}
 }
 
 // longestNumber is the number of characters of the longest numbers of a type.
@@ -182,35 +215,38 @@ func variable(load layout.Load) Bounds {
 	if !load.AssumedValueBytes {
 		return about(load.ValueBytes)
 	}
-	return Bounds{n / undeclaredText, n * undeclaredText}
+	return Bounds{n / undeclaredText, n, n * undeclaredText}
 }
 
 // enumWidth bounds the length of an enum's names.
 func enumWidth(e codec.Enum) Bounds {
-	out := Bounds{math.Inf(1), 0}
-	for _, v := range e {
-		out.Lower, out.Upper = min(out.Lower, float64(len(v.Name))), max(out.Upper, float64(len(v.Name)))
-	}
 	if len(e) == 0 {
 		return Bounds{}
 	}
+	out, total := Bounds{Lower: math.Inf(1)}, 0
+	for _, v := range e {
+		n := float64(len(v.Name))
+		out.Lower, out.Upper = min(out.Lower, n), max(out.Upper, n)
+		total += len(v.Name)
+	}
+	out.Typical = float64(total) / float64(len(e))
 	return out
 }
 
-// rawBlob bounds the size of a serialized event.
-func rawBlob(l *layout.Layout, format layout.Format, load layout.Load) Bounds {
+// blobWidth bounds the size of a serialized event.
+func blobWidth(l *layout.Layout, format layout.Format, load layout.Load) Bounds {
 	out := exactly(0)
 	for i := range l.Fields {
 		f := &l.Fields[i]
 		if format == layout.JSONText {
-			out = out.plus(exactly(float64(len(f.Name) + 4))).plus(jsonWidth(f, load)) // "name":value,
+			out = out.Plus(exactly(float64(len(f.Name) + 4))).Plus(jsonWidth(f, load)) // "name":value,
 			continue
 		}
 		tag := float64(len(strconv.FormatInt(int64(f.Number)<<3, 2))+6) / 7
-		out = out.plus(exactly(math.Floor(tag))).plus(protoWidth(f, load))
+		out = out.Plus(exactly(math.Floor(tag))).Plus(protoWidth(f, load))
 	}
 	if format == layout.JSONText {
-		return out.plus(exactly(1)) // two braces and one comma less than fields
+		return out.Plus(exactly(1)) // two braces and one comma less than fields
 	}
 	return out
 }
@@ -220,9 +256,9 @@ func jsonWidth(f *layout.Field, load layout.Load) Bounds {
 	b := width(f, codec.TextValues, load)
 	switch f.Type {
 	case schema.String, schema.UUID, schema.Timestamp, schema.Duration, schema.Enum:
-		return b.plus(exactly(2))
+		return b.Plus(exactly(2))
 	case schema.Bytes:
-		return Bounds{4 * math.Ceil(b.Lower/3), 4 * math.Ceil(b.Upper/3)}.plus(exactly(2))
+		return b.each(func(n float64) float64 { return 4*math.Ceil(n/3) + 2 })
 	}
 	return b
 }
@@ -232,19 +268,18 @@ func jsonWidth(f *layout.Field, load layout.Load) Bounds {
 func protoWidth(f *layout.Field, load layout.Load) Bounds {
 	switch f.Type {
 	case schema.Float32, schema.Float64, schema.Bool:
-		return exactly(float64(valueBytes(f, codec.BinaryValues, layout.Load{})))
+		return typeWidth(f, codec.BinaryValues, layout.Load{})
 	case schema.UUID:
 		return exactly(17)
 	case schema.String, schema.Bytes, schema.JSON:
-		b := width(f, codec.BinaryValues, load)
-		return Bounds{b.Lower + float64(lengthBytes(int64(b.Lower))), b.Upper + float64(lengthBytes(int64(b.Upper)))}
+		return width(f, codec.BinaryValues, load).each(func(n float64) float64 { return n + float64(lengthBytes(int64(n))) })
 	case schema.Timestamp:
-		return Bounds{7, 13} // a message of seconds since 1970 and, if not 0, nanoseconds
+		return Bounds{7, 9, 13} // a message of seconds since 1970 and, if not 0, nanoseconds
 	case schema.Duration:
 		if v, ok := exampleValue(f, 0, exampleTime).(time.Duration); ok && v%time.Second == 0 {
-			return Bounds{3, 7} // as are most others
+			return Bounds{3, 5, 7} // as are most others
 		}
-		return Bounds{3, 13}
+		return Bounds{3, 9, 13}
 	case schema.Enum:
 		out := exactly(1)
 		for _, v := range f.Enum {
@@ -256,7 +291,7 @@ func protoWidth(f *layout.Field, load layout.Load) Bounds {
 		return exactly(10) // as of all negative numbers
 	}
 	digits := width(f, codec.TextValues, load)
-	return Bounds{varintBytes(digits.Lower - 1), varintBytes(digits.Upper)}
+	return Bounds{varintBytes(digits.Lower - 1), varintBytes(digits.Typical), varintBytes(digits.Upper)}
 }
 
 // varintBytes returns the size of the varints of 10 to some power.
@@ -273,20 +308,20 @@ func lengthBytes(n int64) int64 {
 	return size
 }
 
-// rawKey bounds the average size of the row keys.
-func rawKey(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
+// keyWidth bounds the average size of the row keys.
+func keyWidth(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 	out := exactly(0)
 	for i := range t.Segments {
-		out = out.plus(exactly(float64(len(t.DelimiterAfter(i)))))
+		out = out.Plus(exactly(float64(len(t.DelimiterAfter(i)))))
 	}
 	for i, part := range KeyParts(l, t) {
 		bytes := exactly(float64(len(part.Bytes)))
 		if g := t.Segments[i]; g.Kind == layout.SeriesSegment {
 			bytes = segmentWidth(&l.Series[g.Series], t, g, load, bytes)
 		}
-		out = out.plus(bytes)
+		out = out.Plus(bytes)
 	}
-	return out
+	return out.each(func(n float64) float64 { return min(n, codec.MaxKey) }) // longer ones are refused
 }
 
 // segmentWidth bounds the average size of a series value in a key. example is the size of
@@ -302,11 +337,11 @@ func segmentWidth(f *layout.Field, t *layout.Table, g layout.Segment, load layou
 		if n == 0 {
 			n = load.ValueBytes
 		}
-		return Bounds{encodedWidth(f, t, g, about(n).Lower), encodedWidth(f, t, g, about(n).Upper)}
+		return about(n).each(func(n float64) float64 { return encodedWidth(f, t, g, n) })
 	case f.Type == schema.Enum:
 		return enumWidth(f.Enum)
 	case isVariable(f):
-		return Bounds{max(1, example.Lower/undeclaredText), example.Upper * undeclaredText}
+		return Bounds{max(1, example.Lower/undeclaredText), example.Typical, example.Upper * undeclaredText}
 	}
 	return numberWidth(f, int(example.Upper))
 }

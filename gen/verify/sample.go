@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -16,71 +15,149 @@ import (
 // Sampling bounds what [Sample] reads of a table.
 type Sampling struct {
 	Rows    int             // maximum number of rows
+	Cells   int             // maximum number of cells; 0 for any number
+	Bytes   int             // maximum size of values and column names; 0 for any size
 	Filter  bigtable.Filter // limits the cells of a row
 	Prefix  string          // of row keys; empty for all rows
 	Timeout time.Duration   // for each request
 }
 
-// Sample reads rows of a table, spread over it by size, and calls row for each of them until
-// it returns false. Rows of one part of the table are in order. It reports whether the rows are
-// the whole table. The error is [ErrNoTable] if it does not exist.
-func Sample(ctx context.Context, table bigtable.TableAPI, s Sampling, row func(bigtable.Row) bool) (complete bool, err error) {
-	left, more := s.Rows, true
-	ranges, err := s.ranges(ctx, table)
-	for err == nil && more && left > 0 && len(ranges) > 0 {
-		share := max(1, left/len(ranges)) // the next round takes what this one leaves
-		ranges = slices.DeleteFunc(ranges, func(r *scanned) bool {
-			if err != nil || !more || left == 0 {
-				return false
-			}
-			err = s.scan(ctx, table, r, min(share, left), func(read bigtable.Row) bool {
-				left--
-				more = row(read)
-				return more
-			})
-			return r.done
-		})
-	}
-	if status.Code(err) == codes.NotFound {
-		err = fmt.Errorf("%w: %w", ErrNoTable, err)
-	}
-	return err == nil && len(ranges) == 0, err
+// Sampled says which rows of a table were read.
+type Sampled struct {
+	Rows     int    `json:"rows"`
+	Places   int    `json:"places"`          // runs of adjacent rows; between most of them are rows that were not read
+	First    string `json:"first,omitempty"` // row key of the table, quoted as in Go if it is not printable
+	Last     string `json:"last,omitempty"`  // likewise
+	Complete bool   `json:"complete"`        // whether the rows are the whole table, or all rows with the prefix
+	// Full says that cells or bytes, not rows, ended the sample.
+	Full bool `json:"full,omitempty"`
 }
 
-// scanned is a range of rows that is scanned in rounds.
-type scanned struct {
-	next, end string // end is exclusive; empty for the end of the table
-	done      bool
+// String says how much of the table was read, such as "1000 rows at 32 places".
+func (s Sampled) String() string {
+	rows, places := fmt.Sprintf("%d rows", s.Rows), fmt.Sprintf("%d places", s.Places)
+	if s.Rows == 1 {
+		rows = "1 row"
+	}
+	if s.Places == 1 {
+		places = "1 place"
+	}
+	switch {
+	case s.Complete:
+		return "all " + rows
+	case s.Rows == 0:
+		return "no rows"
+	}
+	out := fmt.Sprintf("%s at %s between %s and %s", rows, places, s.First, s.Last)
+	if s.Full {
+		out += ", which reach the limit of memory"
+	}
+	return out
 }
 
-// ranges returns ranges of about the same size that cover the table, in order.
-func (s Sampling) ranges(ctx context.Context, table bigtable.TableAPI) ([]*scanned, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	keys, err := table.SampleRowKeys(ctx)
-	within := codec.PrefixRows(s.Prefix)
-	keys = slices.DeleteFunc(keys, func(key string) bool { return key <= within.Start || within.End != "" && key >= within.End })
-	ranges := []*scanned{{next: within.Start, end: within.End}}
-	step := max(1, (len(keys)+maxScans-1)/maxScans)
-	for i := step - 1; i < len(keys); i += step {
-		if last := ranges[len(ranges)-1]; keys[i] > last.next {
-			last.end = keys[i]
-			ranges = append(ranges, &scanned{next: keys[i], end: within.End})
+// Sample reads rows at places that are spread over a table, also if the server samples no row
+// keys: see [spreader]. It calls row for each row until that returns false. Rows of one place
+// are in order; places are not. The error is [ErrNoTable] if the table does not exist.
+func Sample(ctx context.Context, table bigtable.TableAPI, s Sampling, row func(bigtable.Row) bool) (Sampled, error) {
+	p := &spreader{table: table, sampling: s}
+	p.read = func(ctx context.Context, r *stretch, n int) (more bool, err error) {
+		got, stopped := 0, false
+		err = table.ReadRows(ctx, bigtable.NewRange(r.next, r.end), func(read bigtable.Row) bool {
+			got++
+			r.next = read.Key() + "\x00"
+			p.count(read)
+			stopped = !row(read) || p.full()
+			return !stopped
+		}, bigtable.LimitRows(int64(n)), bigtable.RowFilter(s.Filter))
+		r.rows += got
+		r.done = got < n && !stopped
+		return !stopped, err
+	}
+	return p.run(ctx)
+}
+
+// SampleRanges is like [Sample] for callers that read rows themselves: it calls read with ranges
+// of row keys, [start, end), that contain at most s.Rows rows together. Only keys are read to
+// find them; s.Cells, s.Bytes and s.Filter have no effect.
+func SampleRanges(ctx context.Context, table bigtable.TableAPI, s Sampling, read func(ctx context.Context, start, end string) error) (Sampled, error) {
+	p := &spreader{table: table, sampling: s}
+	p.read = func(ctx context.Context, r *stretch, n int) (more bool, err error) {
+		got, start := 0, r.next
+		err = table.ReadRows(ctx, bigtable.NewRange(r.next, r.end), func(read bigtable.Row) bool {
+			got++
+			r.next = read.Key() + "\x00"
+			return true
+		}, bigtable.LimitRows(int64(n)), bigtable.RowFilter(keysOnly))
+		p.rows += got
+		r.rows += got
+		r.done = got < n
+		if err != nil || got == 0 {
+			return err == nil, err
+		}
+		return true, read(p.parent, start, r.next)
+	}
+	return p.run(ctx)
+}
+
+// keysOnly drops all of a row but its key.
+var keysOnly = bigtable.ChainFilters(bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
+
+// count adds what a row takes.
+func (p *spreader) count(row bigtable.Row) {
+	p.rows++
+	for _, items := range row {
+		p.cells += len(items)
+		for i := range items {
+			p.bytes += len(items[i].Value) + len(items[i].Column)
 		}
 	}
-	return ranges, err
 }
 
-// scan reads up to n more rows of a range.
-func (s Sampling) scan(ctx context.Context, table bigtable.TableAPI, r *scanned, n int, row func(bigtable.Row) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	got, stopped := 0, false
-	err := table.ReadRows(ctx, bigtable.NewRange(r.next, r.end), func(read bigtable.Row) bool {
-		got, r.next = got+1, read.Key()+"\x00"
-		stopped = !row(read)
-		return !stopped
-	}, bigtable.LimitRows(int64(n)), bigtable.RowFilter(s.Filter))
-	r.done = got < n && !stopped
+// full reports whether cells or bytes have reached their maximum.
+func (p *spreader) full() bool {
+	return p.sampling.Cells > 0 && p.cells >= p.sampling.Cells || p.sampling.Bytes > 0 && p.bytes >= p.sampling.Bytes
+}
+
+// left returns the number of rows that may still be read: fewer than s.Rows if rows like those
+// that were read would exceed the maximum of cells or bytes, so that a sample of large rows is
+// spread, too.
+func (p *spreader) left() int {
+	left := p.sampling.Rows - p.rows
+	if p.full() {
+		return 0
+	}
+	for _, of := range [][2]int{{p.sampling.Cells, p.cells}, {p.sampling.Bytes, p.bytes}} {
+		if most, have := of[0], of[1]; most > 0 && have > 0 {
+			left = min(left, max(1, int(float64(most-have)*float64(p.rows)/float64(have))))
+		}
+	}
+	return left
+}
+
+// result describes what was read.
+func (p *spreader) result() Sampled {
+	out := Sampled{Rows: p.rows, First: show(p.first), Last: show(p.last), Complete: true}
+	gap := true
+	for _, r := range p.stretches {
+		if r.rows > 0 && gap {
+			out.Places++
+			gap = false
+		}
+		if !r.done {
+			out.Complete, gap = false, true
+		}
+	}
+	out.Full = !out.Complete && p.rows < p.sampling.Rows
+	return out
+}
+
+// missing adds ErrNoTable to the error of a table that does not exist.
+func missing(err error) error {
+	if status.Code(err) == codes.NotFound {
+		return fmt.Errorf("%w: %w", ErrNoTable, err)
+	}
 	return err
 }
+
+// within returns the range of the rows that may be sampled.
+func (s Sampling) within() codec.Rows { return codec.PrefixRows(s.Prefix) }

@@ -30,8 +30,8 @@ type Options struct {
 }
 
 const (
-	maxScans = 32   // maximum number of scans, spread evenly over a table
-	maxCells = 1000 // maximum number of cells to read per row
+	maxCells = 1000      // maximum number of cells to read per row
+	maxBytes = 256 << 20 // maximum size of what is read of a table
 )
 
 // Share is a part of a sample.
@@ -70,10 +70,14 @@ type Finding struct {
 
 // Report is the result for one table.
 type Report struct {
-	Table    string    `json:"table"` // with its prefix
-	Rows     Share     `json:"row_keys"`
-	Columns  Share     `json:"columns"` // cells by family and qualifier
-	Values   Share     `json:"values"`
+	Table   string   `json:"table"`            // with its prefix
+	Sample  *Sampled `json:"sample,omitempty"` // nil for rows that were read before
+	Rows    Share    `json:"row_keys"`
+	Columns Share    `json:"columns"` // cells by family and qualifier
+	Values  Share    `json:"values"`
+	// Times are the cells whose timestamps agree with the time of their event in the row key
+	// or the column name, where the schema says that they should.
+	Times    Share     `json:"times"`
 	Findings []Finding `json:"findings"`
 }
 
@@ -81,15 +85,16 @@ type Report struct {
 var ErrNoTable = errors.New("the table does not exist")
 
 // Table samples a table. schemas are all schemas that have the table, at least one. It reads
-// at most options.Rows rows, and holds one row in memory.
+// at most options.Rows rows and maxBytes, and holds one row in memory.
 func Table(ctx context.Context, client store.Client, schemas []Schema, options Options) (*Report, error) {
 	id := options.Prefix + schemas[0].Table.ID
 	v := newVerifier(id, schemas)
-	sampling := Sampling{Rows: options.Rows, Filter: bigtable.CellsPerRowLimitFilter(maxCells), Timeout: options.Timeout}
-	_, err := Sample(ctx, client.OpenTable(id), sampling, func(row bigtable.Row) bool {
+	sampling := Sampling{Rows: options.Rows, Bytes: maxBytes, Filter: bigtable.CellsPerRowLimitFilter(maxCells), Timeout: options.Timeout}
+	sampled, err := Sample(ctx, client.OpenTable(id), sampling, func(row bigtable.Row) bool {
 		v.row(row)
 		return true
 	})
+	v.report.Sample = &sampled
 	return v.done(), err
 }
 
@@ -207,6 +212,12 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			}
 			err := s.checkValue(column, key, qualifier, item)
 			v.report.Values.add(err == nil)
+			if compared, wrong := s.checkTime(family, qualifier, item); compared {
+				v.report.Times.add(wrong == nil)
+				if wrong != nil {
+					v.found(Finding{Row: show(row.Key()), Problem: wrong.Error(), Guess: guessTime(row.Key()), kind: "time"})
+				}
+			}
 			if err == nil {
 				continue
 			}

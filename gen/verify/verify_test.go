@@ -74,6 +74,8 @@ func TestEdits(t *testing.T) {
 		{"nothing, serialized", "bucket_serialized", "", "", "100% of 10", "100% of 20", "100% of 20", ""},
 		{"field added, optional", "bucket_new_cells", "  note:", "  more: {type: string, optional: true}\n  note:", "100% of 10", "100% of 60", "100% of 60", ""},
 		{"narrower bucket", "bucket_new_cells", "{every: 1d, label: \"2006-01-02\"}", "{every: 1h, label: \"2006-01-02T15\"}", "0% of 10", "0 of 0", "0 of 0", "the bucket had a different width or label"},
+		{"wider bucket, same label", "bucket_new_cells", "every: 1d", "every: 1w", "0% of 10", "0 of 0", "0 of 0", "the bucket was narrower or had a different origin, with the same label"},
+		{"bucket as a number", "bucket_new_cells", "{every: 1d, label: \"2006-01-02\"}", "{every: 1d, label: \"%05d\", origin: 2026-01-01}", "0% of 10", "0 of 0", "0 of 0", "the bucket had a different width or label: \"2026-03-05\" has the form 2006-01-02"},
 		{"another order", "bucket_new_cells", "[site, sensor, bucket]", "[site, bucket, sensor]", "0% of 10", "0 of 0", "0 of 0", "the segments were in a different order: site, sensor, bucket"},
 		{"salt added", "bucket_new_cells", "[site, sensor, bucket]", "[{hash: [site, sensor], buckets: 4}, site, sensor, bucket]", "0% of 10", "0 of 0", "0 of 0", "a salt or another segment was added"},
 		{"delimiter", "bucket_new_cells", `delimiter: "#"`, `delimiter: "/"`, "0% of 10", "0 of 0", "0 of 0", `the delimiter was "#"`},
@@ -143,5 +145,66 @@ func TestLimits(t *testing.T) {
 	cancel()
 	if _, err := Table(ctx, b.Client, schemas, usual); err == nil {
 		t.Error("no error")
+	}
+}
+
+// Times in row keys that are far from the timestamps of cells are findings: those that the schema
+// reads in another unit, or in another format.
+func TestTimes(t *testing.T) {
+	const yaml = `btgen: v1
+package: verified
+name: Reading
+series: {site: string}
+time: {precision: 1s}
+fields: {pressure: int64}
+tables:
+  readings:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [site, {time: TIME}]}
+    values: text
+    family: m
+    ttl: TTL
+`
+	for _, c := range []struct {
+		name, time, ttl, form string
+		cells                 time.Duration // after the time in the key
+		want, guess           string
+	}{
+		{"seconds", "unix_s", "{keep: forever}", "unix", 0, "100% of 20", ""},
+		{"seconds, written later", "unix_s", "{keep: forever, from: write}", "unix", 400 * 24 * time.Hour, "100% of 20", ""},
+		{"seconds, with a fast clock", "unix_s", "{keep: forever, from: write}", "unix", -time.Hour, "100% of 20", ""},
+		{"seconds, of forecasts", "unix_s", "{keep: forever, from: write}", "unix", -300 * 24 * time.Hour, "100% of 20", ""},
+		{"seconds, of another unit", "unix_s", "{keep: forever, from: write}", "unix", -367 * 24 * time.Hour, "0% of 20", "another unit"},
+		{"an age, a day before", "unix_s", "{max_age: 3650d}", "unix", -25 * time.Hour, "0% of 20", "precedes"},
+		{"hours, read as seconds", "unix_s", "{keep: forever, from: write}", "2006010215", time.Minute, "0% of 20", "has the form 2006010215"},
+		{"hours, read as seconds of an age", "unix_s", "{max_age: 3650d}", "2006010215", time.Minute, "0% of 20", "has the form 2006010215"},
+		{"an age, a day later", "unix_s", "{max_age: 3650d}", "unix", 24 * time.Hour, "100% of 20", ""},
+		{"an age, cells from the write", "unix_s", "{max_age: 3650d}", "unix", 25 * time.Hour, "0% of 20", "at other times"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+				return b.Admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: "readings", ColumnFamilies: map[string]bigtable.Family{"m": {}}})
+			})
+			for i := range 20 {
+				event := at.Add(time.Duration(i) * time.Hour)
+				key := fmt.Sprintf("oslo#%d", event.Unix())
+				if c.form != "unix" {
+					key = "oslo#" + event.Format(c.form)
+				}
+				m := bigtable.NewMutation()
+				m.Set("m", "pressure", bigtable.Time(event.Add(c.cells)), []byte("5"))
+				if err := b.Client.Open("readings").Apply(t.Context(), key, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			edited := strings.NewReplacer("TIME", c.time, "TTL", c.ttl).Replace(yaml)
+			got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, edited)}, usual)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Times.String() != c.want || got.Values.String() != "100% of 20" || c.guess == "" != (len(got.Findings) == 0) || !strings.Contains(fmt.Sprint(got.Findings), c.guess) {
+				t.Errorf("times %s, values %s, %+v", got.Times, got.Values, got.Findings)
+			}
+		})
 	}
 }

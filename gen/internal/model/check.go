@@ -51,7 +51,7 @@ type Access[E any] struct {
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
 	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error) // in columnar form, converted to events
 	Fields   func(ctx context.Context, base E, from, to time.Time, fields []string) iter.Seq2[E, error]
-	Newest   func(ctx context.Context, base E, from, to time.Time, limit int) iter.Seq2[E, error] // newest first
+	Ordered  func(ctx context.Context, base E, from, to time.Time, how Order) iter.Seq2[E, error] // Read with options
 	Latest   func(ctx context.Context, base E) (E, error)
 	Queries  map[string]Ask[E] // by name
 	// Many are the queries of several values, by name: those of the series in several.
@@ -75,6 +75,8 @@ type Access[E any] struct {
 	Replace      func(ctx context.Context, old, updated E) error
 	// DeleteQueries delete by the queries, by name.
 	DeleteQueries map[string]func(ctx context.Context, given Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error)
+	// DeleteAllQueries do so for events of all times.
+	DeleteAllQueries map[string]func(ctx context.Context, given Series, o store.DeleteOptions) (store.Deletion, error)
 }
 
 // Ask runs a query with the values of the given series that the query specifies.
@@ -84,17 +86,18 @@ type Ask[E any] func(ctx context.Context, given Series, from, to time.Time, how 
 // those of several series of the one that it takes several times.
 type AskMany[E any] func(ctx context.Context, given Series, several []Series, from, to time.Time, how Order) iter.Seq2[E, error]
 
-// Order contains the options of a query: newest first, order of time, newest event per
-// series, or a limit.
+// Order contains the options of a read: newest first, order of time, newest event per
+// series, a limit, some of the fields, or a page.
 type Order struct {
 	NewestFirst, TimeOrder, LatestOnly bool
 	Limit                              int
+	Fields                             []store.Field
 	Page                               *store.Page
 }
 
 // Options returns the order as options of a read.
 func (o Order) Options() store.ReadOptions {
-	return store.ReadOptions{NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit, Page: o.Page}
+	return store.ReadOptions{NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit, Fields: o.Fields, Page: o.Page}
 }
 
 // cases counts the tables, so that each has a unique prefix.
@@ -126,7 +129,7 @@ func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
 	r := begin(t, ctx, s, converted(s, d))
 	defer d.Drop(r.prefix)
 	for range rapid.IntRange(3, 12).Draw(t, "steps") {
-		r.step("write", "write", "rewrite", "wait", "collect", "read", "read while time passes", "delete")
+		r.step("write", "write", "rewrite", "wait", "collect", "read", "read while time passes", "pages", "delete")
 	}
 	r.read()
 	r.restamp()
@@ -143,6 +146,7 @@ func CheckDeletes[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E
 		r.step("write", "write", "write", "wait", "collect", "foreign", "read events", "delete", "delete", "delete", "replace")
 	}
 	r.deleteAll()
+	r.forget()
 	return r.deletions
 }
 
@@ -183,6 +187,9 @@ func (r *run) step(steps ...string) {
 		r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
 	case "foreign":
 		r.foreign()
+	case "pages":
+		r.dense()
+		r.pagesAmong()
 	case "delete", "replace":
 		switch {
 		case r.halved:
@@ -286,6 +293,11 @@ func (r *run) event() Event {
 		since := rapid.SampledFrom(r.schema.layouts()[:len(r.schema.Earlier)]).Draw(r.T, "layout").Since
 		e.Time = since.Add(rapid.SampledFrom([]time.Duration{0, -1, -time.Minute, time.Second}).Draw(r.T, "from since"))
 	}
+	return r.filled(e)
+}
+
+// filled draws the values of an event and its time to live.
+func (r *run) filled(e Event) Event {
 	if r.schema.Sequence && !r.table.at(e.Time.Truncate(r.schema.Precision)).schema.Sequence && rapid.IntRange(0, 9).Draw(r.T, "numbered") > 0 {
 		e.Sequence = 0
 	}
@@ -404,7 +416,7 @@ func (r *run) newest(series Series, from, to time.Time) {
 	if limit > 0 {
 		want = want[:min(limit, len(want))]
 	}
-	got := r.collected(r.access.Newest(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to, limit))
+	got := r.collected(r.access.Ordered(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to, Order{NewestFirst: true, Limit: limit}))
 	r.crossedNewest(series, from, to, limit)
 	r.same("the newest first", want, got)
 }

@@ -63,7 +63,7 @@ func (c conversion[E]) read(events iter.Seq2[E, error]) iter.Seq2[Event, error] 
 // access converts what an Access takes and returns.
 func (c conversion[E]) access(a Access[E]) Access[Event] {
 	out := Access[Event]{
-		Failures: a.Failures, Series: a.Series, NotFound: a.NotFound, DeleteQueries: a.DeleteQueries,
+		Failures: a.Failures, Series: a.Series, NotFound: a.NotFound, DeleteQueries: a.DeleteQueries, DeleteAllQueries: a.DeleteAllQueries,
 		Queries: map[string]Ask[Event]{}, Many: map[string]AskMany[Event]{},
 		Parts:    map[string]func(ctx context.Context, low, high Series, from, to time.Time, how Order) iter.Seq2[Event, error]{},
 		Where:    map[string]func(ctx context.Context, given Series, low, high int64, from, to time.Time, how Order) iter.Seq2[Event, error]{},
@@ -81,8 +81,8 @@ func (c conversion[E]) access(a Access[E]) Access[Event] {
 		Fields: func(ctx context.Context, base Event, from, to time.Time, fields []string) iter.Seq2[Event, error] {
 			return c.read(a.Fields(ctx, c.to(base), from, to, fields))
 		},
-		Newest: func(ctx context.Context, base Event, from, to time.Time, limit int) iter.Seq2[Event, error] {
-			return c.read(a.Newest(ctx, c.to(base), from, to, limit))
+		Ordered: func(ctx context.Context, base Event, from, to time.Time, how Order) iter.Seq2[Event, error] {
+			return c.read(a.Ordered(ctx, c.to(base), from, to, how))
 		},
 		Latest: func(ctx context.Context, base Event) (Event, error) { return c.one(a.Latest(ctx, c.to(base))) },
 		ReadMany: func(ctx context.Context, series []Event, from, to time.Time, how Order) iter.Seq2[Event, error] {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -187,8 +188,14 @@ func (r *run) rangeDeletion(what string, of func(e *Event) bool, from, to time.T
 
 // queryDeletion returns a call that deletes by a query.
 func (r *run) queryDeletion(q Query, given Series) deletion {
-	from, to := r.span()
 	found := func(e *Event) bool { return q.finds(Series{e.Host, e.Shard}, given) }
+	if rapid.IntRange(0, 2).Draw(r.T, "all times") == 0 {
+		return deletion{what: fmt.Sprint("DeleteAll", q.Name, " ", given), deleted: found, covers: func(_, _ time.Time) bool { return true },
+			call: func(o store.DeleteOptions) (store.Deletion, error) {
+				return r.access.DeleteAllQueries[q.Name](r.ctx, given, o)
+			}}
+	}
+	from, to := r.span()
 	return r.rangeDeletion(fmt.Sprint("Delete", q.Name, " ", given), found, from, to, func(o store.DeleteOptions) (store.Deletion, error) {
 		return r.access.DeleteQueries[q.Name](r.ctx, given, from, to, o)
 	})
@@ -482,8 +489,113 @@ func (r *run) deleteAll() {
 			call:   func(o store.DeleteOptions) (store.Deletion, error) { return r.access.DeleteSeries(r.ctx, base, o) }})
 	}
 	for c := range r.raws(r.prefix) {
-		if r.driver.Foreign == "" || c.column != r.driver.Foreign+":column" {
+		if !r.isForeign(c) {
 			r.Fatalf("the cell %+v is left of all series\nschema\n%s", c, r.schema.YAML())
 		}
 	}
+}
+
+// forget deletes everything of the series that a query finds, or of one series: also events of
+// the future, and columns of fields that the schema no longer has, whose events nobody can
+// count. No cell of these series may be left in any table, and none of another series or program
+// may be lost, also if requests fail and the call is repeated.
+func (r *run) forget() {
+	of := r.written()
+	r.strays(of)
+	before := r.raws(r.prefix)
+	given := r.host()
+	what, found := fmt.Sprint("DeleteSeries ", given), func(s Series) bool { return s == given }
+	call := func(o store.DeleteOptions) (store.Deletion, error) {
+		return r.access.DeleteSeries(r.ctx, Event{Host: given.Host, Shard: given.Shard}, o)
+	}
+	if all := r.schema.Queries(); len(all) > 0 && rapid.IntRange(0, 3).Draw(r.T, "forget by a query") > 0 {
+		q := rapid.SampledFrom(all).Draw(r.T, "query")
+		what, found = fmt.Sprint("DeleteAll", q.Name, " ", given), func(s Series) bool { return q.finds(s, given) }
+		call = func(o store.DeleteOptions) (store.Deletion, error) {
+			return r.access.DeleteAllQueries[q.Name](r.ctx, given, o)
+		}
+	}
+	dry, err := call(store.DeleteOptions{DryRun: true})
+	if err != nil {
+		r.Fatalf("%s: a dry run: %v", what, err)
+	}
+	r.stored(what+": a dry run", before)
+	got, err := r.faulty(func() (store.Deletion, error) { return call(store.DeleteOptions{}) })
+	struck := r.driver.Faults.struckOnce()
+	if err != nil {
+		if _, err = call(store.DeleteOptions{}); err != nil {
+			r.Fatalf("%s: %v", what, err)
+		}
+	} else if !struck && got.String() != dry.String() {
+		r.Fatalf("%s deleted %v, but a dry run counted %v\nschema\n%s", what, got, dry, r.schema.YAML())
+	}
+	r.stored(what, r.kept(before, of, found))
+	again, err := call(store.DeleteOptions{})
+	if rows := sumOf(again, func(t store.TableDeletion) int { return t.Rows }); err != nil || rows > 0 {
+		r.Fatalf("%s again: %v, %v\nschema\n%s", what, again, err, r.schema.YAML())
+	}
+	r.deletions++
+}
+
+// kept returns the cells that are left if everything of some series is deleted.
+func (r *run) kept(cells map[raw]string, of map[place]Series, deleted func(s Series) bool) map[raw]string {
+	out := maps.Clone(cells)
+	maps.DeleteFunc(out, func(c raw, _ string) bool {
+		s, known := of[c.place]
+		return known && deleted(s) && !r.isForeign(c)
+	})
+	return out
+}
+
+// isForeign reports whether a cell is of another program.
+func (r *run) isForeign(c raw) bool {
+	return r.driver.Foreign != "" && c.column == r.driver.Foreign+":column"
+}
+
+// written writes events of all series, some of them in the future, and returns the series of
+// the rows.
+func (r *run) written() map[place]Series {
+	of := map[place]Series{}
+	for _, s := range allSeries {
+		var events []Event
+		for range rapid.IntRange(1, 3).Draw(r.T, "events of "+s.Host) {
+			e := r.event()
+			e.Host, e.Shard = s.Host, s.Shard
+			if ahead := rapid.SampledFrom([]time.Duration{0, time.Minute, 30 * time.Hour, 2 * 365 * 24 * time.Hour}).Draw(r.T, "fast by"); ahead > 0 {
+				e.Time = r.now.Add(ahead)
+			}
+			events = append(events, e)
+		}
+		_ = r.access.WriteAll(r.ctx, events) // it refuses some
+		for c := range r.raws(r.prefix) {
+			if _, known := of[c.place]; !known && !r.isForeign(c) {
+				of[c.place] = s
+			}
+		}
+	}
+	return of
+}
+
+// strays writes cells to some rows: of another program, and in columns that the schema does not
+// have. Some rows have only the latter.
+func (r *run) strays(of map[place]Series) {
+	l := logged{mutations: map[place]*bigtable.Mutation{}}
+	for _, c := range slices.SortedFunc(maps.Keys(r.raws(r.prefix)), compareRaws) {
+		family, qualifier, _ := strings.Cut(c.column, ":")
+		if i := r.layoutOf(c); i < 0 || r.schema.layouts()[i].points() {
+			continue // its other columns belong to OpenTSDB, and stay
+		}
+		if _, known := of[c.place]; !known || rapid.IntRange(0, 2).Draw(r.T, "stray") > 0 {
+			continue
+		}
+		m := l.at(c.table, c.row)
+		m.Set(family, "removed", c.micros, []byte("removed"))
+		if rapid.Bool().Draw(r.T, "only strays") {
+			m.DeleteCellsInColumn(family, qualifier)
+		}
+		if r.driver.Foreign != "" && rapid.Bool().Draw(r.T, "foreign") {
+			m.Set(r.driver.Foreign, "column", c.micros, []byte("foreign"))
+		}
+	}
+	r.apply(r.prefix, l)
 }

@@ -139,6 +139,9 @@ func (t TTL) counts() bool {
 // constants, given values and, unless fields have rows, salts precede the value before the time,
 // and rows with neighboring values are neighbors.
 func (s *Schema) answersPart(q *Query) bool {
+	if s.Unsorted {
+		return false
+	}
 	part := strings.ToLower(q.Prefix + q.Range)
 	metric, salted := false, false
 	for _, g := range s.Before {
@@ -230,6 +233,9 @@ func (s *Schema) answers(q *Query) bool {
 		return false
 	}
 	q.Scan = true
+	if s.Unsorted && len(q.By) < 2 {
+		return false // the rows of several series are not in order of time
+	}
 	var metric, salted bool
 	written := func(segments []string, behind bool) bool {
 		for _, g := range segments {

@@ -53,6 +53,19 @@ func endless(s Schema) Schema {
 	return s
 }
 
+// Unsorted returns schemas with those of them with buckets once more, with labels that do not sort.
+func Unsorted(schemas []Schema) []Schema {
+	out := slices.Clone(schemas)
+	for _, s := range schemas {
+		joined := strings.Contains(strings.Join(slices.Concat(s.Before, s.After), ""), "joined") // the labels have a variable width
+		if s.Bucket > 0 && s.TimeKey == "bucket" && s.Delimiter != "" && s.Earlier == nil && !joined {
+			s.Unsorted = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // points returns a schema of offsets as one of OpenTSDB.
 func points(s Schema) Schema {
 	s.Values, s.Bucket, s.Precision = "opentsdb", time.Hour, max(s.Precision, time.Millisecond)

@@ -20,6 +20,7 @@ type Schema struct {
 	Precision time.Duration
 	Bucket    time.Duration // 0 for a row per event, or for Endless
 	Endless   bool          // a series has one row with all its events
+	Unsorted  bool          // the labels of buckets do not sort
 	Values    string        // how values are encoded; empty for binary
 	Delimiter string        // empty for a binary key
 	Before    []string      // segments before the time, as in a schema
@@ -160,11 +161,18 @@ func (s *Schema) write(b *strings.Builder) {
 		for _, text := range s.layoutLines() {
 			line("    %s", text)
 		}
+		var allowed []string
 		if s.timeFirst() {
-			line("    allow: {K01: to be tried}")
+			allowed = append(allowed, "K01: to be tried")
 		}
 		if s.Endless && s.has("keep") && !strings.HasSuffix(id, ShortTable) {
-			line("    allow: {K21: to be tried}")
+			allowed = append(allowed, "K21: to be tried")
+		}
+		if s.Unsorted {
+			allowed = append(allowed, "K04: to be tried")
+		}
+		if allowed != nil {
+			line("    allow: {%s}", strings.Join(allowed, ", "))
 		}
 	}
 	line("tables:")
@@ -198,6 +206,8 @@ func (s *Schema) layoutLines() []string {
 	switch {
 	case s.Endless:
 		out = append(out, "bucket: none")
+	case s.Unsorted:
+		out = append(out, fmt.Sprintf(`bucket: {every: %s, origin: "%s", label: "n%%d"}`, short(s.Bucket), s.labelOrigin().Format(time.RFC3339)))
 	case s.bucketed():
 		out = append(out, "bucket: "+short(s.Bucket))
 	}
@@ -248,6 +258,12 @@ func (s *Schema) writeEarlier(line func(format string, args ...any)) {
 			line("      %s%s", [...]string{"- ", "  "}[min(k, 1)], text)
 		}
 	}
+}
+
+// labelOrigin returns the start of the first bucket whose label does not sort. The labels of the
+// buckets around noon of March 5, 2026, when most cases begin, have four and five digits.
+func (s *Schema) labelOrigin() time.Time {
+	return s.bucketStart(time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)).Add(-10_000 * s.Bucket)
 }
 
 // delimiter formats the delimiter.

@@ -1,0 +1,109 @@
+package infer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// named is what the names of columns are, if they are not those of fields.
+type named struct {
+	example string
+	n       int  // columns with such names
+	certain bool // whether they are values; else they may be fields
+}
+
+// manyNames is the number of columns with names like values that are hardly those of fields.
+const manyNames = 20
+
+// named examines the names of columns. Names that are times, counts or IDs are those of columns
+// that no field names, by rule C08.
+func (k *key) named(cols []*column) named {
+	var out named
+	rare := 0
+	for _, c := range cols {
+		if !likeValue(c.qualifier) {
+			continue
+		}
+		if out.n++; out.example == "" {
+			out.example = c.qualifier
+		}
+		if c.rows*5 < len(k.rows) || !text([]byte(c.qualifier)) {
+			rare++
+		}
+	}
+	if out.n < 3 || out.n*2 < len(cols) {
+		return named{}
+	}
+	out.certain = out.n >= manyNames && rare*2 > out.n || k.namesAreTimes()
+	return out
+}
+
+// likeValue reports whether a column name looks like a number, a time, an ID, or bytes.
+func likeValue(name string) bool {
+	return name != "" && (isDigits(name) || !text([]byte(name)) || is(isUUID, []byte(name)) || is(isTime, []byte(name)) ||
+		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }) || len(name) == 26 && upperULID(name))
+}
+
+func upperULID(s string) bool {
+	_, ok := ulid(s)
+	return ok
+}
+
+// namesAreTimes reports whether the names of all columns are those of the timestamps of their
+// cells: a time, or a count since the time in the key.
+func (k *key) namesAreTimes() bool {
+	units := []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
+	for _, unit := range units {
+		if k.namesFit(func(start time.Time, c *cell) (time.Time, bool) {
+			n, err := strconv.ParseInt(c.qualifier, 10, 64)
+			if !text([]byte(c.qualifier)) || err != nil && len(c.qualifier) <= 8 {
+				n, err = int64(bigEndian(c.qualifier)), nil
+			}
+			if err != nil || n < 0 || n > int64(400*24*time.Hour/unit) {
+				return start, false
+			}
+			return start.Add(time.Duration(n) * unit), true
+		}) {
+			return true
+		}
+	}
+	return k.namesFit(func(_ time.Time, c *cell) (time.Time, bool) {
+		for _, f := range timeForms([]string{c.qualifier}) {
+			at, ok := f.parse(c.qualifier)
+			if d := c.at - at.UnixMicro(); ok && magnitude(d) < int64(24*time.Hour/time.Microsecond) {
+				return codec.FromMicros(c.at), true
+			}
+		}
+		return time.Time{}, false
+	})
+}
+
+// namesFit reports whether a function of their names gives the timestamps of all cells.
+func (k *key) namesFit(at func(start time.Time, c *cell) (time.Time, bool)) bool {
+	n := 0
+	for r := range k.rows {
+		start, ok := k.start(r)
+		for i := range k.rows[r].cells {
+			c := &k.rows[r].cells[i]
+			t, fits := at(start, c)
+			d := c.at - t.UnixMicro()
+			if !fits || ok && magnitude(d) > 1_000_000 {
+				return false
+			}
+			n++
+		}
+	}
+	return n > 2
+}
+
+// question asks about the names; empty if they are those of fields.
+func (n named) question() string {
+	if n.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d columns have names like %s: are these times, counts or other values? Columns must be named by fields [C08].", n.n, show([]byte(n.example)))
+}

@@ -1,0 +1,245 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// server is a table that samples row keys in its own way, may ignore the direction of reads, and
+// counts.
+type server struct {
+	bigtable.TableAPI
+	keys     []string // that it samples
+	ignores  bool     // the direction of reads
+	requests int
+	rows     int
+}
+
+func (s *server) SampleRowKeys(context.Context) ([]string, error) { return s.keys, nil }
+
+func (s *server) ReadRows(ctx context.Context, rows bigtable.RowSet, f func(bigtable.Row) bool, options ...bigtable.ReadOption) error {
+	s.requests++
+	if s.ignores {
+		options = slices.DeleteFunc(options, func(o bigtable.ReadOption) bool { return o == bigtable.ReverseScan() })
+	}
+	return s.TableAPI.ReadRows(ctx, rows, func(r bigtable.Row) bool { s.rows++; return f(r) }, options...)
+}
+
+// put writes rows of one cell.
+func put(t testing.TB, b *storetest.Bigtable, table string, keys []string) {
+	t.Helper()
+	if err := b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: table, ColumnFamilies: map[string]bigtable.Family{"m": {}}}); err != nil {
+		t.Fatal(err)
+	}
+	for part := range slices.Chunk(keys, 10_000) {
+		muts := make([]*bigtable.Mutation, len(part))
+		for i := range part {
+			muts[i] = bigtable.NewMutation()
+			muts[i].Set("m", "state", bigtable.Time(at), []byte("1"))
+		}
+		if errs, err := b.Client.Open(table).ApplyBulk(t.Context(), part, muts); err != nil || errs != nil {
+			t.Fatal(err, errs)
+		}
+	}
+}
+
+// keysOf returns row keys of a form with one number.
+func keysOf(form string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf(form, i)
+	}
+	return out
+}
+
+// layouts are tables with two kinds of rows: those that begin with "bad" or end with "!" are the
+// fewer, and follow the others, are between them, or precede them.
+var layouts = map[string][]string{
+	"bad after good":     slices.Concat(keysOf("a#%05d", 1200), keysOf("bad#%05d", 800)),
+	"one prefix":         slices.Concat(keysOf("device-%05d#2026-03-05", 1200), keysOf("device-%05d#2027!", 800)),
+	"bad last in a long": slices.Concat(keysOf("plant/line/device-%07d", 1500), keysOf("plant/line/device-9%06d!", 200)),
+	"one bad at the end": slices.Concat(keysOf("m%06d", 2000), []string{"zz!"}),
+	"far apart":          slices.Concat(keysOf("\x00\x00%04d", 900), keysOf("\xff\xff\xff%04d!", 200)),
+	"many small first":   slices.Concat(keysOf("%02d", 40), keysOf("x/%05d", 900), keysOf("x/%05d!", 900)),
+	"binary":             binaries(),
+}
+
+// binaries returns keys of 4 bytes, good ones up to the middle.
+func binaries() (out []string) {
+	for i := range 1500 {
+		suffix := ""
+		if i > 1000 {
+			suffix = "!"
+		}
+		out = append(out, string([]byte{0, 0, byte(i >> 8), byte(i)})+suffix)
+	}
+	return out
+}
+
+// A sample contains rows of all parts of a table, whichever row keys the server samples, and
+// whether or not it can read in reverse. It reads a bounded number of rows and requests, and says
+// how many. Of the whole table, it reads each row once.
+func TestSpread(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	table := 0
+	for name, keys := range layouts {
+		table++
+		id := fmt.Sprintf("t%d", table)
+		put(t, b, id, keys)
+		slices.Sort(keys)
+		samples := map[string][]string{
+			"none": nil, "the end": {""}, "one": {keys[1]}, "three": {keys[100], keys[200], keys[300]},
+			"wrong": {"zzz", "", "a", "a", "\xff", "0", "nothing", keys[5] + "x"},
+		}
+		for i := 99; i < len(keys); i += 100 {
+			samples["every hundredth"] = append(samples["every hundredth"], keys[i])
+		}
+		for of, sampled := range samples {
+			for _, n := range []int{1, 2, 10, 100, 1000, 100_000} {
+				for _, ignores := range []bool{false, true} {
+					if n == 100_000 && of != "three" || ignores && (of != "none" || n < 10 || n > 100) {
+						continue // takes long, and says nothing new
+					}
+					s := &server{TableAPI: b.Client.OpenTable(id), keys: sampled, ignores: ignores}
+					checkSpread(t, fmt.Sprintf("%s, samples %s, %d rows, ignores %v", name, of, n, ignores), s, keys, n)
+				}
+			}
+		}
+	}
+}
+
+// checkSpread samples n rows of a table with the given keys.
+func checkSpread(t *testing.T, name string, s *server, keys []string, n int) {
+	t.Helper()
+	var read []string
+	got, err := Sample(t.Context(), s, Sampling{Rows: n, Filter: bigtable.PassAllFilter(), Timeout: time.Minute}, func(r bigtable.Row) bool {
+		read = append(read, r.Key())
+		return true
+	})
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	bad := slices.ContainsFunc(read, func(key string) bool { return strings.HasPrefix(key, "bad") || strings.HasSuffix(key, "!") })
+	slices.Sort(read)
+	places, probes := runs(keys, read), s.rows-len(read)
+	switch {
+	case len(slices.Compact(slices.Clone(read))) != len(read):
+		t.Errorf("%s: rows are read twice", name)
+	case len(read) != min(n, len(keys)) || got.Rows != len(read):
+		t.Errorf("%s: %d rows are read, %d reported", name, len(read), got.Rows)
+	case got.Complete != (len(read) == len(keys)) && n != len(keys):
+		t.Errorf("%s: %+v", name, got)
+	case got.Places < places || got.Places > places+maxPlaces:
+		t.Errorf("%s: %d places, reported %d", name, places, got.Places)
+	case !bad && (n >= 100 || n >= 10 && !strings.HasPrefix(name, "one prefix")):
+		t.Errorf("%s: none of the bad rows", name)
+	case n >= 10 && n <= 100 && places < n/8:
+		t.Errorf("%s: %d rows at %d places", name, n, places)
+	case !s.ignores && probes > 3*maxCuts, !s.ignores && n <= 10 && probes > 50, s.requests > 800 && !s.ignores, s.requests > 9000:
+		t.Errorf("%s: %d rows are read for their keys, %d requests", name, probes, s.requests)
+	case s.keys == nil && (got.First != show(keys[0]) || got.Last != show(keys[len(keys)-1])):
+		t.Errorf("%s: first %s, last %s", name, got.First, got.Last)
+	}
+}
+
+// runs counts the runs of adjacent rows.
+func runs(all, read []string) (n int) {
+	last := -2
+	for _, key := range read {
+		i, _ := slices.BinarySearch(all, key)
+		if i != last+1 {
+			n++
+		}
+		last = i
+	}
+	return n
+}
+
+// A sample of large rows is spread, too: the first ones do not take all of the bytes.
+func TestSpreadBytes(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	put(t, b, "large", keysOf("k%04d", 2000))
+	for _, s := range []Sampling{{Bytes: 700}, {Cells: 100}} {
+		s.Rows, s.Filter, s.Timeout = 1000, bigtable.PassAllFilter(), time.Minute
+		var read []string
+		got, err := Sample(t.Context(), &server{TableAPI: b.Client.OpenTable("large")}, s, func(r bigtable.Row) bool {
+			read = append(read, r.Key())
+			return true
+		})
+		slices.Sort(read)
+		if err != nil || !got.Full || got.Complete || got.Rows > 110 || got.Rows < 80 || got.Places < 20 || read[len(read)-1] < "k1999" || !strings.Contains(got.String(), "limit of memory") {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+// Ranges of a sample contain as many rows as requested, whatever they contain.
+func TestSampleRanges(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	keys := keysOf("k%05d", 3000)
+	put(t, b, "ranges", keys)
+	for _, n := range []int{1, 10, 500, 10_000} {
+		s, rows := &server{TableAPI: b.Client.OpenTable("ranges")}, 0
+		got, err := SampleRanges(t.Context(), s, Sampling{Rows: n, Timeout: time.Minute}, func(_ context.Context, start, end string) error {
+			for _, key := range keys {
+				if key >= start && (end == "" || key < end) {
+					rows++
+				}
+			}
+			return nil
+		})
+		if err != nil || rows != min(n, len(keys)) || got.Rows != rows || got.Complete != (n > len(keys)) {
+			t.Errorf("%d rows: %d, %+v, %v", n, rows, got, err)
+		}
+	}
+}
+
+// An empty table and rows with a prefix.
+func TestSpreadPrefix(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	put(t, b, "prefixed", slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
+	for prefix, want := range map[string]string{"b": "all 100 rows", "b00": "all 10 rows", "b007": "all 1 row", "d": "all 0 rows"} {
+		got, err := Sample(t.Context(), b.Client.OpenTable("prefixed"), Sampling{Rows: 1000, Prefix: prefix, Filter: bigtable.PassAllFilter(), Timeout: time.Minute}, func(r bigtable.Row) bool {
+			if !strings.HasPrefix(r.Key(), prefix) {
+				t.Errorf("row %s", r.Key())
+			}
+			return true
+		})
+		if err != nil || got.String() != want {
+			t.Errorf("%s: %s, %v", prefix, got, err)
+		}
+	}
+}
+
+// opened is a client of one table.
+type opened struct{ table bigtable.TableAPI }
+
+func (o opened) OpenTable(string) bigtable.TableAPI { return o.table }
+
+// Rows that no schema reads are found wherever they are in a table, whichever row keys the server
+// samples.
+func TestSkewed(t *testing.T) {
+	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	good := keysOf("oslo#%d#2026-03-05", 1200)
+	for name, bad := range map[string][]string{
+		"after": keysOf("zz/%04d", 800), "before": keysOf("a/%04d", 800), "between": keysOf("oslo#5x%04d", 800), "last": {"zzz"}, "first": {"a"},
+	} {
+		put(t, b, name, slices.Concat(good, bad))
+		for _, keys := range [][]string{nil, {good[1]}, {good[100], good[200], good[300]}} {
+			table := &server{TableAPI: b.Client.OpenTable(name), keys: keys}
+			got, err := Table(t.Context(), opened{table}, []Schema{schemaOf(t, yaml)}, Options{Rows: 1000, Timeout: time.Minute})
+			if err != nil || got.Rows.Total > 1000 || got.Rows.Readable == got.Rows.Total || got.Rows.Readable == 0 {
+				t.Errorf("%s, %d keys: %+v, %v", name, len(keys), got.Rows, err)
+			}
+		}
+	}
+}

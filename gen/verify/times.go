@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// By how much the timestamp of a cell and the time of its event may differ.
+const (
+	tolerance = 24 * time.Hour       // clocks differ, and events are written later
+	ahead     = 366 * 24 * time.Hour // forecasts and bookings are written before their time
+)
+
+// checkTime compares the timestamp of a cell with the time of its event in the row key or the
+// column name, which should be the same, or that of the write. A time that was read in another
+// unit or format is far away from it. It reports whether there is anything to compare.
+//
+// A cell may be written long after its event, for example by an import, and some time before it,
+// for example a forecast, except where an age counts from the event. In buckets whose cells contain the
+// times of events, timestamps are checked by [reading.checkValue].
+func (s *reading) checkTime(family, qualifier string, item bigtable.ReadItem) (compared bool, err error) {
+	t := s.Table
+	i := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
+	if i < 0 || t.Pattern.EventTimed() {
+		return false, nil
+	}
+	life, written := t.Families[i].Life, codec.FromMicros(int64(item.Timestamp))
+	if life.Timestamp != codec.TimestampEvent && life.Timestamp != codec.TimestampWrite {
+		return false, nil // it says when the event expires
+	}
+	from, to, early := s.key.At, s.key.At, ahead
+	if life.Dated() {
+		early = tolerance
+	}
+	switch {
+	case t.HasPoints():
+		to = from.Add(codec.PointBucket)
+	case t.Pattern == codec.BucketOffsets:
+		times := t.Offset(s.Layout).In(from)
+		micros, _, ok := times.Parse([]byte(qualifier))
+		if !ok {
+			return false, nil // the value cannot be read
+		}
+		from = codec.FromMicros(micros)
+		to = from
+	}
+	switch {
+	case !life.Dated() && written.Before(plausibleFrom):
+		return false, nil // a program that sets no times, such as 0
+	case written.Before(from.Add(-early)):
+		return true, fmt.Errorf("the timestamp of the cell, %s, precedes the time of the event, %s", written.Format(time.RFC3339), from.Format(time.RFC3339))
+	case life.Dated() && written.After(to.Add(tolerance)):
+		return true, fmt.Errorf("the timestamp of the cell, %s, is not the time of the event, %s", written.Format(time.RFC3339), from.Format(time.RFC3339))
+	}
+	return true, nil
+}
+
+// plausibleFrom is the time before which timestamps are no times.
+var plausibleFrom = time.Date(1995, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// guessTime guesses why a timestamp disagrees with the time of its event.
+func guessTime(row string) string {
+	for _, segment := range strings.FieldsFunc(row, func(r rune) bool { return r < '0' || r > '9' }) {
+		for _, text := range []string{"2006010215", "200601021504", "20060102150405"} {
+			if at, err := time.Parse(text, segment); err == nil && at.Year() > 1995 && at.Year() < 2100 {
+				return fmt.Sprintf("the time in the key has the form %s, as %s", text, segment)
+			}
+		}
+	}
+	return "the time in the key has another unit or format, is local, or other programs wrote the cells at other times"
+}
