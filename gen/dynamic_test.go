@@ -80,6 +80,34 @@ func TestDeletesAmong(t *testing.T) {
 	}
 }
 
+// TestPagesAmong reads pages of random schemas, with and without earlier layouts and with labels of
+// buckets that do not sort, by all kinds of queries and in all orders, while events are written,
+// rewritten and deleted between the pages. BTGEN_PAGES is the number of pages; BTGEN_MODEL_SEED
+// selects other schemas.
+func TestPagesAmong(t *testing.T) {
+	total, seed := numberOf(t, "BTGEN_PAGES", testlong.Pick(1000, 20_000)), numberOf(t, "BTGEN_MODEL_SEED", 1)
+	rapidChecks(t, testlong.Pick("2", "10"))
+	var done atomic.Int64
+	for ; done.Load() < int64(total) && !t.Failed(); seed++ {
+		schemas := model.Unsorted(slices.Concat(model.Matrix(seed), model.Histories(seed)))
+		rand.New(rand.NewPCG(uint64(seed), 0)).Shuffle(len(schemas), func(i, j int) { schemas[i], schemas[j] = schemas[j], schemas[i] })
+		b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+		for i := range schemas {
+			if done.Load() >= int64(total) {
+				break
+			}
+			s := &schemas[i]
+			s.Name = "events"
+			t.Run(fmt.Sprintf("seed %d, schema %d, %s", seed, i, s.Pattern), func(t *testing.T) {
+				driver := newDynamicModel(t, b, s, [...]string{"Connect", "ConnectPlain"}[i%2])
+				rapid.Check(t, func(c *rapid.T) { done.Add(int64(model.CheckPages(c, t.Context(), s, driver))) })
+			})
+		}
+		_ = b.Close() // frees its memory
+		t.Logf("%d pages", done.Load())
+	}
+}
+
 // newDynamicModel returns a driver of a schema whose client connects with the named function.
 func newDynamicModel(t *testing.T, b *storetest.Bigtable, s *model.Schema, path string) *model.Driver[dynamic.Event] {
 	result := Resolve([]Input{{Name: s.Name + ".yaml", Text: []byte(s.YAML())}})
@@ -150,7 +178,11 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 	var columns dynamic.Columns
 	queries := map[string]model.Ask[dynamic.Event]{}
 	deletes := map[string]func(context.Context, model.Series, time.Time, time.Time, store.DeleteOptions) (store.Deletion, error){}
+	deletesAll := map[string]func(context.Context, model.Series, store.DeleteOptions) (store.Deletion, error){}
 	for _, q := range d.schema.Queries() {
+		deletesAll[q.Name] = func(ctx context.Context, given model.Series, o store.DeleteOptions) (store.Deletion, error) {
+			return d.dynamic.DeleteAllQuery(ctx, deleter, q.Name, []any{given.Host, given.Shard}, o)
+		}
 		deletes[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
 			return d.dynamic.DeleteQuery(ctx, deleter, q.Name, []any{given.Host, given.Shard}, from, to, o)
 		}
@@ -235,8 +267,8 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			}
 			return r.Read(ctx, base.Series, from, to, store.ReadOptions{Fields: fields})
 		},
-		Newest: func(ctx context.Context, base dynamic.Event, from, to time.Time, limit int) iter.Seq2[dynamic.Event, error] {
-			return r.Read(ctx, base.Series, from, to, store.ReadOptions{NewestFirst: true, Limit: limit})
+		Ordered: func(ctx context.Context, base dynamic.Event, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
+			return r.Read(ctx, base.Series, from, to, how.Options())
 		},
 		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
 			return r.Latest(ctx, base.Series)
@@ -248,7 +280,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		LatestMany: func(ctx context.Context, bases []dynamic.Event) iter.Seq2[dynamic.Event, error] {
 			return r.LatestMany(ctx, series(bases))
 		},
-		NotFound: store.ErrNotFound, Queries: queries, DeleteQueries: deletes,
+		NotFound: store.ErrNotFound, Queries: queries, DeleteQueries: deletes, DeleteAllQueries: deletesAll,
 		Delete: func(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
 			return deleter.Delete(ctx, events, o)
 		},

@@ -250,8 +250,8 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					}
 					return r.Read(ctx, base.EventSeries, from, to, store.ReadOptions{Fields: fields})
 				},
-				Newest: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, limit int) iter.Seq2[{{.Name}}.EventEvent, error] {
-					return r.Read(ctx, base.EventSeries, from, to, store.ReadOptions{NewestFirst: true, Limit: limit})
+				Ordered: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, how model.Order) iter.Seq2[{{.Name}}.EventEvent, error] {
+					return r.Read(ctx, base.EventSeries, from, to, how.Options())
 				},
 				Latest: func(ctx context.Context, base {{.Name}}.EventEvent) ({{.Name}}.EventEvent, error) {
 					return r.Latest(ctx, base.EventSeries)
@@ -319,6 +319,13 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					{{- range .Queries}}
 					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
 						return w.Delete{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, o)
+					},
+					{{- end}}
+				},
+				DeleteAllQueries: map[string]func(context.Context, model.Series, store.DeleteOptions) (store.Deletion, error){
+					{{- range .Queries}}
+					"{{.Name}}": func(ctx context.Context, given model.Series, o store.DeleteOptions) (store.Deletion, error) {
+						return w.DeleteAll{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, o)
 					},
 					{{- end}}
 				},

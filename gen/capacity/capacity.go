@@ -94,8 +94,9 @@ func Of(l *layout.Layout) Plan {
 	p := Plan{Clusters: max(1, l.Expect.Clusters), Peak: load.Peak(), BusiestSeries: load.Busiest(), Reads: []Read{}}
 	units := 0.0 // rows of 1 KB written per second
 	for _, t := range l.Tables {
+		e := sample.EstimateOf(l, t)
 		rows := events * float64(t.RowsPerEvent())
-		bytes := events * sample.RawEvent(l, t).Upper
+		bytes := events * e.Event.Upper
 		p.Writes.Rows += rows * p.Peak
 		p.Writes.Bytes += bytes * p.Peak
 		p.WritesADay += rows * (24 * time.Hour).Seconds()
@@ -109,7 +110,7 @@ func Of(l *layout.Layout) Plan {
 		scanned += read.Rate * read.Bytes
 		p.ReadsADay += read.Rate * (24 * time.Hour).Seconds()
 	}
-	p.Storage = storedOver(l, events)
+	p.Storage = storedOver(l)
 	for _, s := range Types {
 		p.Nodes = append(p.Nodes, clusterOf(s, units, seeks, scanned, p.largest()))
 	}
@@ -180,14 +181,14 @@ func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
 		w = sample.WorkOf(l, &q, from.Add(span), from, from.Add(span), nil)
 		out.Seeks = seeksOf(sample.Requests(l, &q, from.Add(span), from, from.Add(span), nil))
 	}
-	out.Bytes = out.Series * scannedBytes(&e, sample.RawEvent(l, q.Table).Upper, &w, q.Table)
+	out.Bytes = out.Series * scannedBytes(&e, &w, q.Table)
 	return out
 }
 
-// scannedBytes returns what the server reads for the given work, if an event has some bytes:
-// the returned cells and the skipped rows. Where values are column names, it reads all cells
+// scannedBytes returns what the server reads at most for the given work: the returned cells and the skipped rows. Where values are column names, it reads all cells
 // of the rows, since their times are not in the order of the cells.
-func scannedBytes(e *sample.Estimate, event float64, w *sample.Work, t *layout.Table) float64 {
+func scannedBytes(e *sample.Estimate, w *sample.Work, t *layout.Table) float64 {
+	event := e.Event.Upper
 	row := event / float64(e.RowsPerEvent) * e.EventsPerRow
 	if t.Metrics() {
 		return (w.Rows + w.Walked) * row

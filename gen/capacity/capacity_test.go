@@ -1,12 +1,14 @@
 package capacity_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -114,6 +116,57 @@ func TestForever(t *testing.T) {
 	}
 	if n := len(p.Storage); n != 3 || p.Storage[2].After != "365d" {
 		t.Errorf("%+v", p.Storage)
+	}
+}
+
+// TestLastStates checks that limits of versions bound the row of a series: its storage, and what
+// reads return, are those of the versions, and of a week until garbage collection.
+func TestLastStates(t *testing.T) {
+	const series, cells = 10_000, 3
+	for rule, versions := range map[string]float64{
+		"{max_versions: 1}":                             1,
+		"{any_of: [{max_age: 30d}, {max_versions: 5}]}": 5,
+		// The newest three are kept even if they are older, and of younger ones all of an hour.
+		"{all_of: [{max_age: 1h}, {max_versions: 3}]}": 3600,
+	} {
+		s, _ := schema.Parse("s.yaml", fmt.Appendf(nil, `
+btgen: v1
+package: fleet
+name: State
+series: {vehicle: {type: string, example: v1234}}
+fields: {speed: float64, heading: int64, odometer: int64}
+expect: {series: %d, rate: 1/s, value_bytes: 5, reads: {Latest: 10/s, Read: 5/s}}
+tables:
+  now: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [vehicle]}, bucket: none, family: n, ttl: %s}
+`, series, rule))
+		l, found := layout.Resolve(s)
+		if found.HasErrors() {
+			t.Fatal(found)
+		}
+		e := sample.EstimateOf(l, l.Tables[0])
+		p := capacity.Of(l)
+		if e.LivePerRow != versions || e.EventsPerRow != versions+7*86_400 || e.CellsPerRow != cells*e.EventsPerRow {
+			t.Errorf("%s: %v live of %v events, %v cells", rule, e.LivePerRow, e.EventsPerRow, e.CellsPerRow)
+		}
+		steady := p.Storage[len(p.Storage)-1]
+		if want := e.Event.Lower * versions * series; !steady.Steady || math.Abs(steady.Bytes.Lower-want) > want/1e3 {
+			t.Errorf("%s: %+v is stored, want %v", rule, steady, want)
+		}
+		if want := e.Event.Upper * (versions + 7*86_400) * series; math.Abs(steady.Bytes.Upper-want) > want/1e3 {
+			t.Errorf("%s: %+v is stored, want %v", rule, steady, want)
+		}
+		if e.Table != steady.Bytes {
+			t.Errorf("%s: explain prints %v, capacity %v", rule, e.Table, steady.Bytes)
+		}
+		for _, r := range p.Reads {
+			want := e.Event.Upper
+			if r.Method == "Read" {
+				want *= versions
+			}
+			if math.Abs(r.Bytes-want) > 1 {
+				t.Errorf("%s: a call of %s takes %v bytes, want %v", rule, r.Method, r.Bytes, want)
+			}
+		}
 	}
 }
 

@@ -9,25 +9,21 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// collectionLag is the maximum delay of garbage collection. Source:
-// https://cloud.google.com/bigtable/docs/garbage-collection
-const collectionLag = 7 * 24 * time.Hour
-
 // ages are the times at which storage is shown, before the steady state.
 var ages = []time.Duration{24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
 
-// storedOver returns the data of all tables over time. events is per second. If a table keeps
-// data forever or as long as its events say, there is no steady state.
-func storedOver(l *layout.Layout, events float64) []Stored {
+// storedOver returns the data of all tables over time. If a table keeps data
+// forever or as long as its events say, there is no steady state.
+func storedOver(l *layout.Layout) []Stored {
 	steady, forever := steadyAfter(l)
 	var out []Stored
 	for _, age := range ages {
 		if forever || age < steady {
-			out = append(out, Stored{After: schema.FormatDuration(age), Bytes: storedAfter(l, events, age)})
+			out = append(out, Stored{After: schema.FormatDuration(age), Bytes: storedAfter(l, age)})
 		}
 	}
 	if !forever {
-		out = append(out, Stored{After: schema.FormatDuration(steady), Bytes: storedAfter(l, events, steady), Steady: true})
+		out = append(out, Stored{After: schema.FormatDuration(steady), Bytes: storedAfter(l, steady), Steady: true})
 	}
 	return out
 }
@@ -36,31 +32,25 @@ func storedOver(l *layout.Layout, events float64) []Stored {
 // is true if it never does.
 func steadyAfter(l *layout.Layout) (after time.Duration, forever bool) {
 	for _, t := range l.Tables {
-		for _, c := range t.Columns {
-			_, longest := t.ColumnAges(c)
-			if longest == 0 {
+		for _, c := range sample.EstimateOf(l, t).Cells {
+			if c.Longest == 0 {
 				return 0, true
 			}
-			after = max(after, longest+collectionLag)
+			after = max(after, c.Longest+sample.CollectionLag)
+		}
+		if t.Endless() { // the horizon can be that of a number of events
+			after = (after + time.Hour - 1).Truncate(time.Hour)
 		}
 	}
 	return after, false
 }
 
-// storedAfter returns the data of all tables at some time after the first write. The lower
-// bound includes only live data, the upper one also what expired within the last week.
-func storedAfter(l *layout.Layout, events float64, age time.Duration) sample.Bounds {
+// storedAfter returns the data of all tables at some time after the first write.
+func storedAfter(l *layout.Layout, age time.Duration) sample.Bounds {
 	var out sample.Bounds
 	for _, t := range l.Tables {
-		for _, c := range sample.RawCells(l, t) {
-			shortest, longest := t.ColumnAges(c.Column)
-			live, kept := age, age
-			if longest > 0 {
-				live, kept = min(age, shortest), min(age, longest+collectionLag)
-			}
-			out.Lower += events * live.Seconds() * c.Bytes.Lower
-			out.Upper += events * kept.Seconds() * c.Bytes.Upper
-		}
+		e := sample.EstimateOf(l, t)
+		out = out.Plus(e.StoredAfter(age))
 	}
 	return out
 }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,75 +18,143 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Changes returns the schema changes of a project, most severe first. against is "lock", the
-// name of a folder with the schemas of an earlier version, or git: and a revision. Errors in
-// schemas are a [diag.List]. clock is the current time, which determines the layouts of
-// tables that have begun or expired.
-func Changes(p *project.Project, against string, clock time.Time) ([]evolve.Finding, error) {
+// Changes returns the schema changes of a project, most severe first, and notes about the
+// comparison. against is "lock", the name of a folder with the schemas of an earlier version, or
+// git: and a revision; exact compares with the revision itself, though the branch lacks commits of
+// it. Errors in schemas are a [diag.List]. clock is the current time, which
+// determines the layouts of tables that have begun or expired.
+func Changes(p *project.Project, against string, exact bool, clock time.Time) ([]evolve.Finding, []string, error) {
 	locks, err := p.Locks()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	new, found := gen.Layouts(p.Inputs)
 	if found.HasErrors() {
-		return nil, found
+		return nil, nil, found
 	}
-	before, err := beforeOf(p, against, locks)
+	versions, err := beforeOf(p, against, exact, locks, new)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if versions != nil {
+		return sinceVersions(p, locks, versions, new, clock)
+	}
+	now, err := readLocks(p, locks, new)
+	if err != nil {
+		return nil, nil, err
 	}
 	var out []evolve.Finding
+	var notes []string
 	for i, l := range locks {
-		now, err := ReadLock(l.Path)
+		c := Compare(p, l, now[i], new, clock)
+		out = append(out, c.Findings...)
+		if begun := now[i].Begun(clock); begun != nil {
+			out = append(out, begunSince(p, l, new, clock, c)...)
+			notes = append(notes, fmt.Sprintf("%s has layouts that have begun (%s): whether events since then are stored in the earlier ones, only a comparison with the revision that programs run (--against git:REVISION), or with the instance (btgen-live plan), can tell",
+				filepath.ToSlash(l.Path), strings.Join(begun, ", ")))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b evolve.Finding) int { return int(a.Class - b.Class) })
+	return out, notes, nil
+}
+
+// begunSince returns the findings for layouts that began in the past, and that the last commit of
+// git does not have yet, beside those that are found anyway.
+func begunSince(p *project.Project, l project.Lock, new []*layout.Layout, clock time.Time, than *evolve.Comparison) []evolve.Finding {
+	text := project.LockAt("HEAD", l.Path)
+	committed, err := lock.Parse(l.Path, text)
+	if err != nil {
+		return nil // there is none
+	}
+	return slices.DeleteFunc(Compare(p, l, committed, new, clock).Findings, func(f evolve.Finding) bool {
+		return f.Diagnostic.Rule != "E19" || slices.ContainsFunc(than.Findings, func(o evolve.Finding) bool { return o.Name == f.Name })
+	})
+}
+
+// sinceVersions returns the changes since any of several versions, and the notes about these.
+func sinceVersions(p *project.Project, locks []project.Lock, all []*earlier, new []*layout.Layout, clock time.Time) ([]evolve.Finding, []string, error) {
+	var out []evolve.Finding
+	var notes []string
+	for _, before := range all {
+		some, err := sinceVersion(p, locks, before, new, clock)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, f := range some {
+			if !slices.ContainsFunc(out, func(o evolve.Finding) bool { return sameFinding(o, f) }) {
+				out = append(out, f)
+			}
+		}
+		notes = append(notes, before.notes...)
+	}
+	slices.SortStableFunc(out, func(a, b evolve.Finding) int { return int(a.Class - b.Class) })
+	return out, notes, nil
+}
+
+// sameFinding reports whether two findings, since different versions, say the same.
+func sameFinding(a, b evolve.Finding) bool {
+	return a.Name == b.Name && a.Accepted == b.Accepted && a.Diagnostic.Rule == b.Diagnostic.Rule &&
+		a.Diagnostic.Pos == b.Diagnostic.Pos && a.Diagnostic.Message == b.Diagnostic.Message
+}
+
+// sinceVersion returns the changes since another version: of all schemas at once, and of the
+// facts that its lock has.
+func sinceVersion(p *project.Project, locks []project.Lock, before *earlier, new []*layout.Layout, clock time.Time) ([]evolve.Finding, error) {
+	now := &lock.Lock{}
+	for _, l := range locks {
+		one, err := ReadLock(l.Path)
 		if err != nil {
 			return nil, err
 		}
-		old := now
-		if before != nil && i > 0 {
-			continue // all schemas are compared with the other version at once
-		}
-		if before != nil {
-			old, l.Whole = before.lock, p.Whole()
-			for _, in := range p.Inputs {
-				l.Files[in.Name] = true
-			}
-		}
-		c := Compare(p, l, old, new, clock)
-		if before != nil {
-			c.AddNames(before.versions, versions(p.Inputs, new))
-		}
-		c.MarkAccepted(now)
-		out = append(out, c.Findings...)
+		now.Tables = append(now.Tables, one.Tables...)
 	}
-	slices.SortStableFunc(out, func(a, b evolve.Finding) int { return int(a.Class - b.Class) })
-	return out, nil
+	all := locks[0]
+	all.Whole, all.Files = p.Whole(), map[string]bool{}
+	for _, in := range p.Inputs {
+		all.Files[in.Name] = true
+	}
+	before.lock.Tables = slices.DeleteFunc(before.lock.Tables, func(t lock.Table) bool { return movedAway(&t, now, locks) })
+	c := Compare(p, all, before.lock, new, clock)
+	c.AddNames(before.versions, versions(p.Inputs, new))
+	c.MarkAccepted(now, Compare(p, all, now, new, clock))
+	if before.locked {
+		file, text := filepath.ToSlash(all.Path), now.Text()
+		at := func(t *lock.Table) diag.Pos { return diag.Pos{File: file, Line: lock.Line(text, t)} }
+		c.AddForgotten(now, at, cmp.Or(before.copy, before.restore+" "+file))
+	}
+	return c.Findings, nil
 }
 
 // earlier is an earlier version of a project.
 type earlier struct {
 	lock     *lock.Lock
+	locked   bool // whether it has a file with the lock
 	versions []evolve.Version
+	restore  string   // the command that restores this file, up to its name
+	copy     string   // the command that takes it from another folder; empty if it is in this one
+	notes    []string // about the choice of the version
 }
 
-// beforeOf returns the version that a project is compared with; nil for its locks.
-func beforeOf(p *project.Project, against string, locks []project.Lock) (*earlier, error) {
+// beforeOf returns the versions that a project is compared with; nil for its locks.
+func beforeOf(p *project.Project, against string, exact bool, locks []project.Lock, new []*layout.Layout) ([]*earlier, error) {
 	ref, isGit := strings.CutPrefix(against, "git:")
 	switch {
 	case against == "lock":
 		for _, l := range locks {
 			if !files.IsRegular(l.Path) {
-				return nil, fmt.Errorf("%s does not exist: run btgen generate to create it, or compare with another version: --against git:main", filepath.ToSlash(l.Path))
+				return nil, fmt.Errorf("%[1]s does not exist: restore it with git checkout HEAD -- %[1]s, run btgen generate if there was none, or compare with another version: --against git:main", filepath.ToSlash(l.Path))
 			}
 		}
 		return nil, nil
 	case isGit:
-		r, err := project.LoadRevision(ref)
-		if err != nil {
-			return nil, err
-		}
-		return earlierOf(r.Inputs, against+":"+lock.Name, r.Lock)
+		return revisionsOf(p, ref, exact, locks, new)
+	}
+	if _, err := os.Stat(against); errors.Is(err, fs.ErrNotExist) {
+		name := words.Printable(against)
+		return nil, fmt.Errorf("--against %s: there is no such folder, so nothing is compared; for a branch, tag or commit of git, write --against git:%s", name, name)
 	}
 	inputs, err := project.LoadOther(against)
 	if err != nil {
@@ -93,7 +164,35 @@ func beforeOf(p *project.Project, against string, locks []project.Lock) (*earlie
 	if _, err := os.Stat(filepath.Join(against, lock.Name)); err != nil {
 		text = nil
 	}
-	return earlierOf(inputs, filepath.Join(against, lock.Name), text)
+	out, err := earlierOf(inputs, filepath.Join(against, lock.Name), text)
+	if err != nil {
+		return nil, err
+	}
+	out.restore = "cp " + filepath.ToSlash(filepath.Join(against, lock.Name))
+	return []*earlier{out}, nil
+}
+
+// revisionsOf returns the versions of a revision of git.
+func revisionsOf(p *project.Project, ref string, exact bool, locks []project.Lock, new []*layout.Layout) ([]*earlier, error) {
+	all, err := project.LoadRevisions(ref, exact)
+	if err != nil {
+		return nil, err
+	}
+	var out []*earlier
+	for _, r := range all {
+		one, err := earlierOf(r.Inputs, "git:"+ref+":"+lock.Name, r.Lock)
+		if err != nil {
+			return nil, err
+		}
+		one.restore = "git checkout " + ref + " --"
+		if r.Base != "" {
+			one.restore = "git checkout " + r.Base + " --"
+			one.notes = []string{fmt.Sprintf("%s has commits that this branch lacks: compared with their last common commit, %s", words.Printable(ref), r.Base)}
+		}
+		newElsewhere(p, locks, new).add(one, r, cmp.Or(r.Base, ref))
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // earlierOf resolves an earlier version. Its lock may be nil; then its facts are those of its
@@ -105,6 +204,7 @@ func earlierOf(inputs []gen.Input, lockName string, text []byte) (*earlier, erro
 	}
 	out := &earlier{lock: evolve.LockOf(old), versions: versions(inputs, old)}
 	if text != nil {
+		out.locked = true
 		var err error
 		if out.lock, err = lock.Parse(filepath.ToSlash(lockName), text); err != nil {
 			return nil, err

@@ -33,17 +33,16 @@ schemas next to it that have the same package.`
 var ErrFindings = errors.New("findings")
 
 // Run runs a command line and returns its exit code. It prints findings to stdout, and
-// failures to stderr after the name of the root command. Output other than to a terminal is
-// escaped so that no CI system interprets it: see [Unguarded].
+// failures to stderr after the name of the root command. All output is escaped, so that no
+// untrusted text steers a terminal or a CI system: see [Unguarded].
 func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
-	out, flush := guarded(stdout)
-	failures := &guard{out: stderr}
+	out, failures := guarded(stdout), guarded(stderr)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(failures)
 	err := printFindings(out, root.Execute())
-	if failed := flush(); err == nil || errors.Is(err, ErrFindings) {
+	if failed := out.flush(); err == nil || errors.Is(err, ErrFindings) {
 		err = cmp.Or(failed, err)
 	}
 	switch {
@@ -53,6 +52,7 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 		return ExitFindings
 	}
 	printFailure(failures, root, err)
+	_ = failures.flush()
 	return ExitFailure
 }
 

@@ -13,26 +13,33 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// guard escapes each line with [words.AppendLine], so that no CI system interprets texts of
-// schemas or names of files.
+// guard is the writer through which everything passes that commands print. It escapes each
+// line: for a terminal with [words.AppendTerminal], so that no text of a schema, a table, a
+// server or a file name steers it, and otherwise with [words.AppendLine], so that no CI system
+// interprets it, either.
 type guard struct {
-	out  io.Writer
-	rest []byte // an incomplete line
+	out      io.Writer
+	rest     []byte // an incomplete line
+	terminal bool
+	colored  bool
 }
 
-// guarded returns out with a guard, and a function that flushes it. A terminal gets no
-// guard: text for terminals has colors, and is escaped where it is formatted.
-func guarded(out io.Writer) (io.Writer, func() error) {
-	if IsTerminal(out) {
-		return out, func() error { return nil }
+// guarded returns out with a guard.
+func guarded(out io.Writer) *guard {
+	return &guard{out: out, terminal: IsTerminal(out), colored: Colored(out)}
+}
+
+// unwrapped returns the output below a guard.
+func unwrapped(out io.Writer) io.Writer {
+	if g, ok := out.(*guard); ok {
+		return g.out
 	}
-	g := &guard{out: out}
-	return g, g.flush
+	return out
 }
 
 // IsTerminal reports whether an output is a terminal.
 func IsTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
+	file, ok := unwrapped(out).(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
@@ -46,20 +53,26 @@ func Width(out io.Writer) int {
 	if !IsTerminal(out) {
 		return 0
 	}
-	width, _, err := term.GetSize(int(out.(*os.File).Fd()))
+	width, _, err := term.GetSize(int(unwrapped(out).(*os.File).Fd()))
 	if err != nil {
 		return 0
 	}
 	return width
 }
 
-// Unguarded returns an output of [Run] without escaping, for lines that CI systems are
-// supposed to interpret.
+// Unguarded returns an output of [Run] without escaping, for data that other programs read and
+// for lines that CI systems are supposed to interpret. A terminal always has its guard.
 func Unguarded(out io.Writer) io.Writer {
-	if g, ok := out.(*guard); ok {
-		return g.out
+	if IsTerminal(out) {
+		return out
 	}
-	return out
+	return unwrapped(out)
+}
+
+// Redraw replaces the line of a terminal, in which the cursor stays, by a text; with an empty
+// text, it clears the line.
+func Redraw(out io.Writer, text string) {
+	_, _ = unwrapped(out).Write(append(words.AppendTerminal([]byte("\r"), []byte(text), false), "\x1b[K"...))
 }
 
 // Write writes complete lines, and buffers the rest.
@@ -71,7 +84,7 @@ func (g *guard) Write(text []byte) (int, error) {
 		if !ended {
 			break
 		}
-		lines = append(words.AppendLine(lines, line), '\n')
+		lines = append(g.escape(lines, line), '\n')
 		rest = after
 	}
 	g.rest = bytes.Clone(rest)
@@ -83,12 +96,20 @@ func (g *guard) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// escape appends a line in a form that is safe for the output.
+func (g *guard) escape(dst, line []byte) []byte {
+	if g.terminal {
+		return words.AppendTerminal(dst, line, g.colored)
+	}
+	return words.AppendLine(dst, line)
+}
+
 // flush writes an incomplete last line.
 func (g *guard) flush() error {
 	if len(g.rest) == 0 {
 		return nil
 	}
-	_, err := g.out.Write(words.AppendLine(nil, g.rest))
+	_, err := g.out.Write(g.escape(nil, g.rest))
 	g.rest = nil
 	return err
 }

@@ -25,7 +25,8 @@ import (
 // maxLock is the size limit of a btgen.lock, in bytes.
 const maxLock = 256 << 20
 
-// ReadLock reads a btgen.lock. Without a file, it returns an empty lock. The error for a file
+// ReadLock reads a btgen.lock. Without a file, it returns an empty lock, and of one that git has in
+// conflict the facts of both sides. The error for a file
 // that cannot be used is a *lock.Error.
 func ReadLock(path string) (*lock.Lock, error) {
 	text, err := files.Read(path, maxLock)
@@ -35,7 +36,33 @@ func ReadLock(path string) (*lock.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lock.Parse(filepath.ToSlash(path), text)
+	out, err := lock.Parse(filepath.ToSlash(path), text)
+	if problem := (*lock.Error)(nil); errors.As(err, &problem) && problem.Problem == lock.Conflicted && problem.Line > 0 {
+		return joinSides(path, err)
+	}
+	return out, err
+}
+
+// joinSides returns the facts of both sides of a lock that git has in conflict: its index has them
+// complete, while the file mixes them. conflict is the error if it has not.
+func joinSides(path string, conflict error) (*lock.Lock, error) {
+	name := filepath.ToSlash(path)
+	var sides [3]*lock.Lock // the common ancestor, ours, and theirs
+	for i := range sides {
+		text := project.LockAt(fmt.Sprintf(":%d", i+1), path)
+		if text == nil && i == 0 {
+			sides[i] = &lock.Lock{} // both sides have added the file
+			continue
+		}
+		if text == nil {
+			return nil, conflict
+		}
+		var err error
+		if sides[i], err = lock.Parse(name, text); err != nil {
+			return nil, err
+		}
+	}
+	return lock.Join(name, sides[0], sides[1], sides[2])
 }
 
 // Locking is what a project changes in its locks.
@@ -63,21 +90,30 @@ func (l *Locking) Notes() []string {
 }
 
 // CompareLocks compares the layouts of a project with its locks. accept are the arguments of
-// --accept.
-func CompareLocks(p *project.Project, layouts []*layout.Layout, accept []string) (*Locking, error) {
+// --accept, locked the tables that the locks had when the code on disk was generated, and now the
+// time that decides which layouts have begun or expired; zero if nothing may depend on it.
+func CompareLocks(p *project.Project, layouts []*layout.Layout, accept, locked []string, now time.Time) (*Locking, error) {
 	locks, err := p.Locks()
 	if err != nil {
 		return nil, err
 	}
+	old, err := readLocks(p, locks, layouts)
+	if err != nil {
+		return nil, err
+	}
 	out := &Locking{Locked: map[string]int{}}
+	comparisons := make([]*evolve.Comparison, len(locks))
+	for i, l := range locks {
+		comparisons[i] = compare(p, l, old[i], layouts, evolve.Input{Locked: locked, Now: now})
+	}
+	of, err := acceptedBy(locks, comparisons, accept)
+	if err != nil {
+		return nil, err
+	}
 	accepted := 0
-	for _, l := range locks {
-		old, err := ReadLock(l.Path)
-		if err != nil {
-			return nil, err
-		}
-		c := Compare(p, l, old, layouts, time.Time{})
-		some, err := c.Accept(acceptedBy(c, accept, len(locks) > 1))
+	for i, l := range locks {
+		c := comparisons[i]
+		some, err := c.Accept(of[i])
 		if err != nil {
 			return nil, err
 		}
@@ -105,16 +141,87 @@ func CompareLocks(p *project.Project, layouts []*layout.Layout, accept []string)
 	return out, nil
 }
 
-// acceptedBy returns the arguments of --accept that apply to a lock: all if there is only one
-// lock, and otherwise those that match its changes.
-func acceptedBy(c *evolve.Comparison, accept []string, several bool) []string {
-	if !several {
-		return accept
+// acceptedBy returns the arguments of --accept by the lock with the change: all if there is only
+// one lock. An argument is for one change, and never for those of two locks.
+func acceptedBy(locks []project.Lock, comparisons []*evolve.Comparison, accept []string) ([][]string, error) {
+	out := make([][]string, len(locks))
+	if len(locks) == 1 {
+		out[0] = accept
+		return out, nil
 	}
-	return slices.DeleteFunc(slices.Clone(accept), func(a string) bool {
-		_, err := c.Accept([]string{a})
-		return err != nil
-	})
+	for _, argument := range accept {
+		var in []string
+		for i, c := range comparisons {
+			if _, err := c.Accept([]string{argument}); err == nil {
+				in = append(in, filepath.ToSlash(locks[i].Path))
+				out[i] = append(out[i], argument)
+			}
+		}
+		if len(in) > 1 {
+			return nil, &evolve.AcceptError{Argument: argument, Reason: "several projects have such a change: " + strings.Join(in, ", ") + ": run btgen generate for one at a time"}
+		}
+	}
+	return out, nil
+}
+
+// readLocks reads locks. A table whose schema is now in another project of the run, and no longer
+// in its own one, moves to the lock of that, so that it is compared with what is stored.
+func readLocks(p *project.Project, locks []project.Lock, layouts []*layout.Layout) ([]*lock.Lock, error) {
+	out := make([]*lock.Lock, len(locks))
+	for i, l := range locks {
+		var err error
+		if out[i], err = ReadLock(l.Path); err != nil {
+			return nil, err
+		}
+	}
+	for from := range locks {
+		if len(locks) == 1 || !p.Complete(locks[from]) {
+			continue // the schema may be in a file that the run does not include
+		}
+		own := tablesOf(locks[from], layouts)
+		for k := range out[from].Tables {
+			t := &out[from].Tables[k]
+			if t.Removed != "" || own[t.Key()+t.Schema] {
+				continue
+			}
+			for to := range locks {
+				if to != from && tablesOf(locks[to], layouts)[t.Key()+t.Schema] {
+					moveTable(t, out[to], "moved to "+filepath.ToSlash(locks[to].Path))
+					break
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// tablesOf returns the tables of the schemas of a lock, by their keys and schemas.
+func tablesOf(l project.Lock, layouts []*layout.Layout) map[string]bool {
+	out := map[string]bool{}
+	for _, o := range layouts {
+		for _, t := range o.Tables {
+			if l.Files[o.File] {
+				facts := lock.Of(o, t)
+				out[facts.Key()+facts.Schema] = true
+			}
+		}
+	}
+	return out
+}
+
+// moveTable moves a table to another lock. One that the other lock has already, with other facts,
+// was locked without a comparison: it is compared now.
+func moveTable(t *lock.Table, to *lock.Lock, where string) {
+	moved := *t
+	t.Removed, t.Serves = where, nil
+	i := slices.IndexFunc(to.Tables, func(o lock.Table) bool { return o.Key() == moved.Key() })
+	switch {
+	case i < 0:
+		to.Tables = append(to.Tables, moved)
+		to.Sort()
+	case to.Tables[i].Removed != "" || !slices.EqualFunc(moved.Periods(), to.Tables[i].Periods(), func(a, b lock.Layout) bool { return a.Equal(&b) }):
+		to.Tables[i] = moved
+	}
 }
 
 // lockStep returns the step for a lock file, and whether there is anything to write.
@@ -130,18 +237,21 @@ func lockStep(path string, next *lock.Lock) (output.Step, bool, error) {
 // Compare compares the layouts of a lock's schemas with the lock. now is the zero time if the
 // result must not depend on the clock.
 func Compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layout.Layout, now time.Time) *evolve.Comparison {
+	return compare(p, l, old, layouts, evolve.Input{Now: now})
+}
+
+// compare compares the layouts of a lock's schemas with the lock. in has what else is known.
+func compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layout.Layout, in evolve.Input) *evolve.Comparison {
 	own := slices.DeleteFunc(slices.Clone(layouts), func(o *layout.Layout) bool { return !l.Files[o.File] })
 	var text []byte
-	return evolve.Diff(evolve.Input{
-		Old: old, Layouts: own, Whole: l.Whole, Now: now,
-		Schema: schemasOf(p),
-		Gone: func(t *lock.Table) diag.Pos {
-			if text == nil {
-				text = old.Text()
-			}
-			return diag.Pos{File: filepath.ToSlash(l.Path), Line: lock.Line(text, t)}
-		},
-	})
+	in.Old, in.Layouts, in.Whole, in.Schema = old, own, l.Whole, schemasOf(p)
+	in.Gone = func(t *lock.Table) diag.Pos {
+		if text == nil {
+			text = old.Text()
+		}
+		return diag.Pos{File: filepath.ToSlash(l.Path), Line: lock.Line(text, t)}
+	}
+	return evolve.Diff(in)
 }
 
 // schemasOf returns a function that parses a schema of a project, once.

@@ -22,15 +22,32 @@ func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *st
 // the schema, and given has a value for each of Layout.Series; only those that the query
 // specifies are used.
 func (s *Schema) DeleteQuery(ctx context.Context, w *store.Writer[Event], name string, given []any, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	q := s.queries[name]
-	if q == nil || q.deletes == nil {
-		return store.Deletion{}, fmt.Errorf("the schema has no query %q with `delete: true`", name)
-	}
-	base, err := s.given(q, given)
+	deletes, base, err := s.deletes(name, given)
 	if err != nil {
 		return store.Deletion{}, err
 	}
-	return w.DeleteQuery(ctx, q.deletes, base, from, to, opts...)
+	return w.DeleteQuery(ctx, deletes, base, from, to, opts...)
+}
+
+// DeleteAllQuery deletes what a query of the schema finds, whatever the time, as
+// [store.Writer.DeleteAllQuery] does. The other arguments are those of DeleteQuery.
+func (s *Schema) DeleteAllQuery(ctx context.Context, w *store.Writer[Event], name string, given []any, opts ...store.DeleteOptions) (store.Deletion, error) {
+	deletes, base, err := s.deletes(name, given)
+	if err != nil {
+		return store.Deletion{}, err
+	}
+	return w.DeleteAllQuery(ctx, deletes, base, opts...)
+}
+
+// deletes returns the queries of all tables with which a query deletes, and an event with its
+// values.
+func (s *Schema) deletes(name string, given []any) ([]*store.Query[Event], Event, error) {
+	q := s.queries[name]
+	if q == nil || q.deletes == nil {
+		return nil, Event{}, fmt.Errorf("the schema has no query %q with `delete: true`", name)
+	}
+	base, err := s.given(q, given)
+	return q.deletes, base, err
 }
 
 // NewScanners returns scanners of the events of all series in a table of the schema: one for

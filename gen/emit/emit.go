@@ -7,10 +7,10 @@ package emit
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/runtime"
@@ -110,7 +110,8 @@ type goPackage struct {
 	name    string
 	schemas []*names.Schema // in the order of the layouts
 	origin  []output.Record
-	drafts  bool // whether any table is a draft
+	locked  []string // the tables that btgen.lock has
+	drafts  bool     // whether any table is a draft
 }
 
 // packagesOf groups layouts by package, in the order of their first schema.
@@ -126,7 +127,12 @@ func packagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
 		}
 		p.schemas = append(p.schemas, all[i])
 		p.origin = append(p.origin, recordOf(l))
-		p.drafts = p.drafts || slices.ContainsFunc(l.Tables, func(t *layout.Table) bool { return t.Draft })
+		for _, t := range l.Tables {
+			p.drafts = p.drafts || t.Draft
+			if !t.Draft {
+				p.locked = append(p.locked, lock.Of(l, t).Key())
+			}
+		}
 	}
 	return out
 }

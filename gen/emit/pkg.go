@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -31,7 +32,10 @@ func packageFiles(p *goPackage, paths paths) ([]output.File, error) {
 // packageFile renders the file that documents the package. Users name the types and the
 // errors of the runtime by their own import paths.
 func packageFile(p *goPackage, paths paths) ([]byte, error) {
-	s := newSource(paths.pkg(p.name), p.name, joined(p.origin), paths)
+	origin := joined(p.origin)
+	origin.Locked = p.locked
+	slices.Sort(origin.Locked)
+	s := newSource(paths.pkg(p.name), p.name, origin, paths)
 	var titles []string
 	for _, n := range p.schemas {
 		titles = append(titles, n.Name)

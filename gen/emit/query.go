@@ -102,9 +102,10 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 	})
 }
 
-// deleteMethod declares the writer's method that deletes by a query:
+// deleteMethod declares the writer's methods that delete by a query:
 //
 //	func (w *BalloonWriter) DeleteByLocation(ctx context.Context, location string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error)
+//	func (w *BalloonWriter) DeleteAllByLocation(ctx context.Context, location string, opts ...store.DeleteOptions) (store.Deletion, error)
 func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 	if q.Deletes == nil {
 		return nil
@@ -115,13 +116,26 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 		what = "rows"
 	}
 	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads %s %s.", names.DeleteMethod, s.ofSeries(q), what, strings.Join(sample.Deletes(q), "; "))
+	all := fmt.Sprintf("%s deletes all events, %s, as %s does, whatever their times, as DeleteSeries does for one series.", names.DeleteAllMethod, s.ofSeries(q), names.DeleteMethod)
+	ends := []jen.Code{jen.Id("from"), jen.Id("to")}
+	return jen.Add(s.deleting(q, names.DeleteMethod, text, "DeleteQuery", ends)).Line().Line().
+		Add(s.deleting(q, names.DeleteAllMethod, all, "DeleteAllQuery", nil))
+}
+
+// deleting declares a method of the writer that calls a function of package store. ends are the
+// ends of the time range, none for all times.
+func (s *schemaFile) deleting(q *layout.Query, method, text, function string, ends []jen.Code) jen.Code {
 	return gocode.Doc(text).Add(notInlined()).
-		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(names.DeleteMethod).ParamsFunc(func(g *jen.Group) {
-		s.queryParams(g, q)
+		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(method).ParamsFunc(func(g *jen.Group) {
+		s.valueParams(g, q)
+		if ends != nil {
+			g.Add(timesParam())
+		}
 		g.Add(s.optsParam("DeleteOptions"))
 	}).Params(s.store("Deletion"), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q, s.names.Query(q).Partial...))
-		g.Return(s.store("DeleteQuery").Call(jen.Id("ctx"), jen.Id("w").Dot("EventWriter"), jen.Id(names.Deletes), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
+		args := append([]jen.Code{jen.Id("ctx"), jen.Id("w").Dot("EventWriter"), jen.Id(s.names.Query(q).Deletes), jen.Id("event")}, ends...)
+		g.Return(s.store(function).Call(append(args, jen.Id("opts").Op("..."))...))
 	})
 }
 
@@ -184,6 +198,15 @@ func (s *schemaFile) givenSeries(q *layout.Query, partial ...string) jen.Code {
 
 // queryParams renders the parameters of a query: the series values and the time range.
 func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
+	s.valueParams(g, q)
+	g.Add(timesParam())
+}
+
+// timesParam renders the parameters for a time range.
+func timesParam() jen.Code { return jen.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time") }
+
+// valueParams renders the parameters of a query without the time range.
+func (s *schemaFile) valueParams(g *jen.Group, q *layout.Query) {
 	g.Add(ctxParam())
 	params := s.names.Query(q).Params
 	for n, i := range q.By {
@@ -208,7 +231,6 @@ func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 			g.Id(name).Add(s.goType(&s.layout.Fields[w.Field]))
 		}
 	}
-	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
 }
 
 // queryVar declares the store.Query of a query.

@@ -30,6 +30,10 @@ for (const box of document.querySelectorAll("svg rect.s0, svg rect.s1, svg rect.
   const name = box.previousElementSibling.getBBox();
   if (name.width > box.getBBox().width + 14) found.push("wider than its box: " + box.previousElementSibling.textContent);
 }
+for (const box of document.querySelectorAll("svg.fit, table.compared"))
+  if (box.getBoundingClientRect().right > document.body.getBoundingClientRect().right + 0.5) found.push("wider than the page: " + box.textContent.trim().slice(0, 40));
+for (const box of document.querySelectorAll(".compared, .beside > div:not(.scroll)"))
+  if (box.scrollWidth > box.clientWidth + 1) found.push("wider than its column: " + box.textContent.trim().slice(0, 40));
 if (document.documentElement.scrollWidth > window.innerWidth)
   found.push("a page of " + document.documentElement.scrollWidth + " pixels in a window of " + window.innerWidth);
 const style = getComputedStyle(document.documentElement);
@@ -46,12 +50,13 @@ for (const [text, behind] of [["fg", "bg"], ["fg", "card"], ["muted", "bg"], ["m
 }
 found.push("background " + getComputedStyle(document.body).backgroundColor);
 document.getElementById("found").textContent = found.join("\n");
+if (parent !== window) parent.postMessage(found.join("\n"), "*");
 </script>`
 
 var foundInPage = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
 
-// TestBrowser displays explanations in a headless Chromium, in light and dark mode,
-// wide and narrow. testdata/screenshot.sh takes screenshots of them.
+// TestBrowser displays explanations and a comparison in a headless Chromium, in light and dark
+// mode, wide and narrow. testdata/screenshot.sh takes screenshots of them.
 func TestBrowser(t *testing.T) {
 	testlong.Skip(t, "starts a browser")
 	chromium, err := exec.LookPath("chromium")
@@ -62,29 +67,49 @@ func TestBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "explain.html")
-	page = []byte(strings.Replace(string(page), "</body>", inspect+"</body>", 1))
-	if err := os.WriteFile(path, page, 0o666); err != nil {
+	a, b := documentOf(t, exampleSchemas(t, "balloon_new_cells.yaml")...), documentOf(t, exampleSchemas(t, "seismic_tremors.yaml")...)
+	c := explain.Compare(&a.Schemas[0], &b.Schemas[0])
+	compared, err := c.HTML()
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		scheme, width int
-		background    string
-	}{{1, 1240, "rgb(255, 255, 255)"}, {0, 1240, "rgb(13, 17, 23)"}, {1, 500, "rgb(255, 255, 255)"}} {
-		cmd := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
-			fmt.Sprintf("--window-size=%d,1200", test.width), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", test.scheme),
-			"--dump-dom", "file://"+path)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := foundInPage.FindSubmatch(out)
-		if found == nil {
-			t.Fatalf("the page was not looked at:\n%s", out)
-		}
-		if got := html.UnescapeString(string(found[1])); got != "background "+test.background {
-			t.Errorf("scheme %d, %d pixels wide:\n%s", test.scheme, test.width, got)
+	for name, page := range map[string][]byte{"explain": page, "compare": compared} {
+		for _, test := range []struct {
+			scheme, width int
+			background    string
+		}{{1, 1280, "rgb(255, 255, 255)"}, {0, 1280, "rgb(13, 17, 23)"}, {1, 390, "rgb(255, 255, 255)"}} {
+			if got := inspectPage(t, chromium, page, test.scheme, test.width); got != "background "+test.background {
+				t.Errorf("%s, scheme %d, %d pixels wide:\n%s", name, test.scheme, test.width, got)
+			}
 		}
 	}
+}
+
+// inspectPage displays a page in a frame, since windows have a least width, and returns what
+// the inspection found.
+func inspectPage(t *testing.T, chromium string, page []byte, scheme, width int) string {
+	t.Helper()
+	dir := t.TempDir()
+	page = []byte(strings.Replace(string(page), "</body>", inspect+"</body>", 1))
+	frame := fmt.Sprintf(`<!DOCTYPE html><meta name="color-scheme" content="light dark"><pre id="found"></pre>
+<script>addEventListener("message", e => document.getElementById("found").textContent = e.data)</script>
+<iframe src="page.html" style="width:%dpx;height:1200px;border:0"></iframe>`, width)
+	for name, text := range map[string][]byte{"page.html": page, "frame.html": []byte(frame)} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
+		"--window-size=1400,1200", fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme),
+		"--virtual-time-budget=10000", "--dump-dom", "file://"+filepath.Join(dir, "frame.html"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := foundInPage.FindSubmatch(out)
+	if found == nil {
+		t.Fatalf("the page was not looked at:\n%s", out)
+	}
+	return html.UnescapeString(string(found[1]))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -44,12 +45,22 @@ func (d *Document) Price(prices capacity.Prices) {
 // simulators is how many simulations run concurrently, each in up to 16 MB of memory.
 const simulators = 4
 
-// Simulate simulates the load of each table, for [Table].Heat. layouts are those of [New]. It
-// takes up to 0.2 s of one processor per simulation, and up to 64 MB of memory in all.
+// mostSimulated is how many tables are simulated, so that an explanation of very many takes
+// seconds.
+const mostSimulated = 100
+
+// Simulate simulates the load of each of the first 100 tables, for [Table].Heat. layouts are
+// those of [New]. It takes up to 0.2 s of one processor per simulation, and up to 64 MB of memory
+// in all.
 func (d *Document) Simulate(layouts []*layout.Layout) {
 	var all []simulation
+	tables := 0
 	for i, l := range layouts {
 		for j, t := range l.Tables {
+			if tables++; tables > mostSimulated {
+				d.Schemas[i].Tables[j].NotSimulated = true
+				continue
+			}
 			some := simulationsOf(l, t)
 			heat := make([]Heat, len(some))
 			d.Schemas[i].Tables[j].Heat = heat
@@ -299,11 +310,15 @@ func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) 
 // sizeOf shows an estimate.
 func sizeOf(e sample.Estimate) Size {
 	out := Size{
-		KeyBytes: e.KeyBytes, RowsPerEvent: e.RowsPerEvent, CellsPerEvent: e.CellsPerEvent, EventsPerRow: e.EventsPerRow,
+		KeyBytes: e.KeyBytes, RowsPerEvent: e.RowsPerEvent, CellsPerEvent: e.CellsPerEvent,
+		EventsPerRow: e.EventsPerRow, LivePerRow: e.LivePerRow,
 		CellsPerRow: e.CellsPerRow, Cell: e.Cell, Event: Range(e.Event), Row: Range(e.Row), Day: Range(e.BytesADay),
 	}
-	if e.Retention > 0 {
+	if e.Horizon > 0 {
 		out.Retention = schema.FormatDuration(e.Retention)
+		if e.Horizon != e.Retention {
+			out.Retention = words.Count(e.LivePerRow, "event", "events") + " a series"
+		}
 		table := Range(e.Table)
 		out.Table = &table
 	}

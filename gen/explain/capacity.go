@@ -115,7 +115,7 @@ func priced(p *capacity.Plan) bool {
 func capacityNotes(p *capacity.Plan) []string {
 	out := []string{
 		"Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in what expect does not declare with value_bytes.",
-		"Nodes are based on Google's figures for rows of 1 KB under optimal conditions; larger rows count as several. The columns writes to storage show each need alone, at 60% CPU and 50% storage, as low latency uses at most; throughput uses 90% and 100%. Writes, reads and scans share the CPU, so they add up. A read seeks each row range once, and scans the cells that it returns and the rows that it skips.",
+		"Nodes are based on Google's figures for rows of 1 KB under optimal conditions; larger rows count as several. The columns writes to storage show each need alone, at 60% CPU and 50% storage, as low latency uses at most; throughput uses 90%, which autoscaling does not accept (10% to 80%), and 100%. Writes, reads and scans share the CPU, so they add up. A read seeks each row range once, and scans the cells that it returns and the rows that it skips.",
 	}
 	if p.Clusters > 1 {
 		out = append(out, fmt.Sprintf("Each of the %d clusters needs these nodes, to serve all reads alone.", p.Clusters))

@@ -242,13 +242,13 @@ var comparisonTemplate = template.Must(template.Must(pageTemplate.Clone()).New("
 </head>
 <body>
 <h1>{{.Count}}</h1>
-<div class="scroll"><table><thead><tr><th></th><th>{{.A}}</th><th>{{.B}}</th></tr></thead><tbody>
-{{range .Different}}<tr><td class="muted">{{.What}}</td><td class="break">{{.A}}</td><td class="break">{{.B}}</td></tr>
-{{end}}</tbody></table></div>
+<table class="compared"><thead><tr><th></th><th>{{.A}}</th><th>{{.B}}</th></tr></thead><tbody>
+{{range .Different}}<tr><td class="muted">{{.What}}</td><td class="break" data-of="{{$.A}}">{{orDash .A}}</td><td class="break" data-of="{{$.B}}">{{orDash .B}}</td></tr>
+{{end}}</tbody></table>
 <h1>The same in both</h1>
-<div class="scroll"><table><tbody>
-{{range .Same}}<tr><td class="muted">{{.What}}</td><td class="break">{{.A}}</td></tr>
-{{end}}</tbody></table></div>
+<table class="compared"><tbody>
+{{range .Same}}<tr><td class="muted">{{.What}}</td><td class="break">{{orDash .A}}</td></tr>
+{{end}}</tbody></table>
 </body>
 </html>
 `))

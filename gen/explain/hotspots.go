@@ -185,8 +185,15 @@ func heatNote(t *Table) string {
 		h.Seed, len(h.Bands[0]), h.Step, h.Tablets, h.Nodes)
 }
 
+// notSimulated says why a table has no simulation.
+var notSimulated = fmt.Sprintf("Not simulated: only the first %d tables of an explanation are. Explain its schema by name.", mostSimulated)
+
 // heat writes a line with a sparkline for each simulation.
 func (w *textWriter) heat(t *Table) {
+	if t.NotSimulated {
+		w.heading("hotspots, over the key space")
+		w.wrapped("    ", plain, notSimulated)
+	}
 	if len(t.Heat) == 0 {
 		return
 	}
@@ -206,6 +213,10 @@ func (w *textWriter) heat(t *Table) {
 
 // heat writes a table of simulations and, if the document has a name, refers to their picture.
 func (w *markdownWriter) heat(s *Schema, t *Table) {
+	if t.NotSimulated {
+		w.section("Hotspots")
+		w.paragraph(notSimulated)
+	}
 	if len(t.Heat) == 0 {
 		return
 	}

@@ -31,6 +31,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"cellTexts":      func(c Stored) [2]string { value, means := cellTexts(&c); return [2]string{value, means} },
 	"sizeRows":       func(t Table) []sizeRow { return sizeRows(&t.Size) },
 	"last":           func(cells []Stored) int { return len(cells) - 1 },
+	"notSimulated":   func() string { return notSimulated },
+	"orDash":         shown,
 	"sizes":          func(r Range) string { return words.Sizes(r.Lower, r.Upper) },
 	"number":         words.Number,
 	"count":          func(n int64) string { return words.Number(float64(n)) },

@@ -52,8 +52,9 @@ type Bytes struct {
 
 // Range is the bounds of an estimate, in bytes.
 type Range struct {
-	Lower float64 `json:"lower"`
-	Upper float64 `json:"upper"`
+	Lower   float64 `json:"lower"`
+	Typical float64 `json:"typical"` // with usual sizes of undeclared values
+	Upper   float64 `json:"upper"`
 }
 
 // Table explains a table.
@@ -69,10 +70,12 @@ type Table struct {
 	Events   []Event  `json:"example_events"`
 	Rows     []Row    `json:"example_rows"`
 	Size     Size     `json:"size"`
-	Choices  []Choice `json:"choices"`        // that of the table first
-	Heat     []Heat   `json:"heat,omitempty"` // simulated loads, the writes of the table first; set by Document.Simulate
-	Guidance Guidance `json:"guidance"`
-	Excused  []Excuse `json:"excused,omitempty"`
+	Choices  []Choice `json:"choices"` // that of the table first
+	// NotSimulated reports whether Heat is missing because the document has too many tables.
+	NotSimulated bool     `json:"not_simulated,omitempty"`
+	Heat         []Heat   `json:"heat,omitempty"` // simulated loads, the writes of the table first; set by Document.Simulate
+	Guidance     Guidance `json:"guidance"`
+	Excused      []Excuse `json:"excused,omitempty"`
 	// Periods are the layouts of a table with several, newest first. All other fields
 	// describe the newest.
 	Periods []Period `json:"periods,omitempty"`
@@ -160,14 +163,16 @@ type Size struct {
 	KeyBytes      int64   `json:"key_bytes"`
 	RowsPerEvent  int64   `json:"rows_per_event"`
 	CellsPerEvent int64   `json:"cells_per_event"`
-	EventsPerRow  float64 `json:"events_per_row"` // of a full bucket
-	CellsPerRow   float64 `json:"cells_per_row"`
-	Cell          float64 `json:"cell_value_bytes"` // the largest value
-	Event         Range   `json:"event_bytes"`
-	Row           Range   `json:"row_bytes"`
-	Day           Range   `json:"day_bytes"` // of all series
-	// Retention is how long data lives before garbage collection; empty if without limit
-	// or chosen by events.
+	EventsPerRow  float64 `json:"events_per_row"` // of a full bucket, or of the row of a series
+	// LivePerRow is EventsPerRow without what awaits garbage collection in the row of a series.
+	LivePerRow  float64 `json:"live_events_per_row"`
+	CellsPerRow float64 `json:"cells_per_row"`
+	Cell        float64 `json:"cell_value_bytes"` // the largest value
+	Event       Range   `json:"event_bytes"`
+	Row         Range   `json:"row_bytes"`
+	Day         Range   `json:"day_bytes"` // of all series
+	// Retention is how long data lives before garbage collection, or how many events; empty
+	// if without limit or chosen by events.
 	Retention string `json:"retention,omitempty"`
 	// Table is the steady size of the table; nil if it grows without limit.
 	Table *Range `json:"table_bytes,omitempty"`

@@ -63,26 +63,60 @@ func (w *textWriter) wrapped(indent string, p paint, text string) {
 // grid returns an empty grid as wide as the text.
 func (w *textWriter) grid() grid { return grid{style: w.style, width: w.width} }
 
-// wrap breaks a text into lines between words. A word that is wider than a line, such
-// as a row key, is broken, too; all spaces are kept.
+// wrap breaks a text into lines between words. A word that is wider than a line, such as a row
+// key, is broken after punctuation and, if a part is still too wide, anywhere; all spaces are
+// kept.
 func wrap(text string, width int) []string {
 	var out []string
 	line := ""
-	for _, word := range strings.SplitAfter(text, " ") {
-		if line != "" && words.Width(strings.TrimRight(line+word, " ")) > width {
+	add := func(part string) {
+		if line != "" && words.Width(strings.TrimRight(line+part, " ")) > width {
 			if strings.TrimLeft(line, " ") != "" {
 				out = append(out, line)
 			}
 			line = ""
 		}
-		for words.Width(strings.TrimRight(word, " ")) > width {
-			head := fitting(word, width)
+		for words.Width(strings.TrimRight(part, " ")) > width {
+			head := fitting(part, width)
 			out = append(out, head)
-			word = word[len(head):]
+			part = part[len(head):]
 		}
-		line += word
+		line += part
+	}
+	for _, word := range strings.SplitAfter(text, " ") {
+		if words.Width(strings.TrimRight(word, " ")) <= width {
+			add(word)
+			continue
+		}
+		for _, part := range parts(word) {
+			add(part)
+		}
 	}
 	return append(out, line)
+}
+
+// parts splits a word after punctuation.
+func parts(word string) []string {
+	var out []string
+	begin := 0
+	for i, r := range word {
+		if strings.ContainsRune("_-/.,:;#|~+", r) {
+			out = append(out, word[begin:i+1])
+			begin = i + 1
+		}
+	}
+	return append(out, word[begin:])
+}
+
+// widestPart returns the width of the widest part of a text that wrap does not need to break.
+func widestPart(text string) int {
+	widest := 0
+	for _, word := range strings.Fields(text) {
+		for _, part := range parts(word) {
+			widest = max(widest, words.Width(part))
+		}
+	}
+	return widest
 }
 
 // fitting returns as much of the beginning of a text as fits, and at least one

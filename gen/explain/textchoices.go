@@ -20,7 +20,7 @@ func (w *textWriter) size(s *Schema, t *Table) {
 }
 
 // estimateNote says how sizes are estimated.
-const estimateNote = "These are estimates for numbers and times of typical length. The lower bound counts the timestamp and value of each cell, and the key once per row. The upper bound counts the key, the family and the column name with each cell. Compression is not included."
+const estimateNote = "Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in value sizes that expect does not declare with value_bytes; upper bounds also include data that awaits garbage collection."
 
 // sizeRow is a line of the sizes of a table.
 type sizeRow struct{ What, Bytes, Means string }
@@ -30,7 +30,7 @@ func sizeRows(z *Size) []sizeRow {
 	rows := []sizeRow{
 		{"event", words.Sizes(z.Event.Lower, z.Event.Upper), eventWords(z)},
 		{"full row", words.Sizes(z.Row.Lower, z.Row.Upper), rowWords(z)},
-		{"one day", words.Sizes(z.Day.Lower, z.Day.Upper), "growth, all series"},
+		{"one day", words.Sizes(z.Day.Lower, z.Day.Upper), "written, all series"},
 	}
 	if z.Table == nil {
 		return append(rows, sizeRow{"table", "grows", "without limit, or until its events expire"})
@@ -46,7 +46,10 @@ func eventWords(z *Size) string {
 // rowWords says what a full row contains.
 func rowWords(z *Size) string {
 	text := words.Count(z.CellsPerRow, "cell", "cells")
-	if z.EventsPerRow > 1 {
+	switch {
+	case z.LivePerRow < z.EventsPerRow:
+		text = words.Count(z.LivePerRow, "event", "events") + ", " + words.Number(z.EventsPerRow) + " before garbage collection, " + text
+	case z.EventsPerRow > 1:
 		text = words.Count(z.EventsPerRow, "event", "events") + ", " + text
 	}
 	return text + ", " + words.Number(float64(z.KeyBytes)) + "-byte key"
@@ -124,9 +127,9 @@ const noBucket = "none"
 
 // choiceCells is the row of a choice.
 func choiceCells(c *Choice) []cell {
-	name := cell{text: "  " + choiceName(c), hangs: true}
+	name := cell{mark: "  ", text: choiceName(c)}
 	if c.Chosen {
-		name = cell{text: "► " + choiceName(c), paint: chosen, hangs: true}
+		name = cell{mark: "► ", text: choiceName(c), paint: chosen}
 	}
 	if c.Size == nil {
 		return []cell{name, {text: "no: " + reason(c), paint: refused, spans: true}}

@@ -2,6 +2,9 @@ package explain_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -128,6 +131,64 @@ queries:
 		named := map[string]string{"txt": "hosts (named by the query):", "md": "`hosts` (named by the query):", "html": "<code>hosts</code> (named by the query):", "json": `"table_named": true`}[end]
 		if n := strings.Count(got, named); n != 1 {
 			t.Errorf("%s: %d times %q", end, n, named)
+		}
+	}
+}
+
+// TestNoWordIsBroken checks that explanations and comparisons of the examples contain the same
+// words in 80 columns as in 300.
+func TestNoWordIsBroken(t *testing.T) {
+	word := regexp.MustCompile(`\p{L}{3,}`)
+	elided := regexp.MustCompile(`\S*…\S*`)
+	check := func(name string, render func(width int) string) {
+		known := map[string]bool{"more": true, "fields": true} // as in "and 2 more"
+		for _, w := range word.FindAllString(render(300), -1) {
+			known[w] = true
+		}
+		for _, w := range word.FindAllString(elided.ReplaceAllString(render(80), ""), -1) {
+			if !known[w] {
+				t.Errorf("%s: %q is a part of a word", name, w)
+			}
+		}
+	}
+	paths, err := filepath.Glob("../../schemas/*.yaml")
+	if err != nil || len(paths) < 12 {
+		t.Fatal(paths, err)
+	}
+	var docs []explain.Document
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := documentOf(t, gen.Input{Name: filepath.Base(path), Text: text})
+		docs = append(docs, doc)
+		check(path, func(width int) string { return explain.Text(doc, explain.TextOptions{Width: width}) })
+	}
+	for i := range docs {
+		a, b := &docs[i].Schemas[0], &docs[(i+5)%len(docs)].Schemas[0]
+		c := explain.Compare(a, b)
+		check(a.Name+" and "+b.Name, func(width int) string { return c.Text(explain.TextOptions{Width: width}) })
+	}
+}
+
+// TestManyTables checks that only the first tables are simulated, and that every format says so
+// of the others.
+func TestManyTables(t *testing.T) {
+	text := "btgen: v1\npackage: app\nname: Event\nseries: {host: string}\nfields: {value: int64}\ntables:\n"
+	for i := range 102 {
+		text += fmt.Sprintf("  t%d: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}\n", i)
+	}
+	doc := simulated(t, gen.Input{Name: "event.yaml", Text: []byte(text)})
+	for i, table := range doc.Schemas[0].Tables {
+		if table.NotSimulated != (i >= 100) || (len(table.Heat) == 0) != table.NotSimulated {
+			t.Errorf("table %d: %v, %d simulations", i, table.NotSimulated, len(table.Heat))
+		}
+	}
+	for end, got := range rendered(t, doc) {
+		said := map[string]string{"txt": "Not simulated: only", "md": "Not simulated: only", "html": "Not simulated: only", "json": `"not_simulated": true`}[end]
+		if n := strings.Count(got, said); n != 2 {
+			t.Errorf("%s: %d times %q", end, n, said)
 		}
 	}
 }

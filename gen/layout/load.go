@@ -170,6 +170,55 @@ func (t *Table) ColumnAges(c Column) (shortest, longest time.Duration) {
 	return age, age
 }
 
+// ColumnHorizons is ColumnAges at a rate of events per second and series, for storage: in the
+// only row of a series, a limit of n versions keeps the newest n events, and thus those of the
+// time in which n events arrive. In other tables, it limits nothing but rewritten events.
+func (t *Table) ColumnHorizons(c Column, rate float64) (shortest, longest time.Duration) {
+	if !t.Endless() {
+		return t.ColumnAges(c)
+	}
+	if !t.HasClasses() {
+		horizon := t.Families[c.Family].horizon(rate)
+		return horizon, horizon
+	}
+	for i := range t.Families {
+		horizon := t.Families[i].horizon(rate)
+		if horizon == 0 {
+			return 0, 0
+		}
+		if i == 0 || horizon < shortest {
+			shortest = horizon
+		}
+		longest = max(longest, horizon)
+	}
+	return shortest, longest
+}
+
+// longestHorizon is longer than any table lives.
+const longestHorizon = 250 * 365 * 24 * time.Hour
+
+// horizon is age, shortened by limits of versions in the row of a series.
+func (f *Family) horizon(rate float64) time.Duration {
+	if len(f.Life.Retention) == 0 {
+		return f.age()
+	}
+	longest := time.Duration(0)
+	for _, term := range f.Life.Retention {
+		horizon := term.MaxAge
+		if term.Versions > 0 {
+			of := time.Duration(min(float64(longestHorizon), math.Ceil(float64(term.Versions)/rate*float64(time.Second))))
+			if horizon == 0 || of < horizon {
+				horizon = of
+			}
+		}
+		if horizon == 0 {
+			return 0
+		}
+		longest = max(longest, horizon)
+	}
+	return longest
+}
+
 // age returns the maximum age of the family's data; 0 if it is kept forever or its age
 // depends on the events.
 func (f *Family) age() time.Duration {

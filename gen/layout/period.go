@@ -76,7 +76,7 @@ func (r *resolver) checkSince(periods []*Table) bool {
 func (r *resolver) aligned(newer, older *Table) bool {
 	at := newer.Since
 	if newer.Endless() || older.Endless() {
-		r.refuse(newer.SincePos, "K22", "store the newer layout in another table of the schema, with serves: false, back-fill it, and then remove the older table",
+		r.refuse(newer.SincePos, "K22", "store the newer layout in another table of the schema, with serves: false, backfill it, and then remove the older table",
 			"a row with `bucket: none` contains events of all times, so no layout of such a table can begin or end")
 		return false
 	}

@@ -41,12 +41,12 @@ func columnRules() []Rule {
 		{
 			ID: "C02", Severity: diag.Warning, Title: "long names in rows with many cells", Source: designPage, check: longNames,
 			Reason: "Family and column names are stored with every cell and sent with many of them. In rows of at least 1,000 cells, the rule reports family names over 8 characters and column names over 16.",
-			Fix:    "Use short names: family: m, column: t. A family cannot be renamed later.",
+			Fix:    "Use short names, as in `family: m` and `column: t`. A family cannot be renamed later.",
 		},
 		{
 			ID: "C03", Severity: diag.Warning, Title: "columns with different retention in one family", Source: collectionPage, By: ByDesign,
-			Reason: "Bigtable collects garbage per family: columns with different retention need different families.",
-			Fix:    "The language sets ttl per family, not per field. Declare families, and assign each field to one.",
+			Reason: "Bigtable collects garbage per family, so columns with different retention need different families.",
+			Fix:    "The language sets `ttl` per family, not per field. Declare families, and assign each field to one.",
 		},
 		{
 			ID: "C05", Severity: diag.Warning, Title: "new columns with values that rarely repeat", Source: timeSeriesPage, check: manyColumns,
@@ -60,13 +60,13 @@ func columnRules() []Rule {
 		},
 		{
 			ID: "C08", Title: "columns that no field names", Limit: true, Source: judgment, By: ByLanguage,
-			Reason: "The column of a value is that of its field or, in bucket_offsets, the time since the start of the bucket in steps of time.precision. With values: opentsdb, it is that of OpenTSDB. Times of other forms in column names, and columns per tag, are not described.",
+			Reason: "The column of a value is that of its field or, in bucket_offsets, the time since the start of the bucket in steps of time.precision. With `values: opentsdb`, it is that of OpenTSDB. The language cannot describe times of other forms in column names, or columns per tag.",
 			Fix:    "Read such columns with the Bigtable client, and write their events to a table of a schema.",
 		},
 		{
 			ID: "C09", Title: "values of OpenTSDB in another table", Limit: true, Source: openTSDBPage, By: ByLanguage,
-			Reason: "OpenTSDB has a row per series and hour, and one value per time, an int64 or a float64, in a column named after the seconds or milliseconds in the hour and the length of the value. It compacts or appends the values of an hour into one cell, which therefore has the time of its writing.",
-			Fix:    "With values: opentsdb, use pattern: bucket_offsets, bucket: 1h, a single field, and a ttl that counts from: write.",
+			Reason: "OpenTSDB has a row per series and hour, and one value per time, an int64 or a float64, in a column named after the seconds or milliseconds in the hour and the length of the value. It compacts or appends the values of an hour into one cell, whose timestamp is therefore the time of the write.",
+			Fix:    "With `values: opentsdb`, use `pattern: bucket_offsets`, `bucket: 1h`, a single field, and a `ttl` with `from: write`.",
 		},
 	}
 }
@@ -102,7 +102,7 @@ func keyRules() []Rule {
 		{
 			ID: "K06", Title: "a query that scans the whole table", Limit: true, Source: readsPage, query: fullScan, HowToAllow: `write scan: "a nightly export" in the query`,
 			Reason: "No row key begins with the values that the query gives, so every call reads every row of the table.",
-			Fix:    "Add a table whose key begins with those values. For queries that may read everything, such as a nightly export, write scan: \"why\".",
+			Fix:    "Add a table whose key begins with those values. For queries that may read everything, such as a nightly export, write `scan: \"why\"`.",
 		},
 		{
 			ID: "K08", Severity: diag.Warning, Title: "a salt with over 100 values", Source: designPage, query: hashedKey,
@@ -112,17 +112,17 @@ func keyRules() []Rule {
 		{
 			ID: "K09", Severity: diag.Warning, Title: "a query that reads all salt buckets", Source: designPage, query: saltedQuery,
 			Reason: "A query that does not give every value in the salt reads one range per salt bucket. If one of the query's values has high cardinality, a key that begins with it spreads the load without a salt.",
-			Fix:    "Begin the key with a value of the query, or compute the salt from values that queries give. Allow the rule where those values are few and hot.",
+			Fix:    "Begin the key with a value of the query, or compute the salt from values that queries give. Allow the rule if those values are few and hot.",
 		},
 		{
 			ID: "K10", Severity: diag.Advice, Title: "a reversed time in the row key", Source: readsPage, check: newestFirst,
 			Reason: "A reversed time sorts the newest rows first. Bigtable can also scan in reverse, at some extra cost, so ascending times serve both orders.",
-			Fix:    "Read with ReadOptions{NewestFirst: true}. Keep the reversed time if nearly all reads want the newest events first.",
+			Fix:    "Read with `ReadOptions{NewestFirst: true}`. Keep the reversed time if nearly all reads want the newest events first.",
 		},
 		{
 			ID: "K13", Severity: diag.Warning, Title: "a time in the key that is coarser than the events", Source: timeSeriesPage, check: rateAbovePrecision,
 			Reason: "Events of a series with equal times share a key or cell: the later one overwrites the earlier one, or is refused with ErrDuplicate within one WriteAll or batch. It is an error if the key is coarser than time.precision. It is a warning if the declared rate is over one event per time.precision, or over one in ten for precisions below a second, where events at random times often collide.",
-			Fix:    "Use a finer time, or a tie-breaker: {sequence: true}.",
+			Fix:    "Use a finer time, or a tie-breaker: `{sequence: true}`.",
 		},
 		{
 			ID: "K14", Title: "an ambiguous bucket label", Limit: true, Source: timeSeriesPage, By: ByLanguage,
@@ -151,28 +151,28 @@ func keyRules() []Rule {
 		},
 		{
 			ID: "K20", Title: "a joined segment whose end cannot be found", Limit: true, Source: judgment, By: ByLanguage,
-			Reason: "With joined, the next segment follows directly. A reader finds the end of a segment of variable width only by counting the bytes after it, so all of them must have a fixed width, and the time must be among them.",
-			Fix:    "Give the following segments a fixed width, or remove joined if the key has a delimiter there.",
+			Reason: "With `joined: true`, the next segment follows directly. A reader finds the end of a segment of variable width only by counting the bytes after it, so all of them must have a fixed width, and the time must be among them.",
+			Fix:    "Give the following segments a fixed width, or remove `joined` if the key has a delimiter there.",
 		},
 		{
 			ID: "K21", Title: "a row that grows without limit", Source: quotasPage, check: endlessRow,
-			Reason: "With bucket: none, a row keeps all events of a series. Without a limit in its ttl, it grows until it has 256 MB; Bigtable then can no longer read it.",
-			Fix:    "Limit the age or the number of versions, or end the key with a bucket. Allow the rule for a table that exists if its series end before their rows are large.",
+			Reason: "With `bucket: none`, a row keeps all events of a series. Without a limit in its `ttl`, it grows beyond 256 MB, and Bigtable can then no longer read it.",
+			Fix:    "Limit the age or the number of versions, or end the key with a bucket. Allow the rule for an existing table if its series end before their rows are large.",
 		},
 		{
 			ID: "K22", Title: "a key without the time that the pattern needs", Limit: true, Source: judgment, By: ByLanguage,
-			Reason: "An event has a time. If the key does not contain it, the timestamps of the cells must be the times of the events: bucket: none with bucket_new_cells or bucket_serialized. Its rows contain events of all times, so no layout of such a table can begin or end at a time. A row without any time is a record, not a time series.",
-			Fix:    "Use bucket: none if the cell timestamps are event times, for example of the last update; otherwise, add the time to the key of a new table. btgen cannot describe tables of plain records: read them with the Bigtable client.",
+			Reason: "An event has a time. If the key does not contain it, the timestamps of the cells must be the times of the events, as in `bucket: none` with `bucket_new_cells` or `bucket_serialized`. Its rows contain events of all times, so no layout of such a table can begin or end at a time. A row without any time is a record, not a time series.",
+			Fix:    "Use `bucket: none` if the cell timestamps are event times, for example of the last update; otherwise, add the time to the key of a new table. btgen cannot describe tables of plain records: read them with the Bigtable client.",
 		},
 		{
 			ID: "K23", Title: "a salt of another hash function", Limit: true, Source: judgment, By: ByLanguage,
-			Reason: "To find the rows of a series, a reader computes their salt. It knows one hash function, which the manual describes, so that the salts of other programs are values that it cannot compute.",
-			Fix:    "Describe the salt as a value of the series, which callers compute and give: series: {salt: int32, …} and the segment {name: salt, pad: 2}. Queries without it read the whole table.",
+			Reason: "To find the rows of a series, a reader computes their salt. It knows one hash function, which the manual describes, and cannot compute the salts of other programs.",
+			Fix:    "Describe the salt as a series value, which callers compute: `series: {salt: int32, …}` and the segment `{name: salt, pad: 2}`. Queries without it read the whole table.",
 		},
 		{
 			ID: "K24", Title: "a time in the key that does not sort, or is not in UTC", Limit: true, Source: judgment, By: ByLanguage,
 			Reason: "A time range must be a row range. Days before months, names of months, numbers without padding, and little-endian numbers do not sort; local times also repeat an hour each year, so that their events cannot be told apart.",
-			Fix:    "Write events to a new table with a time in UTC that begins with the year, or a number. To read a table that exists, describe the time as a string of the series, and what is the time of the event as bucket: none, if the cells have it.",
+			Fix:    "Write events to a new table with a time in UTC that begins with the year, or a number. To read an existing table whose cell timestamps are event times, describe the time in the key as a string of the series, and use `bucket: none`.",
 		},
 	}
 }
@@ -258,8 +258,8 @@ func ttlRules() []Rule {
 	return []Rule{
 		{
 			ID: "T01", Title: "no garbage collection rule", Limit: true, Source: collectionPage, check: noGCRule,
-			Reason: "Without a ttl, Bigtable keeps every cell of the family forever, and nobody remembers whether that was intended.",
-			Fix:    "Give every family a ttl, or write ttl: {keep: forever}.",
+			Reason: "Without a `ttl`, Bigtable keeps every cell of the family forever, and nobody remembers whether that was intended.",
+			Fix:    "Give every family a `ttl`, or write `ttl: {keep: forever}`.",
 		},
 		{
 			ID: "T02", Title: "max_versions below the number of cells in a bucket", Source: timeSeriesPage, check: fewVersions,
@@ -274,12 +274,12 @@ func ttlRules() []Rule {
 		{
 			ID: "T04", Title: "one-second expiration where cell timestamps are event times", Limit: true, Source: cellTTLPage, check: timestampConflict("T04"),
 			Reason: "The timestamp of a cell would be its expiry: events would lose their time and order, and events that expire together would overwrite each other.",
-			Fix:    "Use bucket_offsets, which stores the time in the qualifier, ttl classes, or a pattern with one row per event.",
+			Fix:    "Use bucket_offsets, which stores the time in the qualifier, TTL classes, or a pattern with one row per event.",
 		},
 		{
 			ID: "T05", Title: "default expiration where cell timestamps are event times", Limit: true, Source: cellTTLPage, check: timestampConflict("T05"),
 			Reason: "As with T04, a cell timestamp cannot be both the event time and the expiry.",
-			Fix:    "Use bucket_offsets, ttl classes, or a pattern with one row per event.",
+			Fix:    "Use bucket_offsets, TTL classes, or a pattern with one row per event.",
 		},
 		{
 			ID: "T06", Title: "an existing family whose timestamps would change meaning", Source: cellTTLPage, By: BySetup,
@@ -294,7 +294,7 @@ func ttlRules() []Rule {
 		{
 			ID: "T08", Severity: diag.Warning, Title: "a garbage collection rule that never applies", Source: judgment, check: neverCollects,
 			Reason: "A version limit that no column of a row can reach keeps all data forever.",
-			Fix:    "Add an age with any_of, or write ttl: {keep: forever}.",
+			Fix:    "Add an age with `any_of`, or write `ttl: {keep: forever}`.",
 		},
 		{
 			ID: "T09", Severity: diag.Warning, Title: "a shorter age than the live table has", Source: configuringPage, By: BySetup,
@@ -309,7 +309,7 @@ func ttlRules() []Rule {
 		{
 			ID: "T11", Severity: diag.Warning, Title: "version limits on a replicated instance", Source: replicationPage, check: replicatedVersions,
 			Reason: "Each cluster collects by the versions it has received. If several clusters receive writes, they keep different versions for a while.",
-			Fix:    "Use max_age. The rule reads expect: {clusters: 2}.",
+			Fix:    "Use max_age. The rule reads `expect: {clusters: 2}`.",
 		},
 		{
 			ID: "T12", Title: "an event past its time to live", Limit: true, Source: cellTTLPage, By: ByWriter,
@@ -324,7 +324,7 @@ func ttlRules() []Rule {
 		{
 			ID: "T14", Severity: diag.Warning, Title: "events that arrive after their time to live", Source: judgment, check: lateEvents,
 			Reason: "The writer refuses events that are older than their age on arrival, because garbage collection would delete them at once.",
-			Fix:    "Use a longer age. The rule reads expect: {lateness: 2h}.",
+			Fix:    "Use a longer age. The rule reads `expect: {lateness: 2h}`.",
 		},
 		{
 			ID: "T15", Severity: diag.Warning, Title: "a time to live shorter than the bucket", Source: judgment, check: shortLived,
@@ -333,7 +333,7 @@ func ttlRules() []Rule {
 		},
 		{
 			ID: "T17", Severity: diag.Advice, Title: "the expected storage of the table", Source: collectionPage, check: plannedStorage,
-			Reason: "Garbage collection takes up to a week: expired data is stored, and billed, until then. The rule reads expect: {series: 5800, rate: 1/m}.",
+			Reason: "Garbage collection takes up to a week: expired data is stored, and billed, until then. The rule reads `expect: {series: 5800, rate: 1/m}`.",
 			Fix:    "Plan for the retention plus seven days.",
 		},
 	}

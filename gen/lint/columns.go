@@ -26,9 +26,9 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	e := sample.EstimateOf(l, t)
-	if around := e.Event.Upper - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
+	if around := e.Event.Typical - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
 		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", serializedOf(t.Pattern))+"; it cannot read single fields",
-			"an event takes %s cells: %s of values and up to %s of overhead; serialized, it takes one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
+			"an event takes %s cells: %s of values and %s of overhead; serialized, it takes one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
 	}
 }
 

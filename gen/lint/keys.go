@@ -42,7 +42,7 @@ func unpaddedLabel(_ *layout.Layout, t *layout.Table, report reporter) {
 	}
 	padded := code("%s: %s", entry, schema.Quoted(l.Prefix+"%04d"+l.Suffix))
 	report.at(t.BucketPos, fmt.Sprintf("pad the number: %s; or allow it, and each bucket is read by its key: %s", padded, allow("K04", "as in Google's example")),
-		"the bucket label %[1]s%%d%[2]s is not padded: %[1]s10%[2]s sorts before %[1]s2%[2]s, so a range of rows is not a range of time", l.Prefix, l.Suffix)
+		"the bucket label %[1]s%%d%[2]s is not padded: %[1]s10%[2]s sorts before %[1]s2%[2]s, so a row range is not a time range", l.Prefix, l.Suffix)
 }
 
 // delimiters are candidates for proposals, the preferred one first.

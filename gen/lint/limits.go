@@ -60,22 +60,22 @@ func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
 	known := !e.Load.AssumedRate || !t.Pattern.Bucketed() && !e.Load.AssumedValueBytes
 	rule := ""
 	switch {
-	case e.Row.Lower > maxRowBytes && known:
+	case e.LeastRow > maxRowBytes && known:
 		rule = "Bigtable cannot read rows over 256 MB"
-	case e.Row.Lower > maxRowBytes:
+	case e.LeastRow > maxRowBytes:
 		rule, report = "Bigtable cannot read rows over 256 MB", report.as(diag.Warning)
-	case e.Row.Upper > recommendedRowBytes:
+	case e.Row.Typical > recommendedRowBytes:
 		rule, report = "Bigtable recommends at most 100 MB", report.as(diag.Warning)
-	case e.Row.Upper > recommendedRowBytes/2:
+	case e.Row.Typical > recommendedRowBytes/2:
 		rule, report = "Bigtable recommends at most 100 MB, so leave room to grow", report.as(diag.Advice)
 	default:
 		return
 	}
 	if !t.Pattern.Bucketed() {
-		report.at(t.Pos, storeElsewhere, "a row takes %s to %s by value_bytes; %s", size(e.Row.Lower), size(e.Row.Upper), rule)
+		report.at(t.Pos, storeElsewhere, "a row takes %s by value_bytes; %s", sizes(e.Row), rule)
 		return
 	}
-	report.at(t.WidthPos, report.narrower(l, t), "a row takes %s to %s, with %s events (%s); %s", size(e.Row.Lower), size(e.Row.Upper), number(e.EventsPerRow), basis(e.Load), rule)
+	report.at(t.WidthPos, report.smaller(l, t, &e), "a row takes %s, with %s events (%s); %s", sizes(e.Row), number(e.EventsPerRow), basis(e.Load), rule)
 }
 
 // rowCells is L15: rows with very many cells are slow.
@@ -83,9 +83,28 @@ func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.Bucketed() {
 		return
 	}
-	if e := sample.EstimateOf(l, t); e.CellsPerRow > maxRowCells {
-		report.at(t.WidthPos, report.narrower(l, t), "a row has %s cells (%s): Bigtable reads and compacts it as a whole, which is slow over %s cells", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
+	e := sample.EstimateOf(l, t)
+	switch {
+	case e.CellsPerRow <= maxRowCells:
+	case replaces(&e):
+		report.at(t.WidthPos, report.smaller(l, t, &e), "a row collects %s cells (%s) in the week that garbage collection can take: it is slow to read over %s cells", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
+	default:
+		report.at(t.WidthPos, report.smaller(l, t, &e), "a row has %s cells (%s): Bigtable reads and compacts it as a whole, which is slow over %s cells", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
 	}
+}
+
+// replaces reports whether events replace each other in the row of a series, so that most of a
+// large row awaits garbage collection.
+func replaces(e *sample.Estimate) bool {
+	return e.Horizon > 0 && 2*e.LivePerRow < e.EventsPerRow && e.Horizon != e.Retention
+}
+
+// smaller proposes how to keep the rows of a table smaller.
+func (r reporter) smaller(l *layout.Layout, t *layout.Table, e *sample.Estimate) string {
+	if replaces(e) {
+		return declared(l, "write less often: of the events that replace each other, a batch needs only the newest of a series")
+	}
+	return r.narrower(l, t)
 }
 
 // filterSize is L13: a read of some fields names their columns in its filter.

@@ -128,7 +128,7 @@ func timeLast(l *layout.Layout, t *layout.Table) []layout.Segment {
 // suits reports whether the rows of a bucket satisfy L03, L15 and T15: size with room to
 // grow, number of cells, and a width of at most the shortest time to live.
 func suits(e sample.Estimate, width codec.Bucket) bool {
-	return e.Row.Upper <= recommendedRowBytes/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || width.Widest() <= e.Shortest)
+	return e.Row.Typical <= recommendedRowBytes/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || width.Widest() <= e.Shortest)
 }
 
 // narrower proposes the widest of the usual buckets that satisfies all rules about row

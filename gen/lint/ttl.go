@@ -55,8 +55,8 @@ func endlessRow(l *layout.Layout, t *layout.Table, report reporter) {
 			continue
 		}
 		e := sample.EstimateOf(l, t)
-		days := math.Floor(maxRowBytes / e.Row.Upper * e.EventsPerRow / e.Load.Rate / (24 * time.Hour).Seconds())
-		report.at(f.GCPos, "limit it, as in "+code("ttl: {max_age: 30d}")+", or end the key with a bucket; for a table that exists, allow it: "+allow("K21", "series end within a month"),
+		days := math.Floor(maxRowBytes / e.Row.Typical * e.EventsPerRow / e.Load.Rate / (24 * time.Hour).Seconds())
+		report.at(f.GCPos, "limit it, as in "+code("ttl: {max_age: 30d}")+", or end the key with a bucket; for an existing table, allow it: "+allow("K21", "series end within a month"),
 			"rows keep all events of a series: at %s, they reach 256 MB, Bigtable's limit, after %s", rate(e.Load.Rate), words.Count(days, "day", "days"))
 		return
 	}
@@ -208,13 +208,15 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 	if l.Expect.Rate == 0 || l.Expect.Series == 0 {
 		return
 	}
-	if e := sample.EstimateOf(l, t); e.Retention > 0 {
+	if e := sample.EstimateOf(l, t); e.Horizon > 0 {
 		kept := schema.FormatDuration(e.Retention)
-		if e.Shortest < e.Retention {
+		switch {
+		case e.Horizon != e.Retention:
+			kept = words.Count(e.LivePerRow, "event", "events") + " a series"
+		case e.Shortest < e.Retention:
 			kept = schema.FormatDuration(e.Shortest) + " to " + kept
 		}
 		report.at(t.Pos, "plan for it, and monitor the actual size: the bounds do not include compression",
-			"the table takes %s to %s: %s to %s a day, kept for %s plus up to 7 days",
-			size(e.Table.Lower), size(e.Table.Upper), size(e.BytesADay.Lower), size(e.BytesADay.Upper), kept)
+			"the table takes %s: %s a day, kept for %s plus up to 7 days", sizes(e.Table), sizes(e.BytesADay), kept)
 	}
 }

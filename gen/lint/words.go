@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -45,3 +46,6 @@ func writes(load layout.Load) string {
 	}
 	return text
 }
+
+// sizes formats the bounds of a size.
+func sizes(b sample.Bounds) string { return words.Sizes(b.Lower, b.Upper) }

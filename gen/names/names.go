@@ -86,9 +86,9 @@ type Query struct {
 	Several               string     // the parameter for several values of one of them
 	Partial               []string   // the parameters for the prefix, or the ends of the range, of another one
 	Where                 [][]string // the parameters for the lowest and the highest value of each condition
-	// DeleteMethod is the method of the writer that deletes by the query, and Deletes the
-	// variable with the queries of all tables.
-	DeleteMethod, Deletes string
+	// DeleteMethod is the method of the writer that deletes by the query, DeleteAllMethod the one
+	// for events of all times, and Deletes the variable with the queries of all tables.
+	DeleteMethod, DeleteAllMethod, Deletes string
 }
 
 // Of returns the names of a schema. The layout must have no errors, and [Check] must
@@ -312,7 +312,8 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 			n.queries[q.Name].SeriesMethod = method(q.Name + "Series")
 		}
 		if q.Deletes != nil {
-			n.queries[q.Name].DeleteMethod = r.of(writing, from)("Delete" + q.Name)
+			delete := r.of(writing, from)
+			n.queries[q.Name].DeleteMethod, n.queries[q.Name].DeleteAllMethod = delete("Delete"+q.Name), delete("DeleteAll"+q.Name)
 			n.queries[q.Name].Deletes = as(unexported(l.Name) + "Delete" + q.Name)
 		}
 		if l.Beam {

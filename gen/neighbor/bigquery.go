@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -112,7 +113,7 @@ func optionsJSON(options externalOptions) string {
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	_ = e.Encode(options) // strings and booleans
-	return strings.TrimSpace(strings.ReplaceAll(b.String(), "'", `\u0027`))
+	return strings.TrimSpace(strings.ReplaceAll(string(words.EscapeJSON(b.Bytes())), "'", `\u0027`))
 }
 
 // textKeys reports whether all row keys are text.

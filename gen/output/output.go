@@ -168,6 +168,20 @@ func compareFile(dir string, f File, owner Owner) (Step, error) {
 	return step, nil
 }
 
+// Locked returns the tables that btgen.lock had when the code on disk was generated, as
+// "table/family", sorted.
+func (p *Changes) Locked() []string {
+	var out []string
+	for _, s := range p.Steps {
+		if filepath.Base(s.Path) == PackageFile && s.Old != nil {
+			made, _ := ParseRecord(s.Old)
+			out = append(out, made.Locked...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // foreign returns an error for each of the folders that does not belong to the owner.
 func foreign(dir string, folders map[string]bool, owner Owner) []error {
 	var errs []error

@@ -48,6 +48,26 @@ func (p *Project) Locks() ([]Lock, error) {
 	return out, nil
 }
 
+// Complete reports whether the run includes all schemas of a lock's project.
+func (p *Project) Complete(l Lock) bool {
+	if l.Whole {
+		return true
+	}
+	known := map[string]bool{}
+	for name := range l.Files {
+		if abs, err := filepath.Abs(filepath.FromSlash(name)); err == nil {
+			known[abs] = true
+		}
+	}
+	inputs, err := LoadOther(filepath.Dir(l.Path))
+	for _, in := range inputs {
+		if abs, failed := filepath.Abs(filepath.FromSlash(in.Name)); failed != nil || !known[abs] {
+			return false
+		}
+	}
+	return err == nil
+}
+
 // Whole reports whether the schemas are all schemas of the project of the working directory.
 func (p *Project) Whole() bool { return p.hasAll() }
 

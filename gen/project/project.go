@@ -141,6 +141,9 @@ func (p *Project) loadAll(paths []string) error {
 func (p *Project) load(root string, seen map[string]bool) error {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
+		if file := fileOf(root); file != "" {
+			return fmt.Errorf("%s is the name of a schema, and not of a file or folder: write %s instead", words.Printable(root), words.Printable(file))
+		}
 		return fmt.Errorf("%s does not exist: to create a schema, run btgen init; to use another folder, name it in btgen.yaml or as an argument", words.Printable(root))
 	}
 	switch {
@@ -320,4 +323,21 @@ func (c *config) names(file string) bool {
 		}
 	}
 	return false
+}
+
+// fileOf returns the file in the folder of schemas that has the schema with a name; empty if there
+// is none.
+func fileOf(name string) string {
+	const most = 1000 // files
+	found, _ := filepath.Glob(filepath.Join(DefaultSchemas, "*.yaml"))
+	for _, file := range found[:min(len(found), most)] {
+		text, err := files.Head(file, schema.MaxFile)
+		if err != nil {
+			continue
+		}
+		if s, _ := schema.Parse(file, text); s != nil && s.Name.V == name {
+			return filepath.ToSlash(file)
+		}
+	}
+	return ""
 }

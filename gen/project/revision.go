@@ -3,6 +3,7 @@ package project
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,18 @@ import (
 type Revision struct {
 	Inputs []gen.Input // names begin with the revision and a colon
 	Lock   []byte      // of btgen.lock; nil if there was none
+	// Others are the locks of the other folders of the repository.
+	Others []OtherLock
+	// Base is the short hash of the revision that was read instead of one with commits that the
+	// working directory lacks: the last one that both have. Empty if it has all.
+	Base string
+}
+
+// OtherLock is a lock of another folder of the repository, at a revision.
+type OtherLock struct {
+	Name string // relative to the top of the repository, with slashes
+	Here string // relative to the working directory
+	Text []byte
 }
 
 // GitError is the error for a revision that git cannot read.
@@ -32,33 +45,142 @@ type GitError struct {
 // Error names the revision and the reason.
 func (e *GitError) Error() string { return fmt.Sprintf("git:%s: %s", e.Ref, e.Reason) }
 
-// LoadRevision returns the schemas and the lock that the project of the working directory had
-// at a revision of git. It runs the program git. Errors are a *GitError.
-func LoadRevision(ref string) (*Revision, error) {
+// LoadRevisions returns the schemas and the lock that the project of the working directory had
+// at a revision of git, or where its branch left that of the revision: what others have added
+// there since is no change of this one. After merges in both directions there are several such
+// commits, and each may have facts that the others lack. With exact, it is the revision itself:
+// after a forced push, no branch has left the earlier commit. It runs the program git. Errors
+// are a *GitError.
+func LoadRevisions(ref string, exact bool) ([]*Revision, error) {
 	if strings.HasPrefix(ref, "-") || ref == "" {
 		return nil, &GitError{ref, "not a revision"}
 	}
-	config, err := configAt(ref)
+	bases, err := basesOf(ref, exact)
 	if err != nil {
 		return nil, err
 	}
-	names, err := filesAt(ref, append(config.schemas(), lock.Name))
+	var out []*Revision
+	for _, base := range bases {
+		r, err := loadRevision(ref, base)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// loadRevision returns the project at a base, or at the revision itself if that is empty.
+func loadRevision(ref, base string) (*Revision, error) {
+	r := &Revision{Base: base}
+	at := cmp.Or(base, ref)
+	config, err := configAt(at)
 	if err != nil {
 		return nil, err
 	}
-	texts, err := textsAt(ref, names)
+	if r.Others, err = othersAt(at); err != nil {
+		return nil, err
+	}
+	names, err := filesAt(at, append(config.schemas(), lock.Name))
 	if err != nil {
 		return nil, err
 	}
-	r := &Revision{}
+	texts, err := textsAt(at, names)
+	if err != nil {
+		return nil, err
+	}
 	for i, name := range names {
 		if name == lock.Name {
 			r.Lock = texts[i]
-			continue
+		}
+		if path.Base(name) == lock.Name {
+			continue // that of another project is none of this one
 		}
 		r.Inputs = append(r.Inputs, gen.Input{Name: ref + ":" + name, Source: name, Text: texts[i]})
 	}
 	return r, nil
+}
+
+// othersAt returns the locks of a revision in other folders than the working directory.
+func othersAt(ref string) ([]OtherLock, error) {
+	place, err := git(ref, nil, "rev-parse", "--show-prefix", "--show-cdup")
+	if err != nil {
+		return nil, err
+	}
+	prefix, rest, _ := strings.Cut(string(place), "\n")
+	up := strings.TrimSpace(rest)
+	all, err := git(ref, nil, "ls-tree", "-r", "-z", "--full-tree", "--name-only", ref)
+	if err != nil {
+		return nil, err
+	}
+	var out []OtherLock
+	var names []string
+	for name := range strings.SplitSeq(string(all), "\x00") {
+		if path.Base(name) == lock.Name && name != prefix+lock.Name && !strings.Contains(name, "\n") {
+			names = append(names, up+name)
+			out = append(out, OtherLock{Name: name, Here: filepath.Clean(filepath.FromSlash(up + name))})
+		}
+	}
+	texts, err := textsAt(ref, names)
+	for i := range texts {
+		out[i].Text = texts[i]
+	}
+	return out, err
+}
+
+// LocksAtHand returns the locks in the working tree of the repository, relative to the working
+// directory; none if git cannot list them.
+func LocksAtHand() []string {
+	all, err := git("HEAD", nil, "ls-files", "-z", "-c", "-o", "--exclude-standard", "--", ":(top,glob)**/"+lock.Name)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(all), "\x00"), "\x00") {
+		out = append(out, filepath.Clean(filepath.FromSlash(name)))
+	}
+	return out
+}
+
+// LockAt returns a lock as it was at a revision of git; nil if git has none.
+func LockAt(ref, file string) []byte {
+	if filepath.IsAbs(file) {
+		return nil
+	}
+	text, err := git(ref, nil, "show", ref+":./"+filepath.ToSlash(file))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// basesOf returns the short hashes of the last commits that a revision and the working directory
+// have in common; an empty one stands for the revision itself: with exact, if it is that commit, or
+// if there is none, as in a shallow clone.
+func basesOf(ref string, exact bool) ([]string, error) {
+	if _, err := git(ref, nil, "rev-parse", "--git-dir"); err != nil {
+		return nil, err
+	}
+	commit, err := git(ref, nil, "rev-parse", "--verify", "--end-of-options", ref+"^{commit}")
+	if err != nil {
+		return nil, &GitError{ref, "this repository has no such commit: fetch it with git fetch origin " + strings.TrimPrefix(ref, "origin/") + ", or the whole history (fetch-depth: 0)"}
+	}
+	if exact {
+		return []string{""}, nil
+	}
+	all, err := git(ref, nil, "merge-base", "--all", "HEAD", strings.TrimSpace(string(commit)))
+	if err != nil || bytes.Equal(all, commit) {
+		return []string{""}, nil
+	}
+	var out []string
+	for base := range strings.FieldsSeq(string(all)) {
+		short, err := git(ref, nil, "rev-parse", "--short", base)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, strings.TrimSpace(string(short)))
+	}
+	return out, nil
 }
 
 // configAt returns the btgen.yaml of a revision; nil if there was none.

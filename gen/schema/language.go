@@ -423,7 +423,10 @@ func checkSchema(w *walker, s *Schema) {
 				continue
 			}
 			hint := queryTimeHint
-			if by.V != "time" {
+			switch {
+			case slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name.V == by.V }):
+				hint = "it is a field: write it under where, as in {by: [" + names[0] + "], where: {" + by.V + ": range}}, or make it a series value"
+			case by.V != "time":
 				hint = w.suggest(by.V, names, "the series values are ")
 			}
 			w.errorf(by.Pos, "%s is not a series value", quote(by.V)).Hint = hint

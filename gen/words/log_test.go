@@ -25,9 +25,27 @@ func TestAppendLine(t *testing.T) {
 		"## heading [link]":            "## heading [link]",
 		"a\x1b[31m\r\x7f\u009b\u202e":  `a\u001b[31m\u000d\u007f\u009b\u202e`,
 		"\xff\u2028":                   `\xff\u2028`,
+		"\u200b\ufeff\U000e0041":       `\u200b\ufeff\U000e0041`,
 	} {
 		if got := string(AppendLine(nil, []byte(line))); got != want {
 			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestAppendTerminal(t *testing.T) {
+	for _, tt := range []struct {
+		line    string
+		colored bool
+		want    string
+	}{
+		{"\x1b[1;31mred\x1b[0m ::error::", true, "\x1b[1;31mred\x1b[0m ::error::"},
+		{"\x1b[1;31mred\x1b[0m", false, `\u001b[1;31mred\u001b[0m`},
+		{"\x1b[8mhidden\x1b[2J\x1b]0;title\a\r", true, `\u001b[8mhidden\u001b[2J\u001b]0;title\u0007\u000d`},
+		{"größe\t☃", false, "größe\t☃"},
+	} {
+		if got := string(AppendTerminal(nil, []byte(tt.line), tt.colored)); got != tt.want {
+			t.Errorf("%q, colored %v: got %q, want %q", tt.line, tt.colored, got, tt.want)
 		}
 	}
 }

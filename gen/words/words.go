@@ -88,7 +88,8 @@ func Size(bytes float64) string {
 	return Number(bytes) + " bytes"
 }
 
-// Sizes formats a range of sizes in the unit of the upper bound: "92.2–276 kB".
+// Sizes formats a range of sizes in the unit of the upper bound, "92.2–276 kB", unless the lower
+// one is far smaller: "155 B–93.7 MB".
 func Sizes(lower, upper float64) string {
 	unit, in := "B", 1.0
 	for _, u := range units {
@@ -105,6 +106,9 @@ func Sizes(lower, upper float64) string {
 			return "<1"
 		}
 		return Number(math.Round(bytes))
+	}
+	if in > 1 && lower > 0 && lower < in/20 {
+		return Size(lower) + "–" + Size(upper)
 	}
 	low, high := write(lower), write(upper)
 	if low == high {

@@ -63,20 +63,16 @@ func (c *cell) fail(name string, err error) error {
 
 // header reads the header.
 func (r *csvReader) header() error {
-	for len(r.rest()) < 3 {
-		if err := r.fill(); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
-	}
-	if bytes.HasPrefix(r.rest(), []byte("\ufeff")) {
-		r.lines.begin += len("\ufeff")
+	if err := r.skipMark(); err != nil {
+		return err
 	}
 	if _, err := r.record(); err == io.EOF {
 		return &HeaderError{Err: errNoHeader}
 	} else if err != nil {
 		return &HeaderError{Err: err}
+	}
+	if i := bytes.IndexAny(r.cells[0].text, ";\t|"); len(r.cells) == 1 && i > 0 && !r.cells[0].quoted {
+		return &HeaderError{Err: fmt.Errorf("the columns are separated by %q, so that there is only one: separate them by commas", r.cells[0].text[i])}
 	}
 	for _, c := range r.cells {
 		i, err := r.column(c.text)

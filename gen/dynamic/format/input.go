@@ -99,6 +99,24 @@ func (l *lines) fill() error {
 	return nil
 }
 
+// byteOrderMark is what some programs write at the beginning of a text in UTF-8.
+const byteOrderMark = "\ufeff"
+
+// skipMark skips a byte order mark at the beginning of the input.
+func (l *lines) skipMark() error {
+	for len(l.rest()) < len(byteOrderMark) {
+		if err := l.fill(); err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	if bytes.HasPrefix(l.rest(), []byte(byteOrderMark)) {
+		l.begin += len(byteOrderMark)
+	}
+	return nil
+}
+
 // rest returns what is in memory and not consumed.
 func (l *lines) rest() []byte { return l.buf[l.begin:l.end] }
 
@@ -195,6 +213,9 @@ func (p *parser) unknown(name string) error {
 	var names []string
 	for i := range p.columns {
 		names = append(names, p.columns[i].Name)
+	}
+	if strings.HasPrefix(strings.ToLower(name), "time") || strings.EqualFold(name, "ts") {
+		return fmt.Errorf("%w %q: the time of an event is named time, and has a form such as 2021-03-05T12:00:00.5Z", ErrUnknown, name)
 	}
 	if near, ok := diag.Nearest(name, names); ok {
 		return fmt.Errorf("%w %q; did you mean %s?", ErrUnknown, name, near)

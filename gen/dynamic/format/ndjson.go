@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -93,17 +94,19 @@ func appendLine(dst []byte, text string) []byte {
 	}
 }
 
-// appendQuoted appends a JSON string. Bytes that are not UTF-8, which only row keys of other
+// appendQuoted appends a JSON string, in which hidden characters are escaped; see [words.Hidden].
+// Bytes that are not UTF-8, which only row keys of other
 // programs contain, become the replacement character.
 func appendQuoted(dst []byte, text string) []byte {
 	const hexDigits = "0123456789abcdef"
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
+	begin, from, ascii := len(dst), 0, true
 	dst = append(dst, '"')
-	from := 0
 	for i := range len(text) {
 		c := text[i]
+		ascii = ascii && c < utf8.RuneSelf
 		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
 			continue
 		}
@@ -122,5 +125,9 @@ func appendQuoted(dst []byte, text string) []byte {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
-	return append(append(dst, text[from:]...), '"')
+	dst = append(append(dst, text[from:]...), '"')
+	if ascii {
+		return dst
+	}
+	return append(dst[:begin], words.EscapeJSON(dst[begin:])...)
 }

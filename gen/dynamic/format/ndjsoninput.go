@@ -24,10 +24,17 @@ func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) Reader {
 type ndjsonReader struct {
 	lines
 	*parser
+	begun bool
 }
 
 // Next implements [Reader].
 func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
+	if !r.begun {
+		r.begun = true
+		if err := r.skipMark(); err != nil {
+			return dynamic.Event{}, r.line, err
+		}
+	}
 	for {
 		line, number, err := r.next()
 		if err != nil {

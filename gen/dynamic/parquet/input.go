@@ -18,14 +18,15 @@ import (
 
 // NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the
 // rows of the file. Columns may have the types that Writer writes; timestamps any unit; and
-// strings the forms of package format. If the columns do not fit the schema, the error is a
+// strings the forms of package format. A file that takes too much memory is a [*LimitError]. If
+// the columns do not fit the schema, the error is a
 // [*format.HeaderError].
 func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOptions) (format.Reader, error) {
 	file, err := open(in, size)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{builder: format.NewBuilder(l, o), groups: file.RowGroups(), buffer: make([]pq.Row, writeRows)}
+	r := &reader{builder: format.NewBuilder(l, o), guard: newGuard(in, size, file), groups: file.RowGroups(), buffer: make([]pq.Row, writeRows)}
 	for _, path := range file.Schema().Columns() {
 		leaf, _ := file.Schema().Lookup(path...)
 		i, err := r.builder.Find(path[0])
@@ -56,13 +57,16 @@ var errNested = fmt.Errorf("%w: want a single value", format.ErrValue)
 // open opens a file. The library panics for some damaged files.
 func open(in io.ReaderAt, size int64) (file *pq.File, err error) {
 	defer recovered(&err)
-	return pq.OpenFile(in, size)
+	if err := checkFooter(in, size); err != nil {
+		return nil, err
+	}
+	return pq.OpenFile(in, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
 }
 
 // recovered turns a panic of the library into an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("the file is damaged: %v", p)
+		*err = damaged("%v", p)
 	}
 }
 
@@ -70,7 +74,9 @@ func recovered(err *error) {
 type reader struct {
 	builder *format.Builder
 	sources []source // per column of the file
+	guard   *guard
 	groups  []pq.RowGroup
+	next    int      // index of the next row group
 	rows    pq.Rows  // of the current row group
 	buffer  []pq.Row // memory of ready
 	ready   []pq.Row // rows that are read
@@ -117,10 +123,14 @@ func (r *reader) fill() (err error) {
 	defer recovered(&err)
 	for {
 		if r.rows == nil {
-			if len(r.groups) == 0 {
+			if r.next == len(r.groups) {
 				return io.EOF
 			}
-			r.rows, r.groups = r.groups[0].Rows(), r.groups[1:]
+			if err := r.guard.check(r.next); err != nil {
+				return err
+			}
+			r.rows = r.groups[r.next].Rows()
+			r.next++
 		}
 		n, err := r.rows.ReadRows(r.buffer)
 		r.ready = r.buffer[:n]

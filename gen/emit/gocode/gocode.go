@@ -154,8 +154,8 @@ func CommentLine(s string) string {
 			return r
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029', r == '\ufeff':
 			return ' '
-		case unicode.Is(unicode.Bidi_Control, r):
-			return utf8.RuneError // it would hide the order that the compiler sees from reviewers
+		case unicode.Is(unicode.Cf, r):
+			return utf8.RuneError // it would hide from reviewers what the compiler sees
 		}
 		return r
 	}, s), " \t")

@@ -72,8 +72,12 @@ func TestRepositoryFiles(t *testing.T) {
 			for i := 0; i < len(block.Content); i += 2 {
 				got = append(got, block.Content[i].Value)
 			}
-			if !slices.Equal(got, keys) {
-				t.Errorf("%s:%d: the keys are %q, want %q", path, block.Line, got, keys)
+			want := slices.Clone(keys)
+			if block.Content[1].Value == "btgen-check" { // pre-commit does not match a btgen.lock that was deleted
+				want[slices.Index(want, "files")] = "always_run"
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s:%d: the keys are %q, want %q", path, block.Line, got, want)
 			}
 		}
 	}

@@ -1,0 +1,88 @@
+package gen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// TestSeriesOfOneTable deletes, in every way, events of a series that only one of two tables can
+// store, as after a table with another delimiter was added: they go, and a series that no table
+// can store is an error. Latest of a series that only the earlier layout can store finds none.
+func TestSeriesOfOneTable(t *testing.T) {
+	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+	for i, tables := range []string{"first", "second"} {
+		other := "  other: {pattern: bucket_new_cells, key: {delimiter: \"/\", segments: [site, unit, bucket]}, bucket: 1d, family: m, serves: false, ttl: {max_age: 3650d}}\n"
+		own := "  own: {pattern: single_unserialized, since: 2026-06-01, key: {delimiter: \"/\", segments: [site, unit, time]}, family: m, ttl: {max_age: 3650d}, before: [{key: {delimiter: \"#\", segments: [site, unit, time]}, family: n}]}\n"
+		both := [2]string{other + own, own + other}[i]
+		l, client := prepared(t, fmt.Sprintf(`btgen: v1
+package: app
+name: Event%d
+series: {site: string, unit: string}
+time: {precision: 1s}
+fields: {value: int64}
+tables:
+%squeries:
+  BySite: {by: [site], delete: true}
+`, i, both))
+		e := dynamic.Event{Series: []any{"a/b", "u"}, Time: at, Values: []any{int64(7)}}
+		all, writer := store.WriterOptions{}, l.NewWriter(client, store.WriterOptions{Tables: []string{"own"}})
+		series := dynamic.Event{Series: e.Series}
+		given := []any{"a/b", nil}
+		for name, remove := range map[string]func(w *store.Writer[dynamic.Event]) (store.Deletion, error){
+			"Delete": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+				return w.Delete(t.Context(), []dynamic.Event{e})
+			},
+			"DeleteRange": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+				return w.DeleteRange(t.Context(), series, at, at.Add(1))
+			},
+			"DeleteSeries": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+				return w.DeleteSeries(t.Context(), series)
+			},
+			"DeleteBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+				return l.DeleteQuery(t.Context(), w, "BySite", given, at, at.Add(1))
+			},
+			"DeleteAllBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+				return l.DeleteAllQuery(t.Context(), w, "BySite", given)
+			},
+		} {
+			if err := writer.Write(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			d, err := remove(l.NewWriter(client, all))
+			if err != nil || d.Events() != 1 {
+				t.Errorf("%s first, %s: %v, %v", tables, name, d, err)
+			}
+			if _, err := l.NewReader(client).Latest(t.Context(), e.Series); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s first, %s: the latest event: %v", tables, name, err)
+			}
+		}
+		nowhere := dynamic.Event{Series: []any{"a/b#", "u"}}
+		_, err := l.NewWriter(client, all).DeleteSeries(t.Context(), nowhere)
+		if _, refused := errors.AsType[*codec.FieldError](err); !refused {
+			t.Errorf("%s first: a series that no table can store: %v", tables, err)
+		}
+	}
+}
+
+// prepared returns a schema whose tables exist on a server of its own, and a client.
+func prepared(t *testing.T, text string) (*dynamic.Schema, store.Client) {
+	t.Helper()
+	result := Resolve([]Input{{Name: "event.yaml", Text: []byte(text)}})
+	if err := result.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := dynamic.New(result.Layouts[0])
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables(), store.SetupOptions{})
+		return err
+	})
+	return s, b.Client
+}
