@@ -14,11 +14,11 @@ import (
 
 // hidden are the rules of class DATA by which stored rows or cells are not found, or read as
 // others: the history of setups refuses them, too. It does not know the rest, such as ages.
-var hidden = []string{"E03", "E04", "E05", "E06", "E07", "E10", "E11", "E16"}
+var hidden = []string{"E03", "E04", "E05", "E06", "E07", "E08", "E10", "E11", "E16"}
 
 // unseen are the edits that the history takes for safe ones: a type or an enum with fewer values
-// looks like what an older build has, and another kind of records like that of another schema.
-var unseen = []string{"enum_removed", "key_enum_renamed", "key_type_narrower", "kind_renamed", "type_narrower"}
+// looks like what an older build has, and so do fewer TTL classes.
+var unseen = []string{"class_removed", "enum_removed", "key_enum_renamed", "key_type_narrower", "type_narrower"}
 
 // TestBreakingHistory sets up each edit after the versions before it. Programs with an edit that
 // is safe, or safe in one order of deployment, are set up in any order; an edit that hides stored
@@ -26,6 +26,9 @@ var unseen = []string{"enum_removed", "key_enum_renamed", "key_type_narrower", "
 func TestBreakingHistory(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	for i, e := range edits(t) {
+		if len(e.beside) > 0 {
+			continue // the history has tables, not schemas
+		}
 		_, c := e.compare(t)
 		data, hides := false, false
 		for _, f := range c.Findings {

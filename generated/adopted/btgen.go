@@ -4,6 +4,11 @@
 // source: schemas/adopted_readings.yaml
 // source: schemas/adopted_states.yaml
 // source: schemas/adopted_views.yaml
+// locked: activity/a:click
+// locked: activity/a:view
+// locked: readings/d
+// locked: states/s
+// locked: tsdb/t
 
 // Package adopted writes and reads the time series Click, Point, Reading, State and View in Bigtable.
 //

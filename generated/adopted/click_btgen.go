@@ -213,7 +213,7 @@ var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Keys[Cli
 	Table: store.Table{
 		ID:       "activity",
 		Families: []store.Family{{Name: "a", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "click" kind, time; names: user; time: "unix_ms" reverse=max_int64; family a:click: events; column "target": string in a`,
+		Layout:   `schema Click: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "click", time; names: user; time: "unix_ms" reverse=max_int64; family a:click: events; column "target": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   clickActivityTime,

@@ -52,6 +52,16 @@ func (w *PointWriter) DeletePointsOf(ctx context.Context, metric []byte, from, t
 	return store.DeleteQuery(ctx, w.EventWriter, pointDeletePointsOf, event, from, to, opts...)
 }
 
+// DeleteAllPointsOf deletes all events, of the series with the given metric, as
+// DeletePointsOf does, whatever their times, as DeleteSeries does for one
+// series.
+//
+//go:noinline
+func (w *PointWriter) DeleteAllPointsOf(ctx context.Context, metric []byte, opts ...store.DeleteOptions) (store.Deletion, error) {
+	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
+	return store.DeleteAllQuery(ctx, w.EventWriter, pointDeletePointsOf, event, opts...)
+}
+
 // PointBatcher gathers Point events from any number of goroutines and writes
 // them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
@@ -274,7 +284,7 @@ var pointTsdbMapping = store.NewMapping(pointTsdbColumns, store.Keys[PointEvent]
 	Table: store.Table{
 		ID:       "tsdb",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `pattern: bucket_offsets; delimiter: ""; key: bytes raw pad=3, bucket, bytes raw pad=3, bytes raw pad=3; names: metric, tagk, tagv; bucket: 1h "binary4_s"; family t: events; column "": float64 opentsdb in t`,
+		Layout:   `schema Point: events; pattern: bucket_offsets; delimiter: ""; key: bytes raw pad=3, bucket, bytes raw pad=3, bytes raw pad=3; names: metric, tagk, tagv; bucket: 1h "binary4_s"; family t: events; column "": float64 opentsdb in t`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Bucket:    pointTsdbBucket,

@@ -189,7 +189,7 @@ var readingsMapping = store.NewMapping(readingsColumns, store.Keys[ReadingEvent]
 	Table: store.Table{
 		ID:       "readings",
 		Families: []store.Family{{Name: "d", GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `pattern: single_unserialized; delimiter: ""; key: string text joined, time; names: device; time: "binary_ms" reverse; family d: events; column "celsius": float32 in d; column "status": int32 big_endian in d`,
+		Layout:   `schema Reading: events; pattern: single_unserialized; delimiter: ""; key: string text joined, time; names: device; time: "binary_ms" reverse; family d: events; column "celsius": float32 in d; column "status": int32 big_endian in d`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   readingsTime,

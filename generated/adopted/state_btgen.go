@@ -49,6 +49,16 @@ func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, t
 	return store.DeleteQuery(ctx, w.EventWriter, stateDeleteStatesOf, event, from, to, opts...)
 }
 
+// DeleteAllStatesOf deletes all events, of the series with the given tenant, as
+// DeleteStatesOf does, whatever their times, as DeleteSeries does for one
+// series.
+//
+//go:noinline
+func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts ...store.DeleteOptions) (store.Deletion, error) {
+	event := StateEvent{StateSeries: StateSeries{Tenant: tenant}}
+	return store.DeleteAllQuery(ctx, w.EventWriter, stateDeleteStatesOf, event, opts...)
+}
+
 // StateBatcher gathers State events from any number of goroutines and writes
 // them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
@@ -268,7 +278,7 @@ var statesMapping = store.NewMapping(statesColumns, store.Keys[StateEvent]{
 	Table: store.Table{
 		ID:       "states",
 		Families: []store.Family{{Name: "s", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, string text; names: tenant, device; bucket: none; family s: events; column "load": float64 in s; column "mode": string in s`,
+		Layout:   `schema State: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, string text; names: tenant, device; bucket: none; family s: events; column "load": float64 in s; column "mode": string in s`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    statesBucket,

@@ -217,7 +217,7 @@ var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Keys[ViewE
 	Table: store.Table{
 		ID:       "activity",
 		Families: []store.Family{{Name: "a", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "view" kind, time; names: user; time: "unix_ms" reverse=max_int64; family a:view: events; column "duration": duration in a; column "page": string in a`,
+		Layout:   `schema View: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "view", time; names: user; time: "unix_ms" reverse=max_int64; family a:view: events; column "duration": duration in a; column "page": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   viewActivityTime,

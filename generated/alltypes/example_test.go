@@ -116,5 +116,5 @@ func ExampleSparseReader_Latest() {
 
 	// Output:
 	// door checked false true <nil>
-	// true no event found
+	// true no event found: table sparse_cells has none with the keys "south#…"
 }

@@ -317,7 +317,7 @@ var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Keys[Spa
 	Table: store.Table{
 		ID:       "sparse_columns",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer text in m; column "note": string in m; column "opened": bool text in m`,
+		Layout:   `schema Sparse: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer text in m; column "note": string in m; column "opened": bool text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Bucket:    sparseColumnsBucket,
@@ -359,7 +359,7 @@ var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Keys[SparseE
 	Table: store.Table{
 		ID:       "sparse_cells",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
+		Layout:   `schema Sparse: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    sparseCellsBucket,
@@ -399,7 +399,7 @@ var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, stor
 	Table: store.Table{
 		ID:       "sparse_unserialized",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, time; names: sensor; time: "unix_s"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
+		Layout:   `schema Sparse: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: sensor; time: "unix_s"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   sparseUnserializedTime,

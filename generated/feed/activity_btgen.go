@@ -376,7 +376,7 @@ var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesB
 		ID:        "activities_by_repository",
 		Families:  []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		KeySchema: &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "repository"}, {Name: "time"}, {Name: "id"}, {Name: "actor"}}},
-		Layout:    `pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: repository, id, actor; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
+		Layout:    `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: repository, id, actor; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   activityActivitiesByRepositoryTime,
@@ -422,7 +422,7 @@ var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActo
 	Table: store.Table{
 		ID:       "activities_by_actor",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
-		Layout:   `pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: actor, id, repository; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
+		Layout:   `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: actor, id, repository; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   activityActivitiesByActorTime,

@@ -343,7 +343,7 @@ var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, 
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "e", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `since: 2026-06-01T00:00:00Z; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1d "2006-01-02"; blob: protobuf "event"; family e: events; number "1": integer; number "2": float64; number "3": string`,
+		Layout:   `since: 2026-06-01T00:00:00Z; schema Reading: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1d "2006-01-02"; blob: protobuf "event"; family e: events; number "1": integer; number "2": float64; number "3": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    readingMeterReadingsBucket,
@@ -390,7 +390,7 @@ var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterRead
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m; column "volts": float64 in m; column "watts": integer in m`,
+		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; schema Reading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m; column "volts": float64 in m; column "watts": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    readingMeterReadingsUntil20260601Bucket,
@@ -433,7 +433,7 @@ var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUn
 	Table: store.Table{
 		ID:       "meter_polls",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `until: 2025-01-06T00:00:00Z; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m; column "volts": float64 text in m; column "watts": integer text in m`,
+		Layout:   `until: 2025-01-06T00:00:00Z; schema Reading: events; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m; column "volts": float64 text in m; column "watts": integer text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   readingMeterPollsUntil20250106Time,

@@ -254,7 +254,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
 		ID:       "samples",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
-		Layout:   `pattern: bucket_offsets; precision: 1s; delimiter: "#"; key: salt 16 of 2 4, string text, bucket, string text; names: metric, host; bucket: 1h "2006-01-02T15"; family m: shifted 30d; column "": float64 in m`,
+		Layout:   `schema Sample: events; pattern: bucket_offsets; precision: 1s; delimiter: "#"; key: salt 16 of 2 4, string text, bucket, string text; names: metric, host; bucket: 1h "2006-01-02T15"; family m: shifted 30d; column "": float64 in m`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Bucket:    samplesBucket,

@@ -498,7 +498,7 @@ var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Keys[Daily
 	Table: store.Table{
 		ID:       "daily_columns",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
+		Layout:   `schema Daily: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Bucket:    dailyColumnsBucket,
@@ -542,7 +542,7 @@ var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Keys[DailyEven
 	Table: store.Table{
 		ID:       "daily_cells",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 in m; column "temp_max": float64 in m; column "temp_min": float64 in m; column "weather": enum in m; column "weather" enum 1: "drizzle"; column "weather" enum 2: "rain"; column "weather" enum 3: "sun"; column "weather" enum 4: "snow"; column "weather" enum 5: "fog"; column "wind": float32 in m`,
+		Layout:   `schema Daily: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 in m; column "temp_max": float64 in m; column "temp_min": float64 in m; column "weather": enum in m; column "weather" enum 1: "drizzle"; column "weather" enum 2: "rain"; column "weather" enum 3: "sun"; column "weather" enum 4: "snow"; column "weather" enum 5: "fog"; column "wind": float32 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    dailyCellsBucket,
@@ -586,7 +586,7 @@ var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Keys
 	Table: store.Table{
 		ID:       "daily_serialized",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: single_serialized; delimiter: "#"; key: string text, time; names: location; time: "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64; number "4": float32; number "5": enum; number "5" enum 1: "drizzle"; number "5" enum 2: "rain"; number "5" enum 3: "sun"; number "5" enum 4: "snow"; number "5" enum 5: "fog"`,
+		Layout:   `schema Daily: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: location; time: "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64; number "4": float32; number "5": enum; number "5" enum 1: "drizzle"; number "5" enum 2: "rain"; number "5" enum 3: "sun"; number "5" enum 4: "snow"; number "5" enum 5: "fog"`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   dailySerializedTime,
@@ -628,7 +628,7 @@ var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.
 	Table: store.Table{
 		ID:       "daily_unserialized",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, time; names: location; time: "unix_ms"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
+		Layout:   `schema Daily: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: location; time: "unix_ms"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   dailyUnserializedTime,
@@ -674,7 +674,7 @@ var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Keys[Dai
 	Table: store.Table{
 		ID:       "daily_combined",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: location; bucket: 3mo "2006-01"; blob: json "json"; family m: events; name "precipitation": float64; name "temp_max": float64; name "temp_min": float64; name "weather": enum; name "weather" enum "drizzle": by name; name "weather" enum "fog": by name; name "weather" enum "rain": by name; name "weather" enum "snow": by name; name "weather" enum "sun": by name; name "wind": float32`,
+		Layout:   `schema Daily: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: location; bucket: 3mo "2006-01"; blob: json "json"; family m: events; name "precipitation": float64; name "temp_max": float64; name "temp_min": float64; name "weather": enum; name "weather" enum "drizzle": by name; name "weather" enum "fog": by name; name "weather" enum "rain": by name; name "weather" enum "snow": by name; name "weather" enum "sun": by name; name "wind": float32`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    dailyCombinedBucket,

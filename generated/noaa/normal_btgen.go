@@ -423,7 +423,7 @@ var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Keys[Nor
 	Table: store.Table{
 		ID:       "normal_columns",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: station; bucket: 1mo "2006-01"; family m: events; column "pressure": float64 text in m; column "temperature": float64 text in m; column "wind": float64 text in m`,
+		Layout:   `schema Normal: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: station; bucket: 1mo "2006-01"; family m: events; column "pressure": float64 text in m; column "temperature": float64 text in m; column "wind": float64 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Bucket:    normalColumnsBucket,
@@ -465,7 +465,7 @@ var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Keys[NormalE
 	Table: store.Table{
 		ID:       "normal_cells",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: station; bucket: 1w "iso_week"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
+		Layout:   `schema Normal: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: station; bucket: 1w "iso_week"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    normalCellsBucket,
@@ -507,7 +507,7 @@ var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Ke
 	Table: store.Table{
 		ID:       "normal_serialized",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: single_serialized; delimiter: "#"; key: string text, time; names: station; time: "unix_s"; blob: json "json"; family m: events; name "pressure": float64; name "temperature": float64; name "wind": float64`,
+		Layout:   `schema Normal: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: station; time: "unix_s"; blob: json "json"; family m: events; name "pressure": float64; name "temperature": float64; name "wind": float64`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   normalSerializedTime,
@@ -547,7 +547,7 @@ var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, stor
 	Table: store.Table{
 		ID:       "normal_unserialized",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, time; names: station; time: "2006-01-02T15"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
+		Layout:   `schema Normal: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: station; time: "2006-01-02T15"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   normalUnserializedTime,
@@ -591,7 +591,7 @@ var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Keys[N
 	Table: store.Table{
 		ID:       "normal_combined",
 		Families: []store.Family{{Name: "m"}},
-		Layout:   `pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: station; bucket: 30d "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64`,
+		Layout:   `schema Normal: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: station; bucket: 30d "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    normalCombinedBucket,

@@ -386,7 +386,7 @@ var tremorsMapping = store.NewMapping(tremorsColumns, store.Keys[TremorEvent]{
 	Table: store.Table{
 		ID:       "tremors",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3640 * 24 * time.Hour}}},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=4, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
+		Layout:   `schema Tremor: events; pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=4, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   tremorsTime,

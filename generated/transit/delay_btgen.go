@@ -251,7 +251,7 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Keys[DelayEvent]{
 	Table: store.Table{
 		ID:       "delays",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `pattern: bucket_serialized; delimiter: "/"; key: string text, bucket, string text, integer text; names: region, line, vehicle; bucket: 1h "unix_s" reverse; blob: protobuf "event"; family m: events; number "1": duration; number "2": string`,
+		Layout:   `schema Delay: events; pattern: bucket_serialized; delimiter: "/"; key: string text, bucket, string text, integer text; names: region, line, vehicle; bucket: 1h "unix_s" reverse; blob: protobuf "event"; family m: events; number "1": duration; number "2": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    delaysBucket,

@@ -51,6 +51,16 @@ func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, veh
 	return store.DeleteQuery(ctx, w.EventWriter, positionDeleteByVehicle, event, from, to, opts...)
 }
 
+// DeleteAllByVehicle deletes all events, of the series with the given region
+// and vehicle, as DeleteByVehicle does, whatever their times, as DeleteSeries
+// does for one series.
+//
+//go:noinline
+func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, vehicle int64, opts ...store.DeleteOptions) (store.Deletion, error) {
+	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
+	return store.DeleteAllQuery(ctx, w.EventWriter, positionDeleteByVehicle, event, opts...)
+}
+
 // PositionBatcher gathers Position events from any number of goroutines and
 // writes them in batches, when there are enough of them or they have waited
 // long enough. Every event that it accepts is written or reported as failed.
@@ -343,7 +353,7 @@ var positionsMapping = store.NewMapping(positionsColumns, store.Keys[PositionEve
 	Table: store.Table{
 		ID:       "positions",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m`,
+		Layout:   `schema Position: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    positionsBucket,

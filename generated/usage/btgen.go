@@ -2,6 +2,9 @@
 // source: schemas/usage_classes.yaml
 // source: schemas/usage_default.yaml
 // source: schemas/usage_one_second.yaml
+// locked: usage_classes/long
+// locked: usage_default/m
+// locked: usage_one_second/m
 
 // Package usage writes and reads the time series UsageClasses, UsageDefault and UsageOneSecond in Bigtable.
 //

@@ -200,7 +200,7 @@ var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Keys[U
 		ID:       "usage_one_second",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
 		Splits:   []string{"customer-03", "customer-05", "customer-07"},
-		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: expiry; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
+		Layout:   `schema UsageOneSecond: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: expiry; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   usageOneSecondTime,

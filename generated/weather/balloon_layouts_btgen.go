@@ -330,7 +330,7 @@ var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Keys[B
 	Table: store.Table{
 		ID:       "balloon_layouts",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `since: 2021-03-29T00:00:00Z; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `since: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    balloonLayoutsBucket,
@@ -377,7 +377,7 @@ var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil202
 	Table: store.Table{
 		ID:       "balloon_layouts",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `since: 2021-03-15T00:00:00Z; until: 2021-03-29T00:00:00Z; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1d "2006-01-02"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `since: 2021-03-15T00:00:00Z; until: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1d "2006-01-02"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    balloonLayoutsUntil20210329Bucket,
@@ -422,7 +422,7 @@ var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloon
 	Table: store.Table{
 		ID:       "balloon_readings",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `until: 2021-03-15T00:00:00Z; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "unix_ms"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `until: 2021-03-15T00:00:00Z; schema BalloonLayouts: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "unix_ms"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   balloonLayoutsBalloonReadingsUntil20210315Time,

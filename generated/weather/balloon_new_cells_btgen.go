@@ -211,7 +211,7 @@ var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Keys
 	Table: store.Table{
 		ID:       "balloon_new_cells",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `schema BalloonNewCells: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    balloonNewCellsBucket,

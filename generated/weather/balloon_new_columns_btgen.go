@@ -225,7 +225,7 @@ var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.
 	Table: store.Table{
 		ID:       "balloon_new_columns",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, metric, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `schema BalloonNewColumns: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, metric, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Bucket:    balloonNewColumnsBucket,

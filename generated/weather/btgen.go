@@ -5,6 +5,12 @@
 // source: schemas/balloon_new_columns.yaml
 // source: schemas/balloon_serialized.yaml
 // source: schemas/balloon_unserialized.yaml
+// locked: balloon_combined/measurements
+// locked: balloon_layouts/measurements
+// locked: balloon_new_cells/measurements
+// locked: balloon_new_columns/measurements
+// locked: balloon_serialized/measurements
+// locked: balloon_unserialized/measurements
 
 // Package weather writes and reads the time series BalloonCombined, BalloonLayouts, BalloonNewCells, BalloonNewColumns, BalloonSerialized and BalloonUnserialized in Bigtable.
 //
