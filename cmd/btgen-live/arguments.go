@@ -70,8 +70,8 @@ func (s *selected) several(l *layout.Layout, args []string) ([]string, error) {
 		i := seriesIndex(l, name)
 		if s.of == ofQuery && slices.Contains(s.query.Range, i) {
 			low, high, ok := strings.Cut(text, "..")
-			if !ok || strings.Contains(high, "..") {
-				return nil, fmt.Errorf("%q: query %s takes a range of %s: want %s=from..to", arg, s.query.Name, name, name)
+			if !ok || strings.Contains(high, "..") || text == ".." || high == "" {
+				return nil, fmt.Errorf("%q: query %s takes a range of %s with two ends, the last of which is excluded: write %s=from..to", arg, s.query.Name, name, name)
 			}
 			var err error
 			if s.end, err = parseValue(&l.Series[i], arg, high); err != nil {
@@ -143,8 +143,8 @@ func (s *selected) conditions(l *layout.Layout, args []string) error {
 		low, high, isRange := strings.Cut(values, "..")
 		if s.query.Where[k].Equal {
 			low, high = values, values
-		} else if !isRange {
-			return fmt.Errorf("--where %q: want %s", arg, forms[k])
+		} else if !isRange || low == "" || high == "" {
+			return fmt.Errorf("--where %q: the condition is a range, and an end is missing: write --where %s=from..to with both ends", arg, name)
 		}
 		var err error
 		if s.low[i], err = format.ParseText(&l.Fields[i], []byte(low)); err != nil {

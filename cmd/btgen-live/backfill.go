@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -21,18 +22,32 @@ func newBackfill() *cobra.Command {
 		Use:   "backfill NAME --project P --instance I",
 		Short: "Copy events from one table of a schema to another",
 		Long: `Copy the events of one table of the schema with the given name to another one, by
-default to the table with serves: false. Start programs that write to both tables before;
-they may go on. Copying again changes nothing, so the command can be repeated. With
---checkpoint, it continues where it was, even if it was killed.
+default to the table with serves: false. First start programs that write to both tables. They
+may keep writing and deleting if the source comes first in the schema: the command compares
+what it has written, and replaces or deletes in the target the events that were replaced or
+deleted meanwhile.
 
---verify compares the tables: for each range of time, the number of events and a digest of
+Use --checkpoint, and after a failure repeat the command until it succeeds: it waits until the
+requests of the stopped run have ended (up to twice --timeout), compares what that run was
+writing, and continues. Only one process at a time can use the file; FILE.lock next to it keeps
+others out. Without --checkpoint, a run cannot know what a stopped one was writing: wait for
+twice --timeout, and repeat the command. If the target has serves: false, the command then
+deletes events from it that the source lacks and would still have by its time to live, except
+those that are older than all events of the source, or that another table has. From other
+targets, it deletes nothing of this kind: see --repair.
+
+--verify compares the tables: for each time range, the number of events and a digest of
 their contents. If they agree, serves: false can be removed.
+
+--repair compares each event, writes only what differs, and deletes from any target what the
+source lacks and would still have by its time to live. Do not use it if
+the source never had some of the events.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
 before now such as -36h.
 
 Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
-		Args: cobra.ExactArgs(1),
+		Args: ofSchema(1),
 		RunE: f.run,
 	}
 	f.flags(cmd, "app `profile` of the requests, for example one with a low priority")
@@ -46,9 +61,10 @@ Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
 	cmd.Flags().BoolVar(&f.options.SkipUndecodable, "skip-undecodable", false, "count rows that cannot be decoded, instead of failing")
 	cmd.Flags().BoolVar(&f.options.RenewAges, "renew-ages", false, "allow a target in which the age of an event counts from its write")
+	cmd.Flags().BoolVar(&f.options.Repair, "repair", false, "write only what differs, and delete what the source lacks from any target")
 	cmd.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "count the events and write nothing")
 	cmd.Flags().BoolVar(&f.options.Verify, "verify", false, "compare the tables and write nothing")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "verify")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "verify", "repair")
 	cmd.MarkFlagsMutuallyExclusive("checkpoint", "verify")
 	cmd.MarkFlagsMutuallyExclusive("checkpoint", "dry-run")
 	return cmd
@@ -86,6 +102,8 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 		err = f.print(cmd.OutOrStdout(), report)
 	} else if report.Events > 0 && f.options.Checkpoint != "" {
 		err = fmt.Errorf("%w; %s copied: repeat the command to continue", err, countOf(int(report.Events), "event"))
+	} else if report.Rows > 0 && !f.options.Verify && !f.options.DryRun {
+		err = fmt.Errorf("%w; what was being copied is not compared: wait for %s, and repeat the command", err, 2*f.timeout)
 	}
 	return errors.Join(err, client.Close())
 }
@@ -98,6 +116,8 @@ func (f *filling) check() (err error) {
 	switch now := time.Now(); {
 	case f.options.Workers < 1:
 		return fmt.Errorf("--workers %d: must be at least 1", f.options.Workers)
+	case math.IsNaN(f.options.Rate) || math.IsInf(f.options.Rate, 0):
+		return fmt.Errorf("--rate %g: must be a finite number of events per second, or 0 for no limit", f.options.Rate)
 	case f.options.Rate < 0:
 		return fmt.Errorf("--rate %g: must not be negative", f.options.Rate)
 	case f.from != "":
@@ -125,6 +145,8 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 		}
 	case f.options.DryRun:
 		fmt.Fprintf(&b, "%s would be copied to table %s\n", from, r.Target)
+	case f.options.Repair:
+		fmt.Fprintf(&b, "%s are compared with table %s and repaired there\n", from, r.Target)
 	default:
 		fmt.Fprintf(&b, "%s are copied to table %s\n", from, r.Target)
 	}
@@ -134,9 +156,11 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 	}{
 		{r.Expired, "had expired in one of the tables, or will within the hour of a comparison"},
 		{r.Undecodable, "could not be decoded"},
-		{r.Changed, "changed in the meantime, and were copied again"},
-		{r.Deleted, "were deleted in the meantime, and from the target, too"},
+		{r.Changed, f.changed()},
+		{r.Deleted, "that the source no longer has were deleted from the target"},
+		{r.Merged, "of the source have the series and time of others, so the target can store only the last of these"},
 		{r.Unsettled, "kept changing: compare the tables with --verify"},
+		{r.OnlyTarget, "of the target are not in the source, which may never have had them: --verify shows where, --repair deletes them"},
 	} {
 		if note.n > 0 {
 			fmt.Fprintf(&b, "  %s %s\n", countOf(int(note.n), "event"), note.text)
@@ -154,9 +178,21 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 	return nil
 }
 
-// showProgress shows the progress of a back-fill: with a bar on a terminal.
+// changed describes events that were written after a comparison.
+func (f *filling) changed() string {
+	if f.options.Repair {
+		return "were missing or different in the target"
+	}
+	return "changed in the meantime, and were copied again"
+}
+
+// showProgress shows the progress of a backfill: with a bar on a terminal.
 func showProgress(m *meter) func(store.BackfillProgress) {
 	return func(p store.BackfillProgress) {
+		if p.Waiting > 0 {
+			m.line("waiting %s until requests of the stopped run have ended", p.Waiting.Round(time.Second))
+			return
+		}
 		m.show(func() string {
 			if !m.terminal {
 				return progressText(p)

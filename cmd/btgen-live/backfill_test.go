@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +31,7 @@ func TestBackfillOfTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(page), "## Back-filling a table")
+	_, section, found := strings.Cut(string(page), "## Backfilling a table")
 	_, table, _ := strings.Cut(section, "```yaml\n")
 	table, _, _ = strings.Cut(table, "```")
 	_, commands, _ := strings.Cut(section, "<!-- backfill -->\n```\n")
@@ -92,7 +94,7 @@ func fillDay(t *testing.T, schema []byte) {
 }
 
 // kills is the number of processes that TestKilledBackfill kills.
-var kills = flag.Int("kills", testlong.Pick(2, 10), "number of back-fills to kill")
+var kills = flag.Int("kills", testlong.Pick(2, 10), "number of backfills to kill")
 
 // TestKilledBackfill kills processes that copy events at random moments. Then the copy is completed
 // with the same checkpoint: the tables agree, and the counts are those of one call.
@@ -123,7 +125,7 @@ func TestKilledBackfill(t *testing.T) {
 		t.Fatal(err)
 	}
 	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
-	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "100000"}, where...)
+	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "100000", "--timeout", "500ms"}, where...)
 	const seed = 14
 	random, partly := rand.New(rand.NewPCG(seed, seed)), 0
 	for killed := 0; killed < *kills; {
@@ -131,7 +133,7 @@ func TestKilledBackfill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(1400)) * time.Millisecond)
 		_ = cmd.Process.Kill()
 		if cmd.Wait() != nil {
 			killed++
@@ -158,6 +160,112 @@ func TestKilledBackfill(t *testing.T) {
 	if code := run(append([]string{"backfill", "Event", "--verify"}, where...), &out, &failed); code != 0 || out.String() != "tables by_host and by_day agree on "+count+"\n" {
 		t.Errorf("exit code %d: %s%s", code, out.String(), failed.String())
 	}
+}
+
+// TestKilledBackfillAmongPrograms kills processes that copy events at random moments, while
+// programs write, replace and delete events. Whenever a copy is complete and the programs have
+// ended, the tables must agree; then the next one begins with an empty target.
+func TestKilledBackfillAmongPrograms(t *testing.T) {
+	events := testlong.Pick(6_000, 100_000)
+	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := dynamic.New(r.Layouts[0])
+	event := func(i int, value int64) dynamic.Event {
+		return dynamic.Event{Series: []any{fmt.Sprintf("h%06d", i*7919%1_000_000)}, Time: time.Unix(1_700_000_000, 0), Values: []any{value}}
+	}
+	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables())
+		return err
+	})
+	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("schemas", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("schemas/event.yaml", []byte(killedSchema), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
+	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "20000", "--timeout", "500ms"}, where...)
+	random := rand.New(rand.NewPCG(27, 2))
+	killed, rounds, failures := 0, 0, 0
+	var changes atomic.Int64
+	for ; killed < *kills; rounds++ {
+		for _, table := range []string{"by_host", "by_day"} {
+			if err := server.Admin.DropAllRows(t.Context(), table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var all []dynamic.Event
+		for i := range events {
+			all = append(all, event(i, int64(i)))
+		}
+		if err := s.NewWriter(server.Client, store.WriterOptions{Tables: []string{"by_host"}}).WriteAll(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		stop := make(chan struct{})
+		var programs sync.WaitGroup
+		for n := range 3 { // each has its own events
+			random := rand.New(rand.NewPCG(uint64(rounds), uint64(n)))
+			programs.Go(func() {
+				w := s.NewWriter(server.Client, store.WriterOptions{Timeout: store.NoTimeout}) // a request that is given up could arrive later
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					e := event(random.IntN(events/3)*3+n, int64(random.IntN(1e9)))
+					var err error
+					if random.IntN(5) < 2 {
+						_, err = w.Delete(t.Context(), []dynamic.Event{e})
+					} else {
+						err = w.Write(t.Context(), e)
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					changes.Add(1)
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		for complete := false; !complete; {
+			cmd := exec.Command("btgen-live", copies...)
+			var failed bytes.Buffer
+			cmd.Stderr = &failed
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			wait := make(chan error, 1)
+			go func() { wait <- cmd.Wait() }()
+			limit := time.Hour
+			if killed < *kills {
+				limit = time.Duration(random.IntN(2500)) * time.Millisecond
+			}
+			select {
+			case err := <-wait:
+				if complete = err == nil; !complete {
+					failures++ // a request took too long, for example
+					t.Log(failed.String())
+				}
+			case <-time.After(limit):
+				_ = cmd.Process.Kill()
+				<-wait
+				killed++
+			}
+		}
+		close(stop)
+		programs.Wait()
+		var out, failed bytes.Buffer
+		if code := run(append([]string{"backfill", "Event", "--verify"}, where...), &out, &failed); code != 0 {
+			t.Fatalf("round %d, after %d kills: exit code %d: %s%s", rounds, killed, code, out.String(), failed.String())
+		}
+	}
+	t.Logf("%d copies of %d events, %d kills, %d failures, %d changes by programs", rounds, events, killed, failures, changes.Load())
 }
 
 // killedSchema has a table for the events, and one to fill.

@@ -28,7 +28,7 @@ table reads its rows with several workers.
 ` + selectionHelp + `
 
 Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: ofSchema(0),
 		RunE: c.run,
 	}
 	c.target.flags(cmd, "app `profile` of the reads")

@@ -29,17 +29,23 @@ func newDelete() *cobra.Command {
 		Long: `Delete the events of one series from all tables of the schema with the given name,
 including earlier layouts and events that are past their time to live but not yet
 collected. Series values have the form location=us-west2. --from and --to limit
-the time range; --all deletes the whole series. With --query, the command deletes what a
-query selects that has delete: true, and takes the values of this query.
+the time range; --all deletes the whole series. With --query, the command takes the values
+of a query that has delete: true, and deletes what it selects.
+
+Events whose time is in the future, because a clock is fast, are deleted only with --all or
+a later --to. --all also deletes columns of fields that the schema no longer has.
 
 The command first counts what it would delete, and asks for confirmation unless --yes is
-set. It can be repeated after a failure. Events that are written in the meantime may stay.
+set. It can be repeated after a failure. Events that are written in the meantime may stay;
+the command then says how many.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h. Series values are text: bytes are base64url, durations have the form 1h30m, and timestamps are times.
+before now such as -36h. Series values are text: bytes are base64, durations have the form
+1h30m, and timestamps are times.
 
-Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
-		Args: cobra.MinimumNArgs(1),
+Exit codes: 0 deleted, or there is nothing to delete; 1 not confirmed, or something is
+left; 2 failure.`,
+		Args: ofSchema(0),
 		RunE: d.run,
 	}
 	d.flags(cmd, "app `profile` of the requests, for example one with a low priority")
@@ -47,13 +53,9 @@ Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
 	cmd.Flags().StringVar(&d.query, "query", "", "delete what the query with this `name` selects, which has delete: true")
 	cmd.Flags().StringVar(&d.from, "from", "", "`time` of the first event to delete")
 	cmd.Flags().StringVar(&d.to, "to", "", "`time` before which events are deleted")
-	cmd.Flags().BoolVar(&d.all, "all", false, "delete the events of all times")
+	cmd.Flags().BoolVar(&d.all, "all", false, "delete the events of all times, including the future")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "print the counts and delete nothing")
 	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for confirmation")
-	cmd.MarkFlagsRequiredTogether("from", "to")
-	cmd.MarkFlagsMutuallyExclusive("all", "from")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
-	cmd.MarkFlagsOneRequired("all", "from")
 	return cmd
 }
 
@@ -68,7 +70,7 @@ type removal struct {
 
 // run counts and deletes events.
 func (d *removal) run(cmd *cobra.Command, args []string) error {
-	if err := d.check(); err != nil {
+	if err := d.checkFlags(); err != nil {
 		return err
 	}
 	from, to, err := d.times(time.Now())
@@ -96,12 +98,32 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	schema := dynamic.New(l)
 	w := schema.NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
 	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
-		if d.query != "" {
+		switch {
+		case d.query != "" && d.all:
+			return schema.DeleteAllQuery(ctx, w, d.query, series, o)
+		case d.query != "":
 			return schema.DeleteQuery(ctx, w, d.query, series, from, to, o)
+		case d.all:
+			return w.DeleteSeries(ctx, dynamic.Event{Series: series}, o)
 		}
 		return w.DeleteRange(ctx, dynamic.Event{Series: series}, from, to, o)
 	}
 	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
+}
+
+// checkFlags checks the flags.
+func (d *removal) checkFlags() error {
+	switch {
+	case d.all && (d.from != "" || d.to != ""):
+		return errors.New("--all with --from or --to: nothing is deleted, since these contradict each other; remove --all, or the others")
+	case !d.all && d.from == "" && d.to == "":
+		return errors.New("nothing is deleted without a time range: add --from 2021-03-05 --to 2021-03-06, for example, or --all for the events of all times")
+	case !d.all && (d.from == "" || d.to == ""):
+		return errors.New("nothing is deleted, since the time range lacks an end: add both --from and --to, such as --from 1970-01-01 for all earlier events")
+	case d.dryRun && d.yes:
+		return errors.New("--dry-run with --yes: nothing is deleted, since these contradict each other; remove one of them")
+	}
+	return d.check()
 }
 
 // leaves reports whether an error is about events that a deletion leaves, and not about one that
@@ -112,7 +134,8 @@ func leaves(err error) bool {
 	return undecodable || shared
 }
 
-// remove counts the events, asks for confirmation, and deletes them.
+// remove counts what there is, asks for confirmation, deletes it, and counts what is left. Rows
+// can have data without an event that could be counted: in columns of removed fields.
 func (d *removal) remove(ctx context.Context, cmd *cobra.Command, erase func(context.Context, store.DeleteOptions) (store.Deletion, error)) error {
 	out, progress := cmd.OutOrStdout(), cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	progress.Step("counting the events")
@@ -126,19 +149,53 @@ func (d *removal) remove(ctx context.Context, cmd *cobra.Command, erase func(con
 			return err
 		}
 	}
-	if d.dryRun || found.Events() == 0 {
+	if d.dryRun || rowsOf(found) == 0 {
 		return err
 	}
-	if !d.yes && !confirmed(cmd, fmt.Sprintf("Delete %s? This cannot be undone. Type yes to confirm:\n", countOf(found.Events(), "event"))) {
+	if !d.yes && !confirmed(cmd, fmt.Sprintf("Delete %s? This cannot be undone. Type yes to confirm:\n", amountOf(found))) {
 		_, err := fmt.Fprintln(out, "not confirmed: nothing is deleted")
 		return cmp.Or(err, cli.ErrFindings)
 	}
 	progress = cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-	progress.Step("deleting %s", countOf(found.Events(), "event"))
-	deleted, err := erase(ctx, store.DeleteOptions{Progress: func(d store.Deletion) { progress.Step("deleting %s: %s so far", countOf(found.Events(), "event"), d) }})
+	progress.Step("deleting %s", amountOf(found))
+	deleted, err := erase(ctx, store.DeleteOptions{Progress: func(d store.Deletion) { progress.Step("deleting %s: %s so far", amountOf(found), d) }})
+	if _, failed := fmt.Fprintf(out, "deleted: %s\n", deleted); failed != nil || err != nil && !leaves(err) {
+		progress.Stop()
+		return errors.Join(err, failed)
+	}
+	progress.Step("counting what is left")
+	left, failed := erase(ctx, store.DeleteOptions{DryRun: true})
 	progress.Stop()
-	_, failed := fmt.Fprintf(out, "deleted: %s\n", deleted)
-	return errors.Join(err, failed)
+	if failed != nil && !leaves(failed) || err != nil {
+		return errors.Join(err, failed)
+	}
+	return remaining(out, left)
+}
+
+// remaining reports what a deletion has left, which programs have written in the meantime.
+func remaining(out io.Writer, left store.Deletion) error {
+	if rowsOf(left) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "left: %s, written in the meantime; stop the programs that write them, and repeat the command\n", amountOf(left))
+	return cmp.Or(err, cli.ErrFindings)
+}
+
+// rowsOf returns the number of rows in all tables.
+func rowsOf(d store.Deletion) int {
+	n := 0
+	for _, t := range d.Tables {
+		n += t.Rows
+	}
+	return n
+}
+
+// amountOf describes what is deleted: events, or rows if no event can be counted.
+func amountOf(d store.Deletion) string {
+	if d.Events() == 0 {
+		return countOf(rowsOf(d), "row") + " without countable events, such as columns of removed fields"
+	}
+	return countOf(d.Events(), "event")
 }
 
 // countOf formats a number of things, such as "1 row".

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/infer"
@@ -50,9 +53,6 @@ Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
 	cmd.Flags().IntVar(&n.sampling.Rows, "sample", defaultSample, "maximum number of `rows` to read")
 	cmd.Flags().IntVar(&n.versions, "versions", inferredVersions, "maximum number of `cells` to read of a column in a row, the newest")
 	cmd.Flags().StringVar(&n.out, "out", "", "write the schema to this `file`, which must not exist, and print the shares")
-	if err := cmd.MarkFlagRequired("table"); err != nil {
-		panic(err) // impossible: the flag is defined above
-	}
 	return cmd
 }
 
@@ -66,6 +66,9 @@ type inference struct {
 
 // run proposes a schema.
 func (n *inference) run(cmd *cobra.Command, _ []string) error {
+	if n.table == "" {
+		return errors.New("no table is named: add --table T with the ID of the table for which to propose a schema")
+	}
 	if n.sampling.Rows < 1 || n.versions < 1 {
 		return errors.New("--sample and --versions must be at least 1")
 	}
@@ -103,17 +106,12 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	}
 	n.sampling.Timeout = n.timeout
 	n.sampling.Filter = bigtable.ChainFilters(bigtable.LatestNFilter(n.versions), bigtable.CellsPerRowLimitFilter(inferredRow))
-	cells, bytes := 0, 0
-	s.Complete, err = verify.Sample(ctx, client.OpenTable(n.prefix+n.table), n.sampling, func(row bigtable.Row) bool {
-		for _, items := range row {
-			cells += len(items)
-			for i := range items {
-				bytes += len(items[i].Value) + len(items[i].Column)
-			}
-		}
+	n.sampling.Cells, n.sampling.Bytes = inferredCells, inferredBytes
+	sampled, err := verify.Sample(ctx, client.OpenTable(n.prefix+n.table), n.sampling, func(row bigtable.Row) bool {
 		s.Rows = append(s.Rows, row)
-		return cells < inferredCells && bytes < inferredBytes
+		return true
 	})
+	s.Sampled = &sampled
 	slices.SortFunc(s.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
 	return s, errors.Join(err, client.Close())
 }
@@ -131,6 +129,12 @@ func (n *inference) families(ctx context.Context) (map[string]codec.GCRule, erro
 	if err == nil {
 		for _, f := range info.FamilyInfos {
 			out[f.Name] = store.RuleOf(f.FullGCPolicy)
+		}
+	}
+	if status.Code(err) == codes.NotFound {
+		if ids, failed := admin.Tables(ctx); failed == nil {
+			slices.Sort(ids)
+			err = fmt.Errorf("it does not exist, so there is no proposal; the tables of the instance are %s", cmp.Or(strings.Join(ids, ", "), "none"))
 		}
 	}
 	return out, errors.Join(err, admin.Close())
@@ -166,5 +170,8 @@ func create(name string, content []byte) error {
 		return err
 	}
 	_, err = f.Write(content)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name)) // incomplete
+	}
+	return nil
 }

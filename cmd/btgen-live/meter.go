@@ -28,9 +28,7 @@ const (
 // newMeter returns the meter of a command.
 func newMeter(cmd *cobra.Command) *meter {
 	m := &meter{name: cmd.Root().Name(), out: cmd.ErrOrStderr(), shown: time.Now()}
-	if out := cli.Unguarded(m.out); cli.IsTerminal(out) {
-		m.out, m.terminal = out, true
-	}
+	m.terminal = cli.IsTerminal(m.out)
 	return m
 }
 
@@ -38,7 +36,7 @@ func newMeter(cmd *cobra.Command) *meter {
 func (m *meter) show(text func() string) {
 	switch since := time.Since(m.shown); {
 	case m.terminal && since >= drawEvery:
-		fmt.Fprintf(m.out, "\r%s\x1b[K", text())
+		cli.Redraw(m.out, text())
 		m.drawn = true
 	case !m.terminal && since >= lineEvery:
 		fmt.Fprintf(m.out, "%s: %s\n", m.name, text())
@@ -57,7 +55,7 @@ func (m *meter) line(format string, args ...any) {
 // end removes the line that is redrawn.
 func (m *meter) end() {
 	if m.drawn {
-		fmt.Fprint(m.out, "\r\x1b[K")
+		cli.Redraw(m.out, "")
 		m.drawn = false
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,22 +17,28 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // outputFormats are the formats of events that are read.
 var outputFormats = []string{"table", "ndjson", "csv", "parquet"}
 
-// formatOf returns the format of a file by its extension, or a default.
-func formatOf(file, otherwise string) string {
-	switch strings.ToLower(filepath.Ext(file)) {
+// formatOf returns the format of a file by its extension: a default for none, and an error for one
+// that names no format.
+func formatOf(what, file, otherwise string) (string, error) {
+	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case ".ndjson", ".jsonl", ".json":
-		return "ndjson"
+		return "ndjson", nil
 	case ".csv":
-		return "csv"
+		return "csv", nil
 	case ".parquet":
-		return "parquet"
+		return "parquet", nil
+	case "", ".txt":
+		return otherwise, nil
+	default:
+		return "", fmt.Errorf("%s: the extension %s names no format, and nothing is done: use .ndjson, .csv or .parquet, or add --format", what, words.Printable(ext))
 	}
-	return otherwise
 }
 
 // alternatives lists names: a, b or c.
@@ -55,7 +60,7 @@ func (r *reading) open(cmd *cobra.Command, l *layout.Layout, columns []format.Co
 		return r.openParquet(cmd, l, columns)
 	}
 	stdout := cmd.OutOrStdout()
-	t := &textFile{out: stdout, interactive: r.output == "" && cli.IsTerminal(cli.Unguarded(stdout))}
+	t := &textFile{out: stdout, interactive: r.output == "" && cli.IsTerminal(stdout)}
 	var o format.TableOptions
 	switch {
 	case r.output != "":
@@ -161,9 +166,9 @@ func (t *textFile) explain(m *meter) {
 
 // outputFile is a file that appears under its name once it is complete.
 type outputFile struct {
-	*os.File
-	name    string
-	partial string // empty if the file is written directly
+	io.Writer
+	partial *output.Partial // nil if the file is written directly
+	direct  *os.File
 }
 
 // createFile creates a file, or replaces one. It writes directly to pipes and devices.
@@ -171,26 +176,24 @@ func createFile(name string) (*outputFile, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("--output %s: is a folder", name)
+		return nil, fmt.Errorf("--output %s: is a folder", words.Printable(name))
 	case err == nil && !info.Mode().IsRegular():
 		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		return &outputFile{File: file, name: name}, err
+		return &outputFile{Writer: file, direct: file}, err
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	partial := name + ".partial"
-	file, err := os.Create(partial)
-	return &outputFile{file, name, partial}, err
+	partial, err := output.CreatePartial(name)
+	return &outputFile{Writer: partial, partial: partial}, err
 }
 
 // end closes the file, and gives it its name if it is complete; otherwise, it removes it.
 func (f *outputFile) end(complete bool) error {
-	err := f.Close()
 	switch {
-	case f.partial == "":
-		return err
-	case !complete || err != nil:
-		return cmp.Or(err, os.Remove(f.partial))
+	case f.partial == nil:
+		return f.direct.Close()
+	case complete:
+		return f.partial.Complete()
 	}
-	return os.Rename(f.partial, f.name)
+	return f.partial.Discard()
 }

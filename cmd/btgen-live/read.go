@@ -36,7 +36,7 @@ bounded.
 Events that cannot be decoded are reported on stderr, and the others are printed.
 
 Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: ofSchema(0),
 		RunE: r.run,
 	}
 	r.target.flags(cmd, "app `profile` of the reads")
@@ -95,7 +95,10 @@ func (r *reading) check() error {
 		return fmt.Errorf("--limit %d: must not be negative", r.options.Limit)
 	}
 	if r.format == "" {
-		r.format = formatOf(r.output, "table")
+		var err error
+		if r.format, err = formatOf("--output "+words.Printable(r.output), r.output, "table"); err != nil {
+			return err
+		}
 	}
 	if !slices.Contains(outputFormats, r.format) {
 		return fmt.Errorf("--format %q: must be %s", r.format, alternatives(outputFormats))
@@ -143,7 +146,7 @@ const maxReported = 10
 // print prints the selected events.
 func (r *reading) print(ctx context.Context, cmd *cobra.Command, client store.Client, s *selected, out exporter) error {
 	progress := newMeter(cmd)
-	if r.output == "" && cli.IsTerminal(cli.Unguarded(cmd.OutOrStdout())) {
+	if r.output == "" && cli.IsTerminal(cmd.OutOrStdout()) {
 		progress.terminal, progress.shown = false, time.Now().Add(time.Hour*24*365) // the events are the progress
 	}
 	events, undecodable, begun := 0, 0, time.Now()

@@ -19,9 +19,9 @@ import (
 )
 
 // selectionHelp describes the arguments and flags of a selection.
-const selectionHelp = `Series values have the form location=us-west2. With the values of all series fields, the
-command selects one series; with those of a query, which --query may name, what the query
-finds; and with none, all series of a table. A value of a series or of a query with many can
+const selectionHelp = `Series values have the form location=us-west2. The values of a whole series
+select that series; those of a query, which --query may name, select what the query finds;
+without values, all series of a table are selected. A value of a series or of a query with many can
 be repeated. Queries with prefix, range or where need --query: a prefix has the form
 station=PK, a range channel=1..5, and conditions --where magnitude=4.5..9 or --where
 kind=rockfall. The end of a range is excluded.

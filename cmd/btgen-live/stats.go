@@ -18,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -34,14 +35,15 @@ cells, bytes and events, the times of the first and the last event, and the seri
 the most events. Sizes include the row key, column name, timestamp and value of each cell,
 uncompressed; cells that readers skip, because they have expired, are not counted.
 
-With --sample, read only some rows, spread over the table: then the figures are those of
-the sample. Without it, the command reads whole tables, with several workers.
+With --sample, read only some rows, spread over the table: the figures are then those of
+the sample. Rows count toward it whether or not their events can be decoded. Without it, the
+command reads whole tables, with several workers.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
 before now such as -36h.
 
 Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
-		Args: cobra.ExactArgs(1),
+		Args: ofSchema(1),
 		RunE: s.run,
 	}
 	s.flags(cmd, "app `profile` of the reads")
@@ -130,18 +132,24 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	return s.print(cmd.OutOrStdout(), figures)
 }
 
+// sampledTable says which rows of a table were read.
+type sampledTable struct {
+	Table string `json:"table"` // with its prefix
+	verify.Sampled
+}
+
 // figures describe a table.
 type figures struct {
-	Table       string     `json:"table"` // with its prefix
-	Sample      bool       `json:"sample,omitempty"`
-	Rows        int64      `json:"rows"`
-	Cells       int64      `json:"cells"`
-	Bytes       int64      `json:"bytes"`
-	Events      int64      `json:"events"`
-	Undecodable int64      `json:"undecodable"` // events and rows
-	First       *time.Time `json:"first,omitempty"`
-	Last        *time.Time `json:"last,omitempty"`
-	Series      int        `json:"series"`
+	Table       string         `json:"table"`             // with its prefix
+	Samples     []sampledTable `json:"samples,omitempty"` // one for each table that contains a layout; nil if all rows were read
+	Rows        int64          `json:"rows"`
+	Cells       int64          `json:"cells"`
+	Bytes       int64          `json:"bytes"`
+	Events      int64          `json:"events"`
+	Undecodable int64          `json:"undecodable"` // events and rows
+	First       *time.Time     `json:"first,omitempty"`
+	Last        *time.Time     `json:"last,omitempty"`
+	Series      int            `json:"series"`
 	// MoreSeries says that there are more than Series, which are too many to count, and
 	// that the events of Top are upper bounds.
 	MoreSeries bool          `json:"more_series,omitempty"`
@@ -169,7 +177,7 @@ const maxSeries = 100_000
 // measure reads a table.
 func (s *statistics) measure(ctx context.Context, client store.Client, schema *dynamic.Schema, table string, progress *meter) (*figures, error) {
 	f := &figures{
-		Table: s.prefix + table, Sample: s.sample > 0, counts: map[string]int64{}, progress: progress, begun: time.Now(),
+		Table: s.prefix + table, counts: map[string]int64{}, progress: progress, begun: time.Now(),
 		columns: format.Columns(schema.Layout())[:len(schema.Layout().Series)],
 	}
 	scanners, err := schema.NewScanners(client, table, store.ReaderOptions{TablePrefix: s.prefix, Timeout: s.timeout})
@@ -178,11 +186,10 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 	}
 	for _, scanner := range scanners {
 		if s.sample > 0 {
-			err = s.measureSome(ctx, scanner, f)
+			err = s.measureSome(ctx, client, scanner, f)
 		} else {
 			err = eachRange(ctx, scanner, s.workers, func(ctx context.Context, within store.KeyRange) error {
-				_, _, err := s.measureRange(ctx, scanner, within, -1, f)
-				return err
+				return s.measureRange(ctx, scanner, within, f)
 			})
 		}
 		if err != nil {
@@ -193,54 +200,25 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 	return f, nil
 }
 
-// measureRange measures up to n rows of a range; all if n is negative. It returns what is
-// left of the range, and whether that is anything.
-func (s *statistics) measureRange(ctx context.Context, scanner *store.Scanner[dynamic.Event], within store.KeyRange, n int, f *figures) (left store.KeyRange, more bool, err error) {
+// measureRange measures a range of rows.
+func (s *statistics) measureRange(ctx context.Context, scanner *store.Scanner[dynamic.Event], within store.KeyRange, f *figures) error {
 	for row, err := range scanner.Rows(ctx, within, s.since, s.until) {
 		if err := f.add(&row, err); err != nil {
-			return left, false, err
+			return err
 		}
-		if n--; err == nil && n == 0 {
-			left, more = within.After(row.Key)
-			return left, more, nil
-		}
-	}
-	return left, false, nil
-}
-
-// maxParts is the maximum number of parts of a table that a sample is spread over.
-const maxParts = 32
-
-// measureSome measures a sample: the first rows of parts that are spread over the table, and
-// more of those that have more until there are enough.
-func (s *statistics) measureSome(ctx context.Context, scanner *store.Scanner[dynamic.Event], f *figures) error {
-	splits, err := scanner.Splits(ctx)
-	if err != nil {
-		return err
-	}
-	var parts []store.KeyRange
-	step := (len(splits) + maxParts - 1) / maxParts
-	for i := 0; i < len(splits); i += step {
-		parts = append(parts, store.KeyRange{Start: splits[i].Start, End: splits[min(i+step, len(splits))-1].End})
-	}
-	for int(f.Rows) < s.sample && len(parts) > 0 {
-		share := max(1, (s.sample-int(f.Rows))/len(parts))
-		var again []store.KeyRange
-		for _, part := range parts {
-			if int(f.Rows) == s.sample {
-				break
-			}
-			left, more, err := s.measureRange(ctx, scanner, part, share, f)
-			if err != nil {
-				return err
-			}
-			if more {
-				again = append(again, left)
-			}
-		}
-		parts = again
 	}
 	return nil
+}
+
+// measureSome measures a sample of rows that are spread over the table. Rows count for it
+// whether or not they can be decoded.
+func (s *statistics) measureSome(ctx context.Context, client store.Client, scanner *store.Scanner[dynamic.Event], f *figures) error {
+	sampling := verify.Sampling{Rows: s.sample, Timeout: s.timeout}
+	sampled, err := verify.SampleRanges(ctx, client.OpenTable(scanner.Table()), sampling, func(ctx context.Context, start, end string) error {
+		return s.measureRange(ctx, scanner, store.KeyRange{Start: start, End: end}, f)
+	})
+	f.Samples = append(f.Samples, sampledTable{scanner.Table(), sampled})
+	return err
 }
 
 // add adds a row, or an undecodable event. It returns other errors.
@@ -338,15 +316,21 @@ func (s *statistics) print(out io.Writer, all []*figures) error {
 
 // describe describes the figures as text.
 func (f *figures) describe(b *strings.Builder) {
-	of := map[bool]string{true: ", in a sample", false: ""}[f.Sample]
-	fmt.Fprintf(b, "table %s%s\n", f.Table, of)
+	fmt.Fprintf(b, "table %s\n", f.Table)
 	line := func(name, text string) { fmt.Fprintf(b, "  %-8s%s\n", name, text) }
 	number := func(n int64) string { return words.Number(float64(n)) }
+	for _, of := range f.Samples {
+		text := of.String()
+		if of.Table != f.Table {
+			text += ", of table " + of.Table
+		}
+		line("sample", text)
+	}
 	line("rows", number(f.Rows))
 	line("cells", number(f.Cells))
 	size := words.Size(float64(f.Bytes))
 	if f.Events > 0 {
-		size += fmt.Sprintf(", %s an event", words.Size(float64(f.Bytes/f.Events)))
+		size += fmt.Sprintf(", %s per event", words.Size(float64(f.Bytes/f.Events)))
 	}
 	line("size", size)
 	line("events", number(f.Events))

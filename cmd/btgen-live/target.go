@@ -18,16 +18,13 @@ type target struct {
 	prefix            string // of table IDs
 	timeout           time.Duration
 	appProfile        string // empty for the default profile
+	needed            bool   // the command cannot do without an instance
 }
 
 // flags adds the flags to a command. appProfile is the help text of --app-profile.
 func (t *target) flags(cmd *cobra.Command, appProfile string) {
 	t.optional(cmd, appProfile)
-	for _, name := range []string{"project", "instance"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // impossible: optional defines the flags
-		}
-	}
+	t.needed = true
 }
 
 // optional is flags for a command that does not always need an instance; see required.
@@ -42,7 +39,7 @@ func (t *target) optional(cmd *cobra.Command, appProfile string) {
 // required returns an error if the flags name no instance.
 func (t *target) required() error {
 	if t.project == "" || t.instance == "" {
-		return errors.New("--project and --instance are required")
+		return errors.New("no instance is named: add --project P --instance I; for an emulator, set BIGTABLE_EMULATOR_HOST, too")
 	}
 	return nil
 }
@@ -55,6 +52,11 @@ const (
 
 // check returns an error if the value of a flag is invalid.
 func (t *target) check() error {
+	if t.needed {
+		if err := t.required(); err != nil {
+			return err
+		}
+	}
 	if t.timeout <= 0 {
 		return fmt.Errorf("--timeout %s: must be more than 0", t.timeout)
 	}

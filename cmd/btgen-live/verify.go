@@ -147,6 +147,12 @@ func (v *verification) print(out io.Writer, reports []*verify.Report) error {
 func reportText(r *verify.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "table %s: readable row keys %s, known columns of cells %s, readable values %s\n", r.Table, r.Rows, r.Columns, r.Values)
+	if r.Times.Readable < r.Times.Total {
+		fmt.Fprintf(&b, "  times of events that agree with timestamps of cells: %s\n", r.Times)
+	}
+	if r.Sample != nil {
+		fmt.Fprintf(&b, "  sample: %s\n", r.Sample)
+	}
 	for _, f := range r.Findings {
 		where := "row " + f.Row
 		if f.Column != "" {

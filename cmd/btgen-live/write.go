@@ -30,19 +30,19 @@ func newWrite() *cobra.Command {
 		Use:   "write NAME [FILE] --project P --instance I",
 		Short: "Write events from NDJSON, CSV or Parquet",
 		Long: `Write events of the schema with the given name to all of its tables, from a file or from
-stdin: what btgen-live read prints as NDJSON, CSV or Parquet. Values that an event lacks get the
-defaults of the schema. Of several events of a series and a time, the last one is stored.
+stdin: what btgen-live read prints as NDJSON, CSV or Parquet. Values that an event lacks get
+the defaults of the schema. If several events have the same series and time, the last one is stored.
 
-Lines that cannot be parsed, and events that the tables refuse, are reported with their
-line and its character, and the others are written. Writing events again changes nothing,
-except that an age that counts from the write begins anew, so the command can be repeated
-after any failure. If it is interrupted, it says which lines are written, and --from-line
-continues there.
+Lines that cannot be parsed, and events that the tables refuse, are reported with their line
+and character number, and the others are written. The command can be repeated after any
+failure: writing events again changes nothing, except that ages that count from the write
+start over. If it is interrupted, it says which lines are written, and --from-line continues
+there.
 
 --dry-run prints the row keys and cells that would be written, and needs no instance.
 
 Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: ofSchema(2),
 		RunE: w.run,
 	}
 	w.target.optional(cmd, "app `profile` of the writes")
@@ -130,7 +130,10 @@ func input(cmd *cobra.Command, args []string) (string, io.ReadCloser, error) {
 // open returns a reader of the input.
 func (w *writing) open(in io.Reader, name string, l *layout.Layout) (format.Reader, error) {
 	if w.format == "" {
-		w.format = formatOf(name, "ndjson")
+		var err error
+		if w.format, err = formatOf("its name", name, "ndjson"); err != nil {
+			return nil, err
+		}
 	}
 	switch w.format {
 	case "csv":
@@ -184,6 +187,7 @@ type loading struct {
 	begun    time.Time
 	write    func(ctx context.Context, events []dynamic.Event) error
 
+	memory *budget    // of the events of the batches and of those that wait for one
 	next   batch      // is being filled
 	flying batch      // is being written
 	flight chan error // the result of flying; nil if there is none
@@ -200,6 +204,7 @@ type loading struct {
 type batch struct {
 	events  []dynamic.Event
 	lines   []int // of the events
+	bytes   int   // of the events, about
 	reports []report
 	last    int // number of the last line
 }
@@ -216,12 +221,15 @@ func (b *batch) size() int { return len(b.events) + len(b.reports) }
 // record is an event of the input, or an error.
 type record struct {
 	event dynamic.Event
+	bytes int // that the event takes
 	line  int
 	err   error
 }
 
 const (
 	batchEvents = 5000                   // maximum number of events of a batch
+	batchBytes  = 16 << 20               // size of the events at which a batch is written
+	memoryBytes = 4 * batchBytes         // maximum size of the events in memory, apart from the last
 	batchAge    = 500 * time.Millisecond // after which a batch is written if no more events arrive
 )
 
@@ -234,7 +242,9 @@ func (l *loading) run(ctx context.Context, stop func(), in format.Reader) error 
 	records := make(chan record, 1024)
 	quit := make(chan struct{})
 	defer close(quit)
-	go produce(in, records, quit)
+	l.memory = newBudget(memoryBytes)
+	defer l.memory.close()
+	go produce(in, l.memory, records, quit)
 	// What is being written is completed: then it is known which lines are written.
 	sending := context.WithoutCancel(ctx)
 	ticker := time.NewTicker(batchAge)
@@ -260,11 +270,18 @@ func (l *loading) run(ctx context.Context, stop func(), in format.Reader) error 
 }
 
 // produce reads records until the end.
-func produce(in format.Reader, records chan<- record, quit <-chan struct{}) {
+func produce(in format.Reader, memory *budget, records chan<- record, quit <-chan struct{}) {
 	for {
 		e, line, err := in.Next()
+		bytes := 0
+		if err == nil {
+			bytes = bytesOf(&e)
+		}
+		if !memory.take(bytes) {
+			return
+		}
 		select {
-		case records <- record{e, line, err}:
+		case records <- record{e, bytes, line, err}:
 		case <-quit:
 			return
 		}
@@ -277,6 +294,7 @@ func produce(in format.Reader, records chan<- record, quit <-chan struct{}) {
 // add adds a record to the next batch.
 func (l *loading) add(ctx context.Context, r record) error {
 	if r.line < l.options.fromLine {
+		l.memory.give(r.bytes)
 		return nil
 	}
 	_, refused := errors.AsType[*format.InputError](r.err)
@@ -287,8 +305,9 @@ func (l *loading) add(ctx context.Context, r record) error {
 		l.next.reports = append(l.next.reports, report{r.line, r.err.Error()})
 	} else {
 		l.next.events, l.next.lines = append(l.next.events, r.event), append(l.next.lines, r.line)
+		l.next.bytes += r.bytes
 	}
-	if l.next.last = r.line; l.next.size() < batchEvents {
+	if l.next.last = r.line; l.next.size() < batchEvents && l.next.bytes < batchBytes {
 		return nil
 	}
 	return l.launch(ctx)
@@ -308,7 +327,11 @@ func (l *loading) launch(ctx context.Context) error {
 		l.flight <- nil
 		return nil
 	}
-	go func(flight chan<- error, events []dynamic.Event) { flight <- l.write(ctx, events) }(l.flight, l.flying.events)
+	go func(flight chan<- error, events []dynamic.Event, bytes int) {
+		err := l.write(ctx, events)
+		l.memory.give(bytes) // even if no further batch makes the loading wait for this one
+		flight <- err
+	}(l.flight, l.flying.events, l.flying.bytes)
 	return nil
 }
 

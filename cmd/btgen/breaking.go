@@ -16,7 +16,10 @@ import (
 )
 
 // breakingFlags are the flags of breaking.
-type breakingFlags struct{ against, format, failOn, now string }
+type breakingFlags struct {
+	against, format, failOn, now string
+	exact                        bool
+}
 
 // newBreaking returns the command breaking.
 func newBreaking() *cobra.Command {
@@ -31,13 +34,16 @@ exit code is 1 if any change is at least as severe as --fail-on and is not accep
 btgen.lock.
 
 The earlier version is btgen.lock, a folder with schemas, or a git revision, as in
---against git:main. Changes of Go names and of queries are detected only with a folder
-or a revision.
+--against git:main. Changes of Go names and of queries, and facts that btgen.lock has
+forgotten, are detected only with a folder or a revision. If the revision has commits that
+the working directory lacks, the last common commit is compared, or each of several. With
+--exact, it is always the revision itself, as after a forced push.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error { return runBreaking(cmd, f, paths) },
 	}
 	cmd.Flags().StringVar(&f.against, "against", "lock", "the earlier version: lock, a folder, or git:REVISION")
+	cmd.Flags().BoolVar(&f.exact, "exact", false, "compare with the git revision itself, though the working directory lacks commits of it")
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif, github or markdown (for pull request comments)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "data", "least severe class that makes the command exit with 1: data, rollout, source, safe, or never")
 	cmd.Flags().StringVar(&f.now, "now", "", "the current time, which determines the layouts that have begun or expired, such as 2027-01-11T00:00:00Z; default: the clock")
@@ -63,9 +69,12 @@ func runBreaking(cmd *cobra.Command, f breakingFlags, paths []string) error {
 			return fmt.Errorf("--now %s: want a time such as 2027-01-11T00:00:00Z", f.now)
 		}
 	}
-	findings, err := cli.Changes(p, f.against, clock)
+	findings, notes, err := cli.Changes(p, f.against, f.exact, clock)
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: %s\n", cmd.Root().Name(), note)
 	}
 	stdout := cmd.OutOrStdout()
 	text, err := changesText(stdout, p, f.format, findings)

@@ -43,9 +43,9 @@ Output to a terminal is in color, unless NO_COLOR is set. --format html writes a
 self-contained file, for design documents.
 
 For the load that the schema expects, show how writes and reads would spread over tablets
-and nodes, with the time first and with a salt for comparison. Also show writes, reads, storage over time, and the nodes
-that they take on each storage type. Monthly costs need prices: those of btgen.yaml, or of
---price node_hour=0.65 --price ssd_gib_month=0.17.
+and nodes, with the time first and with a salt for comparison. Also show writes, reads,
+storage over time, and the nodes that they take on each storage type. Monthly costs need
+prices: those in btgen.yaml, or --price node_hour=0.65 --price ssd_gib_month=0.17.
 
 --compare shows two schemas side by side, with their differences first.
 
@@ -161,7 +161,7 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 	doc := explain.New(result.Schemas, result.Layouts)
 	doc.Price(prices)
 	if !f.compare {
-		collectGarbage(100) // simulations have little, but much live memory
+		collectGarbage(50) // simulations have little, but much live memory
 		doc.Simulate(result.Layouts)
 	}
 	return doc, nil

@@ -23,7 +23,8 @@ func newFmt() *cobra.Command {
 		Short: "Format schemas",
 		Long: `Format schemas: keys in canonical order, two-space indentation, aligned values, and at
 most one blank line in a row. Comments, quotes and brackets are kept.
-The names of changed files are printed. If any file cannot be formatted without changing its meaning, no file is changed.
+The names of changed files are printed. If any file cannot be formatted without changing
+its meaning, no file is changed.
 
 A path is a schema file or a folder with schema files. The default is btgen.yaml and
 its schemas or, without a btgen.yaml, the folder schemas. The path - formats standard
@@ -98,9 +99,9 @@ func formatInput(stdin io.Reader, stdout, stderr io.Writer) error {
 	}
 	out, found := schema.Format("-", text)
 	if found != nil {
-		fmt.Fprint(stderr, found.Format(func(string) []byte { return text }))
+		fmt.Fprint(stderr, cli.Findings(stderr, found, func(string) []byte { return text }))
 		return cli.ErrFindings
 	}
-	_, err = stdout.Write(out)
+	_, err = cli.Unguarded(stdout).Write(out) // it replaces the input
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ import (
 func newGenerate() *cobra.Command {
 	var out string
 	var prune, watching bool
-	var accept []string
+	var changes accepting
 	cmd := &cobra.Command{
 		Use:   "generate [path...]",
 		Short: "Generate the code of the schemas",
@@ -28,15 +29,17 @@ func newGenerate() *cobra.Command {
 btgen has not generated, or that belong to another project, are never changed. The
 code of deleted schemas is removed; for more than one schema, this requires --prune.
 
-The file btgen.lock records how events are stored. A change that would
-make stored events unreadable, wrong or deleted is an error, unless --accept names it.
+The file btgen.lock records how events are stored. A change that would make stored
+events unreadable, wrong or deleted is an error, unless --accept names it.
+The clock is not read. With --now, layouts by time that have expired or have not
+begun at that time can be removed.
 
 With --watch, keep running until interrupted, and generate the code again whenever a
 schema or btgen.yaml changes.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			generate := func() error { return runGenerate(cmd, paths, out, prune, accept) }
+			generate := func() error { return runGenerate(cmd, paths, out, prune, changes) }
 			if watching {
 				return watch(cmd, paths, out, generate)
 			}
@@ -45,15 +48,35 @@ schema or btgen.yaml changes.
 	}
 	outFlag(cmd, &out)
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the code of deleted schemas, even if there are several")
-	cmd.Flags().StringArrayVar(&accept, "accept", nil, "accept a `change` of stored data by its name, with a reason: E04:table=reason; can be repeated")
+	cmd.Flags().StringVar(&changes.now, "now", "", "accept the removal of layouts that have expired, or have not begun, at a `time` such as 2027-01-11T00:00:00Z")
+	cmd.Flags().StringArrayVar(&changes.names, "accept", nil, "accept a `change` of stored data by its name, with a reason: E04:table=reason; can be repeated")
 	cmd.Flags().BoolVar(&watching, "watch", false, "generate again whenever a schema changes, until interrupted")
 	cmd.MarkFlagsMutuallyExclusive("accept", "watch")
+	cmd.MarkFlagsMutuallyExclusive("now", "watch")
 	return cmd
+}
+
+// accepting is what allows changes of stored data.
+type accepting struct {
+	names []string // changes, with reasons
+	now   string   // a time, which decides which layouts have begun or expired; may be empty
+}
+
+// clock returns the time; zero if there is none.
+func (a accepting) clock() (time.Time, error) {
+	if a.now == "" {
+		return time.Time{}, nil
+	}
+	now, err := time.Parse(time.RFC3339, a.now)
+	if err != nil {
+		return now, fmt.Errorf("--now %s: want a time such as 2027-01-11T00:00:00Z", a.now)
+	}
+	return now, nil
 }
 
 // runGenerate generates code. It holds the lock of the module while it reads schemas and
 // writes files.
-func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, accept []string) error {
+func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, accept accepting) error {
 	module, err := project.Module(out)
 	if err != nil {
 		return err
@@ -120,7 +143,7 @@ make stored events unreadable, wrong or deleted is an error. No file is changed.
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 			defer progress.Stop()
-			c, err := compare(cmd, progress, paths, out, nil)
+			c, err := compare(cmd, progress, paths, out, accepting{})
 			if err != nil {
 				return err
 			}
@@ -160,7 +183,11 @@ type comparison struct {
 
 // compare compares the schemas with the generated code and the locks. It prints the findings in
 // the schemas, and the changes that their locks forbid unless accept names them.
-func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out string, accept []string) (*comparison, error) {
+func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out string, accept accepting) (*comparison, error) {
+	now, err := accept.clock()
+	if err != nil {
+		return nil, err
+	}
 	progress.Step("reading schemas")
 	p, err := project.Load(paths, out)
 	if err != nil {
@@ -183,15 +210,15 @@ func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out str
 		return nil, err
 	}
 	progress.Step("comparing %s", count(len(files), "file"))
-	locking, err := cli.CompareLocks(p, result.Layouts, accept)
+	changes, err := output.Compare(target.Dir, files, target)
+	if err != nil {
+		return nil, err
+	}
+	locking, err := cli.CompareLocks(p, result.Layouts, accept.names, changes.Locked(), now)
 	if err != nil {
 		return nil, err
 	}
 	if err := cli.Report(cmd.OutOrStdout(), p, locking.Found); err != nil {
-		return nil, err
-	}
-	changes, err := output.Compare(target.Dir, files, target)
-	if err != nil {
 		return nil, err
 	}
 	for _, step := range locking.Steps {

@@ -75,5 +75,8 @@ func writeNew(file string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(file)) // incomplete
+	}
+	return nil
 }

@@ -14,7 +14,8 @@ func newSchema() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the language, for editors",
-		Long: `Print the JSON Schema of the language, which editors use to complete keys, show their documentation and underline errors. A schema refers to it in its first line:
+		Long: `Print the JSON Schema of the language, which editors use to complete keys, show their
+documentation and underline errors. A schema refers to it in its first line:
 
   # yaml-language-server: $schema=` + editorSchema + `
 

@@ -88,13 +88,13 @@ var tables = []struct{ id, pattern string }{
 
 // countTables prints the sizes of the tables, each of which has the events of the year.
 func countTables(ctx context.Context, bt *storetest.Bigtable, events int, r *report) error {
-	r.printf("\nthe same year in five patterns:\n%-22s %7s %8s %10s %8s\n", "pattern", "rows", "cells", "stored", "an event")
+	r.printf("\nthe same year in five patterns:\n%-22s %7s %8s %10s %10s\n", "pattern", "rows", "cells", "stored", "per event")
 	for _, t := range tables {
 		s, err := count(ctx, bt.Client.Open(t.id))
 		if err != nil {
 			return err
 		}
-		r.printf("%-22s %7s %8s %10s %8s\n", t.pattern, number(s.rows), number(s.cells), bytesOf(s.bytes), fmt.Sprintf("%d B", s.bytes/events))
+		r.printf("%-22s %7s %8s %10s %10s\n", t.pattern, number(s.rows), number(s.cells), bytesOf(s.bytes), fmt.Sprintf("%d B", s.bytes/events))
 	}
 	r.printf("\nSizes include the row key, column name, timestamp and value of each cell, uncompressed.\n")
 	return nil

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+)
+
+// largeEvents is an input of events that are large, as a small file can describe them: a
+// dictionary of Parquet has a value once, and any number of events have it.
+type largeEvents struct {
+	sizes []int
+	line  int
+	read  atomic.Int64 // bytes
+}
+
+func (r *largeEvents) Next() (dynamic.Event, int, error) {
+	if r.line == len(r.sizes) {
+		return dynamic.Event{}, r.line, io.EOF
+	}
+	size := r.sizes[r.line]
+	r.line++
+	r.read.Add(int64(size))
+	return dynamic.Event{Values: []any{strings.Repeat("x", size)}}, r.line, nil
+}
+
+// The events that were read and are not yet written take a bounded part of the memory, however
+// large they are, and each is written.
+func TestMemoryOfEvents(t *testing.T) {
+	for name, sizes := range map[string][]int{
+		"large":  times(2<<20, 300),
+		"larger": {1, memoryBytes - 1000, memoryBytes, memoryBytes + 1, 1, 3 * memoryBytes, 1},
+		"mixed":  append(times(100, 6000), append(times(30<<20, 5), times(100, 6000)...)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := &largeEvents{sizes: sizes}
+			var written, most atomic.Int64
+			l := &loading{options: &writing{fromLine: 1}, out: io.Discard, progress: newMeter(&cobra.Command{})}
+			l.write = func(_ context.Context, events []dynamic.Event) error {
+				most.Store(max(most.Load(), in.read.Load()-written.Load()))
+				for i := range events {
+					written.Add(int64(len(events[i].Values[0].(string))))
+				}
+				return nil
+			}
+			if err := l.run(t.Context(), func() {}, in); err != nil {
+				t.Fatal(err)
+			}
+			total, largest := int64(0), 0
+			for _, size := range sizes {
+				total, largest = total+int64(size), max(largest, size)
+			}
+			if written.Load() != total || l.events != len(sizes) {
+				t.Errorf("%d events and %d bytes are written, instead of %d and %d", l.events, written.Load(), len(sizes), total)
+			}
+			if limit := int64(memoryBytes + 2*largest); most.Load() > limit { // the last may be read before it waits
+				t.Errorf("%d bytes were in memory, which is over %d", most.Load(), limit)
+			}
+		})
+	}
+}
+
+// times returns a number n times.
+func times(size, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = size
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/golden/termtest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// hostileSchema is a schema of tables with hostile keys, columns and values.
+const hostileSchema = `btgen: v1
+package: app
+name: Event
+doc: "x` + "\u202e\u200b" + `y"
+series: {host: string}
+fields:
+  text: {type: string, optional: true, doc: "x` + "\u202e\u200b" + `y"}
+  json: {type: json, optional: true}
+  raw: {type: bytes, optional: true}
+tables:
+  events:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [host, bucket]}
+    bucket: 1d
+    family: m
+    ttl: {max_age: 30d}
+  copies:
+    pattern: bucket_new_columns
+    key: {delimiter: "#", segments: [host, metric, bucket]}
+    bucket: 1d
+    family: m
+    serves: false
+    ttl: {max_age: 30d}
+queries:
+  ByHost: {by: [host], delete: true}
+`
+
+// hostileEvent is an event in NDJSON that has hostile values.
+func hostileEvent(t *testing.T, at time.Time) string {
+	t.Helper()
+	line, err := json.Marshal(map[string]any{
+		"host": termtest.Hostile, "time": at, "text": termtest.Hostile, "json": []string{termtest.Hostile}, "raw": []byte(termtest.Hostile),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(line) + "\n"
+}
+
+// terminalText runs a command on a terminal, and returns what that shows.
+func terminalText(t *testing.T, args ...string) string {
+	t.Helper()
+	terminal, end := termtest.Open(t)
+	run(args, terminal, terminal)
+	return end()
+}
+
+// hostileInstance starts a server whose tables have hostile data: events that the schema reads,
+// and keys, columns, values and families of other programs. It enters a folder with the schema.
+func hostileInstance(t *testing.T) {
+	t.Helper()
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
+	t.Chdir(t.TempDir())
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	events := hostileEvent(t, now) + hostileEvent(t, now.Add(-time.Hour))
+	for name, text := range map[string]string{
+		"schemas/event.yaml": hostileSchema,
+		"events.ndjson":      events, "hostile.ndjson": `{"host": "a", ` + strconv.Quote(termtest.Hostile) + ": 1}\n" + termtest.Hostile + "\n" + events,
+		"hostile.csv": "host,time," + termtest.Hostile + "\n", "late.csv": "host,time,raw\na," + termtest.Hostile + ",\"" + termtest.Hostile + "\"\n",
+		"plan.json": `{"btgen_plan": 1, "project": "` + termtest.Hostile + `"}`, termtest.Hostile: "x",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"setup"}, {"write", "Event", "events.ndjson"}} {
+		var out bytes.Buffer
+		if code := run(atInstance(args...), &out, &out); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", args, code, out.String())
+		}
+	}
+	ctx := t.Context()
+	if err := b.Admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: "theirs", ColumnFamilies: map[string]bigtable.Family{"m": {}}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, table := range []string{"events", "copies", "theirs"} {
+		m := bigtable.NewMutation()
+		m.Set("m", termtest.Hostile+"\xff", bigtable.Time(now), []byte(termtest.Hostile+"\xff"))
+		m.Set("m", "text", bigtable.Time(now.Add(-2*time.Hour)), []byte("\xff"+termtest.Hostile))
+		for _, key := range []string{termtest.Hostile, termtest.Hostile + "#" + now.Format("2006-01-02"), "#\xff", fmt.Sprint("a#", i)} {
+			if err := b.Client.Open(table).Apply(ctx, key, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// atInstance adds the flags of an instance.
+func atInstance(args ...string) []string {
+	return append(args, "--project", storetest.Project, "--instance", storetest.Instance)
+}
+
+// hostileRuns are the arguments of all commands, in all formats.
+func hostileRuns() [][]string {
+	h := termtest.Hostile
+	out := [][]string{
+		{h}, {"read", "--" + h}, {"--help"}, atInstance("read", h), atInstance("read", "Event", h), atInstance("read", "Event", h+"="+h), atInstance("read", "Event", "--from", h),
+		atInstance("read", "Event", "--query", h), atInstance("read", "Event", "--table", h), atInstance("read", "Event", "--fields", h), atInstance("read", "Event", "--where", h),
+		atInstance("read", "Event", "--format", h), atInstance("read", "Event", "--output", "no/"+h+".csv"), atInstance("read", "Event", "--schemas", h),
+		{"read", "Event", "--project", h, "--instance", h}, atInstance("read", "Event", "--prefix", h),
+		atInstance("count", "Event"), atInstance("count", "Event", "host="+h), atInstance("stats", "Event"), atInstance("stats", "Event", "--format", "json"), atInstance("stats", "Event", "--sample", "1"),
+		atInstance("verify"), atInstance("verify", "--format", "json"), atInstance("verify", "--table", h), atInstance("verify", h),
+		atInstance("infer", "--table", "theirs"), atInstance("infer", "--table", "events"), atInstance("infer", "--table", "copies"), atInstance("infer", "--table", h), atInstance("infer", "--table", "theirs", "--key-prefix", h),
+		atInstance("infer", "--table", "theirs", "--out", "x"+h+".yaml"), atInstance("infer", "--table", "theirs", "--out", h),
+		atInstance("write", "Event", "hostile.ndjson"), atInstance("write", "Event", "hostile.ndjson", "--dry-run"), atInstance("write", "Event", "events.ndjson", "--dry-run"),
+		atInstance("write", "Event", "hostile.csv"), atInstance("write", "Event", "late.csv"), atInstance("write", "Event", h), atInstance("write", "Event", h, "--format", "parquet"), atInstance("write", "Event", "no/"+h),
+		atInstance("plan"), atInstance("plan", "--save", "p"+h), atInstance("plan", "--save", "no/"+h), atInstance("plan", "--allow", h), atInstance("setup", "--plan", "plan.json"), atInstance("setup", "--plan", h), atInstance("setup", "--plan", "no"+h),
+		atInstance("setup", "--allow", h), atInstance("backfill", "Event"), atInstance("backfill", "Event", "--source", h), atInstance("backfill", "Event", "--skip-undecodable"), atInstance("backfill", "Event", "--verify"),
+		atInstance("backfill", "Event", "--checkpoint", h), atInstance("backfill", "Event", "--checkpoint", "no/"+h), atInstance("delete-table", h), atInstance("delete-table", "theirs"),
+		{"emulator", "--addr", h}, {"emulator", h},
+	}
+	for _, format := range []string{"table", "ndjson", "csv", "parquet"} {
+		out = append(out, atInstance("read", "Event", "--format", format), atInstance("read", "Event", "host="+h, "--format", format), atInstance("read", "Event", "--format", format, "--output", "f"+h+"."+format))
+	}
+	return append(out, atInstance("delete", "Event", "host="+h, "--all", "--dry-run"), atInstance("delete", "Event", "--query", "ByHost", "host="+h, "--all", "--yes"))
+}
+
+// TestHostileData runs every command in every format on a terminal, with tables, files and
+// arguments that contain what steers terminals. None of it reaches the terminal.
+func TestHostileData(t *testing.T) {
+	for _, noColor := range []string{"", "1"} {
+		t.Setenv("NO_COLOR", noColor)
+		hostileInstance(t)
+		for _, args := range hostileRuns() {
+			termtest.Check(t, strconv.Quote(strings.Join(args, " ")), terminalText(t, args...))
+		}
+	}
+}
+
+// TestHostileServer runs every command on a terminal, with a server whose errors contain what
+// steers terminals.
+func TestHostileServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+		return status.Error(codes.PermissionDenied, termtest.Hostile)
+	}))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	hostileInstance(t)
+	t.Setenv("BIGTABLE_EMULATOR_HOST", listener.Addr().String())
+	for _, args := range [][]string{
+		atInstance("setup"), atInstance("plan"), atInstance("verify"), atInstance("infer", "--table", "events"), atInstance("read", "Event"), atInstance("read", "Event", "host=a"), atInstance("write", "Event", "events.ndjson"),
+		atInstance("count", "Event"), atInstance("stats", "Event"), atInstance("delete", "Event", "host=a", "--all", "--yes"), atInstance("backfill", "Event"), atInstance("delete-table", "theirs"),
+	} {
+		text := terminalText(t, args...)
+		termtest.Check(t, strconv.Quote(strings.Join(args, " ")), text)
+		if !strings.Contains(text, `]0;title\u0007`) {
+			t.Errorf("%q shows %q, without the text of the server", args, text)
+		}
+	}
+}
+
+// TestHostileValuesArrive checks that what a program reads from a pipe or a file has hostile
+// values without loss, and that NDJSON escapes what steers terminals.
+func TestHostileValuesArrive(t *testing.T) {
+	hostileInstance(t)
+	for _, to := range []string{"pipe", "file"} {
+		for _, format := range []string{"ndjson", "csv"} {
+			var out bytes.Buffer
+			if to == "pipe" {
+				run(atInstance("read", "Event", "host="+termtest.Hostile, "--format", format), &out, io.Discard)
+			} else {
+				run(atInstance("read", "Event", "host="+termtest.Hostile, "--output", "out."+format), io.Discard, io.Discard)
+				text, err := os.ReadFile("out." + format)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out.Write(text)
+			}
+			if got := textsOf(t, format, out.Bytes()); len(got) != 2 || got[0] != termtest.Hostile || got[1] != termtest.Hostile {
+				t.Errorf("%s in a %s: %q", format, to, got)
+			}
+		}
+	}
+}
+
+// textsOf returns the values of the field text.
+func textsOf(t *testing.T, format string, data []byte) (out []string) {
+	t.Helper()
+	if format == "csv" {
+		rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows[1:] {
+			out = append(out, row[2])
+		}
+		return out
+	}
+	for line := range bytes.Lines(data) {
+		var event struct{ Host, Text string }
+		if err := json.Unmarshal(line, &event); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, event.Text)
+		termtest.Check(t, "NDJSON", string(line[:bytes.Index(line, []byte(`"json"`))]))
+	}
+	return out
+}
