@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
@@ -74,18 +76,20 @@ func (a accepting) clock() (time.Time, error) {
 	return now, nil
 }
 
-// runGenerate generates code. It holds the lock of the module while it reads schemas and
+// runGenerate generates code. It holds the locks of the modules while it reads schemas and
 // writes files.
 func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, accept accepting) error {
-	module, err := project.Module(out)
+	modules, err := project.Modules(paths, out)
 	if err != nil {
 		return err
 	}
-	unlock, err := output.Lock(module)
-	if err != nil {
-		return err
+	for _, module := range modules {
+		unlock, err := output.Lock(module)
+		if err != nil {
+			return err
+		}
+		defer unlock()
 	}
-	defer unlock()
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	defer progress.Stop()
 	c, err := compare(cmd, progress, paths, out, accept)
@@ -109,10 +113,10 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, acc
 // print prints how many files have changed, which tables are locked for the first time, and how
 // to require a missing runtime.
 func (c *comparison) print(cmd *cobra.Command) error {
-	if c.target.LacksRuntime {
+	if c.lacks(func(t *project.Target) bool { return t.LacksRuntime }) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: the code imports the runtime, which go.mod does not require; run: go get %s\n", cmd.Root().Name(), cli.ModuleVersion())
 	}
-	if c.target.LacksBeam {
+	if c.lacks(func(t *project.Target) bool { return t.LacksBeam }) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: the code for pipelines imports a module that go.mod does not require; run: go get %s@latest\n", cmd.Root().Name(), runtime.BeamModule)
 	}
 	created, updated, removed := c.changes.Changed()
@@ -175,10 +179,21 @@ func outFlag(cmd *cobra.Command, out *string) {
 
 // comparison is what a run of generate would change.
 type comparison struct {
-	target  *project.Target
-	changes *output.Changes // that bring it up to date
+	parts   []part
+	changes *output.Changes // that bring all up to date
 	locking *cli.Locking
 	schemas int
+}
+
+// part is one project of a run.
+type part struct {
+	target  *project.Target
+	changes *output.Changes
+}
+
+// lacks reports whether any module lacks a requirement.
+func (c *comparison) lacks(requirement func(*project.Target) bool) bool {
+	return slices.ContainsFunc(c.parts, func(p part) bool { return requirement(p.target) })
 }
 
 // compare compares the schemas with the generated code and the locks. It prints the findings in
@@ -193,40 +208,57 @@ func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out str
 	if err != nil {
 		return nil, err
 	}
-	target, err := p.Target()
+	parts, err := p.Parts()
 	if err != nil {
 		return nil, err
+	}
+	c := &comparison{schemas: len(p.Inputs)}
+	var layouts []*layout.Layout
+	var all []*output.Changes
+	for _, one := range parts {
+		target, result, err := generated(cmd, progress, one)
+		if err != nil {
+			return nil, err
+		}
+		progress.Step("comparing %s", count(len(result.Files), "file"))
+		changes, err := output.Compare(target.Dir, result.Files, target)
+		if err != nil {
+			return nil, err
+		}
+		layouts, all = append(layouts, result.Layouts...), append(all, changes)
+		c.parts = append(c.parts, part{target, changes})
+	}
+	c.changes = output.Join(all...)
+	if c.locking, err = cli.CompareLocks(p, layouts, accept.names, c.changes.Locked(), now); err != nil {
+		return nil, err
+	}
+	if err := cli.Report(cmd.OutOrStdout(), p, c.locking.Found); err != nil {
+		return nil, err
+	}
+	for _, step := range c.locking.Steps {
+		if err := c.changes.Add(step); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// generated returns the code of one project of a run, with the files for other tools.
+func generated(cmd *cobra.Command, progress *cli.Progress, p *project.Project) (*project.Target, gen.Result, error) {
+	target, err := p.Target()
+	if err != nil {
+		return nil, gen.Result{}, err
 	}
 	progress.Step("generating the code of %s", count(len(p.Inputs), "schema"))
 	result, err := gen.Generate(p.Inputs, target.Target)
 	if err != nil {
-		return nil, err
+		return nil, result, err
 	}
 	if err := cli.Report(cmd.OutOrStdout(), p, result.Diagnostics); err != nil {
-		return nil, err
+		return nil, result, err
 	}
-	files, err := withNeighbors(cmd, p, target, result)
-	if err != nil {
-		return nil, err
-	}
-	progress.Step("comparing %s", count(len(files), "file"))
-	changes, err := output.Compare(target.Dir, files, target)
-	if err != nil {
-		return nil, err
-	}
-	locking, err := cli.CompareLocks(p, result.Layouts, accept.names, changes.Locked(), now)
-	if err != nil {
-		return nil, err
-	}
-	if err := cli.Report(cmd.OutOrStdout(), p, locking.Found); err != nil {
-		return nil, err
-	}
-	for _, step := range locking.Steps {
-		if err := changes.Add(step); err != nil {
-			return nil, err
-		}
-	}
-	return &comparison{target, changes, locking, len(p.Inputs)}, nil
+	result.Files, err = withNeighbors(cmd, p, target, result)
+	return target, result, err
 }
 
 // withNeighbors returns the files of a result, and those for other tools that btgen.yaml requests.
@@ -253,11 +285,13 @@ func (c *comparison) note(cmd *cobra.Command) {
 	for _, path := range c.changes.Orphans {
 		print("%s was left alone, although its schema and project no longer exist; remove it if it is unused", path)
 	}
-	if !c.changes.New() {
-		return
-	}
-	for _, dir := range c.target.Elsewhere() {
-		print("code of these schemas is also in %s; if the output folder has moved, remove that code, which is no longer updated", dir)
+	for _, p := range c.parts {
+		if !p.changes.New() {
+			continue
+		}
+		for _, dir := range p.target.Elsewhere() {
+			print("code of these schemas is also in %s; if the output folder has moved, remove that code, which is no longer updated", dir)
+		}
 	}
 }
 

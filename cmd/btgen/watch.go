@@ -49,10 +49,9 @@ func pause(reading time.Duration) time.Duration { return max(300*time.Millisecon
 
 // snapshot is the input of generated code.
 type snapshot struct {
-	texts    map[string]string // schemas by path
-	out      string            // output folder
-	vendored bool
-	failed   string // why the schemas could not be read; empty if they could
+	texts  map[string]string // schemas by path
+	out    string            // output folders, and whether the runtime is copied there
+	failed string            // why the schemas could not be read; empty if they could
 }
 
 // takeSnapshot reads the schemas of a project.
@@ -61,7 +60,14 @@ func takeSnapshot(paths []string, out string) snapshot {
 	if err != nil {
 		return snapshot{failed: err.Error()}
 	}
-	s := snapshot{texts: map[string]string{}, out: p.Out, vendored: p.Vendored()}
+	parts, err := p.Parts()
+	if err != nil {
+		return snapshot{failed: err.Error()}
+	}
+	s := snapshot{texts: map[string]string{}}
+	for _, part := range parts {
+		s.out += fmt.Sprintf("%q %t ", part.Out, part.Vendored())
+	}
 	for _, in := range p.Inputs {
 		s.texts[in.Name] = string(in.Text)
 	}
@@ -70,5 +76,5 @@ func takeSnapshot(paths []string, out string) snapshot {
 
 // equal reports whether two snapshots result in the same code.
 func (s snapshot) equal(o snapshot) bool {
-	return s.out == o.out && s.vendored == o.vendored && s.failed == o.failed && maps.Equal(s.texts, o.texts)
+	return s.out == o.out && s.failed == o.failed && maps.Equal(s.texts, o.texts)
 }

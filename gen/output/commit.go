@@ -199,11 +199,23 @@ func missing(dir string) []string {
 // prune removes an empty folder and its empty parents, up to the output folder. It keeps
 // symbolic links.
 func (p *Changes) prune(dir string) {
-	for ; dir != p.root && len(dir) > len(p.root); dir = filepath.Dir(dir) {
+	root := p.rootOf(dir)
+	for ; dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || disk.rmdir(dir) != nil {
 			return // only an empty folder can be removed
 		}
 	}
+}
+
+// rootOf returns the innermost output folder that contains a folder; empty if there is none.
+func (p *Changes) rootOf(dir string) string {
+	out := ""
+	for _, root := range p.roots {
+		if rel, err := filepath.Rel(root, dir); err == nil && filepath.IsLocal(rel) && len(root) > len(out) {
+			out = root
+		}
+	}
+	return out
 }
 
 // stage writes content to a partial file next to path, with the permissions of the existing

@@ -46,8 +46,8 @@ type Changes struct {
 	// Orphans are generated files whose schemas and project no longer exist. They are left
 	// alone, since another project may have generated them.
 	Orphans []string
-	// root is the output folder; empty for files that the user has named.
-	root string
+	// roots are the output folders; none for files that the user has named.
+	roots []string
 	// partial are the partial files of killed processes.
 	partial []string
 	// added is the number of leading steps that Add has added.
@@ -123,7 +123,7 @@ const maxFile = 256 << 20
 // remove files that the owner no longer generates. The errors are those of all files,
 // joined.
 func Compare(dir string, generated []File, owner Owner) (*Changes, error) {
-	changes := &Changes{root: filepath.Clean(dir)}
+	changes := &Changes{roots: []string{filepath.Clean(dir)}}
 	var errs []error
 	folders := map[string]bool{} // folders to write to, relative to dir
 	for _, f := range generated {
@@ -144,6 +144,28 @@ func Compare(dir string, generated []File, owner Owner) (*Changes, error) {
 	}
 	slices.SortFunc(changes.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
 	return changes, errors.Join(errs...)
+}
+
+// Join returns the changes of several output folders as one, of which all are made or none. A file
+// that several contain is changed once.
+func Join(all ...*Changes) *Changes {
+	out := &Changes{}
+	seen := map[string]bool{}
+	for _, c := range all {
+		for _, s := range c.Steps {
+			if !seen[s.Path] {
+				seen[s.Path] = true
+				out.Steps = append(out.Steps, s)
+			}
+		}
+		out.Orphans = append(out.Orphans, c.Orphans...)
+		out.roots = append(out.roots, c.roots...)
+		out.partial = append(out.partial, c.partial...)
+	}
+	slices.SortFunc(out.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(out.Orphans)
+	out.Orphans = slices.Compact(out.Orphans)
+	return out
 }
 
 // compareFile returns the step for one generated file. It ignores differences in line ends,

@@ -38,6 +38,17 @@ func (p *Project) Locks() ([]Lock, error) {
 		}
 		byDir[dir].Files[in.Name] = true
 	}
+	for _, dir := range p.folders { // its schemas may have moved
+		if !files.IsRegular(filepath.Join(dir, lock.Name)) {
+			continue
+		}
+		if dir, err := shownPath(dir); err != nil {
+			return nil, err
+		} else if byDir[dir] == nil {
+			byDir[dir] = &Lock{Path: filepath.Join(dir, lock.Name), Files: map[string]bool{}}
+			dirs = append(dirs, dir)
+		}
+	}
 	slices.Sort(dirs)
 	var out []Lock
 	for _, dir := range dirs {
@@ -53,19 +64,24 @@ func (p *Project) Complete(l Lock) bool {
 	if l.Whole {
 		return true
 	}
+	return includes(l.Files, filepath.Dir(l.Path))
+}
+
+// includes reports whether files are all schemas of the project of a folder.
+func includes(names map[string]bool, dir string) bool {
 	known := map[string]bool{}
-	for name := range l.Files {
+	for name := range names {
 		if abs, err := filepath.Abs(filepath.FromSlash(name)); err == nil {
 			known[abs] = true
 		}
 	}
-	inputs, err := LoadOther(filepath.Dir(l.Path))
+	inputs, err := LoadOther(dir)
 	for _, in := range inputs {
 		if abs, failed := filepath.Abs(filepath.FromSlash(in.Name)); failed != nil || !known[abs] {
 			return false
 		}
 	}
-	return err == nil
+	return err == nil || len(names) == 0 // all have moved
 }
 
 // Whole reports whether the schemas are all schemas of the project of the working directory.
@@ -151,6 +167,16 @@ func configOf(dir string, known map[string]*config) (*config, error) {
 		known[dir] = c
 	}
 	return c, err
+}
+
+// shownPath is shown for a path as the user has written it.
+func shownPath(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	wd, err := os.Getwd()
+	return shown(wd, abs), err
 }
 
 // shown returns a folder relative to the working directory, if that contains it.

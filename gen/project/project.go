@@ -27,6 +27,7 @@ const (
 type Project struct {
 	Inputs []gen.Input
 	Out    string // output folder, as it was given
+	given  bool   // whether the user has given it
 	// whole reports whether Inputs are all schemas of the project.
 	whole bool
 	// alone reports whether a file does not include the other schemas of its package.
@@ -37,10 +38,11 @@ type Project struct {
 	folders []string
 }
 
-// Load loads the project in the working directory. paths are schema files, and folders with
-// schema files. The default is the schemas of btgen.yaml or, without one, DefaultSchemas. A
-// file includes the schemas next to it that have the same package, since they are generated
-// together. Load skips subfolders with a btgen.yaml, which are separate projects. out is the
+// Load loads the project in the working directory. paths are schema files, folders with schema
+// files, and folders of projects, which have a btgen.yaml or a lock and stand for their schemas.
+// The default is the schemas of btgen.yaml or, without one, DefaultSchemas. A file includes the
+// schemas next to it that have the same package, since they are generated together. Load skips
+// subfolders with a btgen.yaml, which are separate projects. out is the
 // output folder; if it is empty, it is that of btgen.yaml or DefaultOut. Errors in btgen.yaml
 // are a [diag.List].
 func Load(paths []string, out string) (*Project, error) {
@@ -48,7 +50,7 @@ func Load(paths []string, out string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Out: out, whole: len(paths) == 0, config: config}
+	p := &Project{Out: out, given: out != "", whole: len(paths) == 0, config: config}
 	if p.whole {
 		paths = config.schemas()
 	}
@@ -107,32 +109,63 @@ func Files(paths []string) (*Project, error) {
 // LoadOther returns the schemas of another version of a project: those of a folder with a
 // btgen.yaml or the folder DefaultSchemas, or of a folder with schema files.
 func LoadOther(dir string) ([]gen.Input, error) {
-	c, err := loadConfig(dir)
+	roots, err := rootsOf(dir)
 	if err != nil {
 		return nil, err
-	}
-	roots := []string{dir}
-	if c != nil || files.IsDir(filepath.Join(dir, DefaultSchemas)) {
-		roots = nil
-		for _, root := range c.schemas() {
-			roots = append(roots, filepath.Join(dir, root))
-		}
 	}
 	p := &Project{}
 	err = p.loadAll(roots)
 	return p.Inputs, err
 }
 
+// rootsOf returns the files and folders with the schemas of a project, given its folder.
+func rootsOf(dir string) ([]string, error) {
+	c, err := loadConfig(dir)
+	if err != nil || c == nil && !files.IsDir(filepath.Join(dir, DefaultSchemas)) {
+		return []string{dir}, err
+	}
+	var roots []string
+	for _, root := range c.schemas() {
+		if !filepath.IsAbs(root) {
+			root = filepath.Join(dir, root)
+		}
+		roots = append(roots, root)
+	}
+	return roots, nil
+}
+
 // loadAll adds the schemas of files and folders. It is an error if there are none.
 func (p *Project) loadAll(paths []string) error {
 	seen := map[string]bool{}
 	for _, root := range paths {
-		if err := p.load(root, seen); err != nil {
+		if err := p.loadPath(root, seen); err != nil {
 			return err
 		}
 	}
 	if len(p.Inputs) == 0 {
 		return fmt.Errorf("no schemas (*.yaml) in %s: to create one, run btgen init", words.Printable(strings.Join(paths, ", ")))
+	}
+	return nil
+}
+
+// loadPath adds the schemas of a file or a folder or, of the folder of a project, its own. These
+// may have moved to another project of the run.
+func (p *Project) loadPath(root string, seen map[string]bool) error {
+	if p.alone || p.whole || !isProject(root) {
+		return p.load(root, seen)
+	}
+	roots, err := rootsOf(root)
+	if err != nil {
+		return err
+	}
+	p.folders = append(p.folders, root)
+	for _, own := range roots {
+		if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := p.load(own, seen); err != nil {
+			return err
+		}
 	}
 	return nil
 }

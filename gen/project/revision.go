@@ -7,13 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -128,17 +132,50 @@ func othersAt(ref string) ([]OtherLock, error) {
 	return out, err
 }
 
-// LocksAtHand returns the locks in the working tree of the repository, relative to the working
-// directory; none if git cannot list them.
+// LocksAtHand returns the locks in the working tree of the repository or, without git, below the
+// nearest folder with a go.mod, relative to the working directory and sorted.
 func LocksAtHand() []string {
 	all, err := git("HEAD", nil, "ls-files", "-z", "-c", "-o", "--exclude-standard", "--", ":(top,glob)**/"+lock.Name)
+	if err != nil {
+		return locksOfModule()
+	}
+	var out []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(all), "\x00"), "\x00") {
+		if file := filepath.Clean(filepath.FromSlash(name)); name != "" && files.IsRegular(file) {
+			out = append(out, file)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out) // git lists one in conflict several times
+}
+
+// locksOfModule returns the locks below the nearest folder with a go.mod.
+func locksOfModule() []string {
+	m, err := findModule(".")
+	if err != nil {
+		return nil
+	}
+	wd, err := os.Getwd()
 	if err != nil {
 		return nil
 	}
 	var out []string
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(all), "\x00"), "\x00") {
-		out = append(out, filepath.Clean(filepath.FromSlash(name)))
-	}
+	left := maxEntries
+	_ = filepath.WalkDir(m.dir, func(file string, d fs.DirEntry, err error) error {
+		left--
+		switch {
+		case left == 0:
+			return filepath.SkipAll
+		case err != nil, file != m.dir && d.IsDir() && (isHidden(d) || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case d.Name() != lock.Name || !d.Type().IsRegular():
+			return nil
+		}
+		if rel, err := filepath.Rel(wd, file); err == nil {
+			out = append(out, rel)
+		}
+		return nil
+	})
 	return out
 }
 
