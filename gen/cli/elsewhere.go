@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -108,20 +109,118 @@ func (e *elsewhere) tables(old *lock.Lock, o *project.OtherLock) []lock.Table {
 // stay returns the keys of the tables that the schemas of a folder have, without those of the run.
 func (e *elsewhere) stay(dir string) map[string]bool {
 	out := map[string]bool{}
-	inputs, err := project.LoadOther(dir)
-	if err != nil {
-		return out // there are none
-	}
-	own := map[string]bool{}
-	for _, in := range e.p.Inputs {
-		own[realPath(in.Name)] = true
-	}
-	inputs = slices.DeleteFunc(inputs, func(in gen.Input) bool { return own[realPath(in.Name)] })
+	inputs, _ := othersOf(e.p, dir)
 	layouts, _ := gen.Layouts(inputs) // those with errors are not theirs
 	for _, t := range evolve.LockOf(layouts).Tables {
 		out[t.Key()] = true
 	}
 	return out
+}
+
+// othersOf returns the schemas of the project of a folder that a run does not include, and the real
+// paths of those that it does.
+func othersOf(p *project.Project, dir string) (others []gen.Input, both map[string]bool) {
+	both = map[string]bool{}
+	inputs, err := project.LoadOther(dir)
+	if err != nil {
+		return nil, both // there are none
+	}
+	own := map[string]bool{}
+	for _, in := range p.Inputs {
+		own[realPath(in.Name)] = true
+	}
+	for _, in := range inputs {
+		if real := realPath(in.Name); own[real] {
+			both[real] = true
+		} else {
+			others = append(others, in)
+		}
+	}
+	return others, both
+}
+
+// otherLocks finds the tables that a lock is about to get in the other locks of the working tree:
+// schemas that move, or that are generated from another folder, would leave their facts there.
+type otherLocks struct {
+	p    *project.Project
+	own  project.Lock
+	read bool
+	all  []*otherLock
+}
+
+// otherLock is a lock of the working tree, and the schemas of its project.
+type otherLock struct {
+	file    string
+	lock    *lock.Lock
+	empty   bool             // whether there are no schemas
+	both    map[string]bool  // the real paths of those that the run has, too
+	layouts []*layout.Layout // of the others
+}
+
+func newOtherLocks(p *project.Project, own project.Lock) *otherLocks {
+	return &otherLocks{p: p, own: own}
+}
+
+// has returns another lock that has a table of a schema which the project there no longer has, or
+// only together with the run, and how to use its facts; empty if there is none.
+func (o *otherLocks) has(l *layout.Layout, t *lock.Table) (file, way string) {
+	if !o.read {
+		o.read, o.all = true, o.load()
+	}
+	for _, other := range o.all {
+		locked := slices.ContainsFunc(other.lock.Tables, func(k lock.Table) bool {
+			return k.Removed == "" && k.Name == t.Name && (k.Schema == t.Schema || k.Key() == t.Key() && other.schemas(o.p).empty)
+		})
+		if locked && !haveTable(other.schemas(o.p).layouts, t) {
+			return filepath.ToSlash(other.file), o.way(other, l)
+		}
+	}
+	return "", ""
+}
+
+// load reads the other locks.
+func (o *otherLocks) load() []*otherLock {
+	var out []*otherLock
+	own := realPath(o.own.Path)
+	for _, name := range project.LocksAtHand() {
+		if realPath(name) == own {
+			continue
+		}
+		if l, err := ReadLock(name); err == nil { // otherwise the run of its project says so
+			out = append(out, &otherLock{file: name, lock: l})
+		}
+	}
+	return out
+}
+
+// schemas reads the schemas of the lock's project, once.
+func (l *otherLock) schemas(p *project.Project) *otherLock {
+	if l.both == nil {
+		var others []gen.Input
+		others, l.both = othersOf(p, filepath.Dir(l.file))
+		l.empty = len(others)+len(l.both) == 0
+		l.layouts, _ = gen.Layouts(others) // those with errors are not theirs
+	}
+	return l
+}
+
+// haveTable reports whether schemas have a table of a schema, even as a draft.
+func haveTable(layouts []*layout.Layout, t *lock.Table) bool {
+	return slices.ContainsFunc(layouts, func(l *layout.Layout) bool {
+		return lock.SchemaOf(l) == t.Schema && slices.ContainsFunc(l.Tables, func(own *layout.Table) bool { return own.ID == t.Name })
+	})
+}
+
+// way returns how to use the facts that another lock has of a schema.
+func (o *otherLocks) way(other *otherLock, l *layout.Layout) string {
+	dir, own := filepath.ToSlash(filepath.Dir(other.file)), project.Folder(filepath.Dir(o.own.Path))
+	switch {
+	case other.both[realPath(l.File)]:
+		return "the schemas of " + words.Printable(dir) + " include this one: run btgen generate as before"
+	case other.empty && !files.IsRegular(o.own.Path):
+		return "if the schema has moved here, move the lock, too: " + diag.Code("git mv "+filepath.ToSlash(other.file)+" "+filepath.ToSlash(o.own.Path)) + ", and run btgen generate again"
+	}
+	return "if the schema has moved here, generate both projects in one run, which moves the facts: " + diag.Code("btgen generate "+dir+" "+own)
 }
 
 // realPath returns the absolute path of a file without symbolic links.

@@ -186,13 +186,22 @@ func readLocks(p *project.Project, locks []project.Lock, layouts []*layout.Layou
 			}
 			for to := range locks {
 				if to != from && tablesOf(locks[to], layouts)[t.Key()+t.Schema] {
-					moveTable(t, out[to], "moved to "+filepath.ToSlash(locks[to].Path))
+					moveTable(t, out[to], "moved to "+relativeTo(locks[from].Path, locks[to].Path))
 					break
 				}
 			}
 		}
 	}
 	return out, nil
+}
+
+// relativeTo returns a lock as another one names it: the same in every working directory.
+func relativeTo(from, to string) string {
+	a, b := realPath(filepath.Dir(from)), realPath(filepath.Dir(to))
+	if rel, err := filepath.Rel(a, b); err == nil {
+		return filepath.ToSlash(filepath.Join(rel, lock.Name))
+	}
+	return lock.Name
 }
 
 // tablesOf returns the tables of the schemas of a lock, by their keys and schemas.
@@ -245,6 +254,7 @@ func compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layo
 	own := slices.DeleteFunc(slices.Clone(layouts), func(o *layout.Layout) bool { return !l.Files[o.File] })
 	var text []byte
 	in.Old, in.Layouts, in.Whole, in.Schema = old, own, l.Whole, schemasOf(p)
+	in.Kept = newOtherLocks(p, l).has
 	in.Gone = func(t *lock.Table) diag.Pos {
 		if text == nil {
 			text = old.Text()

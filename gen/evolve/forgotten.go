@@ -70,6 +70,24 @@ func (p *pair) unfilled(now *lock.Table) []lost {
 	return out
 }
 
+// kept adds the finding for a table that is about to be locked, although another project still has
+// its facts. It reports whether there is one.
+func (c *Comparison) kept(p *pair) bool {
+	if c.in.Kept == nil {
+		return false
+	}
+	file, text := c.in.Kept(p.layout, p.facts)
+	if file == "" {
+		return false
+	}
+	c.add(p, Change{
+		Rule: "E24", place: atTable,
+		Message: fmt.Sprintf("table %q is locked in %s: a second lock would not know what only that one records", p.facts.Name, file),
+		way:     way{text: text},
+	}, false)
+	return true
+}
+
 // lostTable reports whether a lock that lacks a table had it when the code was generated.
 func (c *Comparison) lostTable(t *lock.Table) bool {
 	if slices.Contains(c.in.Locked, t.Key()) {

@@ -24,6 +24,9 @@ type Input struct {
 	// Now determines which layouts of a table have begun, and which contain only expired
 	// events; zero if it is unknown.
 	Now time.Time
+	// Kept returns the lock of another project that still has a table of a schema, and how to take
+	// its facts over; empty if there is none. It may be nil.
+	Kept func(l *layout.Layout, t *lock.Table) (file, way string)
 	// Schema returns the schema of a layout, for hints; nil if there is none.
 	Schema func(file string) *schema.Schema
 	// Gone returns the position at which to report a table that is in no schema.
@@ -90,6 +93,7 @@ func (c *Comparison) sort() {
 func (c *Comparison) comparePair(p *pair) {
 	switch {
 	case p.old == nil && p.facts == nil: // a draft
+	case p.old == nil && c.kept(p):
 	case p.old == nil && c.lostTable(p.facts):
 		c.lost(p)
 	case p.old == nil:
