@@ -49,37 +49,39 @@ func TestBackfillAmongPrograms(t *testing.T) {
 	for _, from := range []string{"singles", "days", "offsets", "metrics", "metric"} {
 		for _, to := range []string{"singles", "days", "offsets", "metrics", "metric"} {
 			for range testlong.Pick(2, 40) {
-				var samples []sample
-				for i := range 30 {
-					samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
-				}
-				r := refillOf(t, tables[from](), tables[to](), samples...)
-				w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
-				client := r.meddling(r.mappings[1].Table.ID, func(n int) {
-					if n > 5 {
-						return
+				t.Run(from+" to "+to, func(t *testing.T) { // a server each
+					var samples []sample
+					for i := range 30 {
+						samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
 					}
-					for range random.IntN(4) {
-						e := samples[random.IntN(len(samples))]
-						if _, err := w.Delete(t.Context(), []sample{e}); err != nil {
-							t.Fatal(err)
+					r := refillOf(t, tables[from](), tables[to](), samples...)
+					w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
+					client := r.meddling(r.mappings[1].Table.ID, func(n int) {
+						if n > 5 {
+							return
 						}
-						if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
-							e.Value = uint64(1000 + random.IntN(1000))
-							must(t, w.Write(t.Context(), e))
+						for range random.IntN(4) {
+							e := samples[random.IntN(len(samples))]
+							if _, err := w.Delete(t.Context(), []sample{e}); err != nil {
+								t.Fatal(err)
+							}
+							if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
+								e.Value = uint64(1000 + random.IntN(1000))
+								must(t, w.Write(t.Context(), e))
+							}
 						}
+					})
+					got, err := Backfill(t.Context(), client, r.mappings, r.options)
+					if err != nil || got.Unsettled > 0 {
+						t.Fatalf("%+v, %v", got, err)
+					}
+					o := r.options
+					o.Verify = true
+					verified, err := Backfill(t.Context(), r.Client, r.mappings, o)
+					if err != nil || len(verified.Differences) > 0 {
+						t.Fatalf("%+v: %v, %v", got, verified.Differences, err)
 					}
 				})
-				got, err := Backfill(t.Context(), client, r.mappings, r.options)
-				if err != nil || got.Unsettled > 0 {
-					t.Fatalf("%s to %s: %+v, %v", from, to, got, err)
-				}
-				o := r.options
-				o.Verify = true
-				verified, err := Backfill(t.Context(), r.Client, r.mappings, o)
-				if err != nil || len(verified.Differences) > 0 {
-					t.Fatalf("%s to %s: %+v: %v, %v", from, to, got, verified.Differences, err)
-				}
 			}
 		}
 	}
