@@ -58,7 +58,7 @@ func (b Bucket) Widest() time.Duration {
 
 // index returns the number of buckets from the origin to t; it is negative before the
 // origin. It computes in seconds because nanoseconds would overflow.
-func (b Bucket) index(t time.Time) int64 {
+func (b *Bucket) index(t time.Time) int64 {
 	if b.Months > 0 {
 		return floorDiv(months(t)-months(b.origin()), int64(b.Months))
 	}
@@ -66,7 +66,7 @@ func (b Bucket) index(t time.Time) int64 {
 }
 
 // start returns the start of the bucket with the given index.
-func (b Bucket) start(index int64) time.Time {
+func (b *Bucket) start(index int64) time.Time {
 	if b.Months > 0 {
 		m := months(b.origin()) + index*int64(b.Months)
 		y := floorDiv(m, 12)
@@ -75,7 +75,7 @@ func (b Bucket) start(index int64) time.Time {
 	return time.Unix(b.origin().Unix()+index*int64(b.Every/time.Second), 0).UTC()
 }
 
-func (b Bucket) origin() time.Time {
+func (b *Bucket) origin() time.Time {
 	switch {
 	case !b.Origin.IsZero():
 		return b.Origin.UTC()
@@ -131,7 +131,7 @@ func (b Bucket) Max() time.Time {
 }
 
 // lastNumber returns the largest number that a label can represent.
-func (b Bucket) lastNumber() int64 {
+func (b *Bucket) lastNumber() int64 {
 	if b.Label.Pad == 0 {
 		return math.MaxInt64
 	}
@@ -140,7 +140,10 @@ func (b Bucket) lastNumber() int64 {
 
 // AppendLabel appends the label of the bucket that contains t. It returns
 // [ErrTimeRange] for a time outside [b.Min(), b.Max()).
-func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
+func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) { return b.appendLabel(dst, t) }
+
+// appendLabel is AppendLabel without a copy of the bucket, which is several words long.
+func (b *Bucket) appendLabel(dst []byte, t time.Time) ([]byte, error) {
 	if !t.Before(year10k) {
 		return dst, ErrTimeRange
 	}
@@ -179,7 +182,10 @@ func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
 
 // ParseLabel parses a label that [Bucket.AppendLabel] wrote and returns the start of
 // the bucket. It rejects everything else with an error that wraps [ErrTimeRange].
-func (b Bucket) ParseLabel(s string) (time.Time, error) {
+func (b Bucket) ParseLabel(s string) (time.Time, error) { return b.parse(s) }
+
+// parse is ParseLabel without a copy of the bucket.
+func (b *Bucket) parse(s string) (time.Time, error) {
 	start, ok := b.parseLabel(s)
 	switch {
 	case !ok:
@@ -187,7 +193,7 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 		ok = b.isStart(start)
 	default:
 		var buf [32]byte
-		again, err := b.AppendLabel(buf[:0], start)
+		again, err := b.appendLabel(buf[:0], start)
 		ok = err == nil && string(again) == s
 	}
 	if !ok {
@@ -197,19 +203,19 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 }
 
 // isStart reports whether a time that a label represents is the start of a bucket.
-func (b Bucket) isStart(t time.Time) bool {
+func (b *Bucket) isStart(t time.Time) bool {
 	return !t.Before(epoch) && t.Before(b.Label.Format.Max()) && t.Before(year10k) && b.Start(t).Equal(t)
 }
 
 // wantedLabel describes a valid label, given s, which is none. If s has the right form,
 // it belongs to buckets of another width or origin, usually those before a change of
 // the schema.
-func (b Bucket) wantedLabel(s string) string {
+func (b *Bucket) wantedLabel(s string) string {
 	at, ok := b.parseLabel(s)
 	if !ok || at.Before(b.Min()) || !at.Before(b.Max()) || b.Start(at).Equal(at) {
 		return "a label of the form " + b.Label.String() + editedLabel
 	}
-	label, err := b.AppendLabel(nil, at)
+	label, err := b.appendLabel(nil, at)
 	if err != nil {
 		return "a label of the form " + b.Label.String() + editedLabel
 	}
@@ -217,7 +223,7 @@ func (b Bucket) wantedLabel(s string) string {
 }
 
 // width returns the width of a bucket as written in a schema.
-func (b Bucket) width() string {
+func (b *Bucket) width() string {
 	switch {
 	case b.Months == 0:
 		return showWidth(b.Every)
@@ -227,7 +233,7 @@ func (b Bucket) width() string {
 	return strconv.Itoa(b.Months) + "mo"
 }
 
-func (b Bucket) parseLabel(s string) (time.Time, bool) {
+func (b *Bucket) parseLabel(s string) (time.Time, bool) {
 	switch b.Label.Kind {
 	case NoLabel:
 		return epoch, s == ""

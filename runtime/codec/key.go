@@ -289,7 +289,9 @@ func (w *KeyWriter) Const(text string) {
 
 // Bucket writes the label of the bucket that contains t. It rejects a time without a
 // label with [ErrTimeRange]. Errors name the segment "bucket".
-func (w *KeyWriter) Bucket(b Bucket, t time.Time) {
+func (w *KeyWriter) Bucket(b Bucket, t time.Time) { w.bucket(&b, t) }
+
+func (w *KeyWriter) bucket(b *Bucket, t time.Time) {
 	if w.err != nil {
 		return
 	}
@@ -297,7 +299,7 @@ func (w *KeyWriter) Bucket(b Bucket, t time.Time) {
 		w.fail(bucketField, b.Label.String(), ErrForm)
 		return
 	}
-	buf, err := b.AppendLabel(w.buf, t)
+	buf, err := b.appendLabel(w.buf, t)
 	switch {
 	case err != nil:
 		w.fail(bucketField, showTime(t), err)

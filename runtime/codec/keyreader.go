@@ -128,9 +128,8 @@ func (r *KeyReader) int(segment string, f KeyForm, v string, bits int) int64 {
 		}
 		return int64(n)
 	}
-	var buf [20]byte
 	n, err := strconv.ParseInt(v, 10, bits)
-	if err != nil || string(strconv.AppendInt(buf[:0], n, 10)) != v {
+	if err != nil || !canonical(v) {
 		return fail[int64](r, segment, v, "a decimal number in range")
 	}
 	return n
@@ -158,12 +157,17 @@ func (r *KeyReader) UintAs(segment string, f KeyForm, bits int) uint64 {
 		}
 		return n
 	}
-	var buf [20]byte
 	n, err := strconv.ParseUint(v, 10, bits)
-	if err != nil || string(strconv.AppendUint(buf[:0], n, 10)) != v {
+	if err != nil || !canonical(v) {
 		return fail[uint64](r, segment, v, "a decimal number in range")
 	}
 	return n
+}
+
+// canonical reports whether a valid number is written as a writer writes it: without leading zeros
+// and a plus sign.
+func canonical(number string) bool {
+	return number == "0" || strings.TrimPrefix(number, "-")[0] >= '1'
 }
 
 // Duration reads what [KeyWriter.Duration] wrote.
@@ -278,7 +282,9 @@ func (r *KeyReader) Kind(text string) {
 }
 
 // Bucket reads what [KeyWriter.Bucket] wrote and returns the bucket's start.
-func (r *KeyReader) Bucket(b Bucket) time.Time {
+func (r *KeyReader) Bucket(b Bucket) time.Time { return r.bucket(&b) }
+
+func (r *KeyReader) bucket(b *Bucket) time.Time {
 	if r.err == nil && r.delim == "" && b.Width() == 0 {
 		r.err, r.lost = &FieldError{Field: bucketField, Value: b.Label.String(), Err: formError(ErrForm)}, true
 	}
@@ -286,7 +292,7 @@ func (r *KeyReader) Bucket(b Bucket) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	t, err := b.ParseLabel(v)
+	t, err := b.parse(v)
 	if err != nil {
 		return fail[time.Time](r, bucketField, v, b.wantedLabel(v))
 	}

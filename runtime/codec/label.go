@@ -92,7 +92,7 @@ func (l Label) width() int {
 }
 
 // appendNumber appends the label of bucket n, which must fit l.Pad digits.
-func (l Label) appendNumber(dst []byte, n int64) []byte {
+func (l *Label) appendNumber(dst []byte, n int64) []byte {
 	dst = append(dst, l.Prefix...)
 	if l.Pad > 0 {
 		dst = appendDigits(dst, n, l.Pad)
@@ -102,7 +102,7 @@ func (l Label) appendNumber(dst []byte, n int64) []byte {
 	return append(dst, l.Suffix...)
 }
 
-func (l Label) parseNumber(s string) (int64, bool) {
+func (l *Label) parseNumber(s string) (int64, bool) {
 	s, ok1 := strings.CutPrefix(s, l.Prefix)
 	s, ok2 := strings.CutSuffix(s, l.Suffix)
 	n, ok3 := digits(s)

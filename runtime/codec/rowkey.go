@@ -1,0 +1,434 @@
+package codec
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Key describes the row keys of a table: the facts from which keys are built, parsed and
+// selected. It is plain data. For the keys of
+//
+//	region#week1#device
+//
+// where the region is text and the device a number:
+//
+//	codec.Key{
+//		Delimiter: "#",
+//		Segments: []codec.Segment{
+//			{Name: "region", Type: codec.StringSegment},
+//			{Kind: codec.BucketSegment},
+//			{Name: "device", Type: codec.Int64Segment, Series: 1},
+//		},
+//		Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
+//	}
+//
+// Every series value is in exactly one segment.
+type Key struct {
+	Delimiter  string // between segments; empty for binary keys
+	Structured bool   // a row key schema describes the keys; see [KeyWriter.Structured]
+	Segments   []Segment
+	Bucket     Bucket     // of rows with the events of a bucket; with an endless one, keys contain no time
+	Time       TimeFormat // of rows with one event
+}
+
+// KeyValues points to the content of a row key, which building a key reads and [Key.Parse] sets.
+// What is nil has no value, and Parse does not set it.
+type KeyValues struct {
+	// Series are pointers to the series values, at their numbers: to a string, []byte, bool,
+	// int32, int64, uint32, uint64, time.Duration, time.Time, [UUID] or, for an enum, int64.
+	Series   []any
+	Metric   *string    // the column name of a field
+	At       *time.Time // of the event, or any time in the bucket; when parsed, the start of the bucket
+	Sequence *uint32
+	Salt     int  // set by Parse; keys are built with the salt of their values
+	Own      bool // Parse copies strings, which otherwise are parts of the row key
+}
+
+// value returns a value; the zero value if there is none.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// set sets a value, if there is a place for it.
+func set[T any](p *T, v T) {
+	if p != nil {
+		*p = v
+	}
+}
+
+// series returns the pointer to a series value; nil if it is missing.
+func (v *KeyValues) series(i int) any {
+	if uint(i) >= uint(len(v.Series)) {
+		return nil
+	}
+	return v.Series[i]
+}
+
+// ownSalt is the salt that is computed from the values of a key.
+const ownSalt = -1
+
+// Append appends the row key with the given values to dst. Errors are those of
+// [KeyWriter.Key].
+func (k *Key) Append(dst []byte, v *KeyValues) ([]byte, error) {
+	w := k.writer(dst)
+	k.write(&w, 0, len(k.Segments), v, ownSalt)
+	return w.Key()
+}
+
+// AppendPart appends the segments [begin, end) of a row key to dst, without the delimiter after
+// the last one.
+func (k *Key) AppendPart(dst []byte, begin, end int, v *KeyValues) ([]byte, error) {
+	w := k.writer(dst)
+	k.write(&w, begin, end, v, ownSalt)
+	return w.Key()
+}
+
+// Prefix returns what the row keys with given series values, and a given metric, have in common:
+// the segments before the time, with the delimiter after them. If keys contain no time, it is the
+// whole key.
+func (k *Key) Prefix(v *KeyValues) ([]byte, error) {
+	w := k.writer(nil)
+	k.write(&w, 0, k.before(), v, ownSalt)
+	if k.Endless() {
+		return w.Key()
+	}
+	return w.Prefix()
+}
+
+// Parse sets v to the content of a row key, which need not have the salt of its values. Errors are
+// of type [*FieldError] and wrap [ErrKey].
+func (k *Key) Parse(row string, v *KeyValues) error {
+	r := NewKeyReader(row, k.Delimiter)
+	k.read(&r, v)
+	return r.Close()
+}
+
+// Verify is like [Key.Parse], but rejects a key whose salt is not that of its values: reads of the
+// series would not find the row.
+func (k *Key) Verify(row string, v *KeyValues) error {
+	r := NewKeyReader(row, k.Delimiter)
+	k.read(&r, v)
+	for i := range k.Segments {
+		if s := &k.Segments[i]; s.Kind == SaltSegment {
+			w := k.writer(nil)
+			r.VerifySalt(v.Salt, k.writeSalt(&w, s, v))
+		}
+	}
+	return r.Close()
+}
+
+// writer returns a writer of keys, or of parts of them.
+func (k *Key) writer(dst []byte) KeyWriter {
+	if dst == nil {
+		dst = make([]byte, 0, usualKey)
+	}
+	return KeyWriter{buf: dst, delim: k.Delimiter, base: len(dst), structured: k.Structured}
+}
+
+// write writes the segments [begin, end), with a given salt or ownSalt.
+func (k *Key) write(w *KeyWriter, begin, end int, v *KeyValues, salt int) {
+	for i := begin; i < end; i++ {
+		s := &k.Segments[i]
+		if s.Joined {
+			w.Join()
+		}
+		switch s.Kind {
+		case SeriesSegment:
+			s.write(w, v.series(s.Series))
+		case MetricSegment:
+			w.String(metricField, value(v.Metric))
+		case ConstSegment:
+			w.Const(s.Const)
+		case BucketSegment:
+			k.writeBucket(w, value(v.At))
+		case TimeSegment:
+			w.Time(k.Time, value(v.At))
+		case SaltSegment:
+			if salt == ownSalt {
+				k.writeSalt(w, s, v)
+			} else {
+				w.SaltNumber(s.Buckets, salt)
+			}
+		case SequenceSegment:
+			w.Sequence(value(v.Sequence))
+		}
+	}
+}
+
+// writeBucket writes the bucket of a time.
+func (k *Key) writeBucket(w *KeyWriter, at time.Time) {
+	if k.Bucket.Every < time.Second && k.Bucket.Months <= 0 {
+		if w.err == nil {
+			w.fail(bucketField, "without a width", ErrForm)
+		}
+		return
+	}
+	w.bucket(&k.Bucket, at)
+}
+
+// writeSalt writes the salt of the series values and returns it.
+func (k *Key) writeSalt(w *KeyWriter, salt *Segment, v *KeyValues) int {
+	w.BeginSalt(salt.Buckets)
+	for _, series := range salt.Salted {
+		if i := k.SegmentOf(series); i >= 0 {
+			k.Segments[i].write(w, v.series(series))
+		}
+	}
+	return w.EndSalt()
+}
+
+// read reads all segments.
+func (k *Key) read(r *KeyReader, v *KeyValues) {
+	for i := range k.Segments {
+		s := &k.Segments[i]
+		if s.Joined {
+			r.Join(k.tail(i))
+		}
+		switch s.Kind {
+		case SeriesSegment:
+			s.read(r, v.series(s.Series), v.Own)
+		case MetricSegment:
+			set(v.Metric, r.String(metricField))
+		case ConstSegment:
+			if s.Tells {
+				r.Kind(s.Const)
+			} else {
+				r.Const(s.Const)
+			}
+		case BucketSegment:
+			set(v.At, r.bucket(&k.Bucket))
+		case TimeSegment:
+			set(v.At, r.Time(k.Time))
+		case SaltSegment:
+			v.Salt = r.Salt(s.Buckets)
+		case SequenceSegment:
+			set(v.Sequence, r.Sequence())
+		}
+	}
+	if k.Endless() {
+		set(v.At, k.Bucket.Min())
+	}
+}
+
+// metricField is the name of a metric in errors.
+const metricField = "metric"
+
+// Endless reports whether each series has one row, whose key does not contain the time.
+func (k *Key) Endless() bool { return k.Bucket.Endless() }
+
+// SegmentOf returns the index of the segment of a series value; -1 if there is none.
+func (k *Key) SegmentOf(series int) int {
+	for i := range k.Segments {
+		if s := &k.Segments[i]; s.Kind == SeriesSegment && s.Series == series {
+			return i
+		}
+	}
+	return -1
+}
+
+// index returns the index of the first segment of a kind; -1 if there is none.
+func (k *Key) index(kind SegmentKind) int {
+	return slices.IndexFunc(k.Segments, func(s Segment) bool { return s.Kind == kind })
+}
+
+// Has reports whether the key has a segment of a kind.
+func (k *Key) Has(kind SegmentKind) bool { return k.index(kind) >= 0 }
+
+// TimeIndex returns the index of the segment with the time or the bucket, or the number of
+// segments if keys do not contain it; -1 if it is missing.
+func (k *Key) TimeIndex() int {
+	if k.Endless() {
+		return len(k.Segments)
+	}
+	for i := range k.Segments {
+		if kind := k.Segments[i].Kind; kind == TimeSegment || kind == BucketSegment {
+			return i
+		}
+	}
+	return -1
+}
+
+// before returns the number of segments before the time.
+func (k *Key) before() int { return max(0, k.TimeIndex()) }
+
+// after returns the index of the first segment after the time.
+func (k *Key) after() int { return min(k.TimeIndex()+1, len(k.Segments)) }
+
+// Width returns the number of bytes of a segment in every key, without the delimiter; 0 if it
+// varies.
+func (k *Key) Width(s *Segment) int {
+	switch s.Kind {
+	case SeriesSegment:
+		return s.Form.Fixed(s.Type)
+	case ConstSegment:
+		return len(s.Const)
+	case BucketSegment:
+		return k.Bucket.Width()
+	case TimeSegment:
+		return k.Time.Width()
+	case SaltSegment:
+		return SaltWidth(s.Buckets, k.Delimiter)
+	case SequenceSegment:
+		return SequenceForm(k.Delimiter).Fixed(Uint32Segment)
+	}
+	return 0
+}
+
+// InBytes reports whether a segment has a fixed number of arbitrary bytes.
+func (k *Key) InBytes(s *Segment) bool {
+	switch s.Kind {
+	case SeriesSegment:
+		return s.Form.InBytes(s.Type)
+	case SequenceSegment:
+		return k.Delimiter == ""
+	case BucketSegment:
+		return k.Bucket.Label.Format.InBytes()
+	case TimeSegment:
+		return k.Time.InBytes()
+	}
+	return false
+}
+
+// Sorts reports whether keys sort by the value of a segment, a series value.
+func (k *Key) Sorts(s *Segment) bool { return s.Form.Sorts(s.Type, k.Delimiter) }
+
+// Terminated reports whether a binary key terminates the segment.
+func (s *Segment) Terminated() bool { return s.Kind == SeriesSegment && s.Form.Terminated(s.Type) }
+
+// DelimiterAfter returns what follows the i-th segment: the delimiter, unless the next one joins
+// it or there is none.
+func (k *Key) DelimiterAfter(i int) string {
+	if i == len(k.Segments)-1 || k.Segments[i].Joined {
+		return ""
+	}
+	return k.Delimiter
+}
+
+// TimeDelimiter returns what separates the time or the bucket from the next segment.
+func (k *Key) TimeDelimiter() string {
+	if i := k.TimeIndex(); k.Endless() || i >= 0 && k.Segments[i].Joined {
+		return ""
+	}
+	return k.Delimiter
+}
+
+// FixedAfter reports whether all segments after the i-th have a fixed width.
+func (k *Key) FixedAfter(i int) bool {
+	for i++; i < len(k.Segments); i++ {
+		if k.Width(&k.Segments[i]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// bytesAfter returns the number of bytes of a key after the i-th segment, including delimiters,
+// if all following segments have a fixed width.
+func (k *Key) bytesAfter(i int) int {
+	n := len(k.DelimiterAfter(i))
+	for i++; i < len(k.Segments); i++ {
+		n += k.Width(&k.Segments[i]) + len(k.DelimiterAfter(i))
+	}
+	return n
+}
+
+// tail returns the number of bytes of a key after the i-th segment, if that is joined and of
+// variable width; else 0.
+func (k *Key) tail(i int) int {
+	if s := &k.Segments[i]; !s.Joined || k.Width(s) > 0 {
+		return 0
+	}
+	return k.bytesAfter(i)
+}
+
+// Rest returns the number of bytes of the keys of a series from the time on, if a segment of
+// variable width before it is joined, so that the keys of another series can have the same prefix;
+// else 0.
+func (k *Key) Rest() int {
+	at := k.TimeIndex()
+	if k.Endless() || at < 1 || !k.joinsVariable(at) {
+		return 0
+	}
+	return k.bytesAfter(at-1) - len(k.DelimiterAfter(at-1)) // the delimiter belongs to the prefix
+}
+
+// joinsVariable reports whether one of the first n segments has a variable width and no delimiter
+// after it.
+func (k *Key) joinsVariable(n int) bool {
+	for i := range n {
+		if s := &k.Segments[i]; s.Joined && k.Width(s) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Ties returns the number of bytes of a key from the sequence number on, if the time is reversed
+// and the sequence number follows it; else 0. Rows of the same time then sort in the opposite order
+// to all others.
+func (k *Key) Ties() int {
+	first := k.index(SequenceSegment)
+	if first < 0 || !k.Time.Reverse {
+		return 0
+	}
+	return k.Width(&k.Segments[first]) + k.bytesAfter(first)
+}
+
+// Splits returns split keys for a new table whose keys begin with a salt: one before each salt
+// except the first, or as many as Bigtable allows, evenly distributed.
+func (k *Key) Splits() []string {
+	if len(k.Segments) == 0 || k.Segments[0].Kind != SaltSegment {
+		return nil
+	}
+	buckets := k.Segments[0].Buckets
+	parts := min(buckets, MaxSplits+1)
+	var out []string
+	for i := 1; i < parts; i++ {
+		w := k.writer(nil)
+		w.SaltNumber(buckets, i*buckets/parts)
+		if prefix, err := w.Prefix(); err == nil {
+			out = append(out, string(prefix))
+		}
+	}
+	return out
+}
+
+// String returns the names of the segments as keys contain them, such as location#bucket.
+func (k *Key) String() string {
+	var out []byte
+	for i := range k.Segments {
+		s := &k.Segments[i]
+		after := k.DelimiterAfter(i)
+		if after == "" && i < len(k.Segments)-1 && !(s.Kind == ConstSegment && s.Joined) {
+			after = " "
+		}
+		out = append(append(out, s.Title()...), after...)
+	}
+	return string(out)
+}
+
+// Title returns the name of the segment in drawings: that of the series value, the text of a
+// constant, or that of the kind.
+func (s *Segment) Title() string {
+	switch s.Kind {
+	case SeriesSegment:
+		return s.Name
+	case MetricSegment:
+		return metricField
+	case ConstSegment:
+		return s.Const
+	case BucketSegment:
+		return bucketField
+	case TimeSegment:
+		return timeField
+	case SaltSegment:
+		return saltField
+	case SequenceSegment:
+		return sequenceField
+	}
+	return "SegmentKind(" + strconv.Itoa(int(s.Kind)) + ")"
+}

@@ -1,0 +1,184 @@
+package codec
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// SegmentKind is the kind of a key segment.
+type SegmentKind int
+
+const (
+	SeriesSegment   SegmentKind = iota // a series value
+	MetricSegment                      // the column name of a field
+	ConstSegment                       // a constant string
+	BucketSegment                      // the label of the bucket
+	TimeSegment                        // the time of the event
+	SaltSegment                        // a hash of series values
+	SequenceSegment                    // the sequence number of the event
+)
+
+// Segment describes one segment of a row key.
+type Segment struct {
+	Kind   SegmentKind
+	Joined bool // the next segment follows directly; see [KeyWriter.Join]
+
+	// Of a series value: its name, type and encoding, its number among the series values, and
+	// the names of an enum.
+	Name   string
+	Type   SegmentType
+	Form   KeyForm
+	Series int
+	Enum   Enum
+
+	// Of a constant: its text, and whether rows with other text are of another kind; see
+	// [KeyReader.Kind].
+	Const string
+	Tells bool
+
+	// Of a salt: its number of values, and the numbers of the hashed series values.
+	Buckets int
+	Salted  []int
+}
+
+// SeriesValue lists the Go types of series values, to which [KeyValues.Series] points. Enums are
+// int64.
+type SeriesValue interface {
+	string | []byte | bool | int32 | int64 | uint32 | uint64 | time.Duration | time.Time | UUID
+}
+
+// write writes a series value. value points to it.
+func (s *Segment) write(w *KeyWriter, value any) {
+	switch s.Type {
+	case StringSegment:
+		w.StringAs(s.Name, s.Form, load[string](w, s, value))
+	case BytesSegment:
+		w.BytesAs(s.Name, s.Form, load[[]byte](w, s, value))
+	case BoolSegment:
+		w.BoolAs(s.Name, s.Form, load[bool](w, s, value))
+	case Int32Segment:
+		w.IntAs(s.Name, s.Form, int64(load[int32](w, s, value)), 32)
+	case Int64Segment:
+		w.IntAs(s.Name, s.Form, load[int64](w, s, value), 64)
+	case Uint32Segment:
+		w.UintAs(s.Name, s.Form, uint64(load[uint32](w, s, value)), 32)
+	case Uint64Segment:
+		w.UintAs(s.Name, s.Form, load[uint64](w, s, value), 64)
+	case DurationSegment:
+		w.DurationAs(s.Name, s.Form, load[time.Duration](w, s, value))
+	case TimestampSegment:
+		w.TimestampAs(s.Name, s.Form, load[time.Time](w, s, value))
+	case UUIDSegment:
+		w.UUIDAs(s.Name, s.Form, load[UUID](w, s, value))
+	case EnumSegment:
+		w.EnumAs(s.Name, s.Form, s.Enum, load[int64](w, s, value))
+	}
+}
+
+// load returns what value points to. If that is of another type, w fails.
+func load[T any](w *KeyWriter, s *Segment, value any) (v T) {
+	if p, ok := value.(*T); ok {
+		return *p
+	}
+	w.mistyped(s)
+	return v
+}
+
+// mistyped rejects a series value that is not of the type of its segment.
+func (w *KeyWriter) mistyped(s *Segment) {
+	if w.err == nil {
+		w.fail(s.Name, "", s.mistyped())
+	}
+}
+
+// read reads a series value. value points to where it is set. A string is a part of the key, unless
+// own is set.
+func (s *Segment) read(r *KeyReader, value any, own bool) {
+	switch s.Type {
+	case StringSegment:
+		v := r.StringAs(s.Name, s.Form)
+		if p, ok := value.(*string); ok && own {
+			v = Keep(*p, v)
+		}
+		store(r, s, value, v)
+	case BytesSegment:
+		store(r, s, value, r.BytesAs(s.Name, s.Form))
+	case BoolSegment:
+		store(r, s, value, r.BoolAs(s.Name, s.Form))
+	case Int32Segment:
+		store(r, s, value, int32(r.IntAs(s.Name, s.Form, 32)))
+	case Int64Segment:
+		store(r, s, value, r.IntAs(s.Name, s.Form, 64))
+	case Uint32Segment:
+		store(r, s, value, uint32(r.UintAs(s.Name, s.Form, 32)))
+	case Uint64Segment:
+		store(r, s, value, r.UintAs(s.Name, s.Form, 64))
+	case DurationSegment:
+		store(r, s, value, r.DurationAs(s.Name, s.Form))
+	case TimestampSegment:
+		store(r, s, value, r.TimestampAs(s.Name, s.Form))
+	case UUIDSegment:
+		store(r, s, value, r.UUIDAs(s.Name, s.Form))
+	case EnumSegment:
+		store(r, s, value, r.EnumAs(s.Name, s.Form, s.Enum))
+	}
+}
+
+// store sets what value points to. If that is of another type, r fails.
+func store[T any](r *KeyReader, s *Segment, value any, v T) {
+	if p, ok := value.(*T); ok {
+		*p = v
+		return
+	}
+	r.mistyped(s)
+}
+
+// mistyped rejects a series value that is not of the type of its segment.
+func (r *KeyReader) mistyped(s *Segment) {
+	if r.err == nil {
+		r.err = &FieldError{Field: s.Name, Err: formError(s.mistyped())}
+	}
+	r.lost = true
+}
+
+// mistyped returns the error for a value that is not of the type of the segment. It does not
+// mention the value, which then need not be in the heap.
+func (s *Segment) mistyped() error {
+	return fmt.Errorf("%w: the series value is not given as a pointer to a value of type %s", ErrForm, s.Type)
+}
+
+// SameSeriesValue reports whether two pointers to series values point to equal ones.
+func SameSeriesValue(a, b any) bool {
+	switch a := a.(type) {
+	case *[]byte:
+		b, ok := b.(*[]byte)
+		return ok && bytes.Equal(*a, *b)
+	case *time.Time:
+		b, ok := b.(*time.Time)
+		return ok && a.Equal(*b)
+	case *string:
+		return same(a, b)
+	case *bool:
+		return same(a, b)
+	case *int32:
+		return same(a, b)
+	case *int64:
+		return same(a, b)
+	case *uint32:
+		return same(a, b)
+	case *uint64:
+		return same(a, b)
+	case *time.Duration:
+		return same(a, b)
+	case *UUID:
+		return same(a, b)
+	}
+	return false
+}
+
+// same reports whether b points to the same value as a.
+func same[T comparable](a *T, b any) bool {
+	other, ok := b.(*T)
+	return ok && *a == *other
+}

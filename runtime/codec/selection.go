@@ -1,0 +1,334 @@
+package codec
+
+import "slices"
+
+// Given lists the series values that a query specifies.
+type Given struct {
+	Series []int     // their numbers
+	Last   GivenPart // what the query specifies of the last one
+}
+
+// GivenPart is what a query specifies of the last of the given series values.
+type GivenPart int
+
+const (
+	GivenValue  GivenPart = iota // the value
+	GivenPrefix                  // a prefix of it
+	GivenRange                   // a range of values; see [Between]
+)
+
+// whole returns the series values that are given as a whole.
+func (g Given) whole() []int {
+	if g.Last == GivenValue || len(g.Series) == 0 {
+		return g.Series
+	}
+	return g.Series[:len(g.Series)-1]
+}
+
+// Path describes which rows a query reads, by segments of the key.
+type Path struct {
+	// Before is the number of known segments before the time: all of them if Timed is set, else
+	// those before the first unknown one.
+	Before int
+	// After is the number of known segments right after the time.
+	After int
+	// Timed is set if the time follows the known segments, so that a time range is a row range. If
+	// not, the server scans all times of these rows.
+	Timed bool
+	// Whole is set if nothing follows the known segments after the time: the rows belong to one
+	// series.
+	Whole bool
+	// Salts is the number of salts, each with its own range, if the query does not specify all
+	// values that a salt before the time hashes; else 1.
+	Salts int
+	// Filtered are the specified series values that are in none of these segments: rows with other
+	// values must be filtered out.
+	Filtered []int
+	// Partial is set if the segment after those before the time is the one of which the query gives
+	// a prefix or a range.
+	Partial bool
+}
+
+// Path returns which rows contain the events with given series values. If a query gives a part of a
+// value, and Path.Partial is not set, the key cannot answer it.
+func (k *Key) Path(g Given) Path {
+	if g.Last != GivenValue {
+		return k.partialPath(g)
+	}
+	p := k.wholePath(g.Series)
+	for _, series := range g.Series {
+		if !k.hasSeries(0, p.Before, series) && !k.hasSeries(k.after(), k.after()+p.After, series) {
+			p.Filtered = append(p.Filtered, series)
+		}
+	}
+	return p
+}
+
+// partialPath is Path for a prefix or a range of a value.
+func (k *Key) partialPath(g Given) Path {
+	p, given, last := Path{Salts: 1}, g.whole(), g.Series[len(g.Series)-1]
+	for ; p.Before < k.before(); p.Before++ {
+		switch s := &k.Segments[p.Before]; {
+		case s.Kind == SeriesSegment && s.Series == last:
+			p.Partial = true
+			for _, series := range given {
+				if !k.hasSeries(0, p.Before, series) {
+					p.Filtered = append(p.Filtered, series)
+				}
+			}
+			return p
+		case s.known(given):
+		case s.Kind == SaltSegment:
+			p.Salts = s.Buckets
+		default:
+			return p
+		}
+	}
+	return p
+}
+
+// wholePath is Path for whole values, without Filtered.
+func (k *Key) wholePath(given []int) Path {
+	p := Path{Salts: 1}
+	for ; p.Before < k.before(); p.Before++ {
+		switch s := &k.Segments[p.Before]; {
+		case s.known(given):
+		case s.Kind == SaltSegment:
+			p.Salts = s.Buckets
+		default:
+			return k.unsalted(p)
+		}
+	}
+	p.Timed = true
+	for begin := k.after(); begin+p.After < len(k.Segments); p.After++ {
+		if !k.Segments[begin+p.After].known(given) {
+			return k.trimmed(p)
+		}
+	}
+	p.Whole = true
+	return p
+}
+
+// unsalted drops the salt of a path if nothing after it restricts the rows: all salts are then one
+// range.
+func (k *Key) unsalted(p Path) Path {
+	salt := k.index(SaltSegment)
+	if p.Salts > 1 && !slices.ContainsFunc(k.Segments[salt:p.Before], func(s Segment) bool { return s.Kind == SeriesSegment }) {
+		p.Before, p.Salts = salt, 1
+	}
+	return p
+}
+
+// trimmed drops the end of the known segments after the time if it does not restrict the rows:
+// constants, and a salt of values before it.
+func (k *Key) trimmed(p Path) Path {
+	begin := k.after()
+	for ; p.After > 0; p.After-- {
+		end := begin + p.After - 1
+		s := &k.Segments[end]
+		says := slices.ContainsFunc(s.Salted, func(i int) bool {
+			return !k.hasSeries(0, p.Before, i) && !k.hasSeries(begin, end, i)
+		})
+		if s.Kind != ConstSegment && (s.Kind != SaltSegment || says) {
+			break
+		}
+	}
+	return p
+}
+
+// known reports whether a reader can write a segment if it knows some series values. It can always
+// write the metric by iterating over the fields.
+func (s *Segment) known(given []int) bool {
+	switch s.Kind {
+	case SeriesSegment:
+		return slices.Contains(given, s.Series)
+	case SaltSegment:
+		return !slices.ContainsFunc(s.Salted, func(i int) bool { return !slices.Contains(given, i) })
+	case SequenceSegment:
+		return false
+	}
+	return true
+}
+
+// hasSeries reports whether the segments [begin, end) contain a series value.
+func (k *Key) hasSeries(begin, end, series int) bool {
+	return slices.ContainsFunc(k.Segments[begin:end], func(s Segment) bool { return s.Kind == SeriesSegment && s.Series == series })
+}
+
+// Selection is the rows of the events with given series values.
+type Selection struct {
+	Path
+	key   *Key
+	given Given
+}
+
+// Select returns the rows of the events with given series values, as Path describes them.
+func (k *Key) Select(g Given) *Selection { return &Selection{k.Path(g), k, g} }
+
+// Every returns the rows of one series: all series values are given.
+func (k *Key) Every() Given {
+	var g Given
+	for i := range k.Segments {
+		if s := &k.Segments[i]; s.Kind == SeriesSegment {
+			g.Series = append(g.Series, s.Series)
+		}
+	}
+	slices.Sort(g.Series)
+	return g
+}
+
+// MultiSeries reports whether the rows can be those of several series.
+func (s *Selection) MultiSeries() bool { return len(s.given.whole()) < len(s.key.Every().Series) }
+
+// Contiguous reports whether the rows are those of all times, and those of each series are
+// adjacent.
+func (s *Selection) Contiguous() bool {
+	after := s.key.Segments[s.key.after():]
+	return !s.Timed && !s.joined() && !slices.ContainsFunc(after, func(g Segment) bool { return g.Kind == SeriesSegment })
+}
+
+// joined reports whether a segment before the time ends without a delimiter: keys of another
+// series may then be among those of a series.
+func (s *Selection) joined() bool { return s.key.joinsVariable(s.key.before()) }
+
+// Filters reports whether row keys must be filtered, because the row ranges contain other rows or
+// because the keys select the time. timed says whether, instead, the timestamps of cells do.
+func (s *Selection) Filters(timed bool) bool {
+	return len(s.Filtered) > 0 || !s.Timed && !timed || s.AmongKinds() || !s.Timed && s.key.joinsVariable(s.Before)
+}
+
+// AmongKinds reports whether the row ranges also contain rows of other kinds, which are those of
+// other schemas.
+func (s *Selection) AmongKinds() bool {
+	read := s.Before
+	if s.Timed {
+		read = s.key.before() + 1 + s.After // at most all, if keys do not contain the time
+	}
+	rest := s.key.Segments[min(read, len(s.key.Segments)):]
+	return slices.ContainsFunc(rest, func(g Segment) bool { return g.Tells })
+}
+
+// AnyWidth reports whether a read of the rows also receives those whose time has another width
+// than those of the table, to report them: among rows of several kinds, other programs may have
+// written them. After a joined segment of variable width, they would be rows of another series.
+func (s *Selection) AnyWidth() bool { return s.AmongKinds() && !s.joined() }
+
+// ends reports whether the segments that are given before the time are a whole key, or would be
+// one with a whole value of the range.
+func (s *Selection) ends() bool {
+	n := s.Before
+	if s.Partial {
+		n++
+	}
+	return s.key.Endless() && n == len(s.key.Segments) && s.given.Last != GivenPrefix
+}
+
+// Spans returns the spans of the rows: one per salt that is read, or one per metric, or one. v has
+// the given series values.
+func (s *Selection) Spans(v *KeyValues, metrics []string) ([]Span, error) {
+	n := 1
+	switch {
+	case s.Salts > 1:
+		n = s.Salts
+	case metrics != nil:
+		n = len(metrics)
+	}
+	out := make([]Span, n)
+	with := *v
+	for i := range out {
+		salt := ownSalt
+		switch {
+		case s.Salts > 1:
+			salt = i
+		case metrics != nil:
+			with.Metric = &metrics[i]
+		}
+		var err error
+		if out[i], err = s.span(&with, salt); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// span returns the span with a salt, or with that of its values.
+func (s *Selection) span(v *KeyValues, salt int) (Span, error) {
+	k := s.key
+	span := Span{Delimiter: k.TimeDelimiter(), Whole: s.Whole, MaxBytes: MaxRowSet, Exact: s.Timed && k.Endless()}
+	if s.Timed {
+		span.Rest = k.Rest()
+	}
+	prefix, err := s.prefix(v, salt)
+	if err != nil {
+		return Span{}, err
+	}
+	span.Prefix = string(prefix)
+	if s.After > 0 {
+		w := k.writer(nil)
+		k.write(&w, k.after(), k.after()+s.After, v, salt)
+		suffix, err := finish(&w, s.Whole)
+		if err != nil {
+			return Span{}, err
+		}
+		span.Suffix = string(suffix)
+	}
+	return span, nil
+}
+
+// prefix returns what the keys have in common before the time.
+func (s *Selection) prefix(v *KeyValues, salt int) ([]byte, error) {
+	k := s.key
+	w := k.writer(nil)
+	k.write(&w, 0, s.Before, v, salt)
+	if s.Partial {
+		part := &k.Segments[s.Before]
+		if text, ok := v.series(part.Series).(*string); ok && s.given.Last == GivenPrefix {
+			w.StringPrefix(part.Name, part.Form, *text)
+		} else {
+			k.write(&w, s.Before, s.Before+1, v, salt)
+		}
+	}
+	return finish(&w, s.ends())
+}
+
+// finish returns the key of w if it is whole, else the prefix.
+func finish(w *KeyWriter, whole bool) ([]byte, error) {
+	if whole {
+		return w.Key()
+	}
+	return w.Prefix()
+}
+
+// Pattern returns the pattern of the row keys with the given series values.
+func (s *Selection) Pattern(v *KeyValues) (*KeyPattern, error) {
+	k := s.key
+	p := NewKeyPattern(k.Delimiter)
+	if s.AnyWidth() {
+		p.AnyWidth()
+	}
+	for i := range k.Segments {
+		g := &k.Segments[i]
+		if g.Joined {
+			p.Join()
+		}
+		switch {
+		case g.Kind == BucketSegment, g.Kind == TimeSegment:
+			p.Time()
+		case g.Kind == ConstSegment, g.Kind == SeriesSegment && slices.Contains(s.given.whole(), g.Series):
+			p.Known(func(w *KeyWriter) { k.write(w, i, i+1, v, ownSalt) })
+		case k.Width(g) > 0:
+			p.Bytes(k.Width(g))
+		case k.Delimiter == "" && !g.Joined:
+			p.Terminated()
+		default:
+			p.Any()
+		}
+	}
+	return p.Pattern()
+}
+
+// Match reports whether a row of the spans has the given series values. Those of both are pointers,
+// as in [KeyValues].
+func (s *Selection) Match(row, given *KeyValues) bool {
+	return !slices.ContainsFunc(s.Filtered, func(i int) bool { return !SameSeriesValue(row.series(i), given.series(i)) })
+}
