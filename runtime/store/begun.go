@@ -12,21 +12,25 @@ func (h *layoutHistory) begun(c *Change, own layouts, of []RecordedLayout) error
 	if c == nil || len(c.Hazards) > 0 {
 		return nil
 	}
-	var known []string
+	bounds := own.bounds()
 	if len(of) > 0 {
 		have, err := parseLayouts(of[len(of)-1].Layout)
 		if err != nil {
 			return err
 		}
-		known = have.bounds()
-	}
-	for _, bound := range own.bounds() {
-		at, err := time.Parse(time.RFC3339Nano, bound)
-		if err != nil {
-			return err
+		if how, ok := own.continues(have); ok { // its older layouts are judged by whether they have expired
+			bounds = own[:how.above].bounds()
+			if how.ended {
+				bounds = append(bounds, own[how.above].until)
+			}
+		} else {
+			known := have.bounds()
+			bounds = slices.DeleteFunc(bounds, func(at time.Time) bool { return slices.ContainsFunc(known, at.Equal) })
 		}
-		if !slices.Contains(known, bound) && !at.After(h.now()) {
-			c.hazard("begun_layout", "", "the history does not know this layout, which began at "+bound+": events that programs with another layout wrote since then are not found: choose a later since, or make sure that there are none")
+	}
+	for _, at := range bounds {
+		if !at.After(h.now()) {
+			c.hazard("begun_layout", "", "the history does not know this layout, which began at "+at.Format(time.RFC3339Nano)+": events that programs with another layout wrote since then are not found: choose a later since, or make sure that there are none")
 			return nil
 		}
 	}
@@ -34,11 +38,11 @@ func (h *layoutHistory) begun(c *Change, own layouts, of []RecordedLayout) error
 }
 
 // bounds returns the times at which one layout ends and the next one begins, newest first.
-func (l layouts) bounds() []string {
-	var out []string
+func (l layouts) bounds() []time.Time {
+	var out []time.Time
 	for _, f := range l {
-		for _, key := range []string{untilKey, sinceKey} {
-			if at := f.values[key]; at != "" && !slices.Contains(out, at) {
+		for _, at := range []time.Time{f.until, f.since} {
+			if !at.IsZero() && !slices.ContainsFunc(out, at.Equal) {
 				out = append(out, at)
 			}
 		}

@@ -138,14 +138,14 @@ func (c *claim) hazardous() bool {
 	return slices.ContainsFunc(c.changes(), func(c Change) bool { return len(c.Hazards) > 0 })
 }
 
-// claim returns what to record of a table, which exists or not.
-func (h *layoutHistory) claim(t Table, exists bool) (*claim, error) {
+// claim returns what to record of a table; live is nil if it does not exist.
+func (h *layoutHistory) claim(t Table, live *liveTable) (*claim, error) {
 	row := h.rows[t.ID]
 	all, err := t.layouts()
 	if err != nil || len(all) == 0 {
 		return &claim{}, err
 	}
-	c := &claim{}
+	c, exists := &claim{}, live != nil
 	fresh := !exists && !row.pending() // a table without events may have any layout
 	for i := range all {
 		of, err := row.ofSchema(all, i)
@@ -154,7 +154,7 @@ func (h *layoutHistory) claim(t Table, exists bool) (*claim, error) {
 		}
 		e := firstOf(t.ID, all[i], of)
 		if !fresh && len(of) > 0 && row.alive(&of[len(of)-1]) {
-			if e, err = h.compare(t.ID, all[i], of); err != nil {
+			if e, err = h.compare(t.ID, live, all[i], of); err != nil {
 				return nil, err
 			}
 		} else if exists {
@@ -236,24 +236,24 @@ func (c *claim) restart(table string, row historyRow, all []layouts) error {
 // maxConflicts limits how often a setup gives way to others that are faster.
 const maxConflicts = 50
 
-// record records what is to be recorded of a table that exists or not, and reports whether this
-// setup did. What the setup has found so far is allowed.
-func (h *layoutHistory) record(ctx context.Context, t Table, exists bool) (own bool, err error) {
-	return h.settle(ctx, t, exists, errConcurred, true)
+// record records what is to be recorded of a table, and reports whether this setup did. live is nil
+// if the table does not exist. What the setup has found so far is allowed.
+func (h *layoutHistory) record(ctx context.Context, t Table, live *liveTable) (own bool, err error) {
+	return h.settle(ctx, t, live, errConcurred, true)
 }
 
 // confirm records that a table exists, and that the layouts are still the recorded ones.
-func (h *layoutHistory) confirm(ctx context.Context, t Table) error {
-	_, err := h.settle(ctx, t, true, errReplaced, false)
+func (h *layoutHistory) confirm(ctx context.Context, t Table, live *liveTable) error {
+	_, err := h.settle(ctx, t, live, errReplaced, false)
 	return err
 }
 
 // settle adds a step if there is anything to record. What others have recorded in the meantime
 // is compared, and never allowed: it then returns an error with the given contradiction.
-func (h *layoutHistory) settle(ctx context.Context, t Table, exists bool, contradiction error, allowed bool) (own bool, err error) {
+func (h *layoutHistory) settle(ctx context.Context, t Table, live *liveTable, contradiction error, allowed bool) (own bool, err error) {
 	creates := allowed // a missing table
 	for range maxConflicts {
-		c, err := h.claim(t, exists)
+		c, err := h.claim(t, live)
 		switch {
 		case err != nil:
 			return false, &HistoryError{t.ID, err}
@@ -270,24 +270,27 @@ func (h *layoutHistory) settle(ctx context.Context, t Table, exists bool, contra
 			return true, nil
 		}
 		own, allowed = lost, false
-		if exists, err = h.again(ctx, t); err != nil {
+		if live, err = h.again(ctx, t); err != nil {
 			return false, err
-		} else if !exists && !creates {
+		} else if live == nil && !creates {
 			return false, &HistoryError{t.ID, errDeleted}
 		}
 	}
 	return false, &HistoryError{t.ID, contradiction}
 }
 
-// again reads the history of a table and, after that, whether it exists.
-func (h *layoutHistory) again(ctx context.Context, t Table) (exists bool, err error) {
+// again reads the history of a table and, after that, the table, which is nil if it does not exist.
+func (h *layoutHistory) again(ctx context.Context, t Table) (*liveTable, error) {
 	rows, err := h.read(ctx, []Table{t})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	h.rows[t.ID] = rows[t.ID]
-	_, exists, err = readTable(ctx, h.admin, t.ID)
-	return exists, err
+	live, exists, err := readTable(ctx, h.admin, t.ID)
+	if err != nil || !exists {
+		return nil, err
+	}
+	return &live, nil
 }
 
 // recheck confirms the layouts of tables for which the setup has added no step, if any other did
@@ -305,13 +308,13 @@ func (h *layoutHistory) recheck(ctx context.Context, tables []Table) (errs []err
 		if len(now[t.ID].steps) == len(h.rows[t.ID].steps) {
 			continue
 		}
-		exists, err := h.again(ctx, t)
+		live, err := h.again(ctx, t)
 		switch {
 		case err != nil:
-		case !exists:
+		case live == nil:
 			err = &HistoryError{t.ID, errDeleted}
 		default:
-			err = h.confirm(ctx, t)
+			err = h.confirm(ctx, t, live)
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -39,10 +39,6 @@ type Deleter interface {
 	DeleteColumnFamily(ctx context.Context, table, family string) error
 }
 
-// deletionDelay is how long after its newest event expired a table is kept: as long as
-// Bigtable may take to collect the event.
-const deletionDelay = 7 * ageDay
-
 // KeptError reports that [DeleteTables] deleted nothing because of these tables and families,
 // for the reasons in Unmanaged.Keep.
 type KeptError struct{ Kept []Unmanaged }
@@ -228,18 +224,11 @@ func (x *examiner) unexpired(ctx context.Context, u *Unmanaged, live liveTable, 
 	if u.Until.After(now) {
 		return "its layout ends on " + showDay(u.Until), nil
 	}
-	var age time.Duration
-	timed := !u.Until.IsZero() // whether the time of an event says when it expires
-	for _, name := range families {
-		of := longest(live.families[name].rule)
-		timed = timed && of > 0 && (kinds[name] == "events" || kinds[name] == "class")
-		age = max(age, of)
+	if !u.Until.IsZero() {
+		u.Expired = live.expiry(u.Until, kinds, families)
 	}
-	if timed {
-		u.Expired = u.Until.Add(age)
-		if at := u.Expired.Add(deletionDelay); !at.Before(now) {
-			return fmt.Sprintf("its layout ended on %s, and its newest event expires on %s: it can be deleted after %s", showDay(u.Until), showDay(u.Expired), showDay(at)), nil
-		}
+	if !u.Expired.IsZero() && !collected(u.Expired, now) {
+		return fmt.Sprintf("its layout ended on %s, and its newest event expires on %s: it can be deleted after %s", showDay(u.Until), showDay(u.Expired), showDay(u.Expired.Add(deletionDelay))), nil
 	}
 	for _, name := range families {
 		cell, err := x.youngCell(ctx, u.Table, name, live.families[name].rule, now)
@@ -313,26 +302,20 @@ func pastOf(history []RecordedLayout, family string) (past, error) {
 			return past{}, err
 		}
 		for _, f := range all {
-			for _, name := range f.families() {
-				p.kinds[name] = f.values["family "+name]
-			}
+			maps.Copy(p.kinds, f.kinds())
 		}
-		if family == "" || slices.Contains(all.families(), family) {
+		if family == "" || slices.Contains(all.live(), family) {
 			latest[r.Family], p.known = all, true
 		}
 	}
 	for _, all := range latest {
 		for _, f := range all {
-			if family != "" && !slices.Contains(f.families(), family) {
+			if family != "" && f.kinds()[family] == "" {
 				continue
 			}
-			end, err := f.end()
-			if err != nil {
-				return past{}, err
-			}
-			p.open = p.open || end.IsZero()
-			if end.After(p.until) {
-				p.until = end
+			p.open = p.open || f.until.IsZero()
+			if f.until.After(p.until) {
+				p.until = f.until
 			}
 		}
 	}
@@ -340,17 +323,4 @@ func pastOf(history []RecordedLayout, family string) (past, error) {
 		p.until = time.Time{}
 	}
 	return p, nil
-}
-
-// end returns the end of a layout; zero if it has none.
-func (f facts) end() (time.Time, error) {
-	text := f.values[untilKey]
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("undecodable end %q", text)
-	}
-	return at.UTC(), nil
 }

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // facts are those of one layout of a table: what decides where and how its events are
 // stored, such as "bucket". A key with a space, such as `column "a"`, is that of a fact that
 // other layouts may lack, since it is about a part of events only.
 type facts struct {
-	keys   []string
-	values map[string]string
+	keys         []string
+	values       map[string]string
+	since, until time.Time // of the events; zero if the layout has no beginning or no end
 }
 
 // parseFacts parses a line of Table.Layout.
@@ -27,7 +29,24 @@ func parseFacts(line string) (facts, error) {
 		f.keys = append(f.keys, key)
 		f.values[key] = value
 	}
-	return f, nil
+	var err error
+	if f.since, err = f.instant(sinceKey); err == nil {
+		f.until, err = f.instant(untilKey)
+	}
+	return f, err
+}
+
+// instant returns the time in a fact; zero without one.
+func (f facts) instant(key string) (time.Time, error) {
+	text := f.values[key]
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("undecodable time %q in fact %q", text, key)
+	}
+	return at.UTC(), nil
 }
 
 // cutUnquoted cuts s around the first sep that is not in a quoted string.
@@ -106,7 +125,7 @@ func (f facts) added(other facts) []string {
 // with returns the facts of f, and the parts of events that only older has: their columns
 // may still be stored.
 func (f facts) with(older facts) facts {
-	out := facts{slices.Clone(f.keys), map[string]string{}}
+	out := facts{slices.Clone(f.keys), map[string]string{}, f.since, f.until}
 	for _, key := range f.keys {
 		out.values[key] = f.values[key]
 	}
@@ -172,7 +191,22 @@ func (l layouts) shareFamily(other layouts) bool { return common(l.families(), o
 func (l layouts) live() []string {
 	out := l.families()
 	for i := range out {
-		out[i], _, _ = strings.Cut(out[i], ":")
+		out[i] = liveName(out[i])
+	}
+	return out
+}
+
+// liveName returns the name in the table of a column family of a layout.
+func liveName(family string) string {
+	name, _, _ := strings.Cut(family, ":")
+	return name
+}
+
+// kinds returns the meaning of the timestamps, by column family in the table.
+func (f facts) kinds() map[string]string {
+	out := map[string]string{}
+	for _, name := range f.families() {
+		out[liveName(name)] = f.values["family "+name]
 	}
 	return out
 }
@@ -206,16 +240,25 @@ func common(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
+// continuation is how layouts continue earlier ones.
+type continuation struct {
+	above int  // how many newer layouts there are
+	ended bool // the newest of the earlier ones has got an end
+}
+
+// grown reports whether there is anything newer.
+func (c continuation) grown() bool { return c.above > 0 || c.ended }
+
 // continues reports whether l contains the layouts of other, which contradict none of its
-// own: newer ones may be above them, the newest of other may have got an end, and earlier ones
-// may have been removed. grown is whether there is anything newer.
-func (l layouts) continues(other layouts) (above int, grown, ok bool) {
+// own: newer ones may be above them, the newest of other may have got an end, and below those that
+// both have, only one may have more; see [layouts.differBefore].
+func (l layouts) continues(other layouts) (continuation, bool) {
 	for above := range l {
 		if ended, ok := other.matches(l[above:]); ok {
-			return above, above > 0 || ended, true
+			return continuation{above, ended}, true
 		}
 	}
-	return 0, false, false
+	return continuation{}, false
 }
 
 // matches compares layouts one by one with later ones, up to the last one of either, whose
@@ -231,7 +274,7 @@ func (l layouts) matches(later layouts) (ended, ok bool) {
 		}
 		switch until := b.values[untilKey]; {
 		case until == a.values[untilKey]:
-		case i == 0 && a.values[untilKey] == "":
+		case i == 0 && a.values[untilKey] == "" && b.until.After(a.since):
 			ended = true
 		default:
 			return false, false

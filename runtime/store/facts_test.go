@@ -19,15 +19,15 @@ func TestLayoutsThatContinue(t *testing.T) {
 		grown, ok      bool
 	}{
 		{"the same", parse("bucket: 1d"), parse("bucket: 1d"), false, true},
-		{"an end", parse("bucket: 1d"), parse("bucket: 1d; until: 2027-01-01"), true, true},
-		{"another end", parse("bucket: 1d; until: 2026-01-01"), parse("bucket: 1d; until: 2027-01-01"), false, false},
-		{"no end", parse("bucket: 1d; until: 2026-01-01"), parse("bucket: 1d"), false, false},
-		{"an end of the second", parse("bucket: 1d", "bucket: 1w"), parse("bucket: 1d", "bucket: 1w; until: 2027-01-01"), false, false},
-		{"a newer layout", parse("bucket: 1d"), parse("bucket: 1h", "bucket: 1d; until: 2027-01-01"), true, true},
+		{"an end", parse("bucket: 1d"), parse("bucket: 1d; until: 2027-01-01T00:00:00Z"), true, true},
+		{"another end", parse("bucket: 1d; until: 2026-01-01T00:00:00Z"), parse("bucket: 1d; until: 2027-01-01T00:00:00Z"), false, false},
+		{"no end", parse("bucket: 1d; until: 2026-01-01T00:00:00Z"), parse("bucket: 1d"), false, false},
+		{"an end of the second", parse("bucket: 1d", "bucket: 1w"), parse("bucket: 1d", "bucket: 1w; until: 2027-01-01T00:00:00Z"), false, false},
+		{"a newer layout", parse("bucket: 1d"), parse("bucket: 1h", "bucket: 1d; until: 2027-01-01T00:00:00Z"), true, true},
 		{"another bucket", parse("bucket: 1d"), parse("bucket: 1w"), false, false},
 	} {
-		if _, grown, ok := c.later.continues(c.earlier); grown != c.grown || ok != c.ok {
-			t.Errorf("%s: grown %v, ok %v", c.what, grown, ok)
+		if how, ok := c.later.continues(c.earlier); how.grown() != c.grown || ok != c.ok {
+			t.Errorf("%s: grown %v, ok %v", c.what, how.grown(), ok)
 		}
 	}
 }

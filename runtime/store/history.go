@@ -153,8 +153,9 @@ func (h *layoutHistory) newest(tables []Table) ([]RecordedLayout, error) {
 }
 
 // compare compares a layout of a table with the recorded ones of its schema, of which there is
-// at least one. It returns what to record, with the change, and nil if there is nothing.
-func (h *layoutHistory) compare(table string, own layouts, of []RecordedLayout) (*layoutEntry, error) {
+// at least one. It returns what to record, with the change, and nil if there is nothing. live is
+// nil if the table does not exist.
+func (h *layoutHistory) compare(table string, live *liveTable, own layouts, of []RecordedLayout) (*layoutEntry, error) {
 	newest := &of[len(of)-1]
 	have, err := parseLayouts(newest.Layout)
 	if err != nil {
@@ -162,21 +163,22 @@ func (h *layoutHistory) compare(table string, own layouts, of []RecordedLayout) 
 	}
 	c := Change{Kind: RecordLayout, Table: table, Family: newest.Family, Facts: have[0].contradicts(own[0])}
 	next := &layoutEntry{RecordedLayout{table, newest.Family, newest.Number + 1, own.String()}, &c}
-	above, grown, follows := own.continues(have)
+	how, follows := own.continues(have)
 	foreign := h.foreign(own, have)
 	switch {
 	case follows && foreign == "":
-		if !grown {
-			c.Facts = nil // at most, the first event is another one
-		}
-		if c.Facts = append(c.Facts, have[0].added(own[0])...); len(c.Facts) == 0 {
+		if h.extend(&c, own, have, how, live); len(c.Facts) == 0 {
 			return nil, nil
 		}
-		for i := 0; above+i < len(own) && i < len(have); i++ {
-			own[above+i] = own[above+i].with(have[i])
+		for i := 0; how.above+i < len(own) && i < len(have); i++ {
+			own[how.above+i] = own[how.above+i].with(have[i])
 		}
 		next.Layout = own.String()
-		return next, nil
+		if len(c.Hazards) == 0 || !isOlder(own, have, of[:len(of)-1]) {
+			return next, nil
+		}
+		c.Hazards, c.Reasons, c.Rules = nil, nil, nil
+		fallthrough
 	case isOlder(own, have, of[:len(of)-1]):
 		c.hazard("older_layout", "", "a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build")
 	default:
@@ -189,6 +191,25 @@ func (h *layoutHistory) compare(table string, own layouts, of []RecordedLayout) 
 		c.Rules = rulesOf(c.Facts)
 	}
 	return next, nil
+}
+
+// extend sets the facts to record of layouts that continue recorded ones: what is newer, and which
+// older ones are gone. It adds the hazard of those that are not expired.
+func (h *layoutHistory) extend(c *Change, own, have layouts, how continuation, live *liveTable) {
+	if !how.grown() {
+		c.Facts = nil // what contradicts is older
+	}
+	c.Facts = append(c.Facts, have[0].added(own[0])...)
+	common := own[how.above:]
+	h.forgets(c, have, common, live)
+	if len(c.Hazards) == 0 && !have.outlasts(common, h.now()) && !h.mayKeep(common, have, live) {
+		return // an older build may still have what is expired
+	}
+	for _, fact := range have.olderFacts(common) {
+		if !slices.Contains(c.Facts, fact) {
+			c.Facts = append(c.Facts, fact)
+		}
+	}
 }
 
 // foreign returns the fact for which the events of a recorded layout are not those of a layout,
@@ -213,13 +234,13 @@ func (h *layoutHistory) foreign(own, have layouts) string {
 
 // isOlder reports whether layouts are older than the newest that were recorded.
 func isOlder(own, newest layouts, before []RecordedLayout) bool {
-	if _, grown, ok := newest.continues(own); ok && grown {
+	if how, ok := newest.continues(own); ok && how.grown() {
 		return true
 	}
 	return slices.ContainsFunc(before, func(r RecordedLayout) bool {
 		was, err := parseLayouts(r.Layout)
-		_, grown, ok := own.continues(was)
-		return err == nil && ok && !grown && len(was[0].added(own[0])) == 0
+		how, ok := own.continues(was)
+		return err == nil && ok && !how.grown() && was.differBefore(own).IsZero() && len(was[0].added(own[0])) == 0
 	})
 }
 

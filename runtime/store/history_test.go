@@ -125,6 +125,13 @@ func TestHistoryOfNewTable(t *testing.T) {
 func byTime(layouts ...string) string { return strings.Join(layouts, "\n") }
 
 const newYear, summer = "2927-01-01T00:00:00Z", "2927-07-01T00:00:00Z" // after any run of these tests
+const longAgo = "2020-01-06T00:00:00Z"
+
+// the returns how errors name a layout that is the newest one.
+func the(layout string) string {
+	layout, _, _ = strings.Cut(layout, "; column ")
+	return strings.Replace(layout, "names: host; ", "", 1)
+}
 
 // named returns the layout of a schema with a name.
 func named(schema, layout string) string { return "schema " + schema + ": events; " + layout }
@@ -169,6 +176,8 @@ func TestHistoryOfChanges(t *testing.T) {
 	const again = "~ layout of family m of table t"
 	older := " (a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build)\n  refused; to allow it: older_layout:t/m"
 	other := " (this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table)\n  refused; to allow it: other_layout:t/m"
+	lost := ` (this build does not find the events before 2927-01-01 (bucket: 1d "2006-01-02") that are stored in the recorded layout: ` +
+		"restore since and before as they were recorded, until the last of them has expired and was collected, on 2927-02-07)\n  refused; to allow it: unexpired_layout:t/m"
 	for _, tt := range []struct {
 		name   string
 		builds []string // set up one after the other
@@ -211,8 +220,23 @@ func TestHistoryOfChanges(t *testing.T) {
 		{"an older build, whose layout has no end", []string{until(newYear, daily)}, daily, again + ": until: " + newYear + " → none" + older, nil},
 		{"another end", []string{until(newYear, daily)}, until(summer, daily), again + ": until: " + newYear + " → " + summer + other, nil},
 		{"another begin", []string{byTime(since(newYear, hourly), until(newYear, daily))}, byTime(since(summer, hourly), until(summer, daily)), again + ": since: " + newYear + " → " + summer + other, nil},
-		{"an expired layout removed", []string{byTime(since(newYear, hourly), until(newYear, daily))}, hourly, "", recordedAs(byTime(since(newYear, hourly), until(newYear, daily)))},
-		{"and a column added", []string{byTime(since(newYear, hourly), until(newYear, daily))}, since(newYear, hourly+mem), again + `: column "mem": integer in m`, nil},
+		{"an expired layout removed", []string{byTime(since(longAgo, hourly), until(longAgo, daily))}, since(longAgo, hourly), again + ": before " + longAgo + `: bucket: 1d "2006-01-02" → none`,
+			recordedAs(byTime(since(longAgo, hourly), until(longAgo, daily)), since(longAgo, hourly))},
+		{"an expired layout and its edge removed", []string{byTime(since(longAgo, hourly), until(longAgo, daily))}, hourly,
+			again + ": since: " + longAgo + " → none, before " + longAgo + `: bucket: 1d "2006-01-02" → none`, nil},
+		{"and a column added", []string{byTime(since(longAgo, hourly), until(longAgo, daily))}, since(longAgo, hourly+mem),
+			again + `: column "mem": integer in m, before ` + longAgo + `: bucket: 1d "2006-01-02" → none`, nil},
+		{"an older build with the expired layout", []string{byTime(since(longAgo, hourly), until(longAgo, daily)), hourly}, byTime(since(longAgo, hourly), until(longAgo, daily)), "",
+			recordedAs(byTime(since(longAgo, hourly), until(longAgo, daily)), hourly)},
+		{"and a column that is new", []string{hourly}, byTime(since(longAgo, hourly+mem), until(longAgo, daily)), again + `: column "mem": integer in m`, nil},
+		{"a layout removed", []string{byTime(since(newYear, hourly), until(newYear, daily))}, since(newYear, hourly), again + ": before " + newYear + `: bucket: 1d "2006-01-02" → none` + lost, nil},
+		{"a layout and its edge removed", []string{byTime(since(newYear, hourly), until(newYear, daily))}, hourly,
+			again + ": since: " + newYear + " → none, before " + newYear + `: bucket: 1d "2006-01-02" → none` + lost, nil},
+		{"the edge removed", []string{since(newYear, hourly)}, hourly, again + ": since: " + newYear + " → none (this build looks in this table for the events before 2927-01-01 (" + the(hourly) + "), which the recorded layouts leave to another one: " +
+			"restore since and before as they were recorded, until the last of them has expired and was collected, on 2927-02-07)\n  refused; to allow it: unexpired_layout:t/m", nil},
+		{"the edge of a new layout added", []string{hourly}, since(newYear, hourly), again + ": since: none → " + newYear + strings.Replace(lost, `bucket: 1d "2006-01-02"`, the(hourly), 1), nil},
+		{"a layout added below", []string{hourly}, byTime(since(newYear, hourly), until(newYear, daily)),
+			again + ": since: none → " + newYear + ", before " + newYear + `: none → bucket: 1d "2006-01-02"` + strings.Replace(lost, `bucket: 1d "2006-01-02"`, the(hourly), 1), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := start(t)

@@ -98,7 +98,7 @@ type Change struct {
 	// Hazards are the reasons for which the change must be allowed by name:
 	// "shorter_age", "fewer_versions", "one_second", "default_expiration", "drop_rule",
 	// "value_type", "row_key_schema", "drop_protection", "older_layout", "other_layout",
-	// "unfinished_layout" or "begun_layout".
+	// "unexpired_layout", "unfinished_layout" or "begun_layout".
 	// A change without hazards is safe.
 	Hazards []string
 	// Reasons describe the effect on data and the cases in which Bigtable rejects the

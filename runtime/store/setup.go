@@ -74,11 +74,12 @@ type Admin interface {
 // before it creates that, and for an existing one before any other change. A layout that only
 // adds columns, enum values, families or a layout from a time on to the newest recorded one is
 // recorded, too. A layout that was replaced in the history ("older_layout"), or contradicts it
-// ("other_layout"), is refused like a change that may delete data. So is one that contradicts
-// what a setup has recorded that has not created the table yet ("unfinished_layout"), and one by
-// time that the history of an existing table does not know, although it has begun
-// ("begun_layout"). client
-// reads and writes the history; it may be nil with SetupOptions.NoHistory.
+// ("other_layout"), is refused like a change that may delete data. So is one without an earlier
+// layout whose events may not have expired, or with another one in its place ("unexpired_layout");
+// one that contradicts what a setup has recorded that has not created the table yet
+// ("unfinished_layout"); and one by time that the history of an existing table does not know,
+// although it has begun ("begun_layout"). client reads and writes the history; it may be nil with
+// SetupOptions.NoHistory.
 //
 // # The plan
 //
@@ -151,14 +152,16 @@ func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts
 
 // plan returns the changes of the tables and of their history.
 func (r *setupRun) plan(tables []Table, live map[string]liveTable, allow []string) (Plan, error) {
-	r.exists = map[string]bool{}
+	r.live = map[string]*liveTable{}
 	recording := map[string][]Change{}
 	if r.history == nil {
 		return planFor(tables, live, recording, allow), nil
 	}
 	for _, t := range tables {
-		_, r.exists[t.ID] = live[t.ID]
-		c, err := r.history.claim(t, r.exists[t.ID])
+		if have, exists := live[t.ID]; exists {
+			r.live[t.ID] = &have
+		}
+		c, err := r.history.claim(t, r.live[t.ID])
 		if err != nil {
 			return Plan{}, &HistoryError{t.ID, err}
 		}
@@ -255,8 +258,8 @@ func (t *Table) check(prefix string) error {
 // setupRun executes a plan.
 type setupRun struct {
 	admin      retryAdmin
-	history    *layoutHistory  // nil without one
-	exists     map[string]bool // whether a table existed before
+	history    *layoutHistory        // nil without one
+	live       map[string]*liveTable // the tables that existed before
 	done       []Change
 	failed     map[string]bool // names of the failed changes
 	incomplete map[string]bool // tables that were not recorded or created
@@ -294,7 +297,7 @@ func (r *setupRun) record(ctx context.Context, t Table, changes []Change) bool {
 		r.markFailed(changes)
 		return false
 	}
-	own, err := r.history.record(ctx, t, r.exists[t.ID])
+	own, err := r.history.record(ctx, t, r.live[t.ID])
 	if err != nil {
 		r.fail(ctx, err, changes...)
 		return false
@@ -318,7 +321,11 @@ func (r *setupRun) confirm(ctx context.Context, tables []Table) {
 		if r.ended || t.Layout == "" || !r.history.rows[t.ID].pending() {
 			continue
 		}
-		if err := r.history.confirm(ctx, t); err != nil {
+		live := r.live[t.ID]
+		if live == nil {
+			live = &liveTable{} // this setup created it
+		}
+		if err := r.history.confirm(ctx, t, live); err != nil {
 			r.fail(ctx, err)
 		}
 	}
