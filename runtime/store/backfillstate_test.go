@@ -41,50 +41,66 @@ func (r *refill) target() *mapping { return r.mappings[1].untyped() }
 // target that keeps all values of an event has more of them than a source that keeps the last, so
 // nothing is written again in this case.
 func TestBackfillAmongPrograms(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 27))
+	eachPair(t, func(t *testing.T, source, target *Mapping[sample]) {
+		var samples []sample
+		for i := range 30 {
+			samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
+		}
+		r := refillOf(t, source, target, samples...)
+		w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
+		client := r.meddling(r.mappings[1].Table.ID, func(n int) {
+			if n > 5 {
+				return
+			}
+			for range random.IntN(4) {
+				e := samples[random.IntN(len(samples))]
+				if _, err := w.Delete(t.Context(), []sample{e}); err != nil {
+					t.Fatal(err)
+				}
+				if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
+					e.Value = uint64(1000 + random.IntN(1000))
+					must(t, w.Write(t.Context(), e))
+				}
+			}
+		})
+		got, err := Backfill(t.Context(), client, r.mappings, r.options)
+		if err != nil || got.Unsettled > 0 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if differences := r.differences(t); len(differences) > 0 {
+			t.Fatalf("%+v: %v", got, differences)
+		}
+	}, testlong.Pick(2, 20))
+}
+
+// eachPair calls test with the mappings of tables of each pattern to those of each other and of the
+// same, several times. Each call is a test of its own, at whose end its server stops.
+func eachPair(t *testing.T, test func(t *testing.T, source, target *Mapping[sample]), times int) {
 	keyed := func(of func() *Mapping[sample]) func() *Mapping[sample] {
 		return func() *Mapping[sample] { return withKeys(of()) }
 	}
-	tables := map[string]func() *Mapping[sample]{"singles": keyed(singles), "days": keyed(days), "offsets": keyed(offsets), "metrics": metrics, "metric": oneMetric}
-	random := rand.New(rand.NewPCG(4, 27))
-	for _, from := range []string{"singles", "days", "offsets", "metrics", "metric"} {
-		for _, to := range []string{"singles", "days", "offsets", "metrics", "metric"} {
-			for range testlong.Pick(2, 40) {
-				t.Run(from+" to "+to, func(t *testing.T) { // a server each
-					var samples []sample
-					for i := range 30 {
-						samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
-					}
-					r := refillOf(t, tables[from](), tables[to](), samples...)
-					w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
-					client := r.meddling(r.mappings[1].Table.ID, func(n int) {
-						if n > 5 {
-							return
-						}
-						for range random.IntN(4) {
-							e := samples[random.IntN(len(samples))]
-							if _, err := w.Delete(t.Context(), []sample{e}); err != nil {
-								t.Fatal(err)
-							}
-							if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
-								e.Value = uint64(1000 + random.IntN(1000))
-								must(t, w.Write(t.Context(), e))
-							}
-						}
-					})
-					got, err := Backfill(t.Context(), client, r.mappings, r.options)
-					if err != nil || got.Unsettled > 0 {
-						t.Fatalf("%+v, %v", got, err)
-					}
-					o := r.options
-					o.Verify = true
-					verified, err := Backfill(t.Context(), r.Client, r.mappings, o)
-					if err != nil || len(verified.Differences) > 0 {
-						t.Fatalf("%+v: %v, %v", got, verified.Differences, err)
-					}
-				})
+	tables := []struct {
+		name    string
+		mapping func() *Mapping[sample]
+	}{{"singles", keyed(singles)}, {"days", keyed(days)}, {"offsets", keyed(offsets)}, {"metrics", metrics}, {"metric", oneMetric}}
+	for range times {
+		for _, from := range tables {
+			for _, to := range tables {
+				t.Run(from.name+" to "+to.name, func(t *testing.T) { test(t, from.mapping(), to.mapping()) })
 			}
 		}
 	}
+}
+
+// differences returns how the tables differ.
+func (r *refill) differences(t *testing.T) []Difference {
+	t.Helper()
+	o := r.options
+	o.Verify = true
+	got, err := Backfill(t.Context(), r.Client, r.mappings, o)
+	must(t, err)
+	return got.Differences
 }
 
 // TestBackfillOfSeveralValues copies two values of one time from a table that keeps both: a table

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,9 +110,19 @@ func days() *Mapping[sample] {
 	}
 }
 
-// newBigtable starts a server with the tables of mappings.
+// maxRunning is how many servers may run at a time. Each takes nine file descriptors with
+// sessions, and 20,000 is a usual limit: what exceeds it waits until its deadline.
+const maxRunning = 200
+
+var running atomic.Int64
+
+// newBigtable starts a server with the tables of mappings, which stops at the end of the test.
 func newBigtable(t *testing.T, mappings ...*Mapping[sample]) *storetest.Bigtable {
 	t.Helper()
+	t.Cleanup(func() { running.Add(-1) })
+	if n := running.Add(1); n > maxRunning {
+		t.Fatalf("%d servers run: stop that of each case, by tests of their own", n)
+	}
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := Setup(ctx, b.Admin, nil, Tables(mappings))
 		return err
