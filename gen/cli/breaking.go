@@ -50,6 +50,7 @@ func Changes(p *project.Project, against string, exact bool, clock time.Time) ([
 	var notes []string
 	for i, l := range locks {
 		c := Compare(p, l, now[i], new, clock)
+		c.Propose(waysOf(p, l, now[i], new, clock, ""))
 		out = append(out, c.Findings...)
 		if begun := now[i].Begun(clock); begun != nil {
 			out = append(out, begunSince(p, l, new, clock, c)...)
@@ -69,9 +70,20 @@ func begunSince(p *project.Project, l project.Lock, new []*layout.Layout, clock 
 	if err != nil {
 		return nil // there is none
 	}
-	return slices.DeleteFunc(Compare(p, l, committed, new, clock).Findings, func(f evolve.Finding) bool {
+	c := Compare(p, l, committed, new, clock)
+	c.Propose(waysOf(p, l, committed, new, clock, "git checkout HEAD -- "+filepath.ToSlash(l.Path)))
+	return slices.DeleteFunc(c.Findings, func(f evolve.Finding) bool {
 		return f.Diagnostic.Rule != "E19" || slices.ContainsFunc(than.Findings, func(o evolve.Finding) bool { return o.Name == f.Name })
 	})
+}
+
+// waysOf returns the comparisons with a lock that btgen generate makes: without a clock, and with
+// --now. first is the command that restores the lock; empty if it is the present one.
+func waysOf(p *project.Project, l project.Lock, old *lock.Lock, new []*layout.Layout, clock time.Time, first string) []evolve.Way {
+	return []evolve.Way{
+		{First: first, Then: Compare(p, l, old, new, time.Time{})},
+		{First: first, Then: Compare(p, l, old, new, clock.UTC().Truncate(time.Second))},
+	}
 }
 
 // sinceVersions returns the changes since any of several versions, and the notes about these.
@@ -103,13 +115,24 @@ func sameFinding(a, b evolve.Finding) bool {
 // sinceVersion returns the changes since another version: of all schemas at once, and of the
 // facts that its lock has.
 func sinceVersion(p *project.Project, locks []project.Lock, before *earlier, new []*layout.Layout, clock time.Time) ([]evolve.Finding, error) {
+	present, err := readLocks(p, locks, new)
+	if err != nil {
+		return nil, err
+	}
 	now := &lock.Lock{}
-	for _, l := range locks {
+	var ways []evolve.Way
+	for i, l := range locks {
+		ways = append(ways, waysOf(p, l, present[i], new, clock, "")...)
 		one, err := ReadLock(l.Path)
 		if err != nil {
 			return nil, err
 		}
 		now.Tables = append(now.Tables, one.Tables...)
+	}
+	file := filepath.ToSlash(locks[0].Path)
+	restore := cmp.Or(before.copy, before.restore+" "+file)
+	if before.file != nil && len(locks) == 1 {
+		ways = append(ways, waysOf(p, locks[0], before.file, new, clock, restore)...)
 	}
 	all := locks[0]
 	all.Whole, all.Files = p.Whole(), map[string]bool{}
@@ -120,10 +143,11 @@ func sinceVersion(p *project.Project, locks []project.Lock, before *earlier, new
 	c := Compare(p, all, before.lock, new, clock)
 	c.AddNames(before.versions, versions(p.Inputs, new))
 	c.MarkAccepted(now, Compare(p, all, now, new, clock))
+	c.Propose(ways)
 	if before.locked {
-		file, text := filepath.ToSlash(all.Path), now.Text()
+		text := now.Text()
 		at := func(t *lock.Table) diag.Pos { return diag.Pos{File: file, Line: lock.Line(text, t)} }
-		c.AddForgotten(now, at, cmp.Or(before.copy, before.restore+" "+file))
+		c.AddForgotten(now, at, restore)
 	}
 	return c.Findings, nil
 }
@@ -131,7 +155,8 @@ func sinceVersion(p *project.Project, locks []project.Lock, before *earlier, new
 // earlier is an earlier version of a project.
 type earlier struct {
 	lock     *lock.Lock
-	locked   bool // whether it has a file with the lock
+	locked   bool       // whether it has a file with the lock
+	file     *lock.Lock // that the command restores; nil if there is none
 	versions []evolve.Version
 	restore  string   // the command that restores this file, up to its name
 	copy     string   // the command that takes it from another folder; empty if it is in this one
@@ -209,6 +234,7 @@ func earlierOf(inputs []gen.Input, lockName string, text []byte) (*earlier, erro
 		if out.lock, err = lock.Parse(filepath.ToSlash(lockName), text); err != nil {
 			return nil, err
 		}
+		out.file = &lock.Lock{Tables: slices.Clone(out.lock.Tables)}
 	}
 	return out, nil
 }

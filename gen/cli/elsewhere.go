@@ -54,9 +54,9 @@ func (e *elsewhere) add(before *earlier, r *project.Revision, at string) {
 		}
 		if len(tables) > 0 {
 			before.locked = true
-			before.copy = "git checkout " + at + " -- :/" + o.Name
+			before.copy, before.file = "git checkout "+at+" -- :/"+o.Name, nil
 			if r.Lock == nil {
-				before.copy = "git show " + at + ":" + o.Name + " > " + lock.Name
+				before.copy, before.file = "git show "+at+":"+o.Name+" > "+lock.Name, old
 			}
 		}
 		if len(tables) < len(old.Tables) {

@@ -255,6 +255,10 @@ func compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layo
 	var text []byte
 	in.Old, in.Layouts, in.Whole, in.Schema = old, own, l.Whole, schemasOf(p)
 	in.Kept = newOtherLocks(p, l).has
+	in.Command = "btgen generate" + p.Arguments()
+	if !in.Now.IsZero() {
+		in.Command += " --now " + in.Now.UTC().Format(time.RFC3339)
+	}
 	in.Gone = func(t *lock.Table) diag.Pos {
 		if text == nil {
 			text = old.Text()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // AcceptError is the error for a change that cannot be accepted.
@@ -81,17 +82,47 @@ func (f *Finding) Report() diag.Diagnostic {
 		return d
 	case f.Accepted != "":
 		d.Note += "\naccepted: " + f.Accepted
+	case f.Accept == "":
 	case f.Diagnostic.Rule == "E21" && f.pair != nil && len(f.pair.lacks) > 0:
-		d.Note += "\nonce the table is backfilled: btgen generate --accept " + shellQuoted(f.Name+"=REASON")
+		d.Note += "\nonce the table is backfilled: " + f.Accept
 	default:
-		d.Note += "\nif losing stored events is acceptable: btgen generate --accept " + shellQuoted(f.Name+"=REASON")
+		d.Note += "\nif losing stored events is acceptable: " + f.Accept
 	}
 	d.Note = strings.TrimPrefix(d.Note, "\n")
 	return d
 }
 
-// shellQuoted returns an argument for a shell.
-func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// accepting returns the command that accepts a change of this comparison.
+func (c *Comparison) accepting(name string) string {
+	return cmp.Or(c.in.Command, "btgen generate") + " --accept " + words.Shell(name+"=REASON")
+}
+
+// Way is a way to accept a change: a comparison that btgen generate makes, after a command that
+// must run first, if any.
+type Way struct {
+	First string
+	Then  *Comparison
+}
+
+// Propose sets how the changes are accepted: by the first way that has them. A comparison with
+// another version finds changes that the lock, which btgen generate compares, has already.
+func (c *Comparison) Propose(ways []Way) {
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		f.Accept = ""
+		for _, w := range ways {
+			has := slices.ContainsFunc(w.Then.Findings, func(o Finding) bool { return o.Class == Data && o.Name == f.Name })
+			if !has || f.Class != Data {
+				continue
+			}
+			f.Accept = w.Then.accepting(f.Name)
+			if w.First != "" {
+				f.Accept = w.First + " && " + f.Accept
+			}
+			break
+		}
+	}
+}
 
 // Next returns the lock after the changes. A table with accepted changes keeps its previous
 // facts as an older layout. Tables that are in no schema of the input are kept.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -99,7 +100,7 @@ func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	c.add(p, Change{
 		Rule: "E18", Item: until(old, i), place: atTable,
 		Message: fmt.Sprintf("the layout before %s is removed: its events are no longer read", until(old, i)),
-		way:     way{text: "keep the entry in `before` until its events have expired, a week after their time to live; then, run btgen generate --now TIME"},
+		way:     way{text: removeWay(&old[i], old[i-1].Since)},
 	}, false)
 }
 
@@ -108,12 +109,32 @@ const garbageCollection = 7 * 24 * time.Hour
 
 // expired reports whether all events of a layout that ended at a time have been deleted.
 func (c *Comparison) expired(l *lock.Layout, end time.Time) bool {
+	last, expire := expiry(l, end)
+	return expire && last.Before(c.in.Now)
+}
+
+// expiry returns when all events of a layout that ended at a time will have been deleted. It
+// reports whether the time of events alone decides that.
+func expiry(l *lock.Layout, end time.Time) (time.Time, bool) {
+	age := time.Duration(0)
 	for _, f := range l.Families {
-		if f.GC.Kind != codec.GCMaxAge || f.Timestamp != codec.TimestampEvent || !end.Add(f.GC.MaxAge+garbageCollection).Before(c.in.Now) {
-			return false
+		if f.GC.Kind != codec.GCMaxAge || f.Timestamp != codec.TimestampEvent {
+			return time.Time{}, false
 		}
+		age = max(age, f.GC.MaxAge)
 	}
-	return true
+	return end.Add(age + garbageCollection), true
+}
+
+// removeWay returns when a layout that ended at a time may be removed.
+func removeWay(l *lock.Layout, end time.Time) string {
+	last, expire := expiry(l, end)
+	if !expire {
+		return "keep the entry in `before`: its events do not expire with their time, so that no time allows to remove it"
+	}
+	const day = 24 * time.Hour
+	when := last.Truncate(day).Add(day).Format(time.RFC3339)
+	return "keep the entry in `before` until its events have expired; once that is so, run " + diag.Code("btgen generate --now "+when)
 }
 
 // until returns the end of layout i as a date or a time.

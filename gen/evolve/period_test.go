@@ -2,6 +2,7 @@ package evolve_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,51 @@ func TestChangesOfPeriods(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkNext(t, tt.name, c.Next(accepted), s, l)
+	}
+}
+
+// A removed layout says from when on it may go, and that is so, or that no time allows it.
+func TestRemovedLayoutWay(t *testing.T) {
+	const hours = "    bucket: 1h\n    since: 2027-01-11\n    before:\n      - bucket: 1d\n"
+	named := regexp.MustCompile("`btgen generate --now ([^`]+)`")
+	for _, ttl := range []string{
+		"{max_age: 400d}", "{max_age: 1d}", "{max_age: 90m}", "{keep: forever}", "{max_versions: 1}", "{one_second: {}}", "{default_expiration: 30d}",
+		"{max_age: 400d, from: write}", "{any_of: [{max_age: 30d}, {max_versions: 1}]}", "{all_of: [{max_age: 30d}, {max_versions: 5}]}",
+	} {
+		with := func(table string) *layout.Layout {
+			text := "btgen: v1\npackage: p\nname: P\nseries: {region: string}\ntime: {precision: 1s}\nfields: {value: int64}\ntables:\n  readings:\n" +
+				"    pattern: bucket_new_cells\n    key: {delimiter: \"#\", segments: [region, bucket]}\n    family: m\n    ttl: " + ttl + "\n" + table
+			s, errs := schema.Parse("s.yaml", []byte(text))
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			l, errs := layout.Resolve(s)
+			if errs.HasErrors() {
+				t.Fatal(errs)
+			}
+			return l
+		}
+		before, after := with(hours), with("    bucket: 1h\n")
+		at := func(now time.Time) *evolve.Comparison {
+			old := &lock.Lock{Tables: []lock.Table{lock.Of(before, before.Tables[0])}}
+			return evolve.Diff(evolve.Input{Old: old, Layouts: []*layout.Layout{after}, Whole: true, Now: now})
+		}
+		c := at(time.Time{})
+		now := time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
+		want := "E18:readings/2027-01-11"
+		if m := named.FindStringSubmatch(c.Findings[0].Diagnostic.Hint); m != nil {
+			var err error
+			if now, err = time.Parse(time.RFC3339, m[1]); err != nil {
+				t.Fatal(err)
+			}
+			want = "E72:readings/2027-01-11"
+			if names := namesOf(at(now.AddDate(0, 0, -2))); names[0] != c.Findings[0].Name {
+				t.Errorf("%s: two days before %v: %q", ttl, now, names)
+			}
+		}
+		if names := namesOf(at(now)); !slices.Equal(names, []string{want}) {
+			t.Errorf("%s: at %v: %q, want %s", ttl, now, names, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -27,6 +28,9 @@ type Input struct {
 	// Kept returns the lock of another project that still has a table of a schema, and how to take
 	// its facts over; empty if there is none. It may be nil.
 	Kept func(l *layout.Layout, t *lock.Table) (file, way string)
+	// Command is the command line of btgen generate with which this is the comparison; empty if it
+	// has no arguments.
+	Command string
 	// Schema returns the schema of a layout, for hints; nil if there is none.
 	Schema func(file string) *schema.Schema
 	// Gone returns the position at which to report a table that is in no schema.
@@ -40,6 +44,8 @@ type Finding struct {
 	Diagnostic diag.Diagnostic // without how to accept the change; see Report
 	Old, New   string          // an example of what is stored; may be empty
 	Accepted   string          // the reason, if the change is accepted in a lock; else empty
+	// Accept is the command that accepts the change, up to the reason; empty if none does.
+	Accept string
 
 	pair *pair
 }
@@ -78,6 +84,11 @@ func Diff(in Input) *Comparison {
 	c.agree()
 	c.lostLock()
 	c.sort()
+	for i := range c.Findings {
+		if f := &c.Findings[i]; f.Class == Data {
+			f.Accept = c.accepting(f.Name)
+		}
+	}
 	return c
 }
 
@@ -103,14 +114,27 @@ func (c *Comparison) comparePair(p *pair) {
 	case p.table == nil && (p.old.Removed != "" || !c.in.Whole && !c.includes(p.old)):
 	case p.table == nil:
 		c.gone(p)
-	case p.facts == nil && p.old.Removed == "":
-		c.add(p, Change{Rule: "E02", place: atTable, Keys: true, Message: fmt.Sprintf("table %q becomes a draft, but may contain events: its layout could change unnoticed", p.table.ID), way: way{text: "remove `draft: true`"}}, false)
+	case p.facts == nil && !strings.HasPrefix(p.old.Removed, "E02:"):
+		c.becomesDraft(p)
 	case p.facts != nil:
 		c.comparePeriods(p)
 		if p.old.Removed != "" {
 			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is used again: it lacks the events that were written in the meantime", p.table.ID)}, false)
 		}
 	}
+}
+
+// becomesDraft adds the finding for a table with stored events that is a draft now, even if it was
+// removed in between: its events are still there.
+func (c *Comparison) becomesDraft(p *pair) {
+	verb, way := "becomes", way{text: "remove `draft: true`"}
+	if p.old.Removed != "" {
+		verb, way.text = "was removed and returns as", "remove `draft: true`, or give the table another name"
+	}
+	c.add(p, Change{
+		Rule: "E02", place: atTable, Keys: true, way: way,
+		Message: fmt.Sprintf("table %q %s a draft, but may contain events: its layout could change unnoticed", p.table.ID, verb),
+	}, false)
 }
 
 // known reports whether events of a schema are stored in any table of the lock.

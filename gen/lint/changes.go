@@ -8,6 +8,10 @@ func changeRules() []Rule {
 	data := func(id, title, reason, fix string) Rule {
 		return Rule{ID: id, Title: title, Reason: reason, Fix: fix, Source: judgment, By: ByLock, HowToAllow: accept}
 	}
+	never := func(rule Rule) Rule {
+		rule.HowToAllow = ""
+		return rule
+	}
 	other := func(severity diag.Severity, id, title, reason, fix string) Rule {
 		return Rule{ID: id, Severity: severity, Title: title, Reason: reason, Fix: fix, Source: judgment, By: ByLock}
 	}
@@ -16,7 +20,7 @@ func changeRules() []Rule {
 			"The events in the table are no longer read. Setup leaves the table and its data alone. A renamed table is a new, empty table.",
 			"Keep the table until its events have expired, or copy them first."),
 		data("E02", "a table becomes a draft again",
-			"The layout of a draft may change freely, but the table may already contain events.",
+			"The layout of a draft may change freely, but the table may already contain events, even if it was removed in the meantime.",
 			"Remove `draft`. Once btgen generate has run without that key, the table can no longer be a draft."),
 		data("E03", "the pattern or the format of events changes",
 			"Stored events are in other rows, columns or formats than the code expects: it finds nothing, or cannot decode what it finds.",
@@ -78,9 +82,9 @@ func changeRules() []Rule {
 		data("E22", "a table becomes that of another schema",
 			"The lock notes for which schema a table has events, by its package and name. Tables of equal layouts are readable by each other's code: schemas that exchange tables, families or names read each other's events. A schema that is renamed keeps its events if its old name is no longer used, its new one never was, and the removal of its tables was not accepted before.",
 			"Keep the tables of each schema. To rename several schemas to each other's names, rename one at a time, and run btgen generate after each."),
-		data("E23", "btgen.lock forgets a fact about stored events",
+		never(data("E23", "btgen.lock forgets a fact about stored events",
 			"A column, number, enum value or layout that the file no longer has can be reused with another meaning, and nothing notices. Only btgen breaking with another version finds it: the file was deleted or reverted, or is the wrong side of a merge conflict.",
-			"Restore the file from that version, and run btgen generate, which adds the changes of your branch."),
+			"Restore the file from that version, and run btgen generate, which adds the changes of your branch.")),
 		data("E24", "btgen.lock lacks a table that it had",
 			"The generated code was written together with a btgen.lock that has the table, or the lock of another folder has it, where the schema was before. A new file would not know what only the other one records: columns and enum values of removed fields, earlier layouts and accepted changes.",
 			"Restore the file from version control. If the schema has moved, generate both projects in one run: btgen generate ONE TWO. If the file is lost, and nothing is stored in the table, accept the change."),

@@ -32,6 +32,7 @@ type Project struct {
 	whole bool
 	// alone reports whether a file does not include the other schemas of its package.
 	alone bool
+	paths []string // as they were given
 	// config is the btgen.yaml of the working directory; nil if there is none.
 	config *config
 	// folders are the folders that were searched for schemas.
@@ -50,7 +51,7 @@ func Load(paths []string, out string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Out: out, given: out != "", whole: len(paths) == 0, config: config}
+	p := &Project{Out: out, given: out != "", whole: len(paths) == 0, paths: paths, config: config}
 	if p.whole {
 		paths = config.schemas()
 	}
@@ -58,6 +59,19 @@ func Load(paths []string, out string) (*Project, error) {
 		p.Out = config.out()
 	}
 	return p, p.loadAll(paths)
+}
+
+// Arguments returns the arguments with which the project was loaded, for a shell, each after a
+// space.
+func (p *Project) Arguments() string {
+	out := ""
+	for _, path := range p.paths {
+		out += " " + words.Shell(path)
+	}
+	if p.given {
+		out += " --out " + words.Shell(p.Out)
+	}
+	return out
 }
 
 // Vendored reports whether the runtime is copied into the output folder.
