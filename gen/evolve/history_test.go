@@ -876,7 +876,8 @@ func (v *version) given(series []any) []any {
 }
 
 // backfill reads all events with the old code, and writes them with the new one to some tables,
-// or to all, as the manual says for a table that is added.
+// or to all, as the manual says for a table that is added. What an event lacked, a default
+// replaces in these tables only.
 func (h *life) backfill(old, newest *version, tables []string) error {
 	if tables != nil && !slices.ContainsFunc(newest.tables, func(t drawnTable) bool { return slices.Contains(tables, t.layouts[0].table) }) {
 		return nil // those of another schema
@@ -907,7 +908,15 @@ func (h *life) backfill(old, newest *version, tables []string) error {
 				return fmt.Errorf("field %s is required, and event %v lacks it", f.name, e)
 			}
 			again.values[f.id] = v
-			delete(again.loose, f.id)
+			if some := tables != nil && (e.values[f.id] == nil || e.loose[f.id]); some {
+				again.loose[f.id] = true // other tables still lack it
+			} else {
+				delete(again.loose, f.id)
+			}
+		}
+		if tables != nil {
+			again.lacks = maps.Clone(e.lacks)
+			newest.promise(again)
 		}
 		if newest.inexact(again, nil) {
 			e.dead = true // somebody must decide what to write
