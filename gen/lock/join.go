@@ -72,8 +72,13 @@ func join(file string, base, ours, theirs *Table) (*Table, error) {
 		before = factsOfTable(base)
 	}
 	a, b := factsOfTable(ours), factsOfTable(theirs)
-	if len(ours.Layouts) != len(theirs.Layouts) && !(base != nil && (slices.Equal(a.lines, before.lines) || slices.Equal(b.lines, before.lines))) {
-		return nil, contradiction(file, ours, fmt.Sprintf("both sides have changed it, and only one of them has added a layout (%d and %d)", len(ours.Layouts), len(theirs.Layouts)))
+	switch {
+	case base != nil && slices.Equal(b.lines, before.lines):
+		return ours, nil
+	case base != nil && slices.Equal(a.lines, before.lines):
+		return theirs, nil
+	case !slices.EqualFunc(ours.Layouts, theirs.Layouts, func(a, b Layout) bool { return a.Number == b.Number }):
+		return nil, contradiction(file, ours, fmt.Sprintf("both sides have changed it, and only one of them has added or removed a layout (%s and %s)", ours.numbers(), theirs.numbers()))
 	}
 	keys := slices.Clone(a.keys)
 	at := 0
@@ -112,6 +117,15 @@ func join(file string, base, ours, theirs *Table) (*Table, error) {
 		}
 	}
 	return t, t.twice(file)
+}
+
+// numbers returns the numbers of the layouts, for messages.
+func (t *Table) numbers() string {
+	var out []string
+	for i := range t.Layouts {
+		out = append(out, itoa(t.Layouts[i].Number))
+	}
+	return strings.Join(out, " ")
 }
 
 // twice returns an error if both sides gave a number of an enum to different values.

@@ -3,6 +3,7 @@ package lock
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -32,5 +33,55 @@ func TestJoinContradiction(t *testing.T) {
 	}
 	if c := joined.Tables[0].Layouts[0].Columns; len(c) != 2 || !c[1].Retired {
 		t.Fatalf("got %v, want a retired column", c)
+	}
+}
+
+// TestJoinLayouts tests that layouts which one side has added or removed are joined as a whole, and
+// that the table is named if the other side has changed it, too.
+func TestJoinLayouts(t *testing.T) {
+	layoutOf := func(number int, columns ...string) Layout {
+		l := Layout{Number: number, Pattern: codec.BucketNewCells, Precision: 1e9, Delimiter: "#", Families: []Family{{Name: "m"}}}
+		l.Segments = []Segment{{Kind: layout.MetricSegment}}
+		l.Bucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+		if number > 1 {
+			l.Since = time.Date(2026+number, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		for _, key := range columns {
+			l.Columns = append(l.Columns, Column{Key: key, Family: "m", Type: schema.Int64})
+		}
+		return l
+	}
+	older := func(l Layout) Layout { l.Table = "t"; return l }
+	with := func(layouts ...Layout) *Lock {
+		return &Lock{Tables: []Table{{Name: "t", Family: "m", Schema: "p.A", Layouts: layouts}}}
+	}
+	one := with(layoutOf(1, "a"))
+	two := with(layoutOf(2, "a"), older(layoutOf(1, "a")))
+	for _, tt := range []struct {
+		name               string
+		base, ours, theirs *Lock
+		want               *Lock // nil if they contradict each other
+	}{
+		{"one side adds a layout", one, two, one, two},
+		{"one side adds a layout, the other a column", one, two, with(layoutOf(1, "a", "b")), nil},
+		{"both add different layouts", one, two, with(layoutOf(3, "a"), older(layoutOf(1, "a"))), nil},
+		{"both add the same layout with different columns", one, with(layoutOf(2, "a", "b"), older(layoutOf(1, "a", "b"))), with(layoutOf(2, "a", "c"), older(layoutOf(1, "a", "c"))),
+			with(layoutOf(2, "a", "b", "c"), older(layoutOf(1, "a", "b", "c")))},
+		{"one side removes a layout", two, with(layoutOf(2, "a")), two, with(layoutOf(2, "a"))},
+		{"one side removes a layout, the other adds a column", two, with(layoutOf(2, "a")), with(layoutOf(2, "a", "b"), older(layoutOf(1, "a", "b"))), nil},
+	} {
+		for _, sides := range [][2]*Lock{{tt.ours, tt.theirs}, {tt.theirs, tt.ours}} {
+			got, err := Join(Name, tt.base, sides[0], sides[1])
+			switch {
+			case tt.want == nil && err == nil:
+				t.Errorf("%s: joined:\n%s", tt.name, got.Text())
+			case tt.want == nil && !strings.Contains(err.Error(), "table t: "):
+				t.Errorf("%s: %v", tt.name, err)
+			case tt.want != nil && err != nil:
+				t.Errorf("%s: %v", tt.name, err)
+			case tt.want != nil && string(got.Text()) != string(tt.want.Text()):
+				t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got.Text(), tt.want.Text())
+			}
+		}
 	}
 }

@@ -147,9 +147,9 @@ func TestProblems(t *testing.T) {
 		twice.Tables[i].Schema, twice.Tables[i].Serves = "app.Event", []string{"Read"}
 	}
 	for text, want := range map[string]string{
-		string(twice.Text()):                                   "btgen.lock: two changes were merged that contradict each other: Read of app.Event is served by table " + twice.Tables[0].Name + ", and by table " + twice.Tables[1].Name + ": take the file from the branch that you merge into, for example with git checkout main -- btgen.lock, and run btgen generate",
+		string(twice.Text()):                                   "btgen.lock: both sides of the merge contradict each other: Read of app.Event is served by table " + twice.Tables[0].Name + ", and by table " + twice.Tables[1].Name + ": abort the merge; on the branch that has stored no such events, run git checkout OTHER -- btgen.lock, change its schema, run btgen generate, and merge again",
 		"# btgen.lock v2: x\nnew\n":                            "btgen.lock:1: version 2 of the file format requires a newer btgen: update btgen",
-		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: unresolved merge conflict: take the file from the branch that you merge into, for example with git checkout main -- btgen.lock, and run btgen generate",
+		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: unresolved merge conflict, of which git does not have both sides: restore them with git checkout -m -- btgen.lock; once the merge is committed, with git checkout HEAD^ -- btgen.lock; then run btgen generate",
 	} {
 		if _, err := lock.Parse(lock.Name, []byte(text)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

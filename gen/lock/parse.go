@@ -40,11 +40,10 @@ func (e *Error) Error() string {
 	}
 	switch e.Problem {
 	case Conflicted:
-		what := "unresolved merge conflict"
 		if e.Reason != "" {
-			what = "two changes were merged that contradict each other: " + e.Reason
+			return fmt.Sprintf("%s: both sides of the merge contradict each other: %s: abort the merge; on the branch that has stored no such events, run git checkout OTHER -- %s, change its schema, run btgen generate, and merge again", at, e.Reason, e.File)
 		}
-		return fmt.Sprintf("%s: %s: take the file from the branch that you merge into, for example with git checkout main -- %s, and run btgen generate", at, what, e.File)
+		return fmt.Sprintf("%s: unresolved merge conflict, of which git does not have both sides: restore them with git checkout -m -- %[2]s; once the merge is committed, with git checkout HEAD^ -- %[2]s; then run btgen generate", at, e.File)
 	case Newer:
 		return fmt.Sprintf("%s: %s: update btgen", at, e.Reason)
 	}

@@ -1,0 +1,98 @@
+package golden
+
+import (
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// TestBreakingJoin joins the locks of random edits of the catalog that have a common ancestor, one or
+// two on each side, accepted: the result has every fact of both sides, or the table is named that the
+// sides contradict each other about.
+func TestBreakingJoin(t *testing.T) {
+	byBase := map[string][]edit{}
+	for _, e := range edits(t) {
+		if n := len(e.versions); n >= 2 && len(e.beside[n-2]) == 0 {
+			base := string(e.versions[n-2].Text)
+			byBase[base] = append(byBase[base], e)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	joined, refused := 0, 0
+	for _, base := range slices.Sorted(maps.Keys(byBase)) {
+		all := byBase[base]
+		if len(all) < 2 {
+			continue
+		}
+		for range 20 * len(all) {
+			e := all[random.IntN(len(all))]
+			known := e.diff(t, &lock.Lock{}, len(e.versions)-2).Next(nil)
+			var sides [2]*lock.Lock
+			names := ""
+			for i := range sides {
+				sides[i] = known
+				for range 1 + random.IntN(2) {
+					e := all[random.IntN(len(all))]
+					sides[i] = acceptAll(t, e.diff(t, sides[i], len(e.versions)-1))
+					names += " " + e.name
+				}
+				names += ";"
+			}
+			out, err := lock.Join(lock.Name, known, sides[0], sides[1])
+			if err != nil {
+				refused++
+				if problem := (*lock.Error)(nil); !errors.As(err, &problem) || problem.Problem != lock.Conflicted || !strings.Contains(problem.Reason, "table ") {
+					t.Errorf("%s: %v", names, err)
+				}
+				continue
+			}
+			joined++
+			for i := range sides {
+				if lost := missingIn(out, known, sides[i], sides[1-i]); len(lost) > 0 {
+					t.Errorf("%s side %d has lost:\n%s", names, i, strings.Join(lost, "\n"))
+				}
+			}
+		}
+	}
+	if joined < 500 || refused < 100 {
+		t.Errorf("%d joined, %d refused", joined, refused)
+	}
+}
+
+// missingIn returns the lines of one side that a joined lock lacks, apart from those that the other
+// side has changed since the base.
+func missingIn(joined, base, side, other *lock.Lock) []string {
+	all, before, theirs := linesOf(joined), linesOf(base), linesOf(other)
+	begins := map[string]bool{}
+	for line := range all {
+		begins[strings.Join(strings.Fields(line)[:min(5, len(strings.Fields(line)))], " ")] = true
+	}
+	var out []string
+	for line := range linesOf(side) {
+		kept := all[line] || all[line+" retired"] || all[strings.TrimSuffix(line, " retired")]
+		if words := strings.Fields(line); slices.Contains([]string{"column", "number", "name"}, words[2]) { // was may be that of the other side
+			kept = kept || begins[strings.Join(words[:5], " ")]
+		}
+		if !kept && !(before[line] && !theirs[line]) {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// linesOf returns the facts of a lock.
+func linesOf(l *lock.Lock) map[string]bool {
+	out := map[string]bool{}
+	for line := range strings.SplitSeq(string(l.Text()), "\n") {
+		if fact := strings.Fields(line); len(fact) > 1 && fact[0] != "#" && fact[1] != "sum" && fact[1] != "serves" {
+			out[line] = true
+		}
+	}
+	return out
+}
