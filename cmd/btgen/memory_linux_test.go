@@ -18,11 +18,11 @@ func TestMemory(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	explain := exec.Command(btgen, "explain", "../../schemas/all_types.yaml")
-	explain.Env = append(os.Environ(), "GOGC=") // whatever it is for the tests
+	explain.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=") // whatever they are for the tests
 	if out, err := explain.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %.1000s", err, out)
 	}
-	if peak := explain.ProcessState.SysUsage().(*syscall.Rusage).Maxrss / 1024; peak > 100 {
+	if peak := explain.ProcessState.SysUsage().(*syscall.Rusage).Maxrss / 1024; peak > 100 { // 52 to 80, depending on the number of processors
 		t.Errorf("%d MiB", peak)
 	}
 }

@@ -57,7 +57,7 @@ func TestOtherEmulator(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	b := storetest.New(t, makeTable)
 	if err := write(ctx, b.Client, "a", 1); err != nil {

@@ -184,7 +184,7 @@ type written struct {
 func (p path) write(t *testing.T, answer func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error) written {
 	t.Helper()
 	s := &mutateServer{answer: answer}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	client, err := p.connect(ctx, s.start(t))
 	if err != nil {

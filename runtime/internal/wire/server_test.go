@@ -90,7 +90,7 @@ func (p path) read(t testing.TB, play play, opts ...bigtable.ReadOption) (out re
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out.rows, out.err = rowsOf(ctx, client, opts...)
 	return out
