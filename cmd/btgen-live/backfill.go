@@ -64,9 +64,9 @@ Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 	cmd.Flags().BoolVar(&f.options.Repair, "repair", false, "write only what differs, and delete what the source lacks from any target")
 	cmd.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "count the events and write nothing")
 	cmd.Flags().BoolVar(&f.options.Verify, "verify", false, "compare the tables and write nothing")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "verify", "repair")
-	cmd.MarkFlagsMutuallyExclusive("checkpoint", "verify")
-	cmd.MarkFlagsMutuallyExclusive("checkpoint", "dry-run")
+	cli.Exclusive(cmd, "each is another run", "dry-run", "verify", "repair")
+	cli.Exclusive(cmd, "a verification starts from the beginning", "checkpoint", "verify")
+	cli.Exclusive(cmd, "a dry run makes no progress to keep", "checkpoint", "dry-run")
 	return cmd
 }
 

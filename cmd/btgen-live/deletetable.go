@@ -32,14 +32,14 @@ The command asks for confirmation unless --yes is set. It can be repeated after 
 Bigtable can restore a deleted table for seven days, but not a deleted family.
 
 Exit codes: 0 deleted, 1 refused or not confirmed, 2 failure.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cli.AtLeastOne("the name of a table"),
 		RunE: d.run,
 	}
 	d.flags(cmd, "app `profile` for reading the tables and their history")
 	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, schemasHelp)
 	cmd.Flags().BoolVar(&d.options.DryRun, "dry-run", false, "print what would be deleted and delete nothing")
 	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for confirmation")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
+	cli.Exclusive(cmd, "--dry-run only shows what --yes deletes", "dry-run", "yes")
 	return cmd
 }
 

@@ -44,7 +44,7 @@ not read, and ask what a sample cannot tell. Answer these questions before you g
 code. The command changes nothing. Its reads cost the same as any others.
 
 Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
-		Args: cobra.NoArgs,
+		Args: cli.AtMost(0),
 		RunE: n.run,
 	}
 	n.flags(cmd, "app `profile` of the reads")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -49,7 +50,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events are selected; by default all")
 	cmd.Flags().StringArrayVar(&s.where, "where", nil, "for a query with where, a `condition`: field=from..to or field=value")
-	cmd.MarkFlagsMutuallyExclusive("query", "table")
+	cli.Exclusive(cmd, "a query names its table", "query", "table")
 }
 
 // selected are selected events.

@@ -53,8 +53,8 @@ or nothing if it is out of date.
 	l.addFlags(cmd)
 	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan in a `file`, or nothing")
-	cmd.MarkFlagsMutuallyExclusive("plan", "allow")
-	cmd.MarkFlagsMutuallyExclusive("plan", "no-history")
+	cli.Exclusive(cmd, "a saved plan has what it allows and whether it records the history", "plan", "allow")
+	cli.Exclusive(cmd, "a saved plan has what it allows and whether it records the history", "plan", "no-history")
 	return cmd
 }
 

@@ -53,8 +53,8 @@ schema or btgen.yaml changes.
 	cmd.Flags().StringVar(&changes.now, "now", "", "accept the removal of layouts that have expired, or have not begun, at a `time` such as 2027-01-11T00:00:00Z")
 	cmd.Flags().StringArrayVar(&changes.names, "accept", nil, "accept a `change` of stored data by its name, with a reason: E04:table=reason; can be repeated")
 	cmd.Flags().BoolVar(&watching, "watch", false, "generate again whenever a schema changes, until interrupted")
-	cmd.MarkFlagsMutuallyExclusive("accept", "watch")
-	cmd.MarkFlagsMutuallyExclusive("now", "watch")
+	cli.Exclusive(cmd, "an acceptance and a time are for one run, and --watch repeats it", "accept", "watch")
+	cli.Exclusive(cmd, "an acceptance and a time are for one run, and --watch repeats it", "now", "watch")
 	return cmd
 }
 

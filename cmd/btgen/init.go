@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/templates"
@@ -24,7 +25,7 @@ func newInit() *cobra.Command {
 		Long: `Create a commented schema to start from, in schemas/balloon.yaml or the given file,
 and next to it ` + editorSchema + `, which editors use to complete and check schemas.
 Existing files are not overwritten.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := filepath.Join(project.DefaultSchemas, "balloon.yaml")
 			if len(args) == 1 {

@@ -22,7 +22,7 @@ documentation and underline errors. A schema refers to it in its first line:
 btgen init creates both. After updating btgen, generate the file again:
 
   btgen schema -o schemas/` + editorSchema,
-		Args: cobra.NoArgs,
+		Args: cli.AtMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text := schema.JSONSchema()
 			if config {

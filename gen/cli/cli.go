@@ -41,7 +41,11 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(failures)
-	err := printFindings(out, root.Execute())
+	root.SetFlagErrorFunc(flagError)
+	err := unknownCommand(root, args)
+	if err == nil {
+		err = printFindings(out, root.Execute())
+	}
 	if failed := out.flush(); err == nil || errors.Is(err, ErrFindings) {
 		err = cmp.Or(failed, err)
 	}

@@ -17,7 +17,7 @@ func NewVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  AtMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %s %s/%s\n",
 				cmd.Root().Name(), Version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
