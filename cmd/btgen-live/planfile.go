@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -116,6 +117,9 @@ func (f *planFile) save(ctx context.Context, file string) error {
 // readPlanFile reads a saved plan.
 func readPlanFile(file string) (*planFile, error) {
 	text, err := cli.Read(file, maxPlanFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--plan %[1]s: there is no such file: btgen-live plan --save %[1]s writes it", words.Printable(file))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -183,6 +183,7 @@ type comparison struct {
 	changes *output.Changes // that bring all up to date
 	locking *cli.Locking
 	schemas int
+	schema  string // the file of one of them
 }
 
 // part is one project of a run.
@@ -212,7 +213,7 @@ func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out str
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{schemas: len(p.Inputs)}
+	c := &comparison{schemas: len(p.Inputs), schema: filepath.FromSlash(p.Inputs[0].Name)}
 	var layouts []*layout.Layout
 	var all []*output.Changes
 	for _, one := range parts {
@@ -277,10 +278,16 @@ func withNeighbors(cmd *cobra.Command, p *project.Project, target *project.Targe
 	return append(result.Files, more...), cli.Report(cmd.OutOrStdout(), p, found)
 }
 
-// note prints which generated files are left alone although they may be unused.
+// note prints which locks git ignores, and which generated files are left alone although they may be
+// unused.
 func (c *comparison) note(cmd *cobra.Command) {
 	print := func(format, path string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: "+format+"\n", cmd.Root().Name(), words.Printable(filepath.ToSlash(path)))
+	}
+	for _, path := range c.locking.Paths {
+		if project.Ignored(path) && !project.Ignored(c.schema) {
+			print("git ignores %s, so that a new checkout begins without what is known of stored events; remove its pattern from .gitignore, or add !btgen.lock, and check the file in", path)
+		}
 	}
 	for _, path := range c.changes.Orphans {
 		print("%s was left alone, although its schema and project no longer exist; remove it if it is unused", path)

@@ -68,6 +68,7 @@ func joinSides(path string, conflict error) (*lock.Lock, error) {
 // Locking is what a project changes in its locks.
 type Locking struct {
 	Steps []output.Step // update the locks
+	Paths []string      // of the locks that exist then
 	// Found are errors for changes of stored data that are neither accepted nor allowed by the
 	// lock, and warnings for changes that need an order of deployment.
 	Found diag.List
@@ -130,6 +131,7 @@ func CompareLocks(p *project.Project, layouts []*layout.Layout, accept, locked [
 		}
 		if changed {
 			out.Steps = append(out.Steps, step)
+			out.Paths = append(out.Paths, l.Path)
 		}
 		if n := c.Locked(); n > 0 {
 			out.Locked[l.Path] = n

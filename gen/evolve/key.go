@@ -242,7 +242,7 @@ func (c *comparer) precision() {
 		c.add(Change{Rule: "E16", place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
 			"precision %s becomes %s: the offsets in stored columns are read as different times", was, is)
 	case b > a:
-		c.add(Change{Rule: "E33", place: atTable}, "precision %s becomes %s: stored events stay readable, but writing one of them again adds a second event", was, is)
+		c.add(Change{Rule: "E33", place: atTable}, "precision %s becomes %s: stored events stay readable, but writing one of them again adds a second event, and a backfill stops at them", was, is)
 	default:
 		c.add(Change{Rule: "E72", place: atTable}, "precision %s becomes %s: stored events are not affected", was, is)
 	}

@@ -56,7 +56,7 @@ func (c *Comparison) notAcceptable(argument string) string {
 		}
 	}
 	if names == nil {
-		return "no such change: stored data is not affected"
+		return "no such change: stored data is not affected, so leave out --accept"
 	}
 	return "no such change; the changes are " + strings.Join(slices.Compact(names), ", ")
 }

@@ -382,7 +382,7 @@ func fileOf(name string) string {
 		if err != nil {
 			continue
 		}
-		if s, _ := schema.Parse(file, text); s != nil && s.Name.V == name {
+		if s, _ := schema.Parse(file, text); s != nil && strings.EqualFold(s.Name.V, name) {
 			return filepath.ToSlash(file)
 		}
 	}

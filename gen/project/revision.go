@@ -57,7 +57,7 @@ func (e *GitError) Error() string { return fmt.Sprintf("git:%s: %s", e.Ref, e.Re
 // are a *GitError.
 func LoadRevisions(ref string, exact bool) ([]*Revision, error) {
 	if strings.HasPrefix(ref, "-") || ref == "" {
-		return nil, &GitError{ref, "not a revision"}
+		return nil, &GitError{ref, "not a revision: write --against git:main, for example, with a branch, a tag or a commit"}
 	}
 	bases, err := basesOf(ref, exact)
 	if err != nil {
@@ -177,6 +177,12 @@ func locksOfModule() []string {
 		return nil
 	})
 	return out
+}
+
+// Ignored reports whether git ignores a file: it is then in no commit, unless it was added before.
+func Ignored(file string) bool {
+	_, err := git("HEAD", nil, "check-ignore", "-q", "--", file)
+	return err == nil
 }
 
 // LockAt returns a lock as it was at a revision of git; nil if git has none.
@@ -304,6 +310,12 @@ func git(ref string, stdin io.Reader, args ...string) ([]byte, error) {
 	reason := err.Error()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		reason = strings.Join(strings.Fields(string(exit.Stderr)), " ")
+	}
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		reason = "the program git is not installed: install it, or compare with a folder: --against DIR"
+	case strings.Contains(reason, "not a git repository"):
+		reason = "the working directory is not in a git repository: run btgen there, or compare with a folder: --against DIR"
 	}
 	return nil, &GitError{ref, reason}
 }
