@@ -18,7 +18,7 @@ import (
 //
 //	go test ./golden -run TestBreakingManual -update
 func TestBreakingManual(t *testing.T) {
-	const file, begin, end = "../docs/evolution.md", "<!-- edits -->\n", "<!-- end of edits -->\n"
+	const file, begin, end = "../docs/reference/edits.md", "<!-- edits -->\n", "<!-- end of edits -->\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func editTable(t *testing.T) string {
 		} else if data == "" || worst.Class == evolve.Safe {
 			data = "stored events are read as before"
 		}
-		rows[worst.Class] = append(rows[worst.Class], fmt.Sprintf("| %s | %s [%s](rules.md#%s) | %s | %s |\n",
+		rows[worst.Class] = append(rows[worst.Class], fmt.Sprintf("| %s | %s [%s](../rules.md#%s) | %s | %s |\n",
 			title, worst.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
 	}
 	var b strings.Builder

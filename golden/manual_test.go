@@ -46,7 +46,7 @@ func checkGenerated(t *testing.T, page, begin, end, want string) {
 func pages(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "runtime/internal/conformance/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/reference/*.md", "runtime/internal/conformance/*.md"} {
 		found, err := fs.Glob(os.DirFS(".."), pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal("no ", pattern, err)

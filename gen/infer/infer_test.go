@@ -96,7 +96,7 @@ func TestDesigns(t *testing.T) {
 // page shows a design, and what the proposal says of it.
 func (d *design) page(rows []bigtable.Row, p *infer.Proposal, verdict string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n### %s\n\nDocumented in %s. One of %d rows:\n\n```\n", d.name, d.source, len(rows))
+	fmt.Fprintf(&b, "\n## %s\n\nDocumented in %s. One of %d rows:\n\n```\n", d.name, d.source, len(rows))
 	row := rows[len(rows)/2]
 	fmt.Fprintf(&b, "%s\n", codec.KeyString([]byte(row.Key()), nil))
 	n := 0
@@ -125,7 +125,7 @@ const (
 // checkPage compares the designs in the manual, or writes them.
 func checkPage(t *testing.T, want string) {
 	t.Helper()
-	path := filepath.Join("..", "..", "docs", "adopting.md")
+	path := filepath.Join("..", "..", "docs", "reference", "designs.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
