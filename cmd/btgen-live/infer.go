@@ -105,7 +105,7 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 		return s, err
 	}
 	n.sampling.Timeout = n.timeout
-	n.sampling.Filter = bigtable.ChainFilters(bigtable.LatestNFilter(n.versions), bigtable.CellsPerRowLimitFilter(inferredRow))
+	n.sampling.Filter, n.sampling.RowCells = bigtable.LatestNFilter(n.versions), inferredRow
 	n.sampling.Cells, n.sampling.Bytes = inferredCells, inferredBytes
 	sampled, err := verify.Sample(ctx, client.OpenTable(n.prefix+n.table), n.sampling, func(row bigtable.Row) bool {
 		s.Rows = append(s.Rows, row)

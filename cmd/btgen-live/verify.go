@@ -146,7 +146,11 @@ func (v *verification) print(out io.Writer, reports []*verify.Report) error {
 // reportText describes a report.
 func reportText(r *verify.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "table %s: readable row keys %s, known columns of cells %s, readable values %s\n", r.Table, r.Rows, r.Columns, r.Values)
+	fmt.Fprintf(&b, "table %s: readable row keys %s, known columns of cells %s, readable values %s", r.Table, r.Rows, r.Columns, r.Values)
+	if r.Events != nil {
+		fmt.Fprintf(&b, ", complete events %s", r.Events)
+	}
+	b.WriteString("\n")
 	if r.Times.Readable < r.Times.Total {
 		fmt.Fprintf(&b, "  times of events that agree with timestamps of cells: %s\n", r.Times)
 	}

@@ -3,23 +3,32 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Sampling bounds what [Sample] reads of a table.
 type Sampling struct {
-	Rows    int             // maximum number of rows
-	Cells   int             // maximum number of cells; 0 for any number
-	Bytes   int             // maximum size of values and column names; 0 for any size
-	Filter  bigtable.Filter // limits the cells of a row
-	Prefix  string          // of row keys; empty for all rows
-	Timeout time.Duration   // for each request
+	Rows  int // maximum number of rows
+	Cells int // maximum number of cells; 0 for any number
+	Bytes int // maximum size of values and column names; 0 for any size
+	// RowCells is the maximum number of cells of a row: [Sample] leaves out the others, and counts the
+	// rows that have more. 0 for any number.
+	RowCells int
+	Filter   bigtable.Filter // limits the cells of a row, before RowCells does; nil for none
+	Prefix   string          // of row keys; empty for all rows
+	Timeout  time.Duration   // for each request
+
+	// Read is told the ranges of row keys, [start, end), that [Sample] has read; nil for nobody.
+	Read func(start, end string)
 }
 
 // Sampled says which rows of a table were read.
@@ -31,6 +40,9 @@ type Sampled struct {
 	Complete bool   `json:"complete"`        // whether the rows are the whole table, or all rows with the prefix
 	// Full says that cells or bytes, not rows, ended the sample.
 	Full bool `json:"full,omitempty"`
+	// CutRows is the number of rows that have more than RowCells cells, of which the others were not read.
+	CutRows  int `json:"cut_rows,omitempty"`
+	RowCells int `json:"row_cells,omitempty"`
 }
 
 // String says how much of the table was read, such as "1000 rows at 32 places".
@@ -42,9 +54,13 @@ func (s Sampled) String() string {
 	if s.Places == 1 {
 		places = "1 place"
 	}
+	cut := ""
+	if s.CutRows > 0 {
+		cut = fmt.Sprintf("; of %s, only the first %d cells", words.Count(float64(s.CutRows), "row", "rows"), s.RowCells)
+	}
 	switch {
 	case s.Complete:
-		return "all " + rows
+		return "all " + rows + cut
 	case s.Rows == 0:
 		return "no rows"
 	}
@@ -52,7 +68,7 @@ func (s Sampled) String() string {
 	if s.Full {
 		out += ", which reach the limit of memory"
 	}
-	return out
+	return out + cut
 }
 
 // Sample reads rows at places that are spread over a table, also if the server samples no row
@@ -60,17 +76,22 @@ func (s Sampled) String() string {
 // are in order; places are not. The error is [ErrNoTable] if the table does not exist.
 func Sample(ctx context.Context, table bigtable.TableAPI, s Sampling, row func(bigtable.Row) bool) (Sampled, error) {
 	p := &spreader{table: table, sampling: s}
+	filter := s.filter()
 	p.read = func(ctx context.Context, r *stretch, n int) (more bool, err error) {
-		got, stopped := 0, false
+		got, stopped, start := 0, false, r.next
 		err = table.ReadRows(ctx, bigtable.NewRange(r.next, r.end), func(read bigtable.Row) bool {
 			got++
 			r.next = read.Key() + "\x00"
 			p.count(read)
+			p.cutRow(read)
 			stopped = !row(read) || p.full()
 			return !stopped
-		}, bigtable.LimitRows(int64(n)), bigtable.RowFilter(s.Filter))
+		}, bigtable.LimitRows(int64(n)), bigtable.RowFilter(filter))
 		r.rows += got
 		r.done = got < n && !stopped
+		if got > 0 && s.Read != nil {
+			s.Read(start, r.next)
+		}
 		return !stopped, err
 	}
 	return p.run(ctx)
@@ -97,6 +118,35 @@ func SampleRanges(ctx context.Context, table bigtable.TableAPI, s Sampling, read
 		return true, read(p.parent, start, r.next)
 	}
 	return p.run(ctx)
+}
+
+// filter returns the filter of a sample. It lets one cell more pass than a row may have, so that rows
+// that have more are known.
+func (s *Sampling) filter() bigtable.Filter {
+	switch limit := bigtable.CellsPerRowLimitFilter(s.RowCells + 1); {
+	case s.RowCells == 0 && s.Filter == nil:
+		return bigtable.PassAllFilter()
+	case s.RowCells == 0:
+		return s.Filter
+	case s.Filter == nil:
+		return limit
+	default:
+		return bigtable.ChainFilters(s.Filter, limit)
+	}
+}
+
+// cutRow drops the cell of a row that is one too many.
+func (p *spreader) cutRow(row bigtable.Row) {
+	cells := 0
+	for _, items := range row {
+		cells += len(items)
+	}
+	if p.sampling.RowCells == 0 || cells <= p.sampling.RowCells {
+		return
+	}
+	p.longer++
+	last := slices.Max(slices.Collect(maps.Keys(row)))
+	row[last] = row[last][:len(row[last])-1]
 }
 
 // keysOnly drops all of a row but its key.
@@ -146,6 +196,9 @@ func (p *spreader) result() Sampled {
 		if !r.done {
 			out.Complete, gap = false, true
 		}
+	}
+	if p.longer > 0 {
+		out.CutRows, out.RowCells = p.longer, p.sampling.RowCells
 	}
 	out.Full = !out.Complete && p.rows < p.sampling.Rows
 	return out

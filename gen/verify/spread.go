@@ -35,6 +35,7 @@ type spreader struct {
 	rows      int                                                                 // that were read
 	cells     int                                                                 // of the rows
 	bytes     int                                                                 // of the rows
+	longer    int                                                                 // rows with more cells than may be read
 }
 
 // stretch is a part of a table that is read from its beginning.

@@ -52,6 +52,8 @@ func (s *reading) checkTime(family, qualifier string, item bigtable.ReadItem) (c
 		to = from
 	}
 	switch {
+	case nearEpoch(to) && !written.Before(plausibleFrom):
+		return true, fmt.Errorf("the time of the event, %s, is decades before the timestamp of the cell, %s", from.Format(time.RFC3339), written.Format(time.RFC3339))
 	case !life.Dated() && written.Before(plausibleFrom):
 		return false, nil // a program that sets no times, such as 0
 	case written.Before(from.Add(-early)):
@@ -60,6 +62,12 @@ func (s *reading) checkTime(family, qualifier string, item bigtable.ReadItem) (c
 		return true, fmt.Errorf("the timestamp of the cell, %s, is not the time of the event, %s", written.Format(time.RFC3339), from.Format(time.RFC3339))
 	}
 	return true, nil
+}
+
+// nearEpoch reports whether a time is where those of this century are if they are read in a unit that
+// is a thousand times too small, such as seconds as milliseconds.
+func nearEpoch(t time.Time) bool {
+	return !t.Before(time.Unix(0, 0)) && t.Before(time.Date(1972, 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
 // plausibleFrom is the time before which timestamps are no times.

@@ -30,7 +30,7 @@ type Options struct {
 }
 
 const (
-	maxCells = 1000      // maximum number of cells to read per row
+	maxCells = 1000      // maximum number of cells to check of a row
 	maxBytes = 256 << 20 // maximum size of what is read of a table
 )
 
@@ -77,7 +77,11 @@ type Report struct {
 	Values  Share    `json:"values"`
 	// Times are the cells whose timestamps agree with the time of their event in the row key
 	// or the column name, where the schema says that they should.
-	Times    Share     `json:"times"`
+	Times Share `json:"times"`
+	// Events are the events in the sampled rows, as readers find them: without those that have
+	// expired. Readable are those with all of their required fields. A row that no read of a series
+	// looks for counts as one event that is not readable.
+	Events   *Share    `json:"events,omitempty"` // nil for rows that were read before
 	Findings []Finding `json:"findings"`
 }
 
@@ -85,16 +89,23 @@ type Report struct {
 var ErrNoTable = errors.New("the table does not exist")
 
 // Table samples a table. schemas are all schemas that have the table, at least one. It reads
-// at most options.Rows rows and maxBytes, and holds one row in memory.
+// at most options.Rows rows and maxBytes, then the events of the same rows, and holds one row in memory.
 func Table(ctx context.Context, client store.Client, schemas []Schema, options Options) (*Report, error) {
 	id := options.Prefix + schemas[0].Table.ID
 	v := newVerifier(id, schemas)
-	sampling := Sampling{Rows: options.Rows, Bytes: maxBytes, Filter: bigtable.CellsPerRowLimitFilter(maxCells), Timeout: options.Timeout}
+	var ranges []store.KeyRange
+	sampling := Sampling{
+		Rows: options.Rows, Bytes: maxBytes, RowCells: maxCells, Timeout: options.Timeout,
+		Read: func(start, end string) { ranges = append(ranges, store.KeyRange{Start: start, End: end}) },
+	}
 	sampled, err := Sample(ctx, client.OpenTable(id), sampling, func(row bigtable.Row) bool {
 		v.row(row)
 		return true
 	})
 	v.report.Sample = &sampled
+	if err == nil {
+		err = v.events(ctx, client, options, ranges)
+	}
 	return v.done(), err
 }
 
@@ -119,10 +130,12 @@ type verifier struct {
 	schemas []Schema
 	blobs   []*value.Blob // of serialized events, one per schema; nil for the others
 	report  *Report
+
+	reported map[string]bool // rows whose keys are reported
 }
 
 func newVerifier(table string, schemas []Schema) *verifier {
-	v := &verifier{schemas: schemas, report: &Report{Table: table, Findings: []Finding{}}}
+	v := &verifier{schemas: schemas, report: &Report{Table: table, Findings: []Finding{}}, reported: map[string]bool{}}
 	for _, s := range schemas {
 		var blob *value.Blob
 		if s.Table.Serialized() {
@@ -161,6 +174,7 @@ func (v *verifier) row(row bigtable.Row) {
 	}
 	v.report.Rows.add(readings != nil)
 	if readings == nil {
+		v.reported[row.Key()] = true
 		v.found(first)
 		return
 	}

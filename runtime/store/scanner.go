@@ -359,6 +359,9 @@ func (t *scanning) match(row wire.Row) (matches []scanMatch, foreign bool, undec
 	t.matches = t.matches[:0]
 	for _, l := range t.layers {
 		at, err := l.a.timeOf(row)
+		if err == nil {
+			err = l.own(row.Key(), at)
+		}
 		switch {
 		case err == nil:
 			t.matches = append(t.matches, scanMatch{layer: l, at: at, base: l.a.base})
@@ -369,6 +372,28 @@ func (t *scanning) match(row wire.Row) (matches []scanMatch, foreign bool, undec
 		}
 	}
 	return t.matches, foreign, undecodable
+}
+
+// ErrMisplaced is the error for a row key that the writer would not give to any event, for example
+// because its salt is not that of the series: reads of the series do not find the row.
+var ErrMisplaced = errors.New("reads of the series do not find the row")
+
+// own returns an error unless the writer gives this key to events of the row of the base. Rows of a
+// field are compared when all of their keys are known.
+func (l *scanLayer) own(key string, at time.Time) error {
+	m := l.a.mapping
+	if m.rowKey == nil || m.Pattern == codec.BucketNewColumns {
+		return nil
+	}
+	*m.Time(l.a.base) = at
+	want, err := m.rowKey(l.a.base, "")
+	switch {
+	case err != nil:
+		return l.a.fail(key, "", time.Time{}, fmt.Errorf("%w: %w", ErrMisplaced, err))
+	case string(want) != key:
+		return l.a.fail(key, "", time.Time{}, fmt.Errorf("%w: its key would be %q", ErrMisplaced, want))
+	}
+	return nil
 }
 
 // flush yields the pending rows.

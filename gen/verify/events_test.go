@@ -1,0 +1,140 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+)
+
+// kept is a schema with a salt, whose events do not expire.
+const kept = `btgen: v1
+package: verified
+name: Reading
+series: {site: string, sensor: int64}
+time: {precision: 1s}
+fields:
+  pressure: {type: int64, number: 1}
+  state: {type: enum, of: [info, critical], number: 2}
+  note: {type: string, optional: true, number: 3}
+tables:
+  readings:
+    pattern: PATTERN
+    key: {delimiter: "#", segments: [{hash: [site, sensor], buckets: 8}, site, {name: sensor, pad: 4}, TIME]}
+    BUCKET
+    family: m
+    ttl: {keep: forever}
+`
+
+// TestEventsAsReadersFindThem damages rows in ways that no cell shows. Every event that readers of its
+// series do not return, or return with an error, is not complete, whatever the pattern.
+func TestEventsAsReadersFindThem(t *testing.T) {
+	patterns := map[string]string{"bucket_new_cells": "bucket", "bucket_offsets": "bucket", "bucket_serialized": "bucket", "single_unserialized": "{time: unix_s}", "single_serialized": "{time: unix_s}"}
+	move := func(edit func(key string) string) func(t *testing.T, table *bigtable.Table, row bigtable.Row) {
+		return func(t *testing.T, table *bigtable.Table, row bigtable.Row) {
+			m := bigtable.NewMutation()
+			for _, item := range row["m"] {
+				m.Set("m", strings.TrimPrefix(item.Column, "m:"), item.Timestamp, item.Value)
+			}
+			gone := bigtable.NewMutation()
+			gone.DeleteRow()
+			for key, m := range map[string]*bigtable.Mutation{row.Key(): gone, edit(row.Key()): m} {
+				if err := table.Apply(t.Context(), key, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	damages := map[string]func(t *testing.T, table *bigtable.Table, row bigtable.Row){
+		"nothing": func(*testing.T, *bigtable.Table, bigtable.Row) {},
+		"another salt": move(func(key string) string {
+			return string('0'+(key[0]-'0'+1)%8) + key[1:]
+		}),
+		"a number without leading zeros": move(func(key string) string { return strings.Replace(key, "#000", "#", 1) }),
+		"a required field is gone": func(t *testing.T, table *bigtable.Table, row bigtable.Row) {
+			m := bigtable.NewMutation()
+			m.DeleteCellsInColumn("m", "pressure")
+			if err := table.Apply(t.Context(), row.Key(), m); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for pattern, timed := range patterns {
+		for name, damage := range damages {
+			t.Run(pattern+" "+name, func(t *testing.T) {
+				bucket := ""
+				if timed == "bucket" {
+					bucket = "bucket: 1d"
+				}
+				yaml := strings.NewReplacer("PATTERN", pattern, "TIME", timed, "BUCKET", bucket).Replace(kept)
+				b := written(t, yaml)
+				s := schemaOf(t, yaml)
+				table := b.Client.Open("readings")
+				damaged, err := table.ReadRow(t.Context(), firstKey(t, table))
+				if err != nil {
+					t.Fatal(err)
+				}
+				damage(t, table, damaged)
+				events := readable(t, b.Client, s)
+				got, err := Table(t.Context(), b.Client, []Schema{s}, usual)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Events.Readable != events {
+					t.Errorf("%s, but readers return %d events", got.Events, events)
+				}
+				if whole := events == 20; whole != (len(got.Findings) == 0) {
+					t.Errorf("%d events, %v", events, got.Findings)
+				}
+			})
+		}
+	}
+}
+
+// readable returns how many of the events that [written] writes the reader returns without an error.
+func readable(t *testing.T, client *bigtable.Client, s Schema) (n int) {
+	r := dynamic.New(s.Layout).NewReader(client)
+	for sensor := range 10 {
+		for _, err := range r.Read(t.Context(), []any{"oslo", int64(sensor)}, time.Time{}, at.AddDate(1, 0, 0)) {
+			if err == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// firstKey returns the key of the first row of a table.
+func firstKey(t *testing.T, table *bigtable.Table) (key string) {
+	t.Helper()
+	err := table.ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		key = row.Key()
+		return false
+	})
+	if err != nil || key == "" {
+		t.Fatal(key, err)
+	}
+	return key
+}
+
+// A sample says of how many rows it has only some cells.
+func TestCutRows(t *testing.T) {
+	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
+	b := written(t, yaml)
+	for _, c := range []struct {
+		cells int
+		want  string
+	}{{0, "all 10 rows"}, {6, "all 10 rows"}, {5, "all 10 rows; of 10 rows, only the first 5 cells"}} {
+		most := 0
+		got, err := Sample(t.Context(), b.Client.OpenTable("readings"), Sampling{Rows: 100, RowCells: c.cells, Timeout: time.Minute}, func(row bigtable.Row) bool {
+			most = max(most, len(row["m"]))
+			return true
+		})
+		if err != nil || got.String() != c.want || c.cells > 0 && most > c.cells {
+			t.Errorf("%d cells: %s with up to %d cells, %v", c.cells, got, most, err)
+		}
+	}
+}

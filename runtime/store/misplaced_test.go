@@ -1,0 +1,55 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// TestMisplacedRows copies the row of a series to a key that the writer would not give it, and that the
+// reader of keys accepts: a scan reports the row, and a backfill fails, or counts it and does not copy it.
+func TestMisplacedRows(t *testing.T) {
+	lax := func(l *Mapping[sample]) *Mapping[sample] {
+		parse := l.Key
+		l.Key = func(row string, e *sample) (time.Time, error) { return parse(strings.TrimPrefix(row, "7"), e) }
+		return l
+	}
+	r := refillOf(t, lax(withKeys(singles())), withKeys(days()), sample{Series: "s", Time: at(1), Value: 5}, sample{Series: "t", Time: at(1), Value: 6})
+	table := r.Client.Open("singles")
+	must(t, table.ReadRows(t.Context(), bigtable.PrefixRange("s"), func(row bigtable.Row) bool {
+		m := bigtable.NewMutation()
+		for family, items := range row {
+			for _, item := range items {
+				m.Set(family, strings.TrimPrefix(item.Column, family+":"), item.Timestamp, item.Value)
+			}
+		}
+		must(t, table.Apply(t.Context(), "7"+row.Key(), m))
+		return true
+	}))
+	scanner, err := NewScanner(r.Client, r.mappings[:1], "singles")
+	must(t, err)
+	events, misplaced := 0, 0
+	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, scan.MaxTime) {
+		if errors.Is(err, ErrMisplaced) {
+			misplaced++
+		} else if must(t, err); true {
+			events += len(row.Events)
+		}
+	}
+	if events != 2 || misplaced != 1 {
+		t.Errorf("%d events, %d misplaced rows", events, misplaced)
+	}
+	if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.Is(err, ErrMisplaced) {
+		t.Error(err)
+	}
+	r.options.SkipUndecodable = true
+	got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	if err != nil || got.Events != 2 || got.Undecodable != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
