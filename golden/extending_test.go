@@ -1,0 +1,163 @@
+package golden
+
+import (
+	"bufio"
+	"fmt"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// extensions are the kinds of extensions that docs/extending.md describes. Each has a
+// representative: the files that name it are those that another one would change.
+var extensions = []struct {
+	kind        string         // as in the marks of the page
+	identifiers *regexp.Regexp // matches the identifiers of the representative
+	literals    *regexp.Regexp // matches the string literals that name it
+	most        int            // files
+}{
+	{"a field type", regexp.MustCompile(`(?i)uuid`), regexp.MustCompile(`(?i)uuid`), 45},
+	{"a key encoding", regexp.MustCompile(`(?i)base64url|KeyBase64`), regexp.MustCompile(`(?i)base64url`), 11},
+	{"a pattern", regexp.MustCompile(`(?i)bucket_?offsets`), regexp.MustCompile(`bucket_offsets`), 43},
+	{"a strategy of time to live", regexp.MustCompile(`(?i)one_?second$`), regexp.MustCompile(`one_second`), 8},
+	{"a form of queries", regexp.MustCompile(`Where`), regexp.MustCompile(`^where$`), 21},
+	{"a rule", regexp.MustCompile(`K10`), regexp.MustCompile(`K10`), 1},
+	{"a rule of change", regexp.MustCompile(`E14`), regexp.MustCompile(`E14`), 5},
+}
+
+// TestExtending compares the lists of files in docs/extending.md with the files that name a
+// representative of each kind of extension. With -update, it rewrites the lists, and keeps
+// the notes after the names. A list that becomes longer than it was needs a better place for
+// what the new file decides, rather than a greater number here.
+func TestExtending(t *testing.T) {
+	const page = "../docs/extending.md"
+	sources := extensibleSources(t)
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range extensions {
+		var files []string
+		for name, tokens := range sources {
+			if slices.ContainsFunc(tokens.identifiers, e.identifiers.MatchString) || slices.ContainsFunc(tokens.literals, e.literals.MatchString) {
+				files = append(files, name)
+			}
+		}
+		slices.Sort(files)
+		t.Logf("%s: %d files", e.kind, len(files))
+		if len(files) > e.most {
+			t.Errorf("%s changes %d files, and at most %d are expected", e.kind, len(files), e.most)
+		}
+		checkGenerated(t, page, "<!-- "+e.kind+" -->\n", "<!-- end of "+e.kind+" -->", fileList(string(text), e.kind, files))
+	}
+}
+
+// fileList renders the list of the files of a kind, with the notes that a page has for
+// them.
+func fileList(page, kind string, files []string) string {
+	_, list, _ := strings.Cut(page, "<!-- "+kind+" -->\n")
+	list, _, _ = strings.Cut(list, "<!-- end of "+kind+" -->")
+	notes := map[string]string{}
+	for lines := bufio.NewScanner(strings.NewReader(list)); lines.Scan(); {
+		if row := strings.Split(lines.Text(), "|"); len(row) == 4 {
+			notes[strings.Trim(row[1], " `")] = strings.TrimSpace(row[2])
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s | what it says |\n|---|---|\n", words.Count(float64(len(files)), "file", "files"))
+	for _, name := range files {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, notes[name])
+	}
+	return b.String()
+}
+
+// sourceTokens are the identifiers and the values of string literals of a source file.
+type sourceTokens struct{ identifiers, literals []string }
+
+// extensibleSources returns the tokens of the source files that are not tests, generated
+// code, or packages only for tests. Comments are omitted.
+func extensibleSources(t *testing.T) map[string]sourceTokens {
+	t.Helper()
+	out, tests := map[string]sourceTokens{}, map[string]bool{}
+	for _, top := range []string{"cmd", "gen", "runtime", "templates"} {
+		err := fs.WalkDir(os.DirFS(".."), top, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "example" || d.Name() == "conformance"):
+				return fs.SkipDir
+			case d.IsDir() || strings.HasSuffix(name, "_test.go"):
+				return nil
+			}
+			src, err := os.ReadFile(filepath.Join("..", name))
+			switch {
+			case err != nil:
+				return err
+			case strings.HasPrefix(name, "templates/") && path.Ext(name) != ".go":
+				out[name] = sourceTokens{literals: strings.Fields(string(src))}
+			case path.Ext(name) == ".go":
+				out[name] = tokensOf(src)
+				tests[path.Dir(name)] = tests[path.Dir(name)] || importsTesting(src)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range out {
+		if tests[path.Dir(name)] {
+			delete(out, name)
+		}
+	}
+	if len(out) < 300 {
+		t.Fatalf("only %d source files", len(out))
+	}
+	return out
+}
+
+// importsTesting reports whether a file imports package testing or rapid, as only those of
+// packages for tests do.
+func importsTesting(src []byte) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly)
+	if err != nil {
+		return false
+	}
+	for _, i := range file.Imports {
+		if i.Path.Value == `"testing"` || i.Path.Value == `"pgregory.net/rapid"` {
+			return true
+		}
+	}
+	return false
+}
+
+// tokensOf scans a Go file.
+func tokensOf(src []byte) sourceTokens {
+	var s scanner.Scanner
+	var out sourceTokens
+	files := token.NewFileSet()
+	s.Init(files.AddFile("", files.Base(), len(src)), src, nil, 0)
+	for {
+		switch _, tok, text := s.Scan(); tok {
+		case token.EOF:
+			return out
+		case token.IDENT:
+			out.identifiers = append(out.identifiers, text)
+		case token.STRING:
+			if value, err := strconv.Unquote(text); err == nil {
+				out.literals = append(out.literals, value)
+			}
+		}
+	}
+}
