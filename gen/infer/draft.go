@@ -130,6 +130,10 @@ func (k *key) drafts() []*draft {
 		k.table.refuse(fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show([]byte(k.rows[0].cells[0].qualifier))))
 		return out
 	}
+	if !slices.ContainsFunc(cols, func(c *column) bool { return c.qualifier != "" }) {
+		k.table.refuse("the only column of the rows has no name: columns must be named by fields [C08]")
+		return out
+	}
 	names = k.named(cols)
 	if names.certain {
 		k.table.refuse(fmt.Sprintf("%d columns are named after times, counts or other values, such as %s: columns must be named by fields [C08]", names.n, show([]byte(names.example))))
@@ -350,6 +354,10 @@ func (d *draft) serialize(pattern string, cols []*column) {
 	}
 	cols = d.classify(cols)
 	for _, c := range cols {
+		if c.qualifier == "" {
+			d.asks = append(d.asks, fmt.Sprintf("The column without a name in family %s, with values such as %s, is not in the schema, because columns must have one. Can its writers name it?", c.family, show(c.values.example)))
+			continue
+		}
 		n := c.rows
 		if d.bucket != "" {
 			n = c.cells
@@ -572,6 +580,9 @@ func (k *key) offsets() *draft {
 			}
 			distinct[c.qualifier] = true
 		}
+	}
+	if k.namesAreInstants() {
+		return nil // whole times: C08
 	}
 	if k.empty() || len(distinct) < 3 && !isBytes([]string{k.rows[0].cells[0].qualifier}) {
 		return nil

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"regexp"
@@ -141,7 +142,83 @@ func (k *key) hiddenTime(p *part) string {
 	if q := k.calendar(p); q != "" {
 		return q
 	}
-	return k.within(p)
+	if q := k.within(p); q != "" {
+		return q
+	}
+	return k.rising(p)
+}
+
+// maxPairs is the number of rows whose parts are compared in pairs.
+const maxPairs = 300
+
+// rising asks about a part of the keys whose order is that of the timestamps of cells, or the
+// opposite: a time in a form that this package does not know, or a number that is derived from
+// one. It is empty if the order is another one.
+func (k *key) rising(p *part) string {
+	if p.distinct < 10 {
+		return ""
+	}
+	type value struct {
+		at     int64
+		number string // digits without leading zeros, by length and value; or bytes
+		base64 string // with characters in the order of the alphabet of base64
+	}
+	step := max(1, len(p.values)/maxPairs)
+	digits := all(p.values, isDigits)
+	var found []value
+	for r := 0; r < len(p.values); r += step {
+		at, _ := k.rows[r].bounds()
+		if !plausible(codec.FromMicros(at)) {
+			return ""
+		}
+		v := value{at: at, number: p.values[r], base64: base64Order.Replace(p.values[r])}
+		if digits {
+			v.number = strings.TrimLeft(v.number, "0")
+			v.number = string(rune(len(v.number))) + v.number
+		}
+		found = append(found, v)
+	}
+	var numbers, letters trend
+	for i := range found {
+		for j := range i {
+			numbers.add(cmp.Compare(found[i].at, found[j].at), cmp.Compare(found[i].number, found[j].number))
+			letters.add(cmp.Compare(found[i].at, found[j].at), cmp.Compare(found[i].base64, found[j].base64))
+		}
+	}
+	if !numbers.certain() && !letters.certain() {
+		return ""
+	}
+	return "Its values are in the order of the timestamps of cells, or in the opposite order. Is it a time, or does it contain one, in a form that keys cannot have [K24]?"
+}
+
+// base64Order replaces the characters of base64 with others that sort as the numbers do for which
+// they stand.
+var base64Order = func() *strings.Replacer {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	pairs := []string{"+", "~", "-", "~", "/", "\x7f", "_", "\x7f", "=", " "}
+	for i, c := range alphabet {
+		pairs = append(pairs, string(c), string(rune('!'+i)))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// trend counts pairs of values that are in the order of other values, or in the opposite order.
+type trend struct{ same, opposite int }
+
+// add adds a pair. Values that are equal say nothing.
+func (t *trend) add(a, b int) {
+	switch a * b {
+	case 1:
+		t.same++
+	case -1:
+		t.opposite++
+	}
+}
+
+// certain reports whether all but a few pairs are in the same order.
+func (t *trend) certain() bool {
+	n := t.same + t.opposite
+	return n > 0 && max(t.same, t.opposite)*100 >= n*98
 }
 
 // calendarFields are the parts of times that calendars count.
@@ -196,7 +273,10 @@ func (k *key) refusedTime(p *part) string {
 		name  string
 		parse func(string) (time.Time, bool)
 	}{{"a ULID, which contains a time,", ulid}, {"a UUID that contains a time", uuidTime}, {"a hexadecimal time", hexTime}, {"a little-endian time", littleTime},
-		{"a date without the century", dateIn("060102", false)}, {"a reversed date", dateIn("20060102", true)}, {"a time in base 36", base36Time}} {
+		{"a date without the century", dateIn("060102", false)}, {"a time without the century", dateIn("0601021504", false)},
+		{"a time without the century", dateIn("060102150405", false)}, {"a date with the month before the year", dateIn("01022006", false)},
+		{"a date with the day before the year", dateIn("02012006", false)}, {"a reversed date", dateIn("20060102", true)}, {"a reversed time", dateIn("2006010215", true)},
+		{"a reversed time", dateIn("200601021504", true)}, {"a reversed time", dateIn("20060102150405", true)}, {"a time in base 36", base36Time}} {
 		f := &timeForm{unit: time.Second, parse: form.parse}
 		l := lagOf(k.rows, p.values, f)
 		if f.fits(p.values) && l.n > 0 && l.class() <= 1 && differ(p.values) {

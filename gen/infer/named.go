@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -19,17 +20,34 @@ type named struct {
 // manyNames is the number of columns with names like values that are hardly those of fields.
 const manyNames = 20
 
+// maxNamed is the number of cells whose columns are examined as times.
+const maxNamed = 5000
+
+// digits matches the numbers in a name.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// shape returns a name with its numbers replaced: columns that are named after users, or after a
+// metric and a time, have names of one shape.
+func shape(name string) string { return digits.ReplaceAllString(name, "0") }
+
 // named examines the names of columns. Names that are times, counts or IDs are those of columns
 // that no field names, by rule C08.
 func (k *key) named(cols []*column) named {
 	var out named
-	rare := 0
+	rare, shapes := 0, map[string]int{}
 	for _, c := range cols {
-		if !likeValue(c.qualifier) {
+		shapes[shape(c.qualifier)]++
+	}
+	for _, c := range cols {
+		like := likeValue(c.qualifier)
+		if !like && shapes[shape(c.qualifier)] < manyNames {
 			continue
 		}
 		if out.n++; out.example == "" {
 			out.example = c.qualifier
+		}
+		if !like {
+			continue // many sensors have such names, too
 		}
 		if c.rows*5 < len(k.rows) || !text([]byte(c.qualifier)) {
 			rare++
@@ -71,6 +89,12 @@ func (k *key) namesAreTimes() bool {
 			return true
 		}
 	}
+	return k.namesAreInstants()
+}
+
+// namesAreInstants reports whether the names of all columns are times, near to the timestamps of
+// their cells.
+func (k *key) namesAreInstants() bool {
 	return k.namesFit(func(_ time.Time, c *cell) (time.Time, bool) {
 		for _, f := range timeForms([]string{c.qualifier}) {
 			at, ok := f.parse(c.qualifier)
@@ -94,7 +118,9 @@ func (k *key) namesFit(at func(start time.Time, c *cell) (time.Time, bool)) bool
 			if !fits || ok && magnitude(d) > 1_000_000 {
 				return false
 			}
-			n++
+			if n++; n == maxNamed {
+				return true
+			}
 		}
 	}
 	return n > 2

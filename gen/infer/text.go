@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -185,7 +186,7 @@ func (d *draft) writeSeries(w *writer, s series) {
 	if strings.HasPrefix(s.name, "key_") {
 		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", plural(s.part.distinct, "value"), show([]byte(s.part.values[0]))))
 	}
-	if s.part == d.key.parts[0] && s.part.distinct > 1 && s.part.distinct <= 256 && s.part.distinct*4 <= len(s.part.values) && len(s.part.values[0]) <= 3 && len(d.key.parts) > 2 && s.typ != "string" && !(d.points && len(s.part.values[0]) == 3) {
+	if d.likeSalt(s) {
 		w.ask("  ", "Is it a salt? Generated code would compute another one, so callers must specify it.")
 	}
 	if s.part.distinct == 1 && len(s.part.values) > 1 && !s.part.binary {
@@ -206,6 +207,33 @@ func (d *draft) writeSeries(w *writer, s series) {
 	}
 	w.line("  %s: %s", s.name, short(text))
 }
+
+// likeSalt reports whether a series value may be a salt: few numbers at the start of keys, or
+// hexadecimal digits that depend on the other series values.
+func (d *draft) likeSalt(s series) bool {
+	k, p := d.key, s.part
+	if p != k.parts[0] || len(k.parts) < 3 || p.distinct < 2 || p.distinct > 256 || p.distinct*4 > len(p.values) || len(p.values[0]) > 3 {
+		return false
+	}
+	if s.typ != "string" {
+		return !(d.points && len(p.values[0]) == 3)
+	}
+	if !all(p.values, hexadecimal.MatchString) || !slices.ContainsFunc(p.values, func(v string) bool { return strings.ContainsAny(v, "0123456789") }) {
+		return false
+	}
+	salts := map[string]string{}
+	for r, v := range p.values {
+		id := k.id(r, 0)
+		if of, ok := salts[id]; ok && of != v {
+			return false
+		}
+		salts[id] = v
+	}
+	return true
+}
+
+// hexadecimal matches numbers with hexadecimal digits of one case.
+var hexadecimal = regexp.MustCompile(`^([0-9a-f]+|[0-9A-F]+)$`)
 
 // short returns a series value or a field in the schema language: its type, if it has nothing
 // else.

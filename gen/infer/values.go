@@ -137,7 +137,7 @@ func is(kind int, b []byte) bool {
 		return text(b)
 	case isInt:
 		n, err := codec.TextInt64(b)
-		return err == nil && b[0] != '+' && (len(b) == 1 || strings.TrimLeft(string(b[:2]), "-+0") != "" || n == 0 && string(b) == "0")
+		return err == nil && strconv.FormatInt(n, 10) == string(b) // without leading zeros, as postal codes have them
 	case isFloat:
 		_, err := codec.TextFloat64(b)
 		return err == nil && strings.ContainsAny(string(b[len(b)-1:]), "0123456789") && exact(string(b))
