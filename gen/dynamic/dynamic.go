@@ -120,7 +120,7 @@ func (s *Schema) table(t *layout.Table) *table {
 	if t.Pattern.Bucketed() {
 		l.Bucket = t.Bucket
 	} else {
-		l.TimeKey, l.Ties = t.TimeKey, t.Ties(s.layout)
+		l.TimeKey, l.Ties = t.Time, t.Ties()
 	}
 	if t.CountsCells() {
 		l.MaxCells = t.MaxCells
@@ -139,7 +139,7 @@ func (s *Schema) table(t *layout.Table) *table {
 // keys describes the row keys of a table.
 func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
 	path := s.layout.SeriesPath(t)
-	write := func(e *Event, metric string, segments []layout.Segment) codec.KeyWriter {
+	write := func(e *Event, metric string, segments []codec.Segment) codec.KeyWriter {
 		w := t.KeyWriter()
 		value.WriteSegments(s.layout, t, &w, segments, &value.Key{Series: e.Series, Salt: value.OwnSalt, Metric: metric, At: e.Time, Sequence: e.Sequence})
 		return w
@@ -165,7 +165,7 @@ func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
 			}
 			return k.At, err
 		},
-		Delimiter: t.TimeDelimiter(), Rest: t.Rest(s.layout), Open: !path.Whole, PerEvent: t.Pattern.Bucketed() && !t.SharesRows(),
+		Delimiter: t.TimeDelimiter(), Rest: t.Rest(), Open: !path.Whole, PerEvent: t.Pattern.Bucketed() && !t.SharesRows(),
 	}
 	if len(path.After) > 0 {
 		keys.Suffix = func(e *Event, metric string) ([]byte, error) {

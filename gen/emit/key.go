@@ -18,7 +18,7 @@ import (
 //
 //	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
-	text := []string{fmt.Sprintf("%s is a row key of table %s%s, of the form", s.names.Table(t).Key, t.ID, ofEvents(t)), "", "\t" + sample.ShowKey(sample.Picture(s.layout, t)), ""}
+	text := []string{fmt.Sprintf("%s is a row key of table %s%s, of the form", s.names.Table(t).Key, t.ID, ofEvents(t)), "", "\t" + sample.ShowKey(t.Key.String()), ""}
 	if example := sample.Key(s.layout, t); example != "" {
 		text = append(text, "for example", "", "\t"+sample.ShowKey(example), "")
 	}
@@ -26,16 +26,16 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 	return gocode.Doc(text...).Line().Type().Id(s.names.Table(t).Key).StructFunc(func(g *jen.Group) {
 		for _, segment := range t.Segments {
 			switch segment.Kind {
-			case layout.SeriesSegment:
+			case codec.SeriesSegment:
 				f := &s.layout.Series[segment.Series]
 				g.Id(s.names.Field(f).Name).Add(s.goType(f))
-			case layout.MetricSegment:
+			case codec.MetricSegment:
 				g.Id("Metric").String().Comment("// the column name of a field")
-			case layout.BucketSegment:
+			case codec.BucketSegment:
 				g.Id("Bucket").Qual("time", "Time").Comment("// any time in the bucket; its start when parsed")
-			case layout.TimeSegment:
+			case codec.TimeSegment:
 				g.Id("Time").Qual("time", "Time")
-			case layout.SequenceSegment:
+			case codec.SequenceSegment:
 				g.Id("Sequence").Uint32()
 			}
 		}
@@ -50,9 +50,9 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	}
 	for _, segment := range t.Segments {
 		switch {
-		case segment.Kind == layout.SeriesSegment && segment.Form != (codec.KeyForm{}):
+		case segment.Kind == codec.SeriesSegment && segment.Form != (codec.KeyForm{}):
 			out = append(out, gocode.Sentence(upperFirst(sample.Describe(l, t, segment))))
-		case segment.Kind == layout.BucketSegment, segment.Kind == layout.TimeSegment, segment.Kind == layout.SaltSegment, segment.Kind == layout.SequenceSegment:
+		case segment.Kind == codec.BucketSegment, segment.Kind == codec.TimeSegment, segment.Kind == codec.SaltSegment, segment.Kind == codec.SequenceSegment:
 			out = append(out, gocode.Sentence(upperFirst(strings.TrimPrefix(sample.Describe(l, t, segment), "the "))))
 		}
 	}
@@ -204,21 +204,21 @@ type keyCode struct {
 func ofKey() keyCode { return keyCode{to: "w", from: "k", metric: jen.Id("k").Dot("Metric")} }
 
 // writeSegments renders the segments other than the time.
-func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []layout.Segment, c keyCode) {
+func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []codec.Segment, c keyCode) {
 	for _, segment := range segments {
 		if segment.Joined {
 			g.Id(c.to).Dot("Join").Call()
 		}
 		switch segment.Kind {
-		case layout.SeriesSegment:
+		case codec.SeriesSegment:
 			g.Add(s.writeSegment(c, &s.layout.Series[segment.Series], segment.Form))
-		case layout.MetricSegment:
+		case codec.MetricSegment:
 			g.Id(c.to).Dot("String").Call(jen.Lit("metric"), jen.Add(c.metric))
-		case layout.ConstSegment:
+		case codec.ConstSegment:
 			g.Id(c.to).Dot("Const").Call(jen.Lit(segment.Const))
-		case layout.SequenceSegment:
+		case codec.SequenceSegment:
 			g.Id(c.to).Dot("Sequence").Call(jen.Id(c.from).Dot("Sequence"))
-		case layout.SaltSegment:
+		case codec.SaltSegment:
 			if c.salt != nil {
 				g.Id(c.to).Dot("SaltNumber").Call(jen.Lit(segment.Buckets), jen.Add(c.salt))
 				continue
@@ -306,7 +306,7 @@ func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
 		g.Id("r").Op(":=").Add(s.codec("NewKeyReader")).Call(jen.Id("row"), jen.Lit(t.Delimiter))
 		for i, segment := range t.Segments {
 			if segment.Joined {
-				g.Id("r").Dot("Join").Call(jen.Lit(t.Tail(s.layout, i)))
+				g.Id("r").Dot("Join").Call(jen.Lit(t.Tail(i)))
 			}
 			g.Add(s.parseSegment(t, segment))
 		}
@@ -315,23 +315,23 @@ func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
 }
 
 // parseSegment renders the code that parses one segment.
-func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.Code {
+func (s *schemaFile) parseSegment(t *layout.Table, segment codec.Segment) jen.Code {
 	r := func(method string, args ...jen.Code) *jen.Statement { return jen.Id("r").Dot(method).Call(args...) }
 	switch segment.Kind {
-	case layout.ConstSegment:
+	case codec.ConstSegment:
 		if segment.Tells {
 			return r("Kind", jen.Lit(segment.Const))
 		}
 		return r("Const", jen.Lit(segment.Const))
-	case layout.SaltSegment:
+	case codec.SaltSegment:
 		return r("Salt", jen.Lit(segment.Buckets))
-	case layout.SequenceSegment:
+	case codec.SequenceSegment:
 		return jen.Id("k").Dot("Sequence").Op("=").Add(r("Sequence"))
-	case layout.MetricSegment:
+	case codec.MetricSegment:
 		return jen.Id("k").Dot("Metric").Op("=").Add(r("String", jen.Lit("metric")))
-	case layout.BucketSegment:
+	case codec.BucketSegment:
 		return jen.Id("k").Dot("Bucket").Op("=").Add(r("Bucket", jen.Id(s.names.Table(t).Bucket)))
-	case layout.TimeSegment:
+	case codec.TimeSegment:
 		return jen.Id("k").Dot("Time").Op("=").Add(r("Time", jen.Id(s.names.Table(t).Time)))
 	}
 	f := &s.layout.Series[segment.Series]
@@ -359,18 +359,18 @@ func (s *schemaFile) keyOf(t *layout.Table, withTime bool, more ...field) *jen.S
 	var fields []field
 	for _, segment := range t.Segments {
 		switch segment.Kind {
-		case layout.SeriesSegment:
+		case codec.SeriesSegment:
 			name := s.names.Field(&s.layout.Series[segment.Series]).Name
 			fields = append(fields, field{name, jen.Id("e").Dot(name)})
-		case layout.BucketSegment:
+		case codec.BucketSegment:
 			if withTime {
 				fields = append(fields, field{"Bucket", jen.Id("e").Dot("Time")})
 			}
-		case layout.TimeSegment:
+		case codec.TimeSegment:
 			if withTime {
 				fields = append(fields, field{"Time", jen.Id("e").Dot("Time")})
 			}
-		case layout.SequenceSegment:
+		case codec.SequenceSegment:
 			if withTime {
 				fields = append(fields, field{"Sequence", jen.Id("e").Dot("Sequence")})
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // queryMethod declares the reader's method for a query:
@@ -298,17 +299,17 @@ func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 }
 
 // keySegment renders the code that adds a segment to pattern p.
-func (s *schemaFile) keySegment(q *layout.Query, segment layout.Segment) jen.Code {
+func (s *schemaFile) keySegment(q *layout.Query, segment codec.Segment) jen.Code {
 	p := func(method string, args ...jen.Code) jen.Code { return jen.Id("p").Dot(method).Call(args...) }
 	switch q.PatternPart(s.layout, segment) {
 	case layout.TimePart:
 		return p("Time")
 	case layout.KnownPart:
 		return p("Known", jen.Func().Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).BlockFunc(func(g *jen.Group) {
-			s.writeKnown(g, "w", q, []layout.Segment{segment})
+			s.writeKnown(g, "w", q, []codec.Segment{segment})
 		}))
 	case layout.BytesPart:
-		return p("Bytes", jen.Lit(q.Table.Width(s.layout, segment)))
+		return p("Bytes", jen.Lit(q.Table.Width(&segment)))
 	case layout.TerminatedPart:
 		return p("Terminated")
 	default:
@@ -388,7 +389,7 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 		}
 		g.Id("before").Dot("StringPrefix").Call(jen.Lit(f.Name), form, s.value("e", f))
 	default:
-		s.writeKnown(g, "before", q, []layout.Segment{*part})
+		s.writeKnown(g, "before", q, []codec.Segment{*part})
 	}
 	suffix := jen.Nil()
 	if len(q.Path.After) > 0 {
@@ -413,7 +414,7 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 }
 
 // writeKnown renders the code that writes the segments that a query specifies.
-func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segments []layout.Segment) {
+func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segments []codec.Segment) {
 	c := keyCode{to: to, from: "e", metric: jen.Id("metric")}
 	if q.Path.Salts > 1 {
 		c.salt = jen.Id("salt")

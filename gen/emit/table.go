@@ -21,7 +21,7 @@ import (
 func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
 	if !t.Pattern.Bucketed() {
 		return gocode.Doc(fmt.Sprintf("%s is the encoding of event times in the row keys of %s.", s.names.Table(t).Time, t.ID)).Line().
-			Var().Id(s.names.Table(t).Time).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.TimeKey))
+			Var().Id(s.names.Table(t).Time).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.Time))
 	}
 	b := t.Bucket
 	if b.Endless() {
@@ -212,7 +212,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 		fields = append(fields, field{"Bucket", jen.Id(s.names.Table(t).Bucket)})
 	} else {
 		fields = append(fields, field{"TimeKey", jen.Id(s.names.Table(t).Time)})
-		if ties := t.Ties(s.layout); ties > 0 {
+		if ties := t.Ties(); ties > 0 {
 			fields = append(fields, field{"Ties", jen.Lit(ties)})
 		}
 	}
@@ -265,7 +265,7 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 	if t.TimeDelimiter() != "" {
 		fields = append(fields, field{"Delimiter", jen.Lit(t.TimeDelimiter())})
 	}
-	if rest := t.Rest(s.layout); rest > 0 {
+	if rest := t.Rest(); rest > 0 {
 		fields = append(fields, field{"Rest", jen.Lit(rest)})
 	}
 	if !path.Whole {
@@ -291,14 +291,14 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 			g.List(jen.Id("k"), jen.Err()).Op(":=").Id(s.names.Table(t).ParseKey).Call(jen.Id("row"))
 			for _, segment := range t.Segments {
 				switch segment.Kind {
-				case layout.SeriesSegment:
+				case codec.SeriesSegment:
 					f := &s.layout.Series[segment.Series]
 					e, k := jen.Id("e").Dot(s.names.Field(f).Name), jen.Id("k").Dot(s.names.Field(f).Name)
 					if f.Type == schema.String { // usually, the next row has the same value
 						k = s.codec("Keep").Call(jen.Id("e").Dot(s.names.Field(f).Name), k)
 					}
 					g.Add(e).Op("=").Add(k)
-				case layout.SequenceSegment:
+				case codec.SequenceSegment:
 					g.Id("e").Dot("Sequence").Op("=").Id("k").Dot("Sequence")
 				}
 			}

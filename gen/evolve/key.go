@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -73,13 +72,13 @@ func sameSegment(a, b lock.Segment, named bool) bool {
 
 // unsalted returns the segments that are not a salt.
 func unsalted(segments []lock.Segment) []lock.Segment {
-	return slices.DeleteFunc(slices.Clone(segments), func(g lock.Segment) bool { return g.Kind == layout.SaltSegment })
+	return slices.DeleteFunc(slices.Clone(segments), func(g lock.Segment) bool { return g.Kind == codec.SaltSegment })
 }
 
 // saltText describes the salt of a key.
 func saltText(segments []lock.Segment) string {
 	for i, g := range segments {
-		if g.Kind == layout.SaltSegment {
+		if g.Kind == codec.SaltSegment {
 			return fmt.Sprintf("{hash: [%s], buckets: %d} at segment %d", strings.Join(g.Salted, ", "), g.Buckets, i+1)
 		}
 	}
@@ -93,18 +92,18 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 		return false
 	}
 	has := func(segments []lock.Segment, name string) bool {
-		return slices.ContainsFunc(segments, func(g lock.Segment) bool { return g.Kind == layout.SeriesSegment && g.Name == name })
+		return slices.ContainsFunc(segments, func(g lock.Segment) bool { return g.Kind == codec.SeriesSegment && g.Name == name })
 	}
 	var changes []Change
 	for i := range old {
 		a, b := old[i], new[i]
-		if a.Kind == layout.SaltSegment && b.Kind == a.Kind && a.Buckets == b.Buckets && len(a.Salted) == len(b.Salted) {
+		if a.Kind == codec.SaltSegment && b.Kind == a.Kind && a.Buckets == b.Buckets && len(a.Salted) == len(b.Salted) {
 			continue // its names change with the others: see below
 		}
-		if a.Kind == layout.SeriesSegment && b.Kind == a.Kind && a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)) {
+		if a.Kind == codec.SeriesSegment && b.Kind == a.Kind && a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)) {
 			return false // a different order
 		}
-		if a.Kind == layout.SeriesSegment && a.Name != b.Name {
+		if a.Kind == codec.SeriesSegment && a.Name != b.Name {
 			changes = append(changes, Change{Rule: "E50", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q becomes %q: the Go field is renamed", a.Name, b.Name)})
 		}
 		if a.Type != b.Type && widens(a.Type, b.Type) && a.Form.Encoding == codec.KeyText && !a.Form.Reverse {
@@ -128,7 +127,7 @@ func sameSalt(old, new []lock.Segment) bool {
 		var out []int
 		for _, g := range segments {
 			for _, name := range g.Salted {
-				out = append(out, slices.IndexFunc(segments, func(s lock.Segment) bool { return s.Kind == layout.SeriesSegment && s.Name == name }))
+				out = append(out, slices.IndexFunc(segments, func(s lock.Segment) bool { return s.Kind == codec.SeriesSegment && s.Name == name }))
 			}
 		}
 		return out
@@ -151,7 +150,7 @@ func widens(from, to schema.Type) bool {
 // keyEnums compares the enums of keys.
 func (c *comparer) keyEnums(old, new []lock.Segment) {
 	for i := range old {
-		if old[i].Kind == layout.SeriesSegment && old[i].Type == schema.Enum && new[i].Type == schema.Enum {
+		if old[i].Kind == codec.SeriesSegment && old[i].Type == schema.Enum && new[i].Type == schema.Enum {
 			c.enum(enumOf{new[i].Name, new[i].Name, old[i].Enum, new[i].Enum, old[i].Form.Encoding == codec.KeyText})
 		}
 	}
@@ -280,24 +279,24 @@ func keyRestore(l *lock.Layout) string {
 // segmentText returns a segment in the schema language.
 func segmentText(l *lock.Layout, g lock.Segment) string {
 	switch g.Kind {
-	case layout.ConstSegment:
+	case codec.ConstSegment:
 		kind := ""
 		if g.Tells {
 			kind = ", kind: true"
 		}
 		return "{const: " + schema.Quoted(g.Const) + kind + joinedText(g) + "}"
-	case layout.BucketSegment:
+	case codec.BucketSegment:
 		if l.Bucket.Label.Format.Reverse {
 			return "{bucket: " + reversedText(l.Bucket.Label.Format) + joinedText(g) + "}"
 		}
 		return "bucket"
-	case layout.TimeSegment:
+	case codec.TimeSegment:
 		return "{" + timeText(l.TimeKey) + joinedText(g) + "}"
-	case layout.MetricSegment:
+	case codec.MetricSegment:
 		return "metric"
-	case layout.SequenceSegment:
+	case codec.SequenceSegment:
 		return "{sequence: true}"
-	case layout.SaltSegment:
+	case codec.SaltSegment:
 		return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(g.Salted, ", "), g.Buckets)
 	}
 	return seriesText(g)

@@ -249,7 +249,7 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 		return t.PatternPos
 	case atKey:
 		if 0 < change.segment && change.segment <= len(t.Segments) {
-			return firstPos(t.Segments[change.segment-1].Pos, t.KeyPos)
+			return firstPos(t.Source(&t.Segments[change.segment-1]).Pos, t.KeyPos)
 		}
 		return t.KeyPos
 	case atBucket:

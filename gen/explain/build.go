@@ -144,11 +144,11 @@ func titleOf(id string) string {
 
 // keyOf explains the row key.
 func keyOf(l *layout.Layout, t *layout.Table) Key {
-	out := Key{Form: sample.ShowKey(sample.Picture(l, t)), Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
+	out := Key{Form: sample.ShowKey(t.Key.String()), Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
 	parts := sample.KeyParts(l, t)
 	for i, g := range t.Segments {
-		segment := Segment{Name: oneLine(t.SegmentName(l, g)), Kind: kinds[g.Kind], Means: sample.Means(l, t, g), Joined: g.Joined}
-		if g.Kind == layout.SeriesSegment {
+		segment := Segment{Name: oneLine(g.Title()), Kind: kinds[g.Kind], Means: sample.Means(l, t, g), Joined: g.Joined}
+		if g.Kind == codec.SeriesSegment {
 			segment.Doc = oneLine(l.Series[g.Series].Doc)
 		}
 		if parts != nil {
@@ -166,9 +166,9 @@ func keyOf(l *layout.Layout, t *layout.Table) Key {
 }
 
 // kinds are the names of the kinds of segments.
-var kinds = map[layout.SegmentKind]string{
-	layout.SeriesSegment: "series", layout.MetricSegment: "metric", layout.ConstSegment: "const", layout.BucketSegment: "bucket",
-	layout.TimeSegment: "time", layout.SaltSegment: "salt", layout.SequenceSegment: "sequence",
+var kinds = map[codec.SegmentKind]string{
+	codec.SeriesSegment: "series", codec.MetricSegment: "metric", codec.ConstSegment: "const", codec.BucketSegment: "bucket",
+	codec.TimeSegment: "time", codec.SaltSegment: "salt", codec.SequenceSegment: "sequence",
 }
 
 // familyOf explains a family.

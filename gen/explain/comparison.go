@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Comparison is two designs side by side. Facts that differ come first.
@@ -94,7 +94,7 @@ func tableFacts(t *Table) [][2]string {
 	var segments []string
 	for i := range t.Key.Segments {
 		g := &t.Key.Segments[i]
-		if g.Kind == kinds[layout.SeriesSegment] {
+		if g.Kind == kinds[codec.SeriesSegment] {
 			segments = append(segments, g.Name+": "+g.Means)
 		} else {
 			segments = append(segments, g.Means)

@@ -89,7 +89,7 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 func (s *simulation) run(in *hotspot.Simulator) {
 	r := in.Simulate(s.l, s.table, s.load)
 	h := s.heat
-	h.Key, h.Seed, h.Tablets, h.Nodes = sample.ShowKey(sample.Picture(s.l, s.table)), s.load.Seed, r.Tablets, r.Nodes
+	h.Key, h.Seed, h.Tablets, h.Nodes = sample.ShowKey(s.table.Key.String()), s.load.Seed, r.Tablets, r.Nodes
 	h.Tablet, h.Node, h.Step = rounded(r.Tablet), rounded(r.Node), schema.FormatDuration(r.Width.Truncate(time.Second))
 	h.Hot = h.Load == "writes" && r.Hot(s.l, s.table, s.load.Load)
 	for _, band := range r.Heat {

@@ -6,6 +6,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Period explains one of several layouts of a table: that of the events in a time range.
@@ -29,10 +30,10 @@ func periodsOf(l *layout.Layout, t *layout.Table) []Period {
 	for _, p := range t.Periods() {
 		period := Period{
 			From: instant(p.Since), Until: instant(p.Until), Table: p.ID, Pattern: p.Pattern.String(),
-			Form: sample.ShowKey(sample.Picture(l, p)), Example: bytesOf(sample.Key(l, p)),
+			Form: sample.ShowKey(p.Key.String()), Example: bytesOf(sample.Key(l, p)),
 		}
 		for _, g := range p.Segments {
-			if g.Kind == layout.BucketSegment || g.Kind == layout.TimeSegment {
+			if g.Kind == codec.BucketSegment || g.Kind == codec.TimeSegment {
 				period.Means = sample.Means(l, p, g)
 			}
 		}

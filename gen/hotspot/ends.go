@@ -82,19 +82,19 @@ func EndsOf(l *layout.Layout, t *layout.Table) Ends {
 	known, metrics := map[int]bool{}, 1.0
 	for _, g := range before {
 		switch g.Kind {
-		case layout.SeriesSegment:
+		case codec.SeriesSegment:
 			known[g.Series] = true
 			if n := cardinality(l, t, load.Series, g.Series); n > 0 {
 				e.N *= float64(n)
 			} else {
 				e.Open = append(e.Open, l.Series[g.Series].Name)
 			}
-		case layout.MetricSegment:
+		case codec.MetricSegment:
 			metrics = float64(len(t.Columns))
 		}
 	}
 	for _, g := range before {
-		if g.Kind == layout.SaltSegment {
+		if g.Kind == codec.SaltSegment {
 			e.N *= saltValues(l, g, known)
 		}
 	}
@@ -115,10 +115,10 @@ func EndsOf(l *layout.Layout, t *layout.Table) Ends {
 }
 
 // beforeTimes returns the segments before the time and before series values that are times.
-func beforeTimes(l *layout.Layout, t *layout.Table) []layout.Segment {
+func beforeTimes(l *layout.Layout, t *layout.Table) []codec.Segment {
 	before := t.BeforeTime()
-	if i := slices.IndexFunc(before, func(g layout.Segment) bool {
-		return g.Kind == layout.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp
+	if i := slices.IndexFunc(before, func(g codec.Segment) bool {
+		return g.Kind == codec.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp
 	}); i >= 0 {
 		return before[:i]
 	}
@@ -139,7 +139,7 @@ func cardinality(l *layout.Layout, t *layout.Table, of int64, series int) int64 
 
 // saltValues returns how many salt buckets a fixed combination of the known series values
 // can have.
-func saltValues(l *layout.Layout, salt layout.Segment, known map[int]bool) float64 {
+func saltValues(l *layout.Layout, salt codec.Segment, known map[int]bool) float64 {
 	n := 1.0
 	for _, i := range salt.Salted {
 		if known[i] {
@@ -155,34 +155,34 @@ func saltValues(l *layout.Layout, salt layout.Segment, known map[int]bool) float
 }
 
 // WithSegments returns a copy of a table with other key segments, for analysis only.
-func WithSegments(t *layout.Table, segments []layout.Segment) *layout.Table {
+func WithSegments(t *layout.Table, segments []codec.Segment) *layout.Table {
 	out := *t
 	out.Segments = segments
 	return &out
 }
 
 // BehindConst returns segments with first inserted after the leading constants.
-func BehindConst(segments []layout.Segment, first layout.Segment) []layout.Segment {
-	i := slices.IndexFunc(segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
+func BehindConst(segments []codec.Segment, first codec.Segment) []codec.Segment {
+	i := slices.IndexFunc(segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
 	return slices.Insert(slices.Clone(segments), max(0, i), first)
 }
 
 // Salted returns the table with a salt of some buckets at the beginning of its keys: its own
 // salt, wherever that is, or one of the series values in the key.
 func Salted(l *layout.Layout, t *layout.Table, buckets int) *layout.Table {
-	salt := layout.Segment{Kind: layout.SaltSegment}
+	salt := codec.Segment{Kind: codec.SaltSegment}
 	rest := slices.Clone(t.Segments)
 	if i := slices.IndexFunc(rest, isSalt); i >= 0 {
 		salt = rest[i]
 		rest = slices.Delete(rest, i, i+1)
 	} else {
 		for _, g := range rest {
-			if g.Kind == layout.SeriesSegment {
+			if g.Kind == codec.SeriesSegment {
 				salt.Salted = append(salt.Salted, g.Series)
 			}
 		}
 	}
-	salt.Buckets, salt.Text = buckets, l.SaltText(salt.Salted, buckets)
+	salt.Buckets = buckets
 	return WithSegments(t, BehindConst(rest, salt))
 }
 
@@ -200,23 +200,23 @@ func TimeFirst(t *layout.Table) *layout.Table {
 // IsSalted reports whether the keys of a table contain a salt.
 func IsSalted(t *layout.Table) bool { return slices.ContainsFunc(t.Segments, isSalt) }
 
-func isSalt(g layout.Segment) bool { return g.Kind == layout.SaltSegment }
+func isSalt(g codec.Segment) bool { return g.Kind == codec.SaltSegment }
 
-func isTime(g layout.Segment) bool {
-	return g.Kind == layout.TimeSegment || g.Kind == layout.BucketSegment
+func isTime(g codec.Segment) bool {
+	return g.Kind == codec.TimeSegment || g.Kind == codec.BucketSegment
 }
 
 // beginsWith reports whether the first segment that is not constant satisfies is.
-func beginsWith(t *layout.Table, is func(g layout.Segment) bool) bool {
-	i := slices.IndexFunc(t.Segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
+func beginsWith(t *layout.Table, is func(g codec.Segment) bool) bool {
+	i := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
 	return i >= 0 && is(t.Segments[i])
 }
 
 // InOnePlace reports whether the keys of a table begin with time, so that all writes go to
 // one end of the table.
 func InOnePlace(l *layout.Layout, t *layout.Table) bool {
-	return beginsWith(t, func(g layout.Segment) bool {
-		return isTime(g) || g.Kind == layout.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp
+	return beginsWith(t, func(g codec.Segment) bool {
+		return isTime(g) || g.Kind == codec.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp
 	})
 }
 
@@ -237,8 +237,8 @@ func NewShare(l *layout.Layout, t *layout.Table, load layout.Load) float64 {
 // sequential returns the series value at the beginning of the keys if it is an integer of which
 // each series may have another one, and -1 otherwise.
 func sequential(l *layout.Layout, t *layout.Table, load layout.Load) int {
-	i := slices.IndexFunc(t.Segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
-	if i < 0 || t.Segments[i].Kind != layout.SeriesSegment {
+	i := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
+	if i < 0 || t.Segments[i].Kind != codec.SeriesSegment {
 		return -1
 	}
 	i = t.Segments[i].Series

@@ -192,7 +192,7 @@ type simulation struct {
 // run is successive segments of the row key. Those of a fixed run have the same values in all keys
 // of a writer.
 type run struct {
-	segments []layout.Segment
+	segments []codec.Segment
 	fixed    bool
 }
 
@@ -210,7 +210,7 @@ func newSimulation(m *Simulator, l *layout.Layout, t *layout.Table, load Load, m
 	}
 	s.ofTime = !t.Pattern.Bucketed()
 	for _, g := range t.Segments {
-		if s.first < 0 && g.Kind == layout.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp {
+		if s.first < 0 && g.Kind == codec.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp {
 			s.first = g.Series
 		}
 		varying := s.varyingOf(g)
@@ -221,7 +221,7 @@ func newSimulation(m *Simulator, l *layout.Layout, t *layout.Table, load Load, m
 			s.runs[last].segments = append(s.runs[last].segments, g)
 			continue
 		}
-		s.runs = append(s.runs, run{[]layout.Segment{g}, fixed})
+		s.runs = append(s.runs, run{[]codec.Segment{g}, fixed})
 		if fixed {
 			s.fixedRuns++
 		}
@@ -271,9 +271,9 @@ func (s *simulation) fix() {
 // varyingOf returns the series values of a segment with values that differ between the keys of a
 // writer, or nil if none does: a time is that of the series' first event, and a number grows if
 // every series is new.
-func (s *simulation) varyingOf(g layout.Segment) []int {
+func (s *simulation) varyingOf(g codec.Segment) []int {
 	series := g.Salted
-	if g.Kind == layout.SeriesSegment {
+	if g.Kind == codec.SeriesSegment {
 		series = []int{g.Series}
 	}
 	if !slices.ContainsFunc(series, func(i int) bool {
@@ -375,7 +375,7 @@ func (s *simulation) number(series int) {
 
 // write writes some segments of a key with the present values. It reports false if a writer would
 // reject them.
-func (s *simulation) write(segments []layout.Segment) ([]byte, bool) {
+func (s *simulation) write(segments []codec.Segment) ([]byte, bool) {
 	s.part = codec.NewKeyWriter(s.text[:0], s.t.Delimiter)
 	value.WriteSegments(s.l, s.t, &s.part, segments, &s.values)
 	part, err := s.part.Key()

@@ -168,10 +168,10 @@ func alike(l *layout.Layout) *layout.Layout {
 	out := *l
 	out.Series, out.Fields = append([]layout.Field(nil), l.Series...), append([]layout.Field(nil), l.Fields...)
 	of := *l.Tables[0]
-	of.Segments = append([]layout.Segment(nil), of.Segments...)
+	of.Segments = append([]codec.Segment(nil), of.Segments...)
 	out.Tables = []*layout.Table{&of}
 	for i := range of.Segments {
-		if g := &of.Segments[i]; g.Kind == layout.SeriesSegment {
+		if g := &of.Segments[i]; g.Kind == codec.SeriesSegment {
 			f := &out.Series[g.Series]
 			f.Type = likeKey(f.Type)
 			if f.Type == schema.Int64 && of.Delimiter == "" {

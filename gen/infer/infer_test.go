@@ -169,7 +169,7 @@ func compare(a, b *layout.Layout, except ...string) string {
 		of   func(l *layout.Layout, t *layout.Table) any
 	}{
 		{"key", func(l *layout.Layout, t *layout.Table) any { return keyText(l, t) }},
-		{"time", func(_ *layout.Layout, t *layout.Table) any { return t.TimeKey }},
+		{"time", func(_ *layout.Layout, t *layout.Table) any { return t.Time }},
 		{"precision", func(l *layout.Layout, _ *layout.Table) any { return l.Precision }},
 		{"bucket", func(_ *layout.Layout, t *layout.Table) any { return t.Bucket }},
 		{"pattern", func(_ *layout.Layout, t *layout.Table) any { return t.Pattern }},
@@ -198,7 +198,7 @@ func keyText(l *layout.Layout, t *layout.Table) []string {
 	out := []string{t.Delimiter}
 	for _, g := range t.Segments {
 		text := fmt.Sprintf("kind %d const %q salt %v of %d", g.Kind, g.Const, g.Salted, g.Buckets)
-		if g.Kind == layout.SeriesSegment {
+		if g.Kind == codec.SeriesSegment {
 			text += fmt.Sprintf(" %s %+v", l.Series[g.Series].Type, g.Form)
 		}
 		out = append(out, text)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // The time range for which queries are compared: a read of one day or, for tables that
@@ -51,7 +53,7 @@ func (t *Table) seriesFound(l *Layout, p AccessPath) float64 {
 			found /= l.valuesOf(i)
 		}
 	}
-	if i := slices.IndexFunc(narrowing, func(g Segment) bool { return g.Kind == SaltSegment }); i >= 0 && p.Salts == 1 {
+	if i := slices.IndexFunc(narrowing, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment }); i >= 0 && p.Salts == 1 {
 		rest := 1.0
 		for _, of := range narrowing[i].Salted {
 			if !hasSeries(narrowing, of) {

@@ -17,21 +17,23 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 	seen := map[string]diag.Pos{}
 	var meant []string
 	for i := range s.Segments {
-		segment, name, ok := r.segment(t, s, &s.Segments[i])
+		g := &s.Segments[i]
+		segment, name, ok := r.segment(t, s, g)
 		if !ok {
 			t.Unknown = true // the segment may be any of the missing ones
 			meant = append(meant, name)
 			continue
 		}
-		if first, twice := seen[name]; twice && segment.Kind != ConstSegment {
-			r.errorf(segment.Pos, "remove one of them", "%s is in the key twice, first at line %d", name, first.Line)
+		if first, twice := seen[name]; twice && segment.Kind != codec.ConstSegment {
+			r.errorf(g.Pos, "remove one of them", "%s is in the key twice, first at line %d", name, first.Line)
 		}
-		seen[name] = segment.Pos
-		if segment.Kind == SequenceSegment && t.Pattern == codec.BucketOffsets {
+		seen[name] = g.Pos
+		if segment.Kind == codec.SequenceSegment && t.Pattern == codec.BucketOffsets {
 			t.Sequence = true // it follows the time in the qualifier
 			continue
 		}
 		t.Segments = append(t.Segments, segment)
+		t.setSource(&segment, Source{g.Pos, g.String()})
 	}
 	for _, name := range meant {
 		if _, ok := seen[name]; !ok {
@@ -43,13 +45,13 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 
 // segment resolves one segment and returns its description for messages or, if it is
 // invalid, that of the segment that it is probably meant to be; it may be empty.
-func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos, Text: g.String(), Joined: g.Joined.V}
+func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (codec.Segment, string, bool) {
+	out := codec.Segment{Joined: g.Joined.V}
 	switch g.Kind {
 	case schema.SegmentHash:
 		return r.salt(g)
 	case schema.SegmentSequence:
-		out.Kind = SequenceSegment
+		out.Kind = codec.SequenceSegment
 		r.layout.Sequence = true
 		if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets {
 			r.errorf(g.Pos, "use `pattern: bucket_offsets`, or one with a row per event, or a finer time precision",
@@ -57,13 +59,13 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segmen
 		}
 		return out, "the sequence", true
 	case schema.SegmentConst:
-		out.Kind, out.Const, out.Tells = ConstSegment, g.Const.V, g.Tells.V
+		out.Kind, out.Const, out.Tells = codec.ConstSegment, g.Const.V, g.Tells.V
 		return out, fmt.Sprintf("the text %q", out.Const), true
 	case schema.SegmentBucket:
-		out.Kind = BucketSegment
+		out.Kind = codec.BucketSegment
 		return out, "the bucket", true
 	case schema.SegmentTime:
-		out.Kind = TimeSegment
+		out.Kind = codec.TimeSegment
 		r.timeKey(t, g)
 		return out, "the time", true
 	}
@@ -71,8 +73,8 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segmen
 }
 
 // salt resolves a segment that distributes series over the tablets.
-func (r *resolver) salt(g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos, Text: g.String(), Kind: SaltSegment, Buckets: g.Buckets.V}
+func (r *resolver) salt(g *schema.Segment) (codec.Segment, string, bool) {
+	out := codec.Segment{Kind: codec.SaltSegment, Buckets: g.Buckets.V}
 	for _, name := range g.Hash {
 		i := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
 		if i < 0 {
@@ -84,6 +86,11 @@ func (r *resolver) salt(g *schema.Segment) (Segment, string, bool) {
 	return out, "the hash", true
 }
 
+// InKey sets what a segment has of a series value, except its encoding.
+func (f *Field) InKey(g *codec.Segment) {
+	g.Name, g.Type, g.Enum = f.Name, segmentTypes[f.Type], f.Enum
+}
+
 // segmentTypes maps field types to the codec's segment types.
 var segmentTypes = map[schema.Type]codec.SegmentType{
 	schema.String: codec.StringSegment, schema.Bytes: codec.BytesSegment, schema.Bool: codec.BoolSegment,
@@ -92,11 +99,11 @@ var segmentTypes = map[schema.Type]codec.SegmentType{
 }
 
 // named resolves a named segment: a series value or the metric.
-func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos, Text: g.String(), Joined: g.Joined.V}
+func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (codec.Segment, string, bool) {
 	name := g.Name.V
-	out.Series = slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })
+	out := codec.Segment{Joined: g.Joined.V, Series: slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })}
 	if out.Series >= 0 {
+		r.layout.Series[out.Series].InKey(&out)
 		r.form(t, &out, g)
 		return out, fmt.Sprintf("series value %q", name), true
 	}
@@ -106,8 +113,7 @@ func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment,
 				r.errorf(pos, "remove it", "the metric is a column name, which the key contains unchanged")
 			}
 		}
-		out.Kind = MetricSegment
-		return out, "the metric", true
+		return codec.Segment{Kind: codec.MetricSegment}, "the metric", true
 	}
 	hint, meant := r.segmentHint(t, s, name)
 	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
@@ -157,9 +163,9 @@ func timeHint(t *Table, s *schema.Table) string {
 }
 
 // form resolves the encoding of a series value.
-func (r *resolver) form(t *Table, out *Segment, g *schema.Segment) {
-	typ, ok := segmentTypes[r.layout.Series[out.Series].Type]
-	if !ok {
+func (r *resolver) form(t *Table, out *codec.Segment, g *schema.Segment) {
+	typ := out.Type
+	if _, ok := segmentTypes[r.layout.Series[out.Series].Type]; !ok {
 		return // reported at the series value
 	}
 	pos := g.Pos
@@ -198,19 +204,6 @@ func (r *resolver) enumFits(f *Field, form codec.KeyForm, pos diag.Pos) {
 	}
 }
 
-// FixedSize returns the number of bytes that a segment always takes: those of a
-// constant or of a series value of fixed width.
-func (l *Layout) FixedSize(g Segment) int {
-	if g.Kind != SeriesSegment {
-		return len(g.Const)
-	}
-	typ, ok := segmentTypes[l.Series[g.Series].Type]
-	if !ok {
-		return 0
-	}
-	return g.Form.Fixed(typ)
-}
-
 // binaryEncoding returns the default encoding of a type in a key without a delimiter.
 func binaryEncoding(t codec.SegmentType) codec.KeyEncoding {
 	switch t {
@@ -242,9 +235,9 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 		r.refuse(g.Format.Pos, "K24", goLayout(text, r.layoutFor(t)), "%q is not a time format for a key", text)
 		return
 	}
-	t.TimeKey = format
+	t.Time = format
 	if g.Reverse.V {
-		t.TimeKey = r.reversed(format, g)
+		t.Time = r.reversed(format, g)
 	}
 	if resolution := format.Resolution(); resolution == 0 || r.layout.Precision%resolution != 0 {
 		pos := g.Format.Pos
@@ -355,7 +348,7 @@ func (r *resolver) layoutFor(t *Table) string {
 // with the precision: a finer format or a coarser precision.
 func (r *resolver) finerTime(t *Table, resolution time.Duration) string {
 	format := r.defaultTime(t)
-	if t.TimeKey.Kind == codec.LayoutTime {
+	if t.Time.Kind == codec.LayoutTime {
 		format = r.layoutFor(t)
 	}
 	hint := "use a finer format: " + diag.Code("time: "+schema.Quoted(format))
@@ -367,24 +360,25 @@ func (r *resolver) finerTime(t *Table, resolution time.Duration) string {
 
 // checkSegments checks the key as a whole.
 func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag.Pos) {
-	last, want := "the time", TimeSegment
+	last, want := "the time", codec.TimeSegment
 	if t.Pattern.Bucketed() {
-		last, want = "the bucket", BucketSegment
+		last, want = "the bucket", codec.BucketSegment
 	}
 	for i, g := range t.Segments {
-		isTime := g.Kind == TimeSegment || g.Kind == BucketSegment
+		pos := t.Source(&g).Pos
+		isTime := g.Kind == codec.TimeSegment || g.Kind == codec.BucketSegment
 		switch {
 		case isTime && t.Endless():
-			r.errorf(g.Pos, "remove it, or give the bucket a width, as in `bucket: 1d`", "with `bucket: none`, the key does not contain the time")
+			r.errorf(pos, "remove it, or give the bucket a width, as in `bucket: 1d`", "with `bucket: none`, the key does not contain the time")
 		case isTime && g.Kind != want:
-			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
-			r.errorf(g.Pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
-		case g.Kind == MetricSegment && !t.Metrics():
-			r.errorf(g.Pos, "remove metric, or use pattern bucket_new_columns", "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
-		case g.Kind == SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g Segment) bool { return g.Kind == SeriesSegment }):
-			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "sequence precedes a series value: a read of one series would have to inspect the rows of all series")
-		case g.Kind == SequenceSegment && t.timeIndex() > slices.Index(t.kinds(), SequenceSegment):
-			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "sequence precedes the time: the events of a series would not be in time order")
+			other := map[codec.SegmentKind]string{codec.BucketSegment: "the bucket", codec.TimeSegment: "the time"}[g.Kind]
+			r.errorf(pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
+		case g.Kind == codec.MetricSegment && !t.Metrics():
+			r.errorf(pos, "remove metric, or use pattern bucket_new_columns", "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
+		case g.Kind == codec.SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment }):
+			r.errorf(pos, "put it last: "+r.sequenceLast(s), "sequence precedes a series value: a read of one series would have to inspect the rows of all series")
+		case g.Kind == codec.SequenceSegment && t.TimeIndex() > i:
+			r.errorf(pos, "put it last: "+r.sequenceLast(s), "sequence precedes the time: the events of a series would not be in time order")
 		}
 	}
 	if _, ok := seen[last]; !ok && !t.Endless() {
@@ -459,209 +453,37 @@ func (r *resolver) checkJoined(t *Table) {
 	last := len(t.Segments) - 1
 	for i, g := range t.Segments {
 		refuse := func(hint, format string, args ...any) {
-			r.found.Errorf(g.Pos, format, args...).Rule = "K20"
+			r.found.Errorf(t.Source(&g).Pos, format, args...).Rule = "K20"
 			r.found[len(r.found)-1].Hint = hint
 		}
 		switch {
 		case !g.Joined:
-		case i == last && t.Endless() && t.bytesOf(r.layout, g) == 0: // it is the rest of the key
+		case i == last && t.Endless() && t.Width(&g) == 0: // it is the rest of the key
 		case i == last:
 			refuse("remove joined", "no segment follows the last one")
-		case t.bytesOf(r.layout, g) > 0 || t.Unknown:
-		case i >= t.timeIndex() && t.timeIndex() >= 0:
+		case t.Width(&g) > 0 || t.Unknown:
+		case i >= t.TimeIndex() && t.TimeIndex() >= 0:
 			refuse("remove joined, if the key has a delimiter there; otherwise, the table cannot be described",
 				"a segment of variable width after the time cannot be joined: the rows of a series would not have a common end")
-		case !t.fixedAfter(r.layout, i):
+		case !t.FixedAfter(i):
 			refuse("give the following segments a fixed width, with pad or encoding: binary; or describe both as one string",
-				"%q has a variable width, and so has a segment after it: a reader could not tell where it ends", t.SegmentName(r.layout, g))
+				"%q has a variable width, and so has a segment after it: a reader could not tell where it ends", g.Title())
 		}
 	}
-}
-
-// bytesOf returns the number of bytes of a segment, without the delimiter; 0 if it varies.
-func (t *Table) bytesOf(l *Layout, g Segment) int {
-	switch g.Kind {
-	case BucketSegment:
-		return t.Bucket.Width()
-	case TimeSegment:
-		return t.TimeKey.Width()
-	}
-	return t.Width(l, g)
-}
-
-// fixedAfter reports whether all segments after the i-th have a fixed width.
-func (t *Table) fixedAfter(l *Layout, i int) bool {
-	return !slices.ContainsFunc(t.Segments[i+1:], func(g Segment) bool { return t.bytesOf(l, g) == 0 })
-}
-
-// bytesAfter returns the number of bytes of a key after the i-th segment, including
-// delimiters, if all following segments have a fixed width.
-func (t *Table) bytesAfter(l *Layout, i int) int {
-	n := 0
-	for k := i; k < len(t.Segments); k++ {
-		if k > i {
-			n += t.bytesOf(l, t.Segments[k])
-		}
-		if k < len(t.Segments)-1 && !t.Segments[k].Joined {
-			n += len(t.Delimiter)
-		}
-	}
-	return n
-}
-
-// Tail returns the number of bytes of a key after the i-th segment, if that is joined and of
-// variable width; else 0.
-func (t *Table) Tail(l *Layout, i int) int {
-	if g := t.Segments[i]; !g.Joined || t.bytesOf(l, g) > 0 {
-		return 0
-	}
-	return t.bytesAfter(l, i)
-}
-
-// Rest returns the number of bytes of the keys of a series from the time on, if a segment
-// of variable width before it is joined, so that the keys of another series can have the
-// same prefix; else 0.
-func (t *Table) Rest(l *Layout) int {
-	at := t.timeIndex()
-	if t.Endless() || at < 1 || !t.joinsVariable(l, t.BeforeTime()) {
-		return 0
-	}
-	n := t.bytesAfter(l, at-1)
-	if !t.Segments[at-1].Joined {
-		n -= len(t.Delimiter) // which belongs to the prefix
-	}
-	return n
-}
-
-// joinsVariable reports whether one of the segments has a variable width and no delimiter
-// after it.
-func (t *Table) joinsVariable(l *Layout, segments []Segment) bool {
-	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Joined && t.bytesOf(l, g) == 0 })
-}
-
-// TimeDelimiter returns what separates the time or the bucket from the next segment.
-func (t *Table) TimeDelimiter() string {
-	if i := t.timeIndex(); t.Endless() || i >= 0 && t.Segments[i].Joined {
-		return ""
-	}
-	return t.Delimiter
-}
-
-// DelimiterAfter returns what follows the i-th segment: the delimiter, unless the next one
-// joins it or there is none.
-func (t *Table) DelimiterAfter(i int) string {
-	if i == len(t.Segments)-1 || t.Segments[i].Joined {
-		return ""
-	}
-	return t.Delimiter
-}
-
-// kinds lists the kinds of the segments.
-func (t *Table) kinds() []SegmentKind {
-	out := make([]SegmentKind, len(t.Segments))
-	for i, g := range t.Segments {
-		out[i] = g.Kind
-	}
-	return out
-}
-
-// timeIndex returns the index of the time or the bucket in the key, or the number of segments if
-// the key does not contain it.
-func (t *Table) timeIndex() int {
-	if t.Endless() {
-		return len(t.Segments)
-	}
-	return slices.IndexFunc(t.Segments, func(g Segment) bool { return g.Kind == TimeSegment || g.Kind == BucketSegment })
 }
 
 // BeforeTime returns the segments before the time or the bucket.
-func (t *Table) BeforeTime() []Segment { return t.Segments[:max(0, t.timeIndex())] }
+func (t *Table) BeforeTime() []codec.Segment { return t.Segments[:max(0, t.TimeIndex())] }
 
 // AfterTime returns the segments after the time or the bucket.
-func (t *Table) AfterTime() []Segment {
-	return t.Segments[min(t.timeIndex()+1, len(t.Segments)):]
-}
-
-// saltSplits returns the split keys of a new table whose keys begin with a salt: one
-// before each salt except the first, or as many as Bigtable allows, evenly distributed.
-func saltSplits(t *Table) []string {
-	if len(t.Segments) == 0 || t.Segments[0].Kind != SaltSegment {
-		return nil
-	}
-	buckets := t.Segments[0].Buckets
-	parts := min(buckets, codec.MaxSplits+1)
-	var out []string
-	for i := 1; i < parts; i++ {
-		w := t.KeyWriter()
-		w.SaltNumber(buckets, i*buckets/parts)
-		if prefix, err := w.Prefix(); err == nil {
-			out = append(out, string(prefix))
-		}
-	}
-	return out
-}
-
-// Sorted reports whether the keys of the table sort by the value of a series segment.
-func (t *Table) Sorted(l *Layout, g Segment) bool {
-	return g.Form.Sorts(segmentTypes[l.Series[g.Series].Type], t.Delimiter)
-}
-
-// Width returns the number of bytes of a segment other than the time; 0 if it varies.
-func (t *Table) Width(l *Layout, g Segment) int {
-	switch g.Kind {
-	case SeriesSegment:
-		return g.Form.Fixed(segmentTypes[l.Series[g.Series].Type])
-	case ConstSegment:
-		return len(g.Const)
-	case SaltSegment:
-		return codec.SaltWidth(g.Buckets, t.Delimiter)
-	case SequenceSegment:
-		return codec.SequenceForm(t.Delimiter).Fixed(codec.Uint32Segment)
-	}
-	return 0
+func (t *Table) AfterTime() []codec.Segment {
+	return t.Segments[min(t.TimeIndex()+1, len(t.Segments)):]
 }
 
 // HasSequence reports whether the table stores the sequence of an event, in its keys or
 // column names.
 func (t *Table) HasSequence() bool {
-	return t.Sequence || slices.Contains(t.kinds(), SequenceSegment)
-}
-
-// Ties returns the number of bytes of a key from the sequence on, if the time is
-// reversed and the sequence follows it; else 0.
-func (t *Table) Ties(l *Layout) int {
-	first := slices.Index(t.kinds(), SequenceSegment)
-	if first < 0 || !t.TimeKey.Reverse {
-		return 0
-	}
-	n := 0
-	for _, g := range t.Segments[first:] {
-		n += t.Width(l, g)
-	}
-	for i := first; i < len(t.Segments); i++ {
-		n += len(t.DelimiterAfter(i))
-	}
-	return n
-}
-
-// SegmentName returns the name of a segment in drawings.
-func (t *Table) SegmentName(l *Layout, g Segment) string {
-	switch g.Kind {
-	case SeriesSegment:
-		return l.Series[g.Series].Name
-	case MetricSegment:
-		return "metric"
-	case ConstSegment:
-		return g.Const
-	case SaltSegment:
-		return "salt"
-	case SequenceSegment:
-		return "sequence"
-	case BucketSegment:
-		return "bucket"
-	default:
-		return "time"
-	}
+	return t.Sequence || t.Has(codec.SequenceSegment)
 }
 
 // KeyWriter returns a writer for the table's keys and their prefixes and suffixes.
@@ -675,10 +497,57 @@ func (t *Table) KeyWriter() codec.KeyWriter {
 
 // FormOf returns the encoding of a series value in the key.
 func (t *Table) FormOf(series int) codec.KeyForm {
-	for _, g := range t.Segments {
-		if g.Kind == SeriesSegment && g.Series == series {
-			return g.Form
-		}
+	if i := t.SegmentOf(series); i >= 0 {
+		return t.Segments[i].Form
 	}
 	return codec.KeyForm{}
+}
+
+// Source is a key segment as the schema has it.
+type Source struct {
+	Pos  diag.Pos
+	Text string
+}
+
+// segmentID tells the segments of a key apart. Equal constants are one.
+type segmentID struct {
+	kind            codec.SegmentKind
+	series, buckets int
+	text            string
+	joined          bool
+}
+
+func idOf(g *codec.Segment) segmentID {
+	return segmentID{g.Kind, g.Series, g.Buckets, g.Const, g.Joined}
+}
+
+// setSource sets what Source returns for a segment.
+func (t *Table) setSource(g *codec.Segment, source Source) {
+	if t.sources == nil {
+		t.sources = map[segmentID]Source{}
+	}
+	t.sources[idOf(g)] = source
+}
+
+// Source returns a segment of the key as the schema has it. Another salt or bucket has no position,
+// and the text that the schema would have.
+func (t *Table) Source(g *codec.Segment) Source {
+	if source, ok := t.sources[idOf(g)]; ok {
+		return source
+	}
+	if g.Kind != codec.SaltSegment {
+		return Source{Text: g.Title()}
+	}
+	var names []string
+	for _, series := range g.Salted {
+		if i := t.SegmentOf(series); i >= 0 {
+			names = append(names, t.Segments[i].Name)
+		}
+	}
+	return Source{Text: saltText(names, g.Buckets)}
+}
+
+// saltText formats a salt of series values.
+func saltText(names []string, buckets int) string {
+	return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), buckets)
 }

@@ -25,15 +25,15 @@ func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 	for i, g := range t.Segments {
 		reason, hint := r.misfit(t, g, i == len(t.Segments)-1)
 		if reason != "" {
-			r.errorf(g.Pos, hint, "row_key_schema: GoogleSQL could not read the key: %s", reason)
+			r.errorf(t.Source(&g).Pos, hint, "row_key_schema: GoogleSQL could not read the key: %s", reason)
 			continue
 		}
-		field := codec.KeyField{Name: t.SegmentName(r.layout, g)}
+		field := codec.KeyField{Name: g.Title()}
 		switch g.Kind {
-		case ConstSegment:
+		case codec.ConstSegment:
 			consts++
 			field.Name = fmt.Sprintf("const_%d", consts)
-		case SeriesSegment:
+		case codec.SeriesSegment:
 			field.Bytes = g.Form.Encoding == codec.KeyRaw
 		}
 		r.keyFieldName(t, g, field.Name)
@@ -42,32 +42,33 @@ func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 }
 
 // keyFieldName rejects an invalid or duplicate field name.
-func (r *resolver) keyFieldName(t *Table, g Segment, name string) {
+func (r *resolver) keyFieldName(t *Table, g codec.Segment, name string) {
+	pos := t.Source(&g).Pos
 	switch {
 	case slices.ContainsFunc(t.KeyFields, func(f codec.KeyField) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(g.Pos, "rename the series value", "row_key_schema: two segments of the key would have the column name %q", name)
+		r.errorf(pos, "rename the series value", "row_key_schema: two segments of the key would have the column name %q", name)
 	case slices.ContainsFunc(t.Families, func(f Family) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(g.Pos, "rename the family or the series value", "row_key_schema: the segment %q has the name of a column family: GoogleSQL could not distinguish them", name)
+		r.errorf(pos, "rename the family or the series value", "row_key_schema: the segment %q has the name of a column family: GoogleSQL could not distinguish them", name)
 	}
 }
 
 // misfit returns why a segment does not fit a row key schema and what to write instead,
 // or empty strings.
-func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) {
+func (r *resolver) misfit(t *Table, g codec.Segment, last bool) (reason, hint string) {
 	samples, what := t.Samples(r.layout, g)
 	switch {
 	case g.Joined:
 		return what + " has no delimiter after it", "remove row_key_schema"
 	case t.Delimiter == "" && last:
 		return r.misfitEnd(t, g, samples, what)
-	case t.Delimiter == "" && !terminated(r.layout, g):
+	case t.Delimiter == "" && !g.Terminated():
 		return what + " is neither escaped nor terminated, which ordered code requires of all segments except the last",
 			"remove row_key_schema, or give the key a delimiter and segments of text"
 	case t.Delimiter == "":
 		return "", ""
 	case g.Form.Escape:
 		return what + " is escaped, and GoogleSQL would not unescape it", "remove escape, so that the writer rejects values with the delimiter, or write encoding: hex"
-	case t.InBytes(r.layout, g):
+	case t.InBytes(&g):
 		return what + " has a fixed number of bytes, which may equal the delimiter or sort below it", "write it as text, for example with encoding: hex"
 	}
 	for _, s := range samples {
@@ -83,32 +84,12 @@ func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) 
 }
 
 // misfitEnd is misfit for the last segment of a binary key.
-func (r *resolver) misfitEnd(t *Table, g Segment, samples []string, what string) (reason, hint string) {
+func (r *resolver) misfitEnd(t *Table, g codec.Segment, samples []string, what string) (reason, hint string) {
 	switch {
-	case terminated(r.layout, g):
+	case g.Terminated():
 		return what + " comes last, so its terminator would be read as the start of another segment", "put the bucket or the time last, as text"
-	case t.InBytes(r.layout, g), strings.Contains(strings.Join(samples, ""), "\x00"):
+	case t.InBytes(&g), strings.Contains(strings.Join(samples, ""), "\x00"):
 		return what + " can contain zero bytes, which are not escaped as ordered code requires", `write it as text, as in {bucket: "2006-01-02"} or {time: unix_ms}`
 	}
 	return "", ""
-}
-
-// terminated reports whether a binary key terminates the segment.
-func terminated(l *Layout, g Segment) bool {
-	return g.Kind == SeriesSegment && g.Form.Terminated(segmentTypes[l.Series[g.Series].Type])
-}
-
-// InBytes reports whether a segment has a fixed number of arbitrary bytes.
-func (t *Table) InBytes(l *Layout, g Segment) bool {
-	switch g.Kind {
-	case SeriesSegment:
-		return g.Form.InBytes(segmentTypes[l.Series[g.Series].Type])
-	case SequenceSegment:
-		return t.Delimiter == ""
-	case BucketSegment:
-		return t.Bucket.Label.Format.InBytes()
-	case TimeSegment:
-		return t.TimeKey.InBytes()
-	}
-	return false
 }

@@ -3,12 +3,14 @@ package layout
 import (
 	"net/url"
 	"strings"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // TellApart reports whether the row keys of two tables have different text at the same place,
 // which both schemas declare to distinguish kinds of records. No row key is then one of both,
 // and readers of each table pass over the rows of the other.
-func TellApart(la *Layout, a *Table, lb *Layout, b *Table) bool {
+func TellApart(a, b *Table) bool {
 	if a.Delimiter != b.Delimiter {
 		return false
 	}
@@ -24,7 +26,7 @@ func TellApart(la *Layout, a *Table, lb *Layout, b *Table) bool {
 			}
 			continue
 		}
-		if !sameEnd(la, a, x, lb, b, y) {
+		if !sameEnd(a, &x, b, &y) {
 			return false
 		}
 	}
@@ -32,15 +34,15 @@ func TellApart(la *Layout, a *Table, lb *Layout, b *Table) bool {
 }
 
 // sameEnd reports whether readers of two tables find the end of a segment at the same place.
-func sameEnd(la *Layout, a *Table, x Segment, lb *Layout, b *Table, y Segment) bool {
+func sameEnd(a *Table, x *codec.Segment, b *Table, y *codec.Segment) bool {
 	if x.Joined != y.Joined {
 		return false
 	}
 	switch {
-	case a.Delimiter == "" && terminated(la, x) && terminated(lb, y) && !x.Joined:
+	case a.Delimiter == "" && x.Terminated() && y.Terminated() && !x.Joined:
 		return true
-	case a.Delimiter == "", x.Joined, a.InBytes(la, x), b.InBytes(lb, y):
-		return a.bytesOf(la, x) > 0 && a.bytesOf(la, x) == b.bytesOf(lb, y)
+	case a.Delimiter == "", x.Joined, a.InBytes(x), b.InBytes(y):
+		return a.Width(x) > 0 && a.Width(x) == b.Width(y)
 	}
 	return true
 }

@@ -63,18 +63,15 @@ type Table struct {
 	Doc        string
 	Pattern    codec.Pattern
 	PatternPos diag.Pos
-	Delimiter  string // between the segments of the row key
-	Segments   []Segment
+	codec.Key       // of its rows
 	Unknown    bool // the key has another segment that is invalid
 	KeyPos     diag.Pos
-	Bucket     codec.Bucket     // for patterns with buckets
-	BucketPos  diag.Pos         // position of the bucket's label, or of the bucket
-	WidthPos   diag.Pos         // position of the bucket's width
-	TimeKey    codec.TimeFormat // for patterns with a row per event
-	Sequence   bool             // for bucket_offsets: the sequence follows the time in the qualifier
-	Families   []Family         // one per element of Layout.Classes, in order, if events have classes
-	Columns    []Column         // in the order of the fields, or of a serialized event; then those of the write time
-	Blob       Format           // of a serialized event
+	BucketPos  diag.Pos // position of the bucket's label, or of the bucket
+	WidthPos   diag.Pos // position of the bucket's width
+	Sequence   bool     // for bucket_offsets: the sequence follows the time in the qualifier
+	Families   []Family // one per element of Layout.Classes, in order, if events have classes
+	Columns    []Column // in the order of the fields, or of a serialized event; then those of the write time
+	Blob       Format   // of a serialized event
 	// Slots is the maximum number of events of a series in a bucket: one per instant at
 	// the schema's precision.
 	Slots int64
@@ -98,6 +95,8 @@ type Table struct {
 	Since, Until time.Time
 	SincePos     diag.Pos
 	Older        []*Table // the earlier layouts, newest first; only in the newest
+
+	sources map[segmentID]Source // of the segments
 }
 
 // Periods returns the layouts of the table, newest first.
@@ -136,9 +135,6 @@ func (t *Table) points(l *Layout) codec.Points {
 	return codec.FloatPoints
 }
 
-// Endless reports whether each series has one row: its key does not contain the time.
-func (t *Table) Endless() bool { return t.Pattern.Bucketed() && t.Bucket.Endless() }
-
 // Finest returns the finest precision at which the table can distinguish event times.
 func (t *Table) Finest() time.Duration {
 	switch {
@@ -147,7 +143,7 @@ func (t *Table) Finest() time.Duration {
 	case t.Pattern.Bucketed():
 		return time.Millisecond
 	}
-	return t.TimeKey.Resolution()
+	return t.Time.Resolution()
 }
 
 // Metrics reports whether each field has its own row.
@@ -155,7 +151,7 @@ func (t *Table) Metrics() bool { return t.Pattern == codec.BucketNewColumns }
 
 // SharesRows reports whether the events of a series and a bucket are in the same rows.
 func (t *Table) SharesRows() bool {
-	return t.Pattern.Bucketed() && !hasKind(t.Segments, SequenceSegment)
+	return t.Pattern.Bucketed() && !t.Has(codec.SequenceSegment)
 }
 
 // RowsPerEvent returns the number of rows of an event with all fields.
@@ -164,35 +160,6 @@ func (t *Table) RowsPerEvent() int {
 		return len(t.Columns)
 	}
 	return 1
-}
-
-// SegmentKind is the kind of a key segment.
-type SegmentKind int
-
-// The kinds of key segments.
-const (
-	SeriesSegment   SegmentKind = iota // a series value
-	MetricSegment                      // the column name of a field
-	ConstSegment                       // a constant string
-	BucketSegment                      // the label of the bucket
-	TimeSegment                        // the time of the event
-	SaltSegment                        // a hash of series values
-	SequenceSegment                    // the sequence number of the event
-)
-
-// Segment is one part of the row key.
-type Segment struct {
-	Pos    diag.Pos
-	Text   string // as in the schema
-	Kind   SegmentKind
-	Series int           // SeriesSegment: index into Layout.Series
-	Form   codec.KeyForm // SeriesSegment: encoding of the value
-	Const  string        // ConstSegment
-	Tells  bool          // ConstSegment: rows with other text are those of other schemas
-	Joined bool          // the next segment follows directly, without the delimiter
-	Salted []int         // SaltSegment: indexes of the hashed series values
-	// Buckets is the number of salts.
-	Buckets int
 }
 
 // Family is a column family.

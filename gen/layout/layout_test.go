@@ -128,7 +128,7 @@ func TestTimeKey(t *testing.T) {
 		"1d": codec.UnixMillis, "1ms": codec.UnixMillis, "500us": codec.UnixMicros, "1us": codec.UnixMicros, "100ns": codec.UnixNanos,
 	} {
 		l := resolve(t, precision, "  rows: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n")
-		compare(t, want, l.Tables[0].TimeKey.Kind)
+		compare(t, want, l.Tables[0].Time.Kind)
 	}
 }
 

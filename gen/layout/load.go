@@ -134,13 +134,13 @@ func (l *Layout) mostSeries() int64 {
 // Complete reports whether the table has what its pattern requires: columns, families,
 // and a time or a valid bucket in the key, unless it needs none. If not, there was an error.
 func (t *Table) Complete() bool {
-	if len(t.Columns) == 0 || len(t.Families) == 0 || t.timeIndex() < 0 || t.Unknown {
+	if len(t.Columns) == 0 || len(t.Families) == 0 || t.TimeIndex() < 0 || t.Unknown {
 		return false
 	}
 	if t.Endless() {
-		return t.Bucket.Validate() == nil && !hasKind(t.Segments, BucketSegment) && !hasKind(t.Segments, TimeSegment)
+		return t.Bucket.Validate() == nil && !t.Has(codec.BucketSegment) && !t.Has(codec.TimeSegment)
 	}
-	bucketed := t.Segments[t.timeIndex()].Kind == BucketSegment
+	bucketed := t.Segments[t.TimeIndex()].Kind == codec.BucketSegment
 	return bucketed == t.Pattern.Bucketed() && (!bucketed || t.Bucket.Validate() == nil)
 }
 
@@ -242,7 +242,7 @@ func (t *Table) WithBucket(l *Layout, width time.Duration) *Table {
 	out.Bucket.Label, _ = codec.ParseLabel(defaultLabel(out.Bucket, t.Delimiter)) // default labels are valid
 	out.Slots = int64(width / l.Precision)
 	if t.Endless() {
-		out.Segments = append(slices.Clip(t.Segments), Segment{Kind: BucketSegment, Text: "bucket"})
+		out.Segments = append(slices.Clip(t.Segments), codec.Segment{Kind: codec.BucketSegment})
 	}
 	return &out
 }

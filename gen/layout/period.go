@@ -258,20 +258,20 @@ func (l *Layout) keySet(t *Table) keyset.Set {
 }
 
 // segmentSet returns the possible contents of a key segment.
-func (l *Layout) segmentSet(t *Table, g Segment) keyset.Set {
-	width := t.Width(l, g)
+func (l *Layout) segmentSet(t *Table, g codec.Segment) keyset.Set {
+	width := t.Width(&g)
 	switch g.Kind {
-	case ConstSegment:
+	case codec.ConstSegment:
 		return keyset.Text(g.Const)
-	case BucketSegment, TimeSegment:
+	case codec.BucketSegment, codec.TimeSegment:
 		return timeSet(t)
-	case MetricSegment:
+	case codec.MetricSegment:
 		var names []keyset.Set
 		for _, c := range t.AllColumns() {
 			names = append(names, keyset.Text(c.Qualifier))
 		}
 		return keyset.Union(names...)
-	case SaltSegment, SequenceSegment:
+	case codec.SaltSegment, codec.SequenceSegment:
 		if t.Delimiter != "" {
 			return keyset.Repeat(keyset.Digits, width)
 		}
@@ -288,10 +288,10 @@ var (
 )
 
 // valueSet returns the texts of a series value.
-func (l *Layout) valueSet(t *Table, g Segment, width int) keyset.Set {
+func (l *Layout) valueSet(t *Table, g codec.Segment, width int) keyset.Set {
 	f := &l.Series[g.Series]
 	switch {
-	case g.Form.InBytes(segmentTypes[f.Type]):
+	case g.Form.InBytes(g.Type):
 		return keyset.Repeat(keyset.AnyByte, width)
 	case g.Form.Encoding == codec.KeyHex:
 		return keyset.Repeat(hexBytes, width)
@@ -336,8 +336,8 @@ func timeSet(t *Table) keyset.Set {
 		to = scan.MaxTime
 	}
 	class := keyset.Digits
-	var times codec.KeyTimes = t.TimeKey
-	format := t.TimeKey
+	var times codec.KeyTimes = t.Time
+	format := t.Time
 	if t.Pattern.Bucketed() {
 		if !t.Bucket.Sorted() {
 			return numberSet(t.Bucket, from, to)

@@ -46,9 +46,9 @@ type Query struct {
 type AccessPath struct {
 	// Before are the known segments before the time: all of them if Timed is set, else
 	// those before the first unknown one.
-	Before []Segment
+	Before []codec.Segment
 	// After are the known segments right after the time.
-	After []Segment
+	After []codec.Segment
 	// Timed is set if the time follows the known segments, so that a time range is a
 	// row range. If not, the server scans all times of these rows.
 	Timed bool
@@ -62,7 +62,7 @@ type AccessPath struct {
 	Filtered []int
 	// Partial is the segment right after Before of which the query gives a prefix or a range;
 	// nil if there is none.
-	Partial *Segment
+	Partial *codec.Segment
 	// Refused is why rows cannot be selected by a prefix or a range, or by conditions; empty if
 	// they can. Instead is what to write instead.
 	Refused, Instead string
@@ -99,7 +99,7 @@ func (t *Table) rowsFor(l *Layout, q *Query) AccessPath {
 	p := AccessPath{Salts: 1}
 	for _, g := range t.BeforeTime() {
 		switch {
-		case g.Kind == SeriesSegment && g.Series == partial[0]:
+		case g.Kind == codec.SeriesSegment && g.Series == partial[0]:
 			p.Partial, p.Refused = &g, t.refuses(l, q, g)
 			for _, i := range q.By {
 				if !hasSeries(p.Before, i) {
@@ -107,9 +107,9 @@ func (t *Table) rowsFor(l *Layout, q *Query) AccessPath {
 				}
 			}
 			return p
-		case g.Kind == SaltSegment && !g.known(q.By):
+		case g.Kind == codec.SaltSegment && !known(g, q.By):
 			p.Salts = g.Buckets
-		case !g.known(q.By):
+		case !known(g, q.By):
 			p.Refused = fmt.Sprintf("another value precedes %s in its row keys", l.Series[partial[0]].Name)
 			return p
 		}
@@ -121,14 +121,14 @@ func (t *Table) rowsFor(l *Layout, q *Query) AccessPath {
 
 // refuses returns why the rows with a prefix or a range of a segment are not adjacent; empty if
 // they are.
-func (t *Table) refuses(l *Layout, q *Query, g Segment) string {
+func (t *Table) refuses(l *Layout, q *Query, g codec.Segment) string {
 	f := &l.Series[g.Series]
 	switch {
-	case g.Joined && t.Width(l, g) == 0:
+	case g.Joined && t.Width(&g) == 0:
 		return fmt.Sprintf("%s has no fixed width and no delimiter after it in its row keys, which do not sort by it", f.Name)
 	case len(q.Prefix) > 0 && (f.Type != schema.String || g.Form.Encoding != codec.KeyText):
 		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", f.Name)
-	case len(q.Range) > 0 && (!t.Sorted(l, g) || g.Form.Reverse):
+	case len(q.Range) > 0 && (!t.Sorts(&g) || g.Form.Reverse):
 		return fmt.Sprintf("its row keys do not sort by %s", f.Name)
 	}
 	return ""
@@ -150,16 +150,16 @@ func (t *Table) rowsOf(by []int) AccessPath {
 	p := AccessPath{Salts: 1}
 	for _, g := range t.BeforeTime() {
 		switch {
-		case g.Kind == SaltSegment && !g.known(by):
+		case g.Kind == codec.SaltSegment && !known(g, by):
 			p.Salts = g.Buckets
-		case !g.known(by):
+		case !known(g, by):
 			return p.unsalted()
 		}
 		p.Before = append(p.Before, g)
 	}
 	p.Timed = true
 	for _, g := range t.AfterTime() {
-		if !g.known(by) {
+		if !known(g, by) {
 			return p.trimmed()
 		}
 		p.After = append(p.After, g)
@@ -170,26 +170,26 @@ func (t *Table) rowsOf(by []int) AccessPath {
 
 // known reports whether a reader can write a segment if it knows some series values. It
 // can always write the metric by iterating over the fields.
-func (g Segment) known(by []int) bool {
+func known(g codec.Segment, by []int) bool {
 	switch g.Kind {
-	case SeriesSegment:
+	case codec.SeriesSegment:
 		return slices.Contains(by, g.Series)
-	case SaltSegment:
+	case codec.SaltSegment:
 		return !slices.ContainsFunc(g.Salted, func(i int) bool { return !slices.Contains(by, i) })
-	case SequenceSegment:
+	case codec.SequenceSegment:
 		return false
 	}
 	return true
 }
 
 // hasSeries reports whether segments contain a series value.
-func hasSeries(segments []Segment, series int) bool {
-	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == SeriesSegment && g.Series == series })
+func hasSeries(segments []codec.Segment, series int) bool {
+	return slices.ContainsFunc(segments, func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment && g.Series == series })
 }
 
 // hasKind reports whether segments contain one of the given kind.
-func hasKind(segments []Segment, kind SegmentKind) bool {
-	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == kind })
+func hasKind(segments []codec.Segment, kind codec.SegmentKind) bool {
+	return slices.ContainsFunc(segments, func(g codec.Segment) bool { return g.Kind == kind })
 }
 
 // Periods returns the query and the same one of each earlier layout of the table.
@@ -208,13 +208,13 @@ func (q *Query) Filtered() []int { return q.Path.Filtered }
 // Contiguous reports whether the query reads rows of all times and the rows of each
 // series are adjacent.
 func (q *Query) Contiguous() bool {
-	return !q.Path.Timed && !q.joined && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
+	return !q.Path.Timed && !q.joined && !slices.ContainsFunc(q.Table.AfterTime(), func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment })
 }
 
 // ByKeys reports whether the query filters row keys, because its ranges contain other
 // rows or because the keys select the time.
 func (q *Query) ByKeys(l *Layout) bool {
-	return len(q.Filtered()) > 0 || q.timeInKeys(l) || q.amongKinds() || !q.Path.Timed && q.Table.joinsVariable(l, q.Path.Before)
+	return len(q.Filtered()) > 0 || q.timeInKeys(l) || q.amongKinds() || !q.Path.Timed && joinsVariable(q.Table, q.Path.Before)
 }
 
 // AnyWidth reports whether the query also receives rows whose time has another width than those
@@ -229,7 +229,7 @@ func (q *Query) amongKinds() bool {
 	if q.Path.Timed {
 		read = len(q.Table.BeforeTime()) + 1 + len(q.Path.After) // at most all, if keys do not contain the time
 	}
-	return slices.ContainsFunc(q.Table.Segments[min(read, len(q.Table.Segments)):], func(g Segment) bool { return g.Tells })
+	return slices.ContainsFunc(q.Table.Segments[min(read, len(q.Table.Segments)):], func(g codec.Segment) bool { return g.Tells })
 }
 
 // timeInKeys reports whether the query reads rows of all times and their keys select
@@ -244,7 +244,7 @@ func (q *Query) Rest(l *Layout) int {
 	if !q.Path.Timed {
 		return 0
 	}
-	return q.Table.Rest(l)
+	return q.Table.Rest()
 }
 
 // Ends reports whether the segments that the query specifies before the time are a whole key, or
@@ -269,13 +269,13 @@ const (
 )
 
 // PatternPart returns the part of the query's key pattern for a segment.
-func (q *Query) PatternPart(l *Layout, g Segment) PatternPart {
+func (q *Query) PatternPart(l *Layout, g codec.Segment) PatternPart {
 	switch {
-	case g.Kind == BucketSegment, g.Kind == TimeSegment:
+	case g.Kind == codec.BucketSegment, g.Kind == codec.TimeSegment:
 		return TimePart
-	case g.Kind == ConstSegment, g.Kind == SeriesSegment && slices.Contains(q.By, g.Series):
+	case g.Kind == codec.ConstSegment, g.Kind == codec.SeriesSegment && slices.Contains(q.By, g.Series):
 		return KnownPart
-	case q.Table.Width(l, g) > 0:
+	case q.Table.Width(&g) > 0:
 		return BytesPart
 	case q.Table.Delimiter == "" && !g.Joined:
 		return TerminatedPart
@@ -283,11 +283,17 @@ func (q *Query) PatternPart(l *Layout, g Segment) PatternPart {
 	return AnyPart
 }
 
+// joinsVariable reports whether one of some segments has a variable width and no delimiter
+// after it.
+func joinsVariable(t *Table, segments []codec.Segment) bool {
+	return slices.ContainsFunc(segments, func(g codec.Segment) bool { return g.Joined && t.Width(&g) == 0 })
+}
+
 // unsalted drops the salt of an access path if nothing after it restricts the rows: all
 // salts are then one range.
 func (p AccessPath) unsalted() AccessPath {
-	i := slices.IndexFunc(p.Before, func(g Segment) bool { return g.Kind == SaltSegment })
-	if p.Salts > 1 && !hasKind(p.Before[i:], SeriesSegment) {
+	i := slices.IndexFunc(p.Before, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment })
+	if p.Salts > 1 && !hasKind(p.Before[i:], codec.SeriesSegment) {
 		p.Before, p.Salts = p.Before[:i], 1
 	}
 	return p
@@ -300,7 +306,7 @@ func (p AccessPath) trimmed() AccessPath {
 		g := p.After[n-1]
 		known := slices.Concat(p.Before, p.After[:n-1])
 		says := slices.ContainsFunc(g.Salted, func(i int) bool { return !hasSeries(known, i) })
-		if g.Kind != ConstSegment && (g.Kind != SaltSegment || says) {
+		if g.Kind != codec.ConstSegment && (g.Kind != codec.SaltSegment || says) {
 			break
 		}
 		p.After = p.After[:n-1]
@@ -312,7 +318,7 @@ func (p AccessPath) trimmed() AccessPath {
 // time restrict them if reads name the rows of buckets; if each event has a row, the
 // server scans the rows of all series.
 func (t *Table) scans(p AccessPath) bool {
-	return p.Partial == nil && !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
+	return p.Partial == nil && !hasKind(p.Before, codec.SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, codec.SeriesSegment))
 }
 
 // Unbounded reports whether the specified values do not restrict the rows, even if the
@@ -345,7 +351,7 @@ func (p AccessPath) Unbound(t *Table) (series int, found bool) {
 		return 0, false
 	}
 	rest := t.BeforeTime()[len(p.Before):]
-	i := slices.IndexFunc(rest, func(g Segment) bool { return g.Kind == SeriesSegment })
+	i := slices.IndexFunc(rest, func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment })
 	return rest[max(0, i)].Series, true
 }
 
@@ -361,13 +367,13 @@ func (t *Table) unserved(l *Layout, p AccessPath, by []int) string {
 		return p.Refused
 	case !t.Shape(l).InOrder() && !single:
 		return "its labels are not padded, so the rows of several series are not in time order"
-	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // the key has an error
+	case !t.Metrics(), !hasKind(t.Segments, codec.MetricSegment): // the key has an error
 		return ""
 	case p.Salts > 1:
 		return "the fields of an event are rows, with a salt of unspecified values"
-	case !hasKind(p.Before, MetricSegment) && !hasKind(p.After, MetricSegment):
+	case !hasKind(p.Before, codec.MetricSegment) && !hasKind(p.After, codec.MetricSegment):
 		return fmt.Sprintf("the fields of an event are rows, and %s precedes the metric", t.unknown(l, by))
-	case !single && !hasKind(p.Before, MetricSegment):
+	case !single && !hasKind(p.Before, codec.MetricSegment):
 		return "the fields of an event are rows, and the metric follows the bucket"
 	}
 	return ""
@@ -407,8 +413,8 @@ func (t *Table) NewTable(s *schema.Schema, l *Layout, by []int) []string {
 
 // unknown describes the first segment of the key that the query does not determine.
 func (t *Table) unknown(l *Layout, by []int) string {
-	i := slices.IndexFunc(t.Segments, func(g Segment) bool { return !g.known(by) })
-	if g := t.Segments[i]; g.Kind == SeriesSegment {
+	i := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return !known(g, by) })
+	if g := t.Segments[i]; g.Kind == codec.SeriesSegment {
 		return "the unspecified " + l.Series[g.Series].Name
 	}
 	return "a salt of unspecified values"
@@ -481,7 +487,7 @@ func (r *resolver) queries() {
 			r.unanswered(&out, q.Table.V)
 			continue
 		}
-		out.joined = out.Table.joinsVariable(r.layout, out.Table.BeforeTime())
+		out.joined = joinsVariable(out.Table, out.Table.BeforeTime())
 		out.FilteredBy = out.Table.filteredBy(r.layout, out.Path)
 		if q.Delete.V {
 			out.DeletePos = q.Delete.Pos
@@ -571,23 +577,24 @@ func (t *Table) WantedSegments(l *Layout, by []int) []string {
 	given := make([]string, len(by))
 	salt := ""
 	for i, g := range t.Segments {
+		source := t.Source(&g).Text
 		switch n := slices.Index(by, g.Series); {
-		case g.Kind == ConstSegment && len(first) == i:
-			first = append(first, g.Text)
-		case g.Kind == ConstSegment:
-			fixed = append(fixed, g.Text)
-		case g.Kind == SaltSegment:
-			salt = l.saltText(g, by)
-		case g.Kind == MetricSegment:
-			metric = append(metric, g.Text)
-		case g.Kind == BucketSegment, g.Kind == TimeSegment:
-			at = append(at, g.Text)
-		case g.Kind == SequenceSegment:
-			last = append(last, g.Text)
+		case g.Kind == codec.ConstSegment && len(first) == i:
+			first = append(first, source)
+		case g.Kind == codec.ConstSegment:
+			fixed = append(fixed, source)
+		case g.Kind == codec.SaltSegment:
+			salt = l.saltOf(g, by)
+		case g.Kind == codec.MetricSegment:
+			metric = append(metric, source)
+		case g.Kind == codec.BucketSegment, g.Kind == codec.TimeSegment:
+			at = append(at, source)
+		case g.Kind == codec.SequenceSegment:
+			last = append(last, source)
 		case n >= 0:
-			given[n] = g.Text
+			given[n] = source
 		default:
-			open = append(open, g.Text)
+			open = append(open, source)
 		}
 	}
 	if t.Sequence {
@@ -616,9 +623,9 @@ func SegmentsText(segments []string) string {
 // usualSalt is the number of values of a salt that a message proposes.
 const usualSalt = 16
 
-// saltText formats a salt of the specified values among those of g; empty if there are
+// saltOf formats a salt of the specified values among those of g; empty if there are
 // none, or if the salt hashes all series values.
-func (l *Layout) saltText(g Segment, by []int) string {
+func (l *Layout) saltOf(g codec.Segment, by []int) string {
 	salted := slices.DeleteFunc(slices.Clone(g.Salted), func(i int) bool { return !slices.Contains(by, i) })
 	switch {
 	case len(by) == 0:
@@ -635,7 +642,7 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 	for _, i := range salted {
 		names = append(names, l.Series[i].Name)
 	}
-	return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), buckets)
+	return saltText(names, buckets)
 }
 
 // ReadQuery returns the read of a single series, which every reader has.
@@ -648,7 +655,7 @@ func (l *Layout) ReadQuery() Query {
 // resolve sets the table of the query, how the query reads it, and the queries of its
 // earlier layouts.
 func (q *Query) resolve(l *Layout, t *Table) {
-	q.Table, q.Path, q.joined = t, t.pathOf(l, q), t.joinsVariable(l, t.BeforeTime())
+	q.Table, q.Path, q.joined = t, t.pathOf(l, q), joinsVariable(t, t.BeforeTime())
 	q.FilteredBy = t.filteredBy(l, q.Path)
 	q.Older = nil
 	for _, older := range t.Older {

@@ -229,7 +229,7 @@ tables:
 		if len(found) == 0 {
 			var l *layout.Layout
 			l, found = layout.Resolve(s)
-			compare(t, pad, l.FixedSize(l.Tables[0].Segments[0]))
+			compare(t, pad, l.Tables[0].Width(&l.Tables[0].Segments[0]))
 		}
 		compare(t, want, len(found) == 0)
 	}

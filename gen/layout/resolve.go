@@ -153,7 +153,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	t := &Table{
 		Pos: s.Name.Pos, ID: s.Name.V, Doc: s.Doc,
 		Pattern: codec.ParsePattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
-		Delimiter: s.Delimiter.V, KeyPos: s.Key,
+		KeyPos: s.Key, Key: codec.Key{Delimiter: s.Delimiter.V},
 		Splits: splits(s),
 		Allow:  allowances(s.Allow),
 		Idle:   s.Serves.IsSet() && !s.Serves.V, IdlePos: s.Serves.Pos,
@@ -166,7 +166,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.key(t, s)
 	r.checkJoined(t)
 	if t.Splits == nil {
-		t.Splits = saltSplits(t)
+		t.Splits = t.Key.Splits()
 	}
 	r.timing(t, s)
 	r.families(t, s)

@@ -10,22 +10,22 @@ import (
 // Samples returns strings that together contain every byte that the segment can have in
 // a key, and a description of the segment. There are none if only the writer can check
 // values, or if readers do not search for the delimiter.
-func (t *Table) Samples(l *Layout, g Segment) (samples []string, what string) {
+func (t *Table) Samples(l *Layout, g codec.Segment) (samples []string, what string) {
 	switch g.Kind {
-	case ConstSegment:
+	case codec.ConstSegment:
 		return []string{g.Const}, "the text"
-	case MetricSegment:
+	case codec.MetricSegment:
 		for _, c := range t.AllColumns() {
 			samples = append(samples, c.Qualifier)
 		}
 		return samples, "the metric"
-	case BucketSegment:
+	case codec.BucketSegment:
 		return labelSamples(t), "the bucket"
-	case TimeSegment:
-		return timeSamples(t.TimeKey), "the time"
-	case SaltSegment:
+	case codec.TimeSegment:
+		return timeSamples(t.Time), "the time"
+	case codec.SaltSegment:
 		return digits(), "the salt"
-	case SequenceSegment:
+	case codec.SequenceSegment:
 		return digits(), "the sequence"
 	}
 	f := l.Series[g.Series]

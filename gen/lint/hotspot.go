@@ -21,14 +21,14 @@ func hotTail(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	switch hint := spread(l, t, load); {
 	case hotspot.Hot(t, load, p.Busiest) && !fewPrefixes(t, load, p):
-		report.at(first.Pos, "no key spreads one series: add a series value, such as shard: int32, that writers choose at random",
+		report.at(t.Source(&first).Pos, "no key spreads one series: add a series value, such as shard: int32, that writers choose at random",
 			"hotspot: of all writes, %s, the busiest of %s takes %s%%: its rows are in one place, on one node",
 			writes(load), words.Count(float64(load.Series), "series", "series"), number(100*p.Busiest))
 	case len(p.Open) > 0:
-		report.at(first.Pos, hint, "%s need %s key prefixes at %s writes a second per node; the cardinality of %s is not declared",
+		report.at(t.Source(&first).Pos, hint, "%s need %s key prefixes at %s writes a second per node; the cardinality of %s is not declared",
 			writes(load), number(math.Ceil(hotspot.Total(t, load)/hotspot.NodeWrites)), number(hotspot.NodeWrites), strings.Join(p.Open, " and "))
 	default:
-		report.at(first.Pos, hint, "hotspot: all writes, %s, go to %s; at most %s, at %s writes a second each",
+		report.at(t.Source(&first).Pos, hint, "hotspot: all writes, %s, go to %s; at most %s, at %s writes a second each",
 			writes(load), words.Count(p.N, "key prefix", "key prefixes"), words.Count(p.N, "node takes them", "nodes share them"), number(hotspot.NodeWrites))
 	}
 }

@@ -24,10 +24,10 @@ func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	other := hotspot.WithSegments(t, timeLast(l, t))
 	proposal := segments(segmentsOf(other))
-	if again, _ := firstSegment(other); again.Kind == layout.SeriesSegment && l.Series[again.Series].Type == schema.Timestamp {
+	if again, _ := firstSegment(other); again.Kind == codec.SeriesSegment && l.Series[again.Series].Type == schema.Timestamp {
 		proposal = salted(l, other, again.Series) // there are only times
 	}
-	report.at(first.Pos, "begin with a high-cardinality value: "+proposal,
+	report.at(t.Source(&first).Pos, "begin with a high-cardinality value: "+proposal,
 		"the row key begins with time: %s go to the end of the table, on one node", allWrites(l.Load()))
 }
 
@@ -56,7 +56,7 @@ func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	for _, g := range t.Segments {
 		if text, what := delimited(l, t, g, t.Delimiter); text != "" && !g.Joined {
-			report.at(g.Pos, "use a delimiter that no segment can contain"+otherDelimiter(l, t),
+			report.at(t.Source(&g).Pos, "use a delimiter that no segment can contain"+otherDelimiter(l, t),
 				"%s can contain the delimiter %q, as in %q: row keys would be ambiguous", what, t.Delimiter, text)
 		}
 	}
@@ -65,8 +65,8 @@ func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
 // otherDelimiter proposes a delimiter that no segment of the table can contain.
 func otherDelimiter(l *layout.Layout, t *layout.Table) string {
 	for _, delimiter := range delimiters {
-		free := func(g layout.Segment) bool { text, _ := delimited(l, t, g, delimiter); return text == "" }
-		if !slices.ContainsFunc(t.Segments, func(g layout.Segment) bool { return !free(g) }) {
+		free := func(g codec.Segment) bool { text, _ := delimited(l, t, g, delimiter); return text == "" }
+		if !slices.ContainsFunc(t.Segments, func(g codec.Segment) bool { return !free(g) }) {
 			return ": " + code("delimiter: %q", delimiter)
 		}
 	}
@@ -75,7 +75,7 @@ func otherDelimiter(l *layout.Layout, t *layout.Table) string {
 
 // delimited returns a value of the segment that contains the delimiter, and a description
 // of the segment. Both are empty if no value does.
-func delimited(l *layout.Layout, t *layout.Table, g layout.Segment, delimiter string) (text, what string) {
+func delimited(l *layout.Layout, t *layout.Table, g codec.Segment, delimiter string) (text, what string) {
 	samples, what := t.Samples(l, g)
 	for _, s := range samples {
 		if strings.Index(s+delimiter, delimiter) != len(s) {
@@ -86,10 +86,10 @@ func delimited(l *layout.Layout, t *layout.Table, g layout.Segment, delimiter st
 }
 
 // firstSegment returns the first segment that is not constant, and whether there is one.
-func firstSegment(t *layout.Table) (layout.Segment, bool) {
-	i := slices.IndexFunc(t.Segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
+func firstSegment(t *layout.Table) (codec.Segment, bool) {
+	i := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
 	if i < 0 {
-		return layout.Segment{}, false
+		return codec.Segment{}, false
 	}
 	return t.Segments[i], true
 }
@@ -105,7 +105,7 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 		if share < 1 { // and the rest to others
 			place = "one tablet"
 		}
-		report.at(first.Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
+		report.at(t.Source(&first).Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
 			"the row key begins with the number %q: if it is sequential, %.0f%% of the writes of new series go to %s", l.Series[first.Series].Name, 100*share, place)
 	}
 }
@@ -113,10 +113,10 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 // newestFirst is K10: reverse scans make a reversed time unnecessary.
 func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, g := range t.Segments {
-		if g.Kind == layout.TimeSegment && t.TimeKey.Reverse || g.Kind == layout.BucketSegment && t.Bucket.Label.Format.Reverse {
-			before, after, _ := strings.Cut(g.Text, ", reverse: ")
+		if g.Kind == codec.TimeSegment && t.Time.Reverse || g.Kind == codec.BucketSegment && t.Bucket.Label.Format.Reverse {
+			before, after, _ := strings.Cut(t.Source(&g).Text, ", reverse: ")
 			forwards := before + strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz_0123456789")
-			report.at(g.Pos, "read with ReadOptions{NewestFirst: true} instead, and write "+withSegment(t, g, forwards),
+			report.at(t.Source(&g).Pos, "read with ReadOptions{NewestFirst: true} instead, and write "+withSegment(t, &g, forwards),
 				"a reversed time sorts the newest rows first: Bigtable also scans in reverse, at some extra cost, so ascending times serve both orders")
 		}
 	}
@@ -125,11 +125,11 @@ func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
 // shortTime is K19: a number that is full in 2038 or 2106.
 func shortTime(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, g := range t.Segments {
-		format := t.TimeKey
+		format := t.Time
 		switch g.Kind {
-		case layout.BucketSegment:
+		case codec.BucketSegment:
 			format = t.Bucket.Label.Format
-		case layout.TimeSegment:
+		case codec.TimeSegment:
 		default:
 			continue
 		}
@@ -138,11 +138,11 @@ func shortTime(_ *layout.Layout, t *layout.Table, report reporter) {
 			if format.InBytes() {
 				longer = "binary_s"
 			}
-			proposal := withSegment(t, g, fmt.Sprintf("{%s: %s}", t.SegmentName(nil, g), longer))
+			proposal := withSegment(t, &g, fmt.Sprintf("{%s: %s}", g.Title(), longer))
 			if report.written(t).Bucket.Label.IsSet() {
 				proposal = code("label: %s", longer)
 			}
-			report.at(g.Pos, fmt.Sprintf("in a new table, write %s; for one that exists, allow it: %s", proposal, allow("K19", "as other programs write it")),
+			report.at(t.Source(&g).Pos, fmt.Sprintf("in a new table, write %s; for one that exists, allow it: %s", proposal, allow("K19", "as other programs write it")),
 				"the time %s ends at %s: the writer refuses later events", format, last.Format(time.RFC3339))
 		}
 	}
@@ -205,7 +205,7 @@ func opaqueBytes(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	for _, g := range t.Segments {
 		if what, text := opaque(l, t, g); what != "" {
-			report.at(g.Pos, "omit the encoding, for text: "+withSegment(t, g, text), "%s is written as bytes: unreadable in cbt, the console and Key Visualizer", what)
+			report.at(t.Source(&g).Pos, "omit the encoding, for text: "+withSegment(t, &g, text), "%s is written as bytes: unreadable in cbt, the console and Key Visualizer", what)
 		}
 	}
 }
@@ -223,20 +223,20 @@ func asText(l *layout.Layout, t *layout.Table) []string {
 
 // opaque returns a description of a segment that is binary but could be text, and the
 // segment as text. Both are empty for text and for fields of type bytes.
-func opaque(l *layout.Layout, t *layout.Table, g layout.Segment) (what, text string) {
+func opaque(l *layout.Layout, t *layout.Table, g codec.Segment) (what, text string) {
 	switch g.Kind {
-	case layout.SeriesSegment:
+	case codec.SeriesSegment:
 		f := l.Series[g.Series]
 		binary := g.Form.Encoding >= codec.KeyRaw
 		if binary && f.Type != schema.Bytes || g.Form.Encoding == codec.KeyHex && f.Type == schema.String {
 			return fmt.Sprintf("series value %q", f.Name), f.Name
 		}
-	case layout.BucketSegment:
+	case codec.BucketSegment:
 		if t.Bucket.Label.Format.InBytes() {
 			return "the bucket", "bucket"
 		}
-	case layout.TimeSegment:
-		if t.TimeKey.InBytes() {
+	case codec.TimeSegment:
+		if t.Time.InBytes() {
 			return "the time", "time"
 		}
 	}
@@ -249,13 +249,13 @@ func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	for _, g := range t.AfterTime() {
-		if g.Kind != layout.SeriesSegment || g.Form.Encoding >= codec.KeyBinary || t.Sorted(l, g) {
+		if g.Kind != codec.SeriesSegment || g.Form.Encoding >= codec.KeyBinary || t.Sorts(&g) {
 			continue
 		}
 		switch f := l.Series[g.Series]; f.Type {
 		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Duration:
 			padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digitsOf(f.Type))
-			report.at(g.Pos, "if it is never negative, pad it: "+withSegment(t, g, padded),
+			report.at(t.Source(&g).Pos, "if it is never negative, pad it: "+withSegment(t, &g, padded),
 				"%q follows the time as text: among events with equal times, 10 sorts before 9, and -1 before -2", f.Name)
 		}
 	}

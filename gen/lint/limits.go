@@ -30,7 +30,7 @@ const (
 func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 	size := 0
 	for i, g := range t.Segments {
-		size += l.FixedSize(g) + len(t.DelimiterAfter(i))
+		size += t.Width(&g) + len(t.DelimiterAfter(i))
 	}
 	switch {
 	case size > codec.MaxKey:

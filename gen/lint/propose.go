@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -68,7 +67,7 @@ func (r reporter) newTable(l *layout.Layout, q *layout.Query, hint string) strin
 func segmentsOf(t *layout.Table) []string {
 	var out []string
 	for _, g := range t.Segments {
-		out = append(out, g.Text)
+		out = append(out, t.Source(&g).Text)
 	}
 	if t.Sequence {
 		out = append(out, "{sequence: true}")
@@ -80,10 +79,10 @@ func segmentsOf(t *layout.Table) []string {
 func segments(texts []string) string { return diag.Code(layout.SegmentsText(texts)) }
 
 // withSegment proposes the segments of a key with g replaced by text.
-func withSegment(t *layout.Table, g layout.Segment, text string) string {
+func withSegment(t *layout.Table, g *codec.Segment, text string) string {
 	out := segmentsOf(t)
 	for i := range t.Segments {
-		if t.Segments[i].Pos == g.Pos {
+		if t.Source(&t.Segments[i]) == t.Source(g) {
 			out[i] = text
 		}
 	}
@@ -95,33 +94,33 @@ const usualSalt = 16
 
 // salted proposes the segments of a key with a salt of the given series values in front.
 func salted(l *layout.Layout, t *layout.Table, of ...int) string {
-	salt := layout.Segment{Kind: layout.SaltSegment, Text: l.SaltText(of, usualSalt)}
-	return segments(segmentsOf(hotspot.WithSegments(t, hotspot.BehindConst(t.Segments, salt))))
+	behind := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
+	return segments(slices.Insert(segmentsOf(t), max(0, behind), l.SaltText(of, usualSalt)))
 }
 
 // timeLast returns the segments of a key reordered: the time after all series values, and
 // series values of type timestamp after the others.
-func timeLast(l *layout.Layout, t *layout.Table) []layout.Segment {
-	rank := func(g layout.Segment) int {
+func timeLast(l *layout.Layout, t *layout.Table) []codec.Segment {
+	rank := func(g codec.Segment) int {
 		switch g.Kind {
-		case layout.ConstSegment:
+		case codec.ConstSegment:
 			return 0
-		case layout.SaltSegment:
+		case codec.SaltSegment:
 			return 1
-		case layout.SeriesSegment:
+		case codec.SeriesSegment:
 			if l.Series[g.Series].Type == schema.Timestamp {
 				return 3
 			}
 			return 2
-		case layout.MetricSegment:
+		case codec.MetricSegment:
 			return 4
-		case layout.BucketSegment, layout.TimeSegment:
+		case codec.BucketSegment, codec.TimeSegment:
 			return 5
 		}
 		return 6
 	}
 	out := slices.Clone(t.Segments)
-	slices.SortStableFunc(out, func(a, b layout.Segment) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(out, func(a, b codec.Segment) int { return rank(a) - rank(b) })
 	return out
 }
 
@@ -169,10 +168,10 @@ func (r reporter) bucket(t, other *layout.Table) string {
 	if t.Endless() {
 		return block("buckets of "+schema.FormatDuration(other.Bucket.Every), inTable(t.ID, entry, r.keyEntry(t, append(segmentsOf(t), "bucket")))...)
 	}
-	for _, g := range t.Segments {
-		if g.Kind == layout.BucketSegment && g.Text != "bucket" && !apart {
+	for i, g := range t.Segments {
+		if g.Kind == codec.BucketSegment && t.Source(&g).Text != "bucket" && !apart {
 			texts := segmentsOf(t)
-			texts[slices.Index(texts, g.Text)] = "bucket"
+			texts[i] = "bucket"
 			return block("buckets of "+schema.FormatDuration(other.Bucket.Every), inTable(t.ID, entry, r.keyEntry(t, texts))...)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // fullScan is K06: the query gives no prefix of the key. Its scan entry allows it.
@@ -116,7 +117,7 @@ func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
 // none, a salt with fewer buckets.
 func (r reporter) ownSalt(l *layout.Layout, q *layout.Query, hint string) string {
 	texts := segmentsOf(q.Table)
-	i := slices.IndexFunc(q.Table.Segments, func(g layout.Segment) bool { return g.Kind == layout.SaltSegment })
+	i := slices.IndexFunc(q.Table.Segments, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment })
 	of, buckets := q.Table.Segments[i].Salted, min(q.Table.Segments[i].Buckets, wideSalt)
 	if len(q.By) > 0 {
 		of = slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !slices.Contains(q.By, i) })

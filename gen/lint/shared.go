@@ -75,7 +75,7 @@ func separateFamilies(layouts []*layout.Layout, found *diag.List) {
 							continue
 						}
 						switch {
-						case !layout.TellApart(first.l, first.period, l, period):
+						case !layout.TellApart(first.period, period):
 							found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, period.ID, first.family.Pos).Hint = "rename the family, or tell the keys of both schemas apart at the same segment, as in {const: click, kind: true} and {const: view, kind: true}"
 						case f.GC.String() != first.family.GC.String() || f.Life.Timestamp != first.family.Life.Timestamp:
 							found.Errorf(f.GCPos, "family %q of table %q has a different ttl at %s, but a family has one rule for all its data", f.Name, period.ID, first.family.GCPos).Hint = "use the same ttl in both schemas, or rename the family"

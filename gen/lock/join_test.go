@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -14,7 +13,7 @@ import (
 func TestJoinContradiction(t *testing.T) {
 	with := func(columns ...Column) *Lock {
 		l := Layout{Number: 1, Pattern: codec.BucketNewCells, Precision: 1e9, Delimiter: "#", Families: []Family{{Name: "m"}}, Columns: columns}
-		l.Segments = []Segment{{Kind: layout.MetricSegment}}
+		l.Segments = []Segment{{Kind: codec.MetricSegment}}
 		l.Bucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
 		return &Lock{Tables: []Table{{Name: "t", Family: "m", Schema: "p.A", Layouts: []Layout{l}}}}
 	}
@@ -41,7 +40,7 @@ func TestJoinContradiction(t *testing.T) {
 func TestJoinLayouts(t *testing.T) {
 	layoutOf := func(number int, columns ...string) Layout {
 		l := Layout{Number: number, Pattern: codec.BucketNewCells, Precision: 1e9, Delimiter: "#", Families: []Family{{Name: "m"}}}
-		l.Segments = []Segment{{Kind: layout.MetricSegment}}
+		l.Segments = []Segment{{Kind: codec.MetricSegment}}
 		l.Bucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
 		if number > 1 {
 			l.Since = time.Date(2026+number, 1, 1, 0, 0, 0, 0, time.UTC)

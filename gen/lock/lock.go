@@ -106,7 +106,7 @@ func (l *Layout) HasPoints() bool {
 
 // Segment is one segment of a row key.
 type Segment struct {
-	Kind    layout.SegmentKind
+	Kind    codec.SegmentKind
 	Name    string        // SeriesSegment: the series value
 	Type    schema.Type   // SeriesSegment
 	Form    codec.KeyForm // SeriesSegment
@@ -196,7 +196,7 @@ func served(l *layout.Layout, t *layout.Table) []string {
 func factsOf(l *layout.Layout, t *layout.Table) Layout {
 	facts := Layout{
 		Since: t.Since, Table: tableOf(t), Pattern: t.Pattern, Precision: l.Precision, Delimiter: t.Delimiter, Segments: segmentsOf(l, t),
-		Bucket: t.Bucket, TimeKey: t.TimeKey, Sequence: t.Sequence, Blob: t.Blob,
+		Bucket: t.Bucket, TimeKey: t.Time, Sequence: t.Sequence, Blob: t.Blob,
 	}
 	if t.Pattern.Bucketed() {
 		facts.TimeKey = codec.TimeFormat{}
@@ -276,7 +276,7 @@ func segmentsOf(l *layout.Layout, t *layout.Table) []Segment {
 	var out []Segment
 	for _, g := range t.Segments {
 		s := Segment{Kind: g.Kind, Const: g.Const, Tells: g.Tells, Joined: g.Joined, Buckets: g.Buckets}
-		if g.Kind == layout.SeriesSegment {
+		if g.Kind == codec.SeriesSegment {
 			f := &l.Series[g.Series]
 			s.Name, s.Type, s.Form, s.Enum = f.Name, f.Type, g.Form, enumOf(f.Enum)
 		}

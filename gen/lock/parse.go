@@ -354,18 +354,18 @@ func (l *Layout) readSegment(r *reader) {
 	var g Segment
 	switch kind {
 	case "const":
-		g.Kind, g.Const = layout.ConstSegment, r.quoted()
+		g.Kind, g.Const = codec.ConstSegment, r.quoted()
 		g.Tells = r.flag("kind")
 	case "bucket":
-		g.Kind = layout.BucketSegment
+		g.Kind = codec.BucketSegment
 	case "time":
-		g.Kind = layout.TimeSegment
+		g.Kind = codec.TimeSegment
 	case "metric":
-		g.Kind = layout.MetricSegment
+		g.Kind = codec.MetricSegment
 	case "sequence":
-		g.Kind = layout.SequenceSegment
+		g.Kind = codec.SequenceSegment
 	case "salt":
-		g.Kind, g.Buckets = layout.SaltSegment, r.int()
+		g.Kind, g.Buckets = codec.SaltSegment, r.int()
 		for len(r.words) > 0 && r.err == nil {
 			g.Salted = append(g.Salted, r.quoted())
 		}
@@ -383,7 +383,7 @@ func (l *Layout) readSegment(r *reader) {
 	default:
 		r.fail("%q is not a segment kind", kind)
 	}
-	if g.Kind != layout.SaltSegment {
+	if g.Kind != codec.SaltSegment {
 		g.Joined = r.flag("joined")
 	}
 	l.Segments = append(l.Segments, g)

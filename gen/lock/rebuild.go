@@ -16,7 +16,7 @@ import (
 func (t *Table) Rebuild(facts *Layout, like *layout.Layout, live bool) (*layout.Layout, *layout.Table) {
 	l := &layout.Layout{Precision: facts.Precision, Expect: like.Expect}
 	out := &layout.Table{
-		ID: t.Name, Pattern: facts.Pattern, Delimiter: facts.Delimiter, Bucket: facts.Bucket, TimeKey: facts.TimeKey,
+		ID: t.Name, Pattern: facts.Pattern, Key: codec.Key{Delimiter: facts.Delimiter, Bucket: facts.Bucket, Time: facts.TimeKey},
 		Sequence: facts.Sequence, Blob: facts.Blob, MaxCells: 1, Slots: 1, Since: facts.Since,
 	}
 	if out.Pattern.Bucketed() && facts.Precision > 0 {
@@ -67,7 +67,7 @@ func codecEnum(values []EnumValue) codec.Enum {
 
 func rebuildKey(l *layout.Layout, t *layout.Table, facts *Layout, like *layout.Layout) {
 	for _, g := range facts.Segments {
-		if g.Kind == layout.SeriesSegment {
+		if g.Kind == codec.SeriesSegment {
 			l.Series = append(l.Series, exampleOf(layout.Field{Name: g.Name, Type: g.Type, Enum: codecEnum(g.Enum)}, like.Series))
 		}
 	}
@@ -75,13 +75,14 @@ func rebuildKey(l *layout.Layout, t *layout.Table, facts *Layout, like *layout.L
 		return slices.IndexFunc(l.Series, func(f layout.Field) bool { return f.Name == name })
 	}
 	for _, g := range facts.Segments {
-		s := layout.Segment{Kind: g.Kind, Form: g.Form, Const: g.Const, Tells: g.Tells, Joined: g.Joined, Buckets: g.Buckets}
+		s := codec.Segment{Kind: g.Kind, Form: g.Form, Const: g.Const, Tells: g.Tells, Joined: g.Joined, Buckets: g.Buckets}
 		switch g.Kind {
-		case layout.SeriesSegment:
+		case codec.SeriesSegment:
 			s.Series = index(g.Name)
-		case layout.SequenceSegment:
+			l.Series[s.Series].InKey(&s)
+		case codec.SequenceSegment:
 			l.Sequence = true
-		case layout.SaltSegment:
+		case codec.SaltSegment:
 			for _, name := range g.Salted {
 				if i := index(name); i >= 0 {
 					s.Salted = append(s.Salted, i)

@@ -64,7 +64,7 @@ func (r *recorder) rows() {
 	for i := range segments {
 		g := &segments[i]
 		key = append(key, strings.Join(g.recorded(segments), " "))
-		if g.Kind == layout.SeriesSegment {
+		if g.Kind == codec.SeriesSegment {
 			names = append(names, g.Name)
 		}
 	}
@@ -103,13 +103,13 @@ func aligned(b codec.Bucket) codec.Bucket {
 // their segments.
 func (g *Segment) recorded(all []Segment) []string {
 	switch g.Kind {
-	case layout.SaltSegment:
+	case codec.SaltSegment:
 		out := []string{"salt", itoa(g.Buckets), "of"}
 		for _, name := range g.Salted {
-			out = append(out, itoa(1+slices.IndexFunc(all, func(s Segment) bool { return s.Kind == layout.SeriesSegment && s.Name == name })))
+			out = append(out, itoa(1+slices.IndexFunc(all, func(s Segment) bool { return s.Kind == codec.SeriesSegment && s.Name == name })))
 		}
 		return out
-	case layout.SeriesSegment:
+	case codec.SeriesSegment:
 		kind := g.Type.String()
 		if g.Form.Encoding == codec.KeyText && !g.Form.Reverse {
 			kind = wide(g.Type)

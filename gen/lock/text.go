@@ -132,17 +132,17 @@ func (g *Segment) words() []string { return flags(g.ownWords(), "joined", g.Join
 // ownWords returns a segment without what follows it.
 func (g *Segment) ownWords() []string {
 	switch g.Kind {
-	case layout.ConstSegment:
+	case codec.ConstSegment:
 		return flags([]string{"const", quote(g.Const)}, "kind", g.Tells)
-	case layout.BucketSegment:
+	case codec.BucketSegment:
 		return []string{"bucket"}
-	case layout.TimeSegment:
+	case codec.TimeSegment:
 		return []string{"time"}
-	case layout.MetricSegment:
+	case codec.MetricSegment:
 		return []string{"metric"}
-	case layout.SequenceSegment:
+	case codec.SequenceSegment:
 		return []string{"sequence"}
-	case layout.SaltSegment:
+	case codec.SaltSegment:
 		out := []string{"salt", itoa(g.Buckets)}
 		for _, name := range g.Salted {
 			out = append(out, quote(name))

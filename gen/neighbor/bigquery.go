@@ -119,8 +119,8 @@ func optionsJSON(options externalOptions) string {
 // textKeys reports whether all row keys are text.
 func textKeys(t *layout.StoredTable) bool {
 	return !slices.ContainsFunc(t.Layouts, func(l layout.StoredLayout) bool {
-		return l.Table.Delimiter == "" || slices.ContainsFunc(l.Table.Segments, func(g layout.Segment) bool {
-			return l.Table.InBytes(l.Schema, g) || g.Form.Encoding == codec.KeyRaw || !utf8.ValidString(g.Const)
+		return l.Table.Delimiter == "" || slices.ContainsFunc(l.Table.Segments, func(g codec.Segment) bool {
+			return l.Table.InBytes(&g) || g.Form.Encoding == codec.KeyRaw || !utf8.ValidString(g.Const)
 		})
 	})
 }

@@ -124,16 +124,16 @@ func (v *view) keyColumns() {
 			part.typ = "BYTES"
 		}
 		switch g.Kind {
-		case layout.ConstSegment:
+		case codec.ConstSegment:
 			v.where = append(v.where, part.expr+" = "+stringLiteral(g.Const))
 			continue
-		case layout.TimeSegment:
+		case codec.TimeSegment:
 			continue // see timeColumn
-		case layout.SeriesSegment:
+		case codec.SeriesSegment:
 			part = part.segment(&v.schema.Series[g.Series], g.Form)
-		case layout.SaltSegment, layout.SequenceSegment:
+		case codec.SaltSegment, codec.SequenceSegment:
 			part = part.cast("INT64")
-		case layout.BucketSegment:
+		case codec.BucketSegment:
 			if label := v.table.Bucket.Label; label.Kind == codec.TimeLabel {
 				part = part.time(label.Format)
 			}
@@ -145,9 +145,9 @@ func (v *view) keyColumns() {
 // timeColumn adds the time of the event, and restricts the rows to those of the layout.
 func (v *view) timeColumn() {
 	at := sqlValue{expr: "_timestamp", typ: "TIMESTAMP"}
-	switch i := slices.IndexFunc(v.table.Segments, func(g layout.Segment) bool { return g.Kind == layout.TimeSegment }); {
+	switch i := slices.IndexFunc(v.table.Segments, func(g codec.Segment) bool { return g.Kind == codec.TimeSegment }); {
 	case i >= 0:
-		at = sqlValue{expr: backquoted(v.table.KeyFields[i].Name), typ: "STRING"}.time(v.table.TimeKey)
+		at = sqlValue{expr: backquoted(v.table.KeyFields[i].Name), typ: "STRING"}.time(v.table.Time)
 		v.add("time", at)
 	case v.table.Pattern.Versioned():
 		v.add("time", at)

@@ -15,19 +15,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Picture returns the form of the row key, such as location#balloon_id#bucket.
-func Picture(l *layout.Layout, t *layout.Table) string {
-	var out strings.Builder
-	for i, g := range t.Segments {
-		after := t.DelimiterAfter(i)
-		if after == "" && i < len(t.Segments)-1 && !(g.Kind == layout.ConstSegment && g.Joined) {
-			after = " "
-		}
-		out.WriteString(t.SegmentName(l, g) + after)
-	}
-	return out.String()
-}
-
 // Time returns a time that the table can store: 12:00 or later, some days after the
 // origin of its buckets, if any.
 func Time(t *layout.Table) time.Time {
@@ -118,7 +105,7 @@ func keyParts(l *layout.Layout, t *layout.Table, k *value.Key) []KeyPart {
 		if end < before {
 			return nil // a segment of a layout with errors adds nothing
 		}
-		out = append(out, KeyPart{t.SegmentName(l, g), string(prefix[before:end])})
+		out = append(out, KeyPart{g.Title(), string(prefix[before:end])})
 		before = len(prefix)
 	}
 	return out
@@ -219,30 +206,30 @@ func exampleBytes(form codec.KeyForm) []byte {
 }
 
 // Describe describes a segment of the key.
-func Describe(l *layout.Layout, t *layout.Table, g layout.Segment) string {
-	if g.Kind == layout.SeriesSegment {
+func Describe(l *layout.Layout, t *layout.Table, g codec.Segment) string {
+	if g.Kind == codec.SeriesSegment {
 		return l.Series[g.Series].Name + ": " + Means(l, t, g)
 	}
 	return Means(l, t, g)
 }
 
 // Means is like [Describe] without the name of the series value.
-func Means(l *layout.Layout, t *layout.Table, g layout.Segment) string {
+func Means(l *layout.Layout, t *layout.Table, g codec.Segment) string {
 	switch g.Kind {
-	case layout.SeriesSegment:
+	case codec.SeriesSegment:
 		return fmt.Sprintf("%s, %s", l.Series[g.Series].Type, DescribeForm(g.Form))
-	case layout.SaltSegment:
+	case codec.SaltSegment:
 		return describeSalt(l, g)
-	case layout.SequenceSegment:
+	case codec.SequenceSegment:
 		return "the sequence: distinguishes events with the same time"
-	case layout.MetricSegment:
+	case codec.MetricSegment:
 		return "the column name of a field"
-	case layout.ConstSegment:
+	case codec.ConstSegment:
 		return "a constant"
-	case layout.BucketSegment:
+	case codec.BucketSegment:
 		return "the bucket: " + describeBucket(t.Bucket)
 	default:
-		return "the time: " + t.TimeKey.String()
+		return "the time: " + t.Time.String()
 	}
 }
 
@@ -256,7 +243,7 @@ func describeBucket(b codec.Bucket) string {
 }
 
 // describeSalt describes a salt.
-func describeSalt(l *layout.Layout, g layout.Segment) string {
+func describeSalt(l *layout.Layout, g codec.Segment) string {
 	var names []string
 	for _, i := range g.Salted {
 		names = append(names, l.Series[i].Name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -41,8 +42,8 @@ func orderOfMany(l *layout.Layout, q *layout.Query) string {
 }
 
 // hasSeries reports whether segments contain a series value.
-func hasSeries(segments []layout.Segment, series int) bool {
-	return slices.ContainsFunc(segments, func(g layout.Segment) bool { return g.Kind == layout.SeriesSegment && g.Series == series })
+func hasSeries(segments []codec.Segment, series int) bool {
+	return slices.ContainsFunc(segments, func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment && g.Series == series })
 }
 
 // listed reports whether one request reads the rows of several values.
@@ -169,7 +170,7 @@ func Period(t *layout.Table) string {
 
 // Extent describes the rows of a query whose values do not restrict them.
 func Extent(q *layout.Query) string {
-	i := slices.IndexFunc(q.Path.Before, func(g layout.Segment) bool { return g.Kind == layout.SaltSegment })
+	i := slices.IndexFunc(q.Path.Before, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment })
 	switch salted := i >= 0 && q.Path.Salts == 1; {
 	case salted && q.Path.Timed:
 		return fmt.Sprintf("the rows of all series in one of %d salt buckets within the time range", q.Path.Before[i].Buckets)

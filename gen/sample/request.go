@@ -219,7 +219,7 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 	if !t.Shape(l).InOrder() && e.Horizon > 0 {
 		w.Walked = max(0, e.Rows-w.Rows) // to list the existing ones
 	}
-	if t.Ties(l) > 0 {
+	if t.Ties() > 0 {
 		w.Rows, w.Cells = 2*w.Rows, 2*w.Cells
 	}
 	return w

@@ -251,7 +251,7 @@ func canHold(t *layout.Table, at time.Time) bool {
 	if t.Pattern.Bucketed() {
 		w.Bucket(t.Bucket, at)
 	} else {
-		w.Time(t.TimeKey, at)
+		w.Time(t.Time, at)
 	}
 	_, err := w.Key()
 	return err == nil

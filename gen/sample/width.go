@@ -316,7 +316,7 @@ func keyWidth(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 	}
 	for i, part := range KeyParts(l, t) {
 		bytes := exactly(float64(len(part.Bytes)))
-		if g := t.Segments[i]; g.Kind == layout.SeriesSegment {
+		if g := t.Segments[i]; g.Kind == codec.SeriesSegment {
 			bytes = segmentWidth(&l.Series[g.Series], t, g, load, bytes)
 		}
 		out = out.Plus(bytes)
@@ -326,7 +326,7 @@ func keyWidth(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 
 // segmentWidth bounds the average size of a series value in a key. example is the size of
 // the example.
-func segmentWidth(f *layout.Field, t *layout.Table, g layout.Segment, load layout.Load, example Bounds) Bounds {
+func segmentWidth(f *layout.Field, t *layout.Table, g codec.Segment, load layout.Load, example Bounds) Bounds {
 	form := g.Form
 	fixed := form.Pad > 0 || form.Encoding >= codec.KeyBinary && !isVariable(f)
 	switch {
@@ -347,7 +347,7 @@ func segmentWidth(f *layout.Field, t *layout.Table, g layout.Segment, load layou
 }
 
 // encodedWidth returns how many bytes a value of n bytes or digits takes in a key.
-func encodedWidth(f *layout.Field, t *layout.Table, g layout.Segment, n float64) float64 {
+func encodedWidth(f *layout.Field, t *layout.Table, g codec.Segment, n float64) float64 {
 	form := g.Form
 	switch {
 	case f.Type != schema.String && f.Type != schema.Bytes:

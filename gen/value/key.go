@@ -20,38 +20,38 @@ type Key struct {
 }
 
 // WriteSegments writes segments of a key.
-func WriteSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segments []layout.Segment, k *Key) {
+func WriteSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segments []codec.Segment, k *Key) {
 	for _, g := range segments {
 		if g.Joined {
 			w.Join()
 		}
 		switch g.Kind {
-		case layout.SeriesSegment:
+		case codec.SeriesSegment:
 			WriteSeries(w, &l.Series[g.Series], g.Form, k.Series[g.Series])
-		case layout.SaltSegment:
+		case codec.SaltSegment:
 			if k.Salt != OwnSalt {
 				w.SaltNumber(g.Buckets, k.Salt)
 				continue
 			}
 			writeSalt(l, t, w, g, k.Series)
-		case layout.SequenceSegment:
+		case codec.SequenceSegment:
 			w.Sequence(k.Sequence)
-		case layout.MetricSegment:
+		case codec.MetricSegment:
 			w.String("metric", k.Metric)
-		case layout.ConstSegment:
+		case codec.ConstSegment:
 			w.Const(g.Const)
-		case layout.BucketSegment:
+		case codec.BucketSegment:
 			if t.Bucket.Widest() > 0 { // a missing width is reported elsewhere
 				w.Bucket(t.Bucket, k.At)
 			}
-		case layout.TimeSegment:
-			w.Time(t.TimeKey, k.At)
+		case codec.TimeSegment:
+			w.Time(t.Time, k.At)
 		}
 	}
 }
 
 // writeSalt writes the salt of series values and returns it.
-func writeSalt(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, g layout.Segment, series []any) int {
+func writeSalt(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, g codec.Segment, series []any) int {
 	w.BeginSalt(g.Buckets)
 	for _, i := range g.Salted {
 		WriteSeries(w, &l.Series[i], t.FormOf(i), series[i])
@@ -87,12 +87,12 @@ func read(l *layout.Layout, t *layout.Table, row string, verify bool) (Key, erro
 	r := codec.NewKeyReader(row, t.Delimiter)
 	for i, g := range t.Segments {
 		if g.Joined {
-			r.Join(t.Tail(l, i))
+			r.Join(t.Tail(i))
 		}
 		readSegment(l, t, &r, g, &k)
 	}
 	for _, g := range t.Segments {
-		if verify && g.Kind == layout.SaltSegment {
+		if verify && g.Kind == codec.SaltSegment {
 			w := t.KeyWriter()
 			r.VerifySalt(k.Salt, writeSalt(l, t, &w, g, k.Series))
 		}
@@ -101,26 +101,26 @@ func read(l *layout.Layout, t *layout.Table, row string, verify bool) (Key, erro
 }
 
 // readSegment reads one segment of a key.
-func readSegment(l *layout.Layout, t *layout.Table, r *codec.KeyReader, g layout.Segment, k *Key) {
+func readSegment(l *layout.Layout, t *layout.Table, r *codec.KeyReader, g codec.Segment, k *Key) {
 	switch g.Kind {
-	case layout.SeriesSegment:
+	case codec.SeriesSegment:
 		f := &l.Series[g.Series]
 		k.Series[g.Series] = of(f).fromKey(r, f, g.Form)
-	case layout.SaltSegment:
+	case codec.SaltSegment:
 		k.Salt = r.Salt(g.Buckets)
-	case layout.SequenceSegment:
+	case codec.SequenceSegment:
 		k.Sequence = r.Sequence()
-	case layout.MetricSegment:
+	case codec.MetricSegment:
 		k.Metric = r.String("metric")
-	case layout.ConstSegment:
+	case codec.ConstSegment:
 		if g.Tells {
 			r.Kind(g.Const)
 			return
 		}
 		r.Const(g.Const)
-	case layout.BucketSegment:
+	case codec.BucketSegment:
 		k.At = r.Bucket(t.Bucket)
-	case layout.TimeSegment:
-		k.At = r.Time(t.TimeKey)
+	case codec.TimeSegment:
+		k.At = r.Time(t.Time)
 	}
 }

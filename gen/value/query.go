@@ -82,10 +82,10 @@ func KeyPattern(l *layout.Layout, q *layout.Query, series []any) (*codec.KeyPatt
 			p.Time()
 		case layout.KnownPart:
 			p.Known(func(w *codec.KeyWriter) {
-				WriteSegments(l, q.Table, w, []layout.Segment{g}, &Key{Series: series, Salt: OwnSalt})
+				WriteSegments(l, q.Table, w, []codec.Segment{g}, &Key{Series: series, Salt: OwnSalt})
 			})
 		case layout.BytesPart:
-			p.Bytes(q.Table.Width(l, g))
+			p.Bytes(q.Table.Width(&g))
 		case layout.TerminatedPart:
 			p.Terminated()
 		case layout.AnyPart:

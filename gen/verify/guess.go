@@ -49,7 +49,7 @@ func guessKey(s Schema, row string, err error) string {
 func guessSegments(t *layout.Table, row string) string {
 	have, want := strings.Count(row, t.Delimiter)+1, len(t.Segments)
 	for _, g := range t.Segments {
-		if g.Form.Escape || g.Form.Encoding >= codec.KeyRaw || g.Kind == layout.ConstSegment {
+		if g.Form.Escape || g.Form.Encoding >= codec.KeyRaw || g.Kind == codec.ConstSegment {
 			return "" // may contain the delimiter
 		}
 	}
@@ -77,7 +77,7 @@ var labels = []string{"2006-01-02", "20060102", "2006-01-02T15", "2006010215", "
 func guessLabel(t *layout.Table, row string) string {
 	segments := strings.Split(row, t.Delimiter)
 	for i, g := range t.Segments {
-		if g.Kind != layout.BucketSegment || t.Delimiter == "" || len(segments) != len(t.Segments) {
+		if g.Kind != codec.BucketSegment || t.Delimiter == "" || len(segments) != len(t.Segments) {
 			continue
 		}
 		if t.Bucket.Label.Kind == codec.TimeLabel && t.Bucket.Label.Format.Kind == codec.LayoutTime {
@@ -104,14 +104,14 @@ func otherOrder(s Schema, row string) string {
 	}
 	t := *s.Table
 	found := ""
-	permute(append([]layout.Segment(nil), s.Table.Segments...), 0, func(order []layout.Segment) bool {
+	permute(append([]codec.Segment(nil), s.Table.Segments...), 0, func(order []codec.Segment) bool {
 		t.Segments = order
 		if _, err := value.ReadVerified(s.Layout, &t, row); err != nil {
 			return true
 		}
 		var names []string
 		for _, g := range order {
-			names = append(names, t.SegmentName(s.Layout, g))
+			names = append(names, g.Title())
 		}
 		found = strings.Join(names, ", ")
 		return false
@@ -120,7 +120,7 @@ func otherOrder(s Schema, row string) string {
 }
 
 // permute calls try with all orders, until it returns false.
-func permute(segments []layout.Segment, fixed int, try func([]layout.Segment) bool) bool {
+func permute(segments []codec.Segment, fixed int, try func([]codec.Segment) bool) bool {
 	if fixed == len(segments) {
 		return try(segments)
 	}

@@ -186,7 +186,7 @@ func (k *Key) read(r *KeyReader, v *KeyValues) {
 	for i := range k.Segments {
 		s := &k.Segments[i]
 		if s.Joined {
-			r.Join(k.tail(i))
+			r.Join(k.Tail(i))
 		}
 		switch s.Kind {
 		case SeriesSegment:
@@ -336,9 +336,9 @@ func (k *Key) bytesAfter(i int) int {
 	return n
 }
 
-// tail returns the number of bytes of a key after the i-th segment, if that is joined and of
+// Tail returns the number of bytes of a key after the i-th segment, if that is joined and of
 // variable width; else 0.
-func (k *Key) tail(i int) int {
+func (k *Key) Tail(i int) int {
 	if s := &k.Segments[i]; !s.Joined || k.Width(s) > 0 {
 		return 0
 	}
