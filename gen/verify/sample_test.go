@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,12 +22,17 @@ type server struct {
 	ignores  bool     // the direction of reads
 	requests int
 	rows     int
+	fails    int // number of the request that fails; 0 for none
 }
+
+var errServer = errors.New("the server fails")
 
 func (s *server) SampleRowKeys(context.Context) ([]string, error) { return s.keys, nil }
 
 func (s *server) ReadRows(ctx context.Context, rows bigtable.RowSet, f func(bigtable.Row) bool, options ...bigtable.ReadOption) error {
-	s.requests++
+	if s.requests++; s.requests == s.fails {
+		return errServer
+	}
 	if s.ignores {
 		options = slices.DeleteFunc(options, func(o bigtable.ReadOption) bool { return o == bigtable.ReverseScan() })
 	}
@@ -216,6 +222,57 @@ func TestSpreadPrefix(t *testing.T) {
 		if err != nil || got.String() != want {
 			t.Errorf("%s: %s, %v", prefix, got, err)
 		}
+	}
+}
+
+// A sample ends with the row at which its caller wants no more, and with the first request that
+// fails, however many places are left.
+func TestSampleEnds(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	put(t, b, "ends", keysOf("k%04d", 500))
+	sampling := Sampling{Rows: 20, Timeout: time.Minute}
+	for _, wanted := range []int{1, 2, 5, 19} {
+		s, rows := &server{TableAPI: b.Client.OpenTable("ends")}, 0
+		got, err := Sample(t.Context(), s, sampling, func(bigtable.Row) bool {
+			rows++
+			return rows < wanted
+		})
+		if err != nil || rows != wanted || got.Rows != wanted || got.Complete {
+			t.Errorf("%d rows after the caller wanted %d: %+v, %v", rows, wanted, got, err)
+		}
+	}
+	whole := &server{TableAPI: b.Client.OpenTable("ends")}
+	all := func(bigtable.Row) bool { return true }
+	if _, err := Sample(t.Context(), whole, sampling, all); err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole.requests {
+		s := &server{TableAPI: whole.TableAPI, fails: i + 1}
+		if _, err := Sample(t.Context(), s, sampling, all); !errors.Is(err, errServer) || s.requests != i+1 {
+			t.Errorf("request %d of %d fails: %d requests, %v", i+1, whole.requests, s.requests, err)
+		}
+	}
+}
+
+// Sampled keys that are not among the rows of a sample cost no requests, nor does the end of a
+// table with one row.
+func TestSampleRequests(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	put(t, b, "costs", slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
+	requests := func(prefix string, keys ...string) int {
+		s := &server{TableAPI: b.Client.OpenTable("costs"), keys: keys}
+		if _, err := Sample(t.Context(), s, Sampling{Rows: 50, Prefix: prefix, Timeout: time.Minute}, func(bigtable.Row) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+		return s.requests
+	}
+	for _, prefix := range []string{"b", "b00", "b007"} {
+		if got, want := requests(prefix, slices.Concat(keysOf("a%03d", 100), keysOf("c%03d", 100))...), requests(prefix); got != want {
+			t.Errorf("%s: %d requests, %d without sampled keys", prefix, got, want)
+		}
+	}
+	if got := requests("b007"); got > 4 { // the first key, the last one, what follows it, and the row
+		t.Errorf("one row: %d requests", got)
 	}
 }
 
