@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -334,5 +335,29 @@ func TestDigests(t *testing.T) {
 	}
 	if _, err := NewDigester([]*Mapping[sample]{l}, "other", at(0)); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestDigestedRows checks what a digest is made of, which builds that compare digests must agree
+// on: the key and the mutations of each row of an event, each after its length.
+func TestDigestedRows(t *testing.T) {
+	l := metrics()
+	d, err := NewDigester([]*Mapping[sample]{l}, l.Table.ID, at(10))
+	must(t, err)
+	for range 2 { // the second event begins where the first one has begun
+		text, err := d.contents(&sample{Series: "s", Time: at(0), Value: 1, Note: []byte("note")})
+		must(t, err)
+		var keys []string
+		for i := 0; len(text) > 0; i++ {
+			n, size := binary.Uvarint(text)
+			if size <= 0 || n > uint64(len(text)-size) {
+				t.Fatalf("part %d has %d bytes of %d", i, n, len(text)-size)
+			}
+			if part := text[size : size+int(n)]; i%2 == 0 {
+				keys = append(keys, string(part))
+			}
+			text = text[size+int(n):]
+		}
+		same(t, []string{"s#v.1#2021-03-05", "s#note#2021-03-05"}, keys)
 	}
 }
