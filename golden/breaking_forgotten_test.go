@@ -24,7 +24,7 @@ func TestBreakingForgotten(t *testing.T) {
 		known, c := e.compare(t)
 		var accept []string
 		for _, f := range c.Findings {
-			if f.Class == evolve.Data {
+			if f.Rule.Class == evolve.Data {
 				accept = append(accept, f.Name+"=a test")
 			}
 		}

@@ -21,7 +21,7 @@ func TestBreakingHints(t *testing.T) {
 		_, c := e.compare(t)
 		for _, f := range c.Findings {
 			m := proposedField.FindStringSubmatch(f.Diagnostic.Hint)
-			if m == nil || f.Class != evolve.Data {
+			if m == nil || f.Rule.Class != evolve.Data {
 				continue
 			}
 			pasted++
@@ -33,7 +33,7 @@ func TestBreakingHints(t *testing.T) {
 			_, after := fixed.compare(t)
 			field, _, _ := strings.Cut(m[1], ":")
 			for _, g := range after.Findings {
-				if g.Class == evolve.Data && (g.Name == f.Name || strings.HasSuffix(g.Name, "/"+field)) {
+				if g.Rule.Class == evolve.Data && (g.Name == f.Name || strings.HasSuffix(g.Name, "/"+field)) {
 					t.Errorf("%s: after pasting %s: %s", e.name, m[1], g.Diagnostic.Message)
 				}
 			}

@@ -32,7 +32,7 @@ func TestBreakingHistory(t *testing.T) {
 		_, c := e.compare(t)
 		data, hides := false, false
 		for _, f := range c.Findings {
-			data = data || f.Class == evolve.Data
+			data = data || f.Rule.Class == evolve.Data
 			hides = hides || slices.Contains(hidden, f.Diagnostic.Rule) && !slices.Contains(unseen, e.name)
 		}
 		t.Run(e.name, func(t *testing.T) {

@@ -56,13 +56,13 @@ func editTable(t *testing.T) string {
 		worst := c.Findings[0]
 		parts := clauses(worst.Diagnostic.Message)
 		data := strings.Join(parts[1:], ": ")
-		if worst.Class == evolve.Data {
+		if worst.Rule.Class == evolve.Data {
 			data = parts[len(parts)-1]
-		} else if data == "" || worst.Class == evolve.Safe {
+		} else if data == "" || worst.Rule.Class == evolve.Safe {
 			data = "stored events are read as before"
 		}
-		rows[worst.Class] = append(rows[worst.Class], fmt.Sprintf("| %s | %s [%s](../rules.md#%s) | %s | %s |\n",
-			title, worst.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
+		rows[worst.Rule.Class] = append(rows[worst.Rule.Class], fmt.Sprintf("| %s | %s [%s](../rules.md#%s) | %s | %s |\n",
+			title, worst.Rule.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
 	}
 	var b strings.Builder
 	b.WriteString("\n| edit | class and rule | consequence | what to do |\n|---|---|---|---|\n")

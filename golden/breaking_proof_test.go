@@ -68,7 +68,7 @@ func TestBreakingProof(t *testing.T) {
 		_, c := e.compare(t)
 		verdict, more := evolve.Safe, os.Getenv("BTGEN_PROOF") == "all"
 		for _, f := range c.Findings {
-			verdict = min(verdict, f.Class)
+			verdict = min(verdict, f.Rule.Class)
 			more = more || !rules[f.Diagnostic.Rule]
 			rules[f.Diagnostic.Rule] = true
 		}

@@ -44,7 +44,7 @@ func TestBreakingProposals(t *testing.T) {
 					findings := changesOf(t, against, time.Date(year, 11, 24, 12, 0, 0, 0, time.UTC))
 					for _, f := range findings {
 						switch {
-						case f.Class != evolve.Data || f.Accepted != "":
+						case f.Rule.Class != evolve.Data || f.Accepted != "":
 						case state == "accepted changes" && year == 2026:
 							t.Errorf("%s: compared with %s: %s is not accepted", e.name, against, f.Name)
 						case f.Accept == "":

@@ -98,7 +98,7 @@ func stepsOf(t *testing.T, blob string, route []string, was, is presence) (refus
 		c := diff(known, in, r.Layouts[0])
 		var accept []string
 		for _, f := range c.Findings {
-			if f.Class == evolve.Data {
+			if f.Rule.Class == evolve.Data {
 				accept = append(accept, f.Name+"=a test")
 			}
 		}
@@ -166,7 +166,7 @@ func TestBreakingKnown(t *testing.T) {
 			c := diff(known, in, layoutOf(t, in))
 			var accept, names []string
 			for _, f := range c.Findings {
-				if f.Class == evolve.Data {
+				if f.Rule.Class == evolve.Data {
 					accept, names = append(accept, f.Name+"=a test"), append(names, f.Name)
 				}
 			}

@@ -2,8 +2,10 @@ package golden
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +16,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -104,14 +105,19 @@ func (e edit) named(t *testing.T, version int) []evolve.Version {
 	return out
 }
 
+// layouts returns the layouts of a version.
+func (e edit) layouts(t *testing.T, version int) []*layout.Layout {
+	var out []*layout.Layout
+	for _, in := range e.schemas(version) {
+		out = append(out, layoutOf(t, in))
+	}
+	return out
+}
+
 // diff compares a version with a lock.
 func (e edit) diff(t *testing.T, old *lock.Lock, version int) *evolve.Comparison {
-	var layouts []*layout.Layout
-	for _, in := range e.schemas(version) {
-		layouts = append(layouts, layoutOf(t, in))
-	}
 	return evolve.Diff(evolve.Input{
-		Old: old, Layouts: layouts, Whole: true,
+		Old: old, Layouts: e.layouts(t, version), Whole: true,
 		Schema: func(file string) *schema.Schema {
 			for _, in := range e.schemas(version) {
 				if in.Name == file {
@@ -146,7 +152,7 @@ func TestBreaking(t *testing.T) {
 			for i := range c.Findings {
 				f := &c.Findings[i]
 				found = append(found, f.Report())
-				if f.Class == evolve.Data && f.Old != "" && f.Old == f.New {
+				if f.Rule.Class == evolve.Data && f.Old != "" && f.Old == f.New {
 					t.Errorf("%s: what is stored, and what is read, look the same: %s", f.Name, f.Old)
 				}
 			}
@@ -174,23 +180,74 @@ func TestBreaking(t *testing.T) {
 	}
 }
 
-// TestBreakingRules checks that the catalog has an edit for every rule of changes.
+// TestBreakingRules checks that every rule of changes has an edit that breaks it, and an edit of the
+// same kind of fact that does not.
 func TestBreakingRules(t *testing.T) {
-	found := map[string]bool{"E23": true, "E24": true} // no edit of a schema: see TestBreakingForgotten
+	breaks, all := map[string]map[string]bool{}, map[string]bool{} // kinds of facts, by rule
+	spares := map[string]map[string]bool{}
 	for _, e := range edits(t) {
-		_, c := e.compare(t)
+		known, c := e.compare(t)
+		found := map[string]bool{}
 		for _, f := range c.Findings {
-			found[f.Diagnostic.Rule] = true
-			if f.Diagnostic.Class != f.Class.String() || f.Diagnostic.Severity != f.Class.Severity() {
+			found[f.Rule.ID] = true
+			if d := f.Diagnostic; d.Rule != f.Rule.ID || d.Class != f.Rule.Class.String() || d.Severity != f.Rule.Class.Severity() {
 				t.Errorf("%s: %v", e.name, f.Diagnostic)
 			}
 		}
+		kinds := changedFacts(string(known.Text()), string(evolve.LockOf(e.layouts(t, len(e.versions)-1)).Text()))
+		for _, rule := range evolve.Rules() {
+			of := spares
+			if found[rule.ID] {
+				of = breaks
+			}
+			if of[rule.ID] == nil {
+				of[rule.ID] = map[string]bool{}
+			}
+			maps.Copy(of[rule.ID], kinds)
+		}
+		maps.Copy(all, kinds)
 	}
-	for _, rule := range lint.Rules() {
-		if rule.By == lint.ByLock && !found[rule.ID] {
+	if len(all) < 15 {
+		t.Errorf("edits of %d kinds of facts", len(all))
+	}
+	for _, rule := range evolve.Rules() {
+		if rule.ID == "E23" || rule.ID == "E24" {
+			continue // no edit of a schema: see TestBreakingForgotten
+		}
+		if len(breaks[rule.ID]) == 0 {
 			t.Errorf("no edit breaks rule %s: %s", rule.ID, rule.Title)
 		}
+		near := slices.ContainsFunc(slices.Collect(maps.Keys(breaks[rule.ID])), func(kind string) bool { return spares[rule.ID][kind] })
+		if !near {
+			t.Errorf("every edit of the same facts breaks rule %s: %s", rule.ID, rule.Title)
+		}
 	}
+}
+
+// changedFacts returns the kinds of facts of a lock that an edit changes, such as "bucket"; one for
+// code if it changes none.
+func changedFacts(old, new string) map[string]bool {
+	out := map[string]bool{}
+	for _, sides := range [][2]string{{old, new}, {new, old}} {
+		lines := strings.Split(sides[1], "\n")
+		for _, line := range strings.Split(sides[0], "\n") {
+			words := strings.SplitN(line, " ", 4)
+			if len(words) < 3 || slices.Contains(lines, line) {
+				continue
+			}
+			kind := words[1]
+			if strings.Trim(kind, "0123456789") == "" { // the number of a layout
+				kind = words[2]
+			}
+			if kind != "sum" {
+				out[kind] = true
+			}
+		}
+	}
+	if len(out) == 0 {
+		out["code"] = true
+	}
+	return out
 }
 
 // TestBreakingOnce checks that after an edit was accepted, the lock knows the new facts: the
@@ -200,7 +257,7 @@ func TestBreakingOnce(t *testing.T) {
 		_, c := e.compare(t)
 		var accept []string
 		for _, f := range c.Findings {
-			if f.Class == evolve.Data {
+			if f.Rule.Class == evolve.Data {
 				accept = append(accept, f.Name+"=a test")
 			}
 		}

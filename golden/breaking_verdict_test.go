@@ -43,7 +43,7 @@ func TestBreakingVerdicts(t *testing.T) {
 		_, c := e.compare(t)
 		verdict, moved := evolve.Safe, false
 		for _, f := range c.Findings {
-			verdict = min(verdict, f.Class)
+			verdict = min(verdict, f.Rule.Class)
 			moved = moved || f.Diagnostic.Rule == "E39"
 		}
 		if moved && verdict == evolve.Rollout { // stored events are read as before

@@ -26,7 +26,7 @@ func TestBreakingWays(t *testing.T) {
 		_, c := e.compare(t)
 		before := dataOf(c)
 		for _, f := range c.Findings {
-			if f.Class != evolve.Data {
+			if f.Rule.Class != evolve.Data {
 				continue
 			}
 			for _, way := range alternative.Split(f.Diagnostic.Hint, -1) {
@@ -69,7 +69,7 @@ func (e edit) settle(t *testing.T, text string, of evolve.Finding, times int) ([
 	}
 	_, after := fixed.compare(t)
 	for _, f := range after.Findings {
-		if f.Class != evolve.Data || times == 0 {
+		if f.Rule.Class != evolve.Data || times == 0 {
 			continue
 		}
 		if f.Diagnostic.Rule == "E17" && strings.Contains(of.Diagnostic.Hint, "accept E17") {
@@ -87,7 +87,7 @@ func (e edit) settle(t *testing.T, text string, of evolve.Finding, times int) ([
 func dataOf(c *evolve.Comparison) []string {
 	var out []string
 	for _, f := range c.Findings {
-		if f.Class == evolve.Data {
+		if f.Rule.Class == evolve.Data {
 			out = append(out, f.Name)
 		}
 	}

@@ -87,7 +87,7 @@ func runBreaking(cmd *cobra.Command, f breakingFlags, paths []string) error {
 	if _, err := stdout.Write(text); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(findings, func(c evolve.Finding) bool { return c.Class <= worst && c.Accepted == "" }) {
+	if slices.ContainsFunc(findings, func(c evolve.Finding) bool { return c.Rule.Class <= worst && c.Accepted == "" }) {
 		return cli.ErrFindings
 	}
 	return nil
@@ -118,7 +118,7 @@ func changesSummary(findings []evolve.Finding) string {
 	for class, name := range evolve.Classes {
 		n := 0
 		for _, f := range findings {
-			if f.Class == evolve.Class(class) {
+			if f.Rule.Class == evolve.Class(class) {
 				n++
 			}
 		}

@@ -58,7 +58,7 @@ func Changes(p *project.Project, against string, exact bool, clock time.Time) ([
 				filepath.ToSlash(l.Path), strings.Join(begun, ", ")))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b evolve.Finding) int { return int(a.Class - b.Class) })
+	slices.SortStableFunc(out, func(a, b evolve.Finding) int { return int(a.Rule.Class - b.Rule.Class) })
 	return out, notes, nil
 }
 
@@ -73,7 +73,7 @@ func begunSince(p *project.Project, l project.Lock, new []*layout.Layout, clock 
 	c := Compare(p, l, committed, new, clock)
 	c.Propose(waysOf(p, l, committed, new, clock, "git checkout HEAD -- "+filepath.ToSlash(l.Path)))
 	return slices.DeleteFunc(c.Findings, func(f evolve.Finding) bool {
-		return f.Diagnostic.Rule != "E19" || slices.ContainsFunc(than.Findings, func(o evolve.Finding) bool { return o.Name == f.Name })
+		return !f.MovesLayout() || slices.ContainsFunc(than.Findings, func(o evolve.Finding) bool { return o.Name == f.Name })
 	})
 }
 
@@ -102,7 +102,7 @@ func sinceVersions(p *project.Project, locks []project.Lock, all []*earlier, new
 		}
 		notes = append(notes, before.notes...)
 	}
-	slices.SortStableFunc(out, func(a, b evolve.Finding) int { return int(a.Class - b.Class) })
+	slices.SortStableFunc(out, func(a, b evolve.Finding) int { return int(a.Rule.Class - b.Rule.Class) })
 	return out, notes, nil
 }
 

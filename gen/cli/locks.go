@@ -121,7 +121,7 @@ func CompareLocks(p *project.Project, layouts []*layout.Layout, accept, locked [
 		accepted += len(some)
 		out.Found = append(out.Found, c.Refused(some)...)
 		for _, f := range c.Findings {
-			if f.Class == evolve.Rollout {
+			if f.Rule.Class == evolve.Rollout {
 				out.Found = append(out.Found, f.Diagnostic)
 			}
 		}

@@ -123,8 +123,7 @@ func (c *Comparison) tried(p *pair, s *schema.Schema, tables ...schema.Table) bo
 			in.Layouts[k] = l
 		}
 	}
-	rows := []string{"E01", "E03", "E04", "E05", "E06", "E07"}
 	return !slices.ContainsFunc(Diff(in).Findings, func(f Finding) bool {
-		return f.pair != nil && f.pair.table != nil && f.pair.table.ID == p.table.ID && slices.Contains(rows, f.Diagnostic.Rule)
+		return f.pair != nil && f.pair.table != nil && f.pair.table.ID == p.table.ID && f.Rule.rows
 	})
 }

@@ -7,45 +7,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// Class classifies the effect of a change. The most severe class comes first.
-type Class int
-
-// The classes.
-const (
-	Data    Class = iota // stored events become unreadable, wrong or deleted
-	Rollout              // safe only in one order of deployment
-	Source               // Go code that uses the generated code must change
-	Safe                 // nothing
-)
-
-// Classes lists the names of the classes.
-var Classes = []string{Data: "DATA", Rollout: "ROLLOUT", Source: "SOURCE", Safe: "SAFE"}
-
-// String returns the class in upper case.
-func (c Class) String() string { return Classes[c] }
-
-// ClassOf returns the class of a rule, such as E04.
-func ClassOf(rule string) Class {
-	switch {
-	case rule < "E30":
-		return Data
-	case rule < "E50":
-		return Rollout
-	case rule < "E70":
-		return Source
-	}
-	return Safe
-}
-
-// Severity returns the severity of findings of the class.
-func (c Class) Severity() diag.Severity {
-	return []diag.Severity{Data: diag.Error, Rollout: diag.Warning, Source: diag.Advice, Safe: diag.Advice}[c]
-}
+// The rule that this file applies.
+var patternChanged = data(Rule{
+	ID: "E03", Title: "the pattern or the format of events changes",
+	Reason: "Stored events are in other rows, columns or formats than the code expects: it finds nothing, or cannot decode what it finds.",
+	Fix:    "Keep the table and add a second one with the new pattern. Backfill it, then remove the first one.",
+	rows:   true,
+})
 
 // placeKind is the kind of a place in a table of a schema.
 type placeKind int
@@ -65,7 +37,7 @@ const (
 
 // Change is a difference between two sets of facts.
 type Change struct {
-	Rule    string
+	Rule    *Rule
 	Item    string // the part that changes, such as a column; empty for the whole table
 	Message string // what changes, and the consequence
 	// Old and New are examples of stored data before and after the change. For row keys they
@@ -100,9 +72,9 @@ type enumPair struct {
 // name returns the name by which a change of a table is accepted.
 func (c *Change) name(table string) string {
 	if c.Item == "" {
-		return c.Rule + ":" + table
+		return c.Rule.ID + ":" + table
 	}
-	return c.Rule + ":" + table + "/" + c.Item
+	return c.Rule.ID + ":" + table + "/" + c.Item
 }
 
 // Compare returns the changes between two sets of facts of the same table. It does not consider
@@ -128,11 +100,22 @@ type comparer struct {
 	changes  []Change
 }
 
-// add adds a change.
-func (c *comparer) add(change Change, format string, args ...any) *Change {
-	change.Message = fmt.Sprintf(format, args...)
+// add adds a change of a rule.
+func (c *comparer) add(rule *Rule, change Change, format string, args ...any) *Change {
+	change.Rule, change.Message = rule, fmt.Sprintf(format, args...)
 	c.changes = append(c.changes, change)
 	return &c.changes[len(c.changes)-1]
+}
+
+// at returns a change of the field in a new column, with what is stored now and before. way.column
+// is the old column.
+func (c *comparer) at(old, new lock.Column) Change {
+	return Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
+}
+
+// unread returns a change of a field that is not read from an old column, and the way out.
+func (c *comparer) unread(old, new lock.Column, format string, args ...any) Change {
+	return Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: fmt.Sprintf(format, args...)}}
 }
 
 // pattern compares the meaning of rows and cells. It reports whether they differ; rows and
@@ -140,15 +123,15 @@ func (c *comparer) add(change Change, format string, args ...any) *Change {
 func (c *comparer) pattern() bool {
 	switch {
 	case c.old.Pattern != c.new.Pattern:
-		c.add(Change{Rule: "E03", place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}},
+		c.add(patternChanged, Change{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}},
 			"pattern %s becomes %s: stored events are in different rows and cells and are not read", c.old.Pattern, c.new.Pattern)
 	case c.old.Blob != c.new.Blob:
-		c.add(Change{Rule: "E03", place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}},
+		c.add(patternChanged, Change{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}},
 			"the format of events changes from %s to %s: stored values cannot be decoded", blobText(c.old), blobText(c.new))
 	default:
 		if c.old.BlobColumn != c.new.BlobColumn {
-			c.add(Change{
-				Rule: "E09", Item: c.new.BlobColumn, place: atPattern, Old: "column " + c.old.BlobColumn, New: "column " + c.new.BlobColumn,
+			c.add(fieldElsewhere, Change{
+				Item: c.new.BlobColumn, place: atPattern, Old: "column " + c.old.BlobColumn, New: "column " + c.new.BlobColumn,
 				way: way{restore: "blob: {column: " + quoted(c.old.BlobColumn) + "}"},
 			}, "the column of serialized events changes from %q to %q: stored events are not read", c.old.BlobColumn, c.new.BlobColumn)
 		}

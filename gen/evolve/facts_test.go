@@ -216,7 +216,7 @@ func TestNamesOfChanges(t *testing.T) {
 	c := diffAll(first, version("string", "1h", "7d"))
 	var names []string
 	for _, f := range c.Findings {
-		if f.Class == evolve.Data {
+		if f.Rule.Class == evolve.Data {
 			names = append(names, f.Name)
 		}
 	}

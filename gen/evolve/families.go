@@ -11,6 +11,41 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
+// The rules that this file applies.
+var (
+	familyChanged = data(Rule{
+		ID: "E08", Title: "a column family is renamed or removed, or a field moves to another family",
+		Reason: "A family cannot be renamed: setup adds an empty one and leaves the old one alone. Stored cells are no longer read.",
+		Fix:    "Keep the name of the family, and the family of each field.",
+		cells:  true,
+	})
+	lifeChanged = data(Rule{
+		ID: "E15", Title: "a shorter time to live, or a different strategy",
+		Reason: "Bigtable deletes stored events that the new rule does not keep. If timestamps get a different meaning, events expire at the wrong time or never.",
+		Fix:    "Keep the rule. Setup also refuses the change in live tables, and requires a separate permission.",
+	})
+	familyAdded = rollout(Rule{
+		ID: "E35", Title: "a column family is added",
+		Reason: "Writes to a family that does not exist fail.",
+		Fix:    "Run setup before you deploy the writers.",
+	})
+	lifeLongerClusters = rollout(Rule{
+		ID: "E36", Title: "a longer time to live on several clusters",
+		Reason: "Bigtable increases the age of a replicated table by at most 90 days at a time, and does not remove a rule.",
+		Fix:    "Run setup again until the plan is empty.",
+	})
+	stampsChanged = rollout(Rule{
+		ID: "E37", Title: "ages count from the write, or timestamps become those of events",
+		Reason: "Stored events expire as before. Programs with the old code mistake the write times of new events for event times, and may miss late events. Where timestamps become those of events, a stored event whose cells have a later one keeps its values when it is written again.",
+		Fix:    "Deploy readers before writers. Delete events with timestamps of writes before you write them again.",
+	})
+	lifeLonger = safe(Rule{
+		ID: "E71", Title: "a longer time to live",
+		Reason: "Stored events are kept at least as long.",
+		Fix:    "Run setup.",
+	})
+)
+
 // families compares column families and returns the renamed ones: old name to new name.
 func (c *comparer) families() map[string]string {
 	removed, added := c.unmatched(c.old, c.new), c.unmatched(c.new, c.old)
@@ -19,22 +54,22 @@ func (c *comparer) families() map[string]string {
 		switch {
 		case len(removed) == 1 && len(added) == 1:
 			renamed[f.Name] = added[0].Name
-			c.add(Change{Rule: "E08", Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)},
+			c.add(familyChanged, Change{Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)},
 				"family %q becomes %q: stored cells are not read, and setup leaves the old family alone", f.Name, added[0].Name)
 		case f.Class:
-			c.add(Change{Rule: "E08", Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}},
+			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}},
 				"family %q of a TTL class is removed: its stored events are not read", f.Name)
 		case hasClasses(c.new):
-			c.add(Change{Rule: "E08", Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}},
+			c.add(familyChanged, Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}},
 				"family %q is replaced by those of TTL classes: its stored events are not read", f.Name)
 		case c.old.Blob != "": // or its fields say what becomes of them
-			c.add(Change{Rule: "E08", Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}},
+			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}},
 				"family %q is removed: its stored events are not read", f.Name)
 		}
 	}
 	if len(removed) != 1 || len(added) != 1 {
 		for _, f := range added {
-			c.add(Change{Rule: "E35", Item: f.Name, place: atFamily, family: f.Name}, "family %q is added: run setup before programs write to it", f.Name)
+			c.add(familyAdded, Change{Item: f.Name, place: atFamily, family: f.Name}, "family %q is added: run setup before programs write to it", f.Name)
 		}
 	}
 	for _, new := range c.new.Families {
@@ -54,7 +89,8 @@ func (c *comparer) beside() {
 			if old.Written || new.Written || item(old) != item(new) {
 				continue
 			}
-			at := Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new)}
+			at := c.at(old, new)
+			at.way.column = nil // their examples would be of other rows
 			if old.Type != new.Type {
 				c.typeOf(old, new, at)
 			} else if old.Type == schema.Enum {
@@ -129,28 +165,22 @@ func (c *comparer) age(old, new lock.Family) {
 	switch {
 	case old.Class != new.Class:
 		at.way.text = c.familyWay(old)
-		at.Rule = "E08"
-		c.add(at, "family %q starts or stops being the family of a TTL class: its stored events are read differently", new.Name)
+		c.add(familyChanged, at, "family %q starts or stops being the family of a TTL class: its stored events are read differently", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
-		at.Rule = "E37"
 		if !ages(new.GC) {
-			c.add(at, "cells in family %q now have the time of the write: an event that a program with the old code writes again may keep its previous values", new.Name)
+			c.add(stampsChanged, at, "cells in family %q now have the time of the write: an event that a program with the old code writes again may keep its previous values", new.Name)
 			return
 		}
-		c.add(at, "ages in family %q now count from the write: programs with the old code may miss late events; deploy readers first", new.Name)
+		c.add(stampsChanged, at, "ages in family %q now count from the write: programs with the old code may miss late events; deploy readers first", new.Name)
 	case old.Timestamp == codec.TimestampWrite && new.Timestamp == codec.TimestampEvent && old.GC.Equal(new.GC) && !ages(new.GC):
-		at.Rule = "E37"
-		c.add(at, "cells in family %q now have the time of the event: an event with a later cell keeps its previous values when it is written again", new.Name)
+		c.add(stampsChanged, at, "cells in family %q now have the time of the event: an event with a later cell keeps its previous values when it is written again", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
-		at.Rule = "E15"
-		c.add(at, "the timestamps of family %q get a different meaning: stored events are deleted too early or never", new.Name)
+		c.add(lifeChanged, at, "the timestamps of family %q get a different meaning: stored events are deleted too early or never", new.Name)
 	case old.GC.Equal(new.GC):
 	case !b.Outlives(a):
-		at.Rule = "E15"
-		c.add(at, "the ttl of family %q changes from %s to %s: stored events are deleted", new.Name, ttlText(old), ttlText(new))
+		c.add(lifeChanged, at, "the ttl of family %q changes from %s to %s: stored events are deleted", new.Name, ttlText(old), ttlText(new))
 	default:
-		at.Rule = "E71"
-		c.add(at, "the ttl of family %q changes from %s to %s: stored events are kept at least as long", new.Name, ttlText(old), ttlText(new))
+		c.add(lifeLonger, at, "the ttl of family %q changes from %s to %s: stored events are kept at least as long", new.Name, ttlText(old), ttlText(new))
 	}
 }
 

@@ -9,6 +9,21 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 )
 
+// The rules that this file applies.
+var (
+	factForgotten = data(Rule{
+		ID: "E23", Title: "btgen.lock forgets a fact about stored events",
+		Reason:   "A column, number, enum value or layout that the file no longer has can be reused with another meaning, and nothing notices. Only btgen breaking with another version finds it: the file was deleted or reverted, or is the wrong side of a merge conflict.",
+		Fix:      "Restore the file from that version, and run btgen generate, which adds the changes of your branch.",
+		NoAccept: true,
+	})
+	tableForgotten = data(Rule{
+		ID: "E24", Title: "btgen.lock lacks a table that it had",
+		Reason: "The generated code was written together with a btgen.lock that has the table, or the lock of another folder has it, where the schema was before. A new file would not know what only the other one records: columns and enum values of removed fields, earlier layouts and accepted changes.",
+		Fix:    "Restore the file from version control. If the schema has moved, generate both projects in one run: btgen generate ONE TWO. If the file is lost, and nothing is stored in the table, accept the change.",
+	})
+)
+
 // AddForgotten adds the findings for facts of the old lock that the one of the new version lacks:
 // btgen generate keeps all, so that the file was deleted, reverted, or is the wrong side of a
 // conflict. The schemas do not tell what only the lock knew, such as columns of removed fields.
@@ -16,17 +31,11 @@ import (
 func (c *Comparison) AddForgotten(now *lock.Lock, at func(*lock.Table) diag.Pos, restore string) {
 	add := func(t *lock.Table, all []lost) {
 		for _, lost := range all {
-			change := Change{
-				Rule: "E23", Item: lost.item, Old: lost.was,
+			c.Findings = append(c.Findings, finding(t.Name, at(t), Change{
+				Rule: factForgotten, Item: lost.item, Old: lost.was,
 				Message: fmt.Sprintf("%s no longer has %s: later changes are not compared with it", lock.Name, lost.what),
 				way:     way{text: fmt.Sprintf("restore the lines: %s, and run btgen generate, which adds the changes of this version", restore)},
-			}
-			c.Findings = append(c.Findings, Finding{
-				Class: Data, Name: change.name(t.Name), Old: lost.was,
-				Diagnostic: diag.Diagnostic{
-					Pos: at(t), Severity: Data.Severity(), Class: Data.String(), Rule: change.Rule, Message: change.Message, Hint: change.way.text, Note: note(lost.was, ""),
-				},
-			})
+			}))
 		}
 	}
 	for i := range c.in.Old.Tables {
@@ -80,11 +89,7 @@ func (c *Comparison) kept(p *pair) bool {
 	if file == "" {
 		return false
 	}
-	c.add(p, Change{
-		Rule: "E24", place: atTable,
-		Message: fmt.Sprintf("table %q is locked in %s: a second lock would not know what only that one records", p.facts.Name, file),
-		way:     way{text: text},
-	}, false)
+	c.add(p, tableForgotten, Change{way: way{text: text}}, "table %q is locked in %s: a second lock would not know what only that one records", p.facts.Name, file)
 	return true
 }
 
@@ -99,11 +104,7 @@ func (c *Comparison) lostTable(t *lock.Table) bool {
 
 // lost adds the finding for a table that the lock has lost.
 func (c *Comparison) lost(p *pair) {
-	c.add(p, Change{
-		Rule: "E24", place: atTable,
-		Message: fmt.Sprintf("%s lacks table %q, but had it when the code was generated: a new start forgets what is stored", lock.Name, p.facts.Name),
-		way:     way{text: restoreLock},
-	}, false)
+	c.add(p, tableForgotten, Change{way: way{text: restoreLock}}, "%s lacks table %q, but had it when the code was generated: a new start forgets what is stored", lock.Name, p.facts.Name)
 }
 
 // restoreLock is the way out for a lock that has lost a table.
@@ -120,15 +121,10 @@ func (c *Comparison) lostLock() {
 		if slices.ContainsFunc(c.pairs, func(p pair) bool { return p.table != nil && p.table.ID == name }) {
 			continue
 		}
-		change := Change{Rule: "E24"}
-		c.Findings = append(c.Findings, Finding{
-			Class: Data, Name: change.name(name),
-			Diagnostic: diag.Diagnostic{
-				Pos: diag.Pos{File: lock.Name}, Severity: Data.Severity(), Class: Data.String(), Rule: change.Rule,
-				Message: fmt.Sprintf("%s does not exist, but had table %q when the code was generated, and the schemas have it no longer", lock.Name, name),
-				Hint:    restoreLock,
-			},
-		})
+		c.Findings = append(c.Findings, finding(name, diag.Pos{File: lock.Name}, Change{
+			Rule: tableForgotten, way: way{text: restoreLock},
+			Message: fmt.Sprintf("%s does not exist, but had table %q when the code was generated, and the schemas have it no longer", lock.Name, name),
+		}))
 	}
 }
 
@@ -193,7 +189,7 @@ func forgottenOf(old, new *lock.Table, now *lock.Lock) []lost {
 	stated := false
 	for _, a := range new.Accepted {
 		more := len(named(new.Accepted, a.Change)) > len(named(old.Accepted, a.Change))
-		stated = stated || more && strings.HasPrefix(a.Change, "E21:")
+		stated = stated || more && readLacks.named(a.Change)
 	}
 	for _, a := range old.Accepted {
 		if a.Change != name && len(named(new.Accepted, a.Change)) < len(named(old.Accepted, a.Change)) {

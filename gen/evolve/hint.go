@@ -18,7 +18,7 @@ import (
 
 // examples returns how the same event is stored before and after a change: the first pair
 // of row keys, or of rows and columns, that differs.
-func examples(p *pair, rule string) (old, new string) {
+func examples(p *pair, change *Change) (old, new string) {
 	like := p.layout
 	if like == nil {
 		like = &layout.Layout{}
@@ -27,7 +27,7 @@ func examples(p *pair, rule string) (old, new string) {
 	if p.facts == nil {
 		return sample.ShowKey(sample.Key(l, t)), ""
 	}
-	if rule == "E03" {
+	if change.Rule == patternChanged {
 		return firstCell(l, t), firstCell(p.layout, p.table)
 	}
 	at := sample.Time(p.table)
@@ -123,7 +123,7 @@ func withExample(l *layout.Layout, i int, v any) *layout.Layout {
 // cells returns the examples of a change of a column, with the cells of an example event.
 func cells(p *pair, change *Change) (old, new string) {
 	old, new = change.Old, change.New
-	if p.old == nil || p.facts == nil || change.way.column == nil {
+	if p.old == nil || p.facts == nil || change.way.column == nil || change.Rule == fieldReplaced && change.column == "" {
 		return old, new
 	}
 	l, t := p.old.Rebuild(p.old.Newest(), p.layout, true)
@@ -164,45 +164,89 @@ func firstCell(l *layout.Layout, t *layout.Table) string {
 	return sample.ShowKey(rows[0].Key) + "  " + t.Families[cell.Family].Name + ":" + sample.ShowKey(cell.Qualifier)
 }
 
+// hinting is a change of stored data for which a way out is sought, with what it is about in the
+// schema, as far as that exists.
+type hinting struct {
+	*Change
+	comparison *Comparison
+	pair       *pair
+	schema     *schema.Schema
+	table      *schema.Table
+	field      *schema.Field
+}
+
 // hint returns what to do about a change of stored data, with schema text to paste.
-func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
-	s, table, field := c.sources(p, change)
-	w := &change.way
-	switch {
-	case w.text != "":
-		return w.text
-	case change.Rule == "E09" && field != nil && w.column != nil:
-		return renameHint(p, change, field, w)
-	case change.Rule == "E10" && field != nil && w.column != nil && w.restore != "" && mayMove(p, field, w.column):
-		return "keep " + diag.Code(w.restore) + ", or write to a new place and read older events, too: " + diag.Code(c.movedField(p, s, change, field, w.column))
-	case change.Rule == "E10" && w.restore != "" && p.table.Pattern == codec.BucketOffsets && p.table.Blob == "": // events with a second field are serialized
-		return "keep " + diag.Code(w.restore) + ", and store the new values in a separate table"
-	case change.Rule == "E10" && field != nil && w.restore != "":
-		return "keep " + diag.Code(w.restore) + ", and add a field for the new values: " + diag.Code(newField(s, field))
-	case change.Rule == "E12" && field != nil:
-		f := *field
-		f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
-		return "make it optional, or give it a default: " + diag.Code(f.Name.V+": "+f.String())
-	case change.Rule == "E14" && w.number > 0:
-		return fmt.Sprintf("use a number that was never used: %s", diag.Code(fmt.Sprintf("number: %d", w.number)))
-	case w.pairs != nil:
-		return "keep the stored values, and add new ones with new numbers: " + diag.Code("of: "+enumText(w.pairs))
-	case change.Rule == "E14" && field != nil && removedAs(p, field.Name.V):
-		return "give it another name and column: " + diag.Code(newField(s, field))
-	case change.Rule == "E14" && field != nil:
-		return "store it elsewhere: " + diag.Code("column: "+schema.Quoted(change.column+"_2"))
-	case change.Rule == "E17" && change.column == "":
-		return "keep the name; if it is only renamed, accept the change; if it is another field, store it in a separate table"
-	case change.Rule == "E17":
-		return "keep the name, or give the field a new number; if it is only renamed, accept the change"
-	case w.beside && twoTables && table != nil:
-		return c.besideHint(p, s, table)
+func (c *Comparison) hint(p *pair, change *Change) string {
+	if change.way.text != "" {
+		return change.way.text
+	}
+	h := &hinting{Change: change, comparison: c, pair: p}
+	h.schema, h.table, h.field = c.sources(p, change)
+	if change.Rule.way != nil {
+		if text := change.Rule.way(h); text != "" {
+			return text
+		}
+	}
+	switch w := &change.way; {
+	case w.beside && h.table != nil:
+		return c.besideHint(p, h.schema, h.table)
 	case w.restore != "":
 		return "restore " + diag.Code(w.restore)
-	case change.Rule == "E15":
-		return "restore the previous ttl: stored events follow it"
 	}
 	return "undo the change"
+}
+
+// valueHint returns how to store a field with another type or encoding.
+func valueHint(h *hinting) string {
+	w, keep := &h.way, "keep "+diag.Code(h.way.restore)
+	switch {
+	case w.restore == "":
+	case h.field != nil && w.column != nil && mayMove(h.pair, h.field, w.column):
+		return keep + ", or write to a new place and read older events, too: " + diag.Code(h.movedField(w.column))
+	case h.pair.table.Pattern == codec.BucketOffsets && h.pair.table.Blob == "": // events with a second field are serialized
+		return keep + ", and store the new values in a separate table"
+	case h.field != nil:
+		return keep + ", and add a field for the new values: " + diag.Code(newField(h.schema, h.field))
+	}
+	return ""
+}
+
+// requiredHint returns how to add a field that stored events lack.
+func requiredHint(h *hinting) string {
+	if h.field == nil {
+		return ""
+	}
+	f := *h.field
+	f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
+	return "make it optional, or give it a default: " + diag.Code(f.Name.V+": "+f.String())
+}
+
+// reuseHint returns where to store a field, or which number to give to an enum value.
+func reuseHint(h *hinting) string {
+	switch {
+	case h.way.number > 0:
+		return fmt.Sprintf("use a number that was never used: %s", diag.Code(fmt.Sprintf("number: %d", h.way.number)))
+	case h.way.pairs != nil:
+		return enumHint(h)
+	case h.field == nil:
+		return ""
+	case removedAs(h.pair, h.field.Name.V):
+		return "give it another name and column: " + diag.Code(newField(h.schema, h.field))
+	}
+	return "store it elsewhere: " + diag.Code("column: "+schema.Quoted(h.column+"_2"))
+}
+
+// enumHint returns an enum with all stored values.
+func enumHint(h *hinting) string {
+	return "keep the stored values, and add new ones with new numbers: " + diag.Code("of: "+enumText(h.way.pairs))
+}
+
+// replacedHint returns what to do if a place gets another field.
+func replacedHint(h *hinting) string {
+	if h.column == "" {
+		return "keep the name; if it is only renamed, accept the change; if it is another field, store it in a separate table"
+	}
+	return "keep the name, or give the field a new number; if it is only renamed, accept the change"
 }
 
 // removedAs reports whether a removed field had a name, under which its values would be missed.
@@ -211,15 +255,19 @@ func removedAs(p *pair, name string) bool {
 }
 
 // renameHint returns how to read the stored values of a field that is renamed.
-func renameHint(p *pair, change *Change, field *schema.Field, w *way) string {
+func renameHint(h *hinting) string {
+	p, field, w := h.pair, h.field, &h.way
+	if field == nil || w.column == nil {
+		return ""
+	}
 	rename, otherwise := "if it is a rename, ", "; otherwise, run btgen generate between removing one field and adding the other"
-	if item(*w.column) == change.Item { // only its column or number changes
+	if item(*w.column) == h.Item { // only its column or number changes
 		rename, otherwise = "", ""
 	}
 	if strings.HasPrefix(w.restore, "number: ") {
 		accept := ""
 		if rename != "" {
-			accept = " and accept E17, because the name changes"
+			accept = " and accept " + fieldReplaced.ID + ", because the name changes"
 		}
 		return rename + "keep the " + diag.Code(w.restore) + accept + otherwise
 	}
@@ -227,7 +275,7 @@ func renameHint(p *pair, change *Change, field *schema.Field, w *way) string {
 	if w.restore != "" {
 		keep = "keep the column: " + diag.Code(w.restore)
 	}
-	switch may, stays := mayMove(p, field, w.column), mayStay(p, change, field, w.column); {
+	switch may, stays := mayMove(p, field, w.column), mayStay(p, h.Change, field, w.column); {
 	case may && stays:
 		keep = "; or " + keep
 	case may:
@@ -238,7 +286,7 @@ func renameHint(p *pair, change *Change, field *schema.Field, w *way) string {
 		return rename + "undo the change" + otherwise
 	}
 	f := *field
-	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, change, field, w.column))
+	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, h.Change, field, w.column))
 	return rename + "read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + keep + otherwise
 }
 
@@ -253,7 +301,7 @@ func mayStay(p *pair, change *Change, field *schema.Field, old *lock.Column) boo
 	kept.Key, kept.Family = old.Key, old.Family
 	probe := comparer{old: p.old.Newest(), new: facts}
 	probe.column(*old, kept, nil, true)
-	return !slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data })
+	return !harms(probe.changes)
 }
 
 // mayMove reports whether a field may be written to a new place, and read from its old one.
@@ -293,12 +341,12 @@ func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) sc
 
 // movedField returns a field that is written to a new column, number or name, and read from
 // its old one, too, in each form in which the tables of its schema store it.
-func (c *Comparison) movedField(p *pair, s *schema.Schema, change *Change, field *schema.Field, old *lock.Column) string {
-	f := *field
-	was := olderWas(p, change, field, old)
-	for i := range c.pairs {
-		q := &c.pairs[i]
-		if q.layout != p.layout || q.old == nil || q.facts == nil {
+func (h *hinting) movedField(old *lock.Column) string {
+	f := *h.field
+	was := olderWas(h.pair, h.Change, h.field, old)
+	for i := range h.comparison.pairs {
+		q := &h.comparison.pairs[i]
+		if q.layout != h.pair.layout || q.old == nil || q.facts == nil {
 			continue
 		}
 		k := slices.IndexFunc(q.old.Newest().Live(), func(col lock.Column) bool { return !col.Written && item(col) == item(*old) })
@@ -310,7 +358,7 @@ func (c *Comparison) movedField(p *pair, s *schema.Schema, change *Change, field
 		case layout.Protobuf:
 			was.Number.V, _ = strconv.Atoi(stored.Key)
 			was.Number.Pos = lockPos
-			for _, o := range s.Fields {
+			for _, o := range h.schema.Fields {
 				f.Number.V = max(f.Number.V, o.Number.V+1)
 			}
 		case layout.JSONText:
@@ -319,7 +367,7 @@ func (c *Comparison) movedField(p *pair, s *schema.Schema, change *Change, field
 			f.Column = schema.Value[string]{}
 		default:
 			was.Column = schema.Value[string]{V: stored.Key, Pos: lockPos}
-			if f.Name.V == field.Name.V {
+			if f.Name.V == h.field.Name.V {
 				f.Column = schema.Value[string]{V: stored.Key + "_2", Pos: lockPos}
 			}
 		}

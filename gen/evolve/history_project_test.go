@@ -107,7 +107,7 @@ func (h *history) subset(p *proposal, i int) {
 	if refused(p.findings) {
 		p.stale = slices.ContainsFunc(h.diff(h.lock, p.versions, h.now).Findings, func(f evolve.Finding) bool {
 			known := func(o evolve.Finding) bool { return o.Name == f.Name }
-			return f.Class == evolve.Data && !slices.ContainsFunc(p.findings, known)
+			return f.Rule.Class == evolve.Data && !slices.ContainsFunc(p.findings, known)
 		}) // people accept what they see, and CI, which has a clock, refuses the rest
 		return
 	}
@@ -205,5 +205,5 @@ func (h *history) stale(p *proposal, schemas []*drawn) (*proposal, bool) {
 
 // refused reports whether generate refuses changes.
 func refused(findings []evolve.Finding) bool {
-	return slices.ContainsFunc(findings, func(f evolve.Finding) bool { return f.Class == evolve.Data })
+	return slices.ContainsFunc(findings, func(f evolve.Finding) bool { return f.Rule.Class == evolve.Data })
 }

@@ -333,7 +333,7 @@ func (p *proposal) worst() evolve.Class {
 	worst := evolve.Safe
 	for _, f := range p.findings {
 		if f.Accepted == "" {
-			worst = min(worst, f.Class)
+			worst = min(worst, f.Rule.Class)
 		}
 	}
 	return worst
@@ -342,7 +342,7 @@ func (p *proposal) worst() evolve.Class {
 // copies returns the tables that people are told to backfill.
 func (p *proposal) copies() (tables []string) {
 	for _, f := range p.findings {
-		if (f.Class == evolve.Rollout || f.Diagnostic.Rule == lacking) && strings.Contains(strings.ReplaceAll(f.Diagnostic.Message+f.Diagnostic.Hint, "-", ""), "backfill") {
+		if (f.Rule.Class == evolve.Rollout || f.Diagnostic.Rule == lacking) && strings.Contains(strings.ReplaceAll(f.Diagnostic.Message+f.Diagnostic.Hint, "-", ""), "backfill") {
 			_, item, _ := strings.Cut(f.Name, ":")
 			table, _, _ := strings.Cut(item, "/")
 			tables = append(tables, table)
@@ -364,7 +364,7 @@ func (h *history) step() error {
 	}
 	what := p.name
 	for _, f := range p.findings {
-		what += fmt.Sprintf("\n    %s %s: %s", f.Class, f.Name, f.Diagnostic.Message)
+		what += fmt.Sprintf("\n    %s %s: %s", f.Rule.Class, f.Name, f.Diagnostic.Message)
 	}
 	if p.stale {
 		h.count.Stale++
@@ -416,7 +416,7 @@ func (h *history) review(p *proposal) error {
 		return fmt.Errorf("%d facts are missing in the lock that generate made: %v", n-before, p.compared.Refused(nil))
 	}
 	for _, f := range p.compared.Findings {
-		if f.Class == evolve.Data && f.Accepted == "" {
+		if f.Rule.Class == evolve.Data && f.Accepted == "" {
 			return fmt.Errorf("%s was accepted, but the lock does not say so", f.Name)
 		}
 	}
@@ -496,7 +496,7 @@ const lacking = "E21"
 
 // onlyLacking reports whether people can accept the changes without a loss: if they backfill.
 func onlyLacking(findings []evolve.Finding) bool {
-	return !slices.ContainsFunc(findings, func(f evolve.Finding) bool { return f.Class == evolve.Data && f.Diagnostic.Rule != lacking })
+	return !slices.ContainsFunc(findings, func(f evolve.Finding) bool { return f.Rule.Class == evolve.Data && f.Diagnostic.Rule != lacking })
 }
 
 // accept accepts all changes: the stored events of the tables may be lost, and therefore are
@@ -505,7 +505,7 @@ func (h *history) accept(p *proposal) error {
 	var arguments []string
 	lost := make([]bool, len(h.lives))
 	for _, f := range p.findings {
-		if f.Class != evolve.Data {
+		if f.Rule.Class != evolve.Data {
 			continue
 		}
 		arguments = append(arguments, f.Name+"=nothing is stored")
@@ -518,7 +518,7 @@ func (h *history) accept(p *proposal) error {
 			lost[i] = lost[i] || l.newest().stands(table) || p.versions[i].stands(table)
 		}
 	}
-	others := func(f *evolve.Finding) bool { return f.Class == evolve.Data && f.Diagnostic.Rule != lacking }
+	others := func(f *evolve.Finding) bool { return f.Rule.Class == evolve.Data && f.Diagnostic.Rule != lacking }
 	if !slices.Contains(lost, true) && p.has(others) { // a table that was removed before
 		for i := range lost {
 			lost[i] = true

@@ -11,6 +11,49 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
+// The rules that this file applies.
+var (
+	bucketChanged = data(Rule{
+		ID: "E04", Title: "the bucket changes",
+		Reason: "Row keys depend on the width, origin and label of buckets. Stored rows are not found under different keys.",
+		Fix:    "Keep the table and add a second one with the new bucket. Backfill it, then remove the first one.",
+		rows:   true,
+	})
+	keyChanged = data(Rule{
+		ID: "E05", Title: "the row key changes",
+		Reason: "Stored rows have the segments, encodings and delimiter of the old key: they are not found under the new one.",
+		Fix:    "Keep the table and add a second one with the new key. Backfill it, then remove the first one.",
+		rows:   true,
+	})
+	saltChanged = data(Rule{
+		ID: "E06", Title: "the salt changes",
+		Reason: "The salt in a row key depends on the number of salt values and on the segments that it is computed from. Stored rows are not found under a different salt.",
+		Fix:    "Keep the table and add a second one with the new salt. Backfill it, then remove the first one.",
+		rows:   true,
+	})
+	keyTimeChanged = data(Rule{
+		ID: "E07", Title: "the time format in the row key changes",
+		Reason: "Stored rows have the time in the old format: they are not found, or their times are undecodable.",
+		Fix:    "Keep the table and add a second one with the new format. Backfill it, then remove the first one.",
+		rows:   true,
+	})
+	offsetsChanged = data(Rule{
+		ID: "E16", Title: "the precision of offsets changes",
+		Reason: "The columns of bucket_offsets contain times in units of `time.precision`. Stored columns are read as different times.",
+		Fix:    "Keep the precision, or add a second table.",
+	})
+	precisionCoarser = rollout(Rule{
+		ID: "E33", Title: "a coarser precision",
+		Reason: "Stored events stay readable. If one of them is written again, it is stored a second time, at the truncated time. A backfill stops at the first event whose time is finer.",
+		Fix:    "Deploy all writers at once, and do not repeat writes across the change. Add tables that need these events, and backfill them, before the change.",
+	})
+	kindsChanged = rollout(Rule{
+		ID: "E40", Title: "a part of the row key begins or ceases to tell kinds of records apart",
+		Reason: "Stored events of the schema stay readable. With `kind: true`, rows with another text in this place are skipped, and other schemas may share the family. Without it, such rows are errors.",
+		Fix:    "Change all schemas of the table together, and deploy readers before writers of another kind.",
+	})
+)
+
 // key compares the segments of row keys.
 func (c *comparer) key() {
 	old, new := lock.Plain(c.old.Segments), lock.Plain(c.new.Segments)
@@ -20,18 +63,18 @@ func (c *comparer) key() {
 		c.kinds(old, new)
 		c.keyEnums(old, new)
 	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), same):
-		c.add(Change{Rule: "E06", Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
+		c.add(saltChanged, Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
 			"the salt changes from %s to %s: stored rows are not found", saltText(old), saltText(new))
 	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
 		c.keyEnums(old, new)
 	default:
-		change := Change{Rule: "E05", Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
+		change := Change{Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
 		if i := change.segment - 1; keyText(c.old) == keyText(c.new) && i >= 0 && i < len(old) {
 			change.way = way{restore: fmt.Sprintf("%s: {type: %s}", old[i].Name, old[i].Type)}
-			c.add(change, "series value %q in the row key: %s becomes %s: stored rows are not found or not read", new[i].Name, old[i].Type, new[i].Type)
+			c.add(keyChanged, change, "series value %q in the row key: %s becomes %s: stored rows are not found or not read", new[i].Name, old[i].Type, new[i].Type)
 			return
 		}
-		c.add(change, "the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
+		c.add(keyChanged, change, "the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
 	}
 }
 
@@ -45,7 +88,7 @@ func (c *comparer) kinds(old, new []lock.Segment) {
 		if g.Tells {
 			effect = "reads skip rows with another text instead of reporting them as undecodable"
 		}
-		c.add(Change{Rule: "E40", place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind of %q in the row key: %s", g.Const, effect)
+		c.add(kindsChanged, Change{place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind of %q in the row key: %s", g.Const, effect)
 	}
 }
 
@@ -94,7 +137,7 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 	has := func(segments []lock.Segment, name string) bool {
 		return slices.ContainsFunc(segments, func(g lock.Segment) bool { return g.Kind == codec.SeriesSegment && g.Name == name })
 	}
-	var changes []Change
+	var changes comparer
 	for i := range old {
 		a, b := old[i], new[i]
 		if a.Kind == codec.SaltSegment && b.Kind == a.Kind && a.Buckets == b.Buckets && len(a.Salted) == len(b.Salted) {
@@ -104,10 +147,10 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 			return false // a different order
 		}
 		if a.Kind == codec.SeriesSegment && a.Name != b.Name {
-			changes = append(changes, Change{Rule: "E50", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q becomes %q: the Go field is renamed", a.Name, b.Name)})
+			changes.add(nameChanged, Change{Item: b.Name, place: atKey}, "series value %q becomes %q: the Go field is renamed", a.Name, b.Name)
 		}
 		if a.Type != b.Type && widens(a.Type, b.Type) && a.Form.Encoding == codec.KeyText && !a.Form.Reverse {
-			changes = append(changes, Change{Rule: "E51", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q: %s becomes %s, which has the same bytes in keys: the type of the Go field changes", b.Name, a.Type, b.Type)})
+			changes.add(typeWider, Change{Item: b.Name, place: atKey}, "series value %q: %s becomes %s, which has the same bytes in keys: the type of the Go field changes", b.Name, a.Type, b.Type)
 			a.Type = b.Type
 		}
 		if !sameSegment(a, b, false) {
@@ -117,8 +160,8 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 	if !sameSalt(old, new) {
 		return false
 	}
-	c.changes = append(c.changes, changes...)
-	return len(changes) > 0
+	c.changes = append(c.changes, changes.changes...)
+	return len(changes.changes) > 0
 }
 
 // sameSalt reports whether salts are computed from the same segments, regardless of their names.
@@ -162,7 +205,7 @@ func (c *comparer) bucket() {
 	if !c.new.Pattern.Bucketed() || sameBuckets(a, b) {
 		return
 	}
-	c.add(Change{Rule: "E04", Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}},
+	c.add(bucketChanged, Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}},
 		"bucket %s becomes %s: stored rows are not found or not read", bucketText(a), bucketText(b))
 }
 
@@ -199,11 +242,11 @@ func bucketText(b codec.Bucket) string {
 // time compares the time in the keys of patterns with a row per event.
 func (c *comparer) time() {
 	if a, b := c.old.TimeKey, c.new.TimeKey; a != b && !c.new.Pattern.Bucketed() {
-		c.add(Change{Rule: "E07", Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}},
+		c.add(keyTimeChanged, Change{Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}},
 			"{%s} in the row key becomes {%s}: stored rows are not found", timeText(a), timeText(b))
 	}
 	if c.old.Sequence != c.new.Sequence {
-		c.add(Change{Rule: "E05", Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}},
+		c.add(keyChanged, Change{Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}},
 			"the tie-breaker of events is added or removed: stored column qualifiers cannot be decoded")
 	}
 }
@@ -238,12 +281,12 @@ func (c *comparer) precision() {
 	switch {
 	case a == b:
 	case c.new.Pattern == codec.BucketOffsets && !(c.old.HasPoints() && c.new.HasPoints()):
-		c.add(Change{Rule: "E16", place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
+		c.add(offsetsChanged, Change{place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
 			"precision %s becomes %s: the offsets in stored columns are read as different times", was, is)
 	case b > a:
-		c.add(Change{Rule: "E33", place: atTable}, "precision %s becomes %s: stored events stay readable, but writing one of them again adds a second event, and a backfill stops at them", was, is)
+		c.add(precisionCoarser, Change{place: atTable}, "precision %s becomes %s: stored events stay readable, but writing one of them again adds a second event, and a backfill stops at them", was, is)
 	default:
-		c.add(Change{Rule: "E72", place: atTable}, "precision %s becomes %s: stored events are not affected", was, is)
+		c.add(harmless, Change{place: atTable}, "precision %s becomes %s: stored events are not affected", was, is)
 	}
 }
 

@@ -11,6 +11,25 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 )
 
+// The rules that this file applies.
+var (
+	nameChanged = source(Rule{
+		ID: "E50", Title: "names in generated code change",
+		Reason: "Stored events are not affected.",
+		Fix:    "Adapt the Go code that uses the names.",
+	})
+	queryChanged = source(Rule{
+		ID: "E52", Title: "a query is removed or renamed, or no longer deletes",
+		Reason: "The generated reader, or the writer, lacks the method.",
+		Fix:    "Adapt the Go code that calls it.",
+	})
+	harmless = safe(Rule{
+		ID: "E72", Title: "a change that stored events do not depend on",
+		Reason: "Stored events are read as before.",
+		Fix:    "Nothing.",
+	})
+)
+
 // LockOf returns the facts of all tables of layouts, except for drafts.
 func LockOf(layouts []*layout.Layout) *lock.Lock {
 	out := &lock.Lock{}
@@ -67,7 +86,7 @@ func (c *Comparison) names(old, new Version) {
 	a, b := old.Layout, new.Layout
 	before := len(c.Findings)
 	if a.Package != b.Package || a.Name != b.Name {
-		c.plain("E50", b.NamePos, "", fmt.Sprintf("%s.%s becomes %s.%s: programs that use the generated code must change", a.Package, a.Name, b.Package, b.Name))
+		c.plain(nameChanged, b.NamePos, "", "%s.%s becomes %s.%s: programs that use the generated code must change", a.Package, a.Name, b.Package, b.Name)
 	}
 	for i := range b.Fields {
 		f := &b.Fields[i]
@@ -75,26 +94,26 @@ func (c *Comparison) names(old, new Version) {
 			continue
 		}
 		if was := renamedField(a, b, i); was != "" {
-			c.plain("E50", f.Pos, f.Name, fmt.Sprintf("field %q becomes %q: the Go field is renamed", was, f.Name))
+			c.plain(nameChanged, f.Pos, f.Name, "field %q becomes %q: the Go field is renamed", was, f.Name)
 		}
 	}
 	for _, q := range a.Queries {
 		i := slices.IndexFunc(b.Queries, func(o layout.Query) bool { return o.Name == q.Name })
 		switch {
 		case i < 0:
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s is removed or renamed: the reader no longer has the method", q.Name))
+			c.plain(queryChanged, b.NamePos, q.Name, "query %s is removed or renamed: the reader no longer has the method", q.Name)
 		case !slices.Equal(q.By, b.Queries[i].By) && !slices.Equal(byNames(a, q.By), byNames(b, b.Queries[i].By)):
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes different values: calls of its method must change", q.Name))
+			c.plain(queryChanged, b.NamePos, q.Name, "query %s takes different values: calls of its method must change", q.Name)
 		case takes(a, &q) != takes(b, &b.Queries[i]):
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes %s instead of %s: calls of its method must change", q.Name, takes(b, &b.Queries[i]), takes(a, &q)))
+			c.plain(queryChanged, b.NamePos, q.Name, "query %s takes %s instead of %s: calls of its method must change", q.Name, takes(b, &b.Queries[i]), takes(a, &q))
 		case q.Series && !b.Queries[i].Series:
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s can no longer list series: the reader no longer has the method", q.Name))
+			c.plain(queryChanged, b.NamePos, q.Name, "query %s can no longer list series: the reader no longer has the method", q.Name)
 		case q.Deletes != nil && b.Queries[i].Deletes == nil:
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s can no longer delete: the writer no longer has the method", q.Name))
+			c.plain(queryChanged, b.NamePos, q.Name, "query %s can no longer delete: the writer no longer has the method", q.Name)
 		}
 	}
 	if len(c.Findings) == before && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
-		c.plain("E72", b.NamePos, "", "the change affects neither stored events nor existing Go code")
+		c.plain(harmless, b.NamePos, "", "the change affects neither stored events nor existing Go code")
 	}
 }
 
@@ -148,16 +167,10 @@ func (c *Comparison) hasFindings(old, new *layout.Layout) bool {
 }
 
 // plain adds a finding without an example.
-func (c *Comparison) plain(rule string, pos diag.Pos, item, message string) {
-	class := ClassOf(rule)
-	name := rule
-	if item != "" {
-		name += ":" + item
-	}
-	c.Findings = append(c.Findings, Finding{
-		Class: class, Name: name,
-		Diagnostic: diag.Diagnostic{Pos: pos, Severity: class.Severity(), Class: class.String(), Rule: rule, Message: message},
-	})
+func (c *Comparison) plain(rule *Rule, pos diag.Pos, item, format string, args ...any) {
+	f := finding(item, pos, Change{Rule: rule, Message: fmt.Sprintf(format, args...)})
+	f.Name = strings.TrimSuffix(f.Name, ":")
+	c.Findings = append(c.Findings, f)
 }
 
 func fieldIndex(l *layout.Layout, name string) int {

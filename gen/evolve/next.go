@@ -27,7 +27,7 @@ func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
 	for _, argument := range arguments {
 		i := -1
 		for k, f := range c.Findings { // a name may have an equals sign
-			if f.Class == Data && strings.HasPrefix(argument, f.Name+"=") && (i < 0 || len(f.Name) > len(c.Findings[i].Name)) {
+			if f.Rule.Class == Data && strings.HasPrefix(argument, f.Name+"=") && (i < 0 || len(f.Name) > len(c.Findings[i].Name)) {
 				i = k
 			}
 		}
@@ -48,7 +48,7 @@ func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
 func (c *Comparison) notAcceptable(argument string) string {
 	var names []string
 	for _, f := range c.Findings {
-		if f.Class == Data {
+		if f.Rule.Class == Data {
 			names = append(names, f.Name)
 		}
 		if f.Name == argument {
@@ -65,7 +65,7 @@ func (c *Comparison) notAcceptable(argument string) string {
 func (c *Comparison) Refused(accepted []lock.Acceptance) diag.List {
 	var out diag.List
 	for _, f := range c.Findings {
-		if f.Class != Data || slices.ContainsFunc(accepted, func(a lock.Acceptance) bool { return a.Change == f.Name }) {
+		if f.Rule.Class != Data || slices.ContainsFunc(accepted, func(a lock.Acceptance) bool { return a.Change == f.Name }) {
 			continue
 		}
 		out = append(out, f.Report())
@@ -78,12 +78,12 @@ func (c *Comparison) Refused(accepted []lock.Acceptance) diag.List {
 func (f *Finding) Report() diag.Diagnostic {
 	d := f.Diagnostic
 	switch {
-	case f.Class != Data:
+	case f.Rule.Class != Data:
 		return d
 	case f.Accepted != "":
 		d.Note += "\naccepted: " + f.Accepted
 	case f.Accept == "":
-	case f.Diagnostic.Rule == "E21" && f.pair != nil && len(f.pair.lacks) > 0:
+	case f.Rule == readLacks && f.pair != nil && len(f.pair.lacks) > 0:
 		d.Note += "\nonce the table is backfilled: " + f.Accept
 	default:
 		d.Note += "\nif losing stored events is acceptable: " + f.Accept
@@ -111,8 +111,8 @@ func (c *Comparison) Propose(ways []Way) {
 		f := &c.Findings[i]
 		f.Accept = ""
 		for _, w := range ways {
-			has := slices.ContainsFunc(w.Then.Findings, func(o Finding) bool { return o.Class == Data && o.Name == f.Name })
-			if !has || f.Class != Data {
+			has := slices.ContainsFunc(w.Then.Findings, func(o Finding) bool { return o.Rule.Class == Data && o.Name == f.Name })
+			if !has || f.Rule.Class != Data {
 				continue
 			}
 			f.Accept = w.Then.accepting(f.Name)
@@ -218,11 +218,11 @@ func (p *pair) acceptTable(t *lock.Table, accepted []lock.Acceptance) []lock.Acc
 	var rest []lock.Acceptance
 	t.Accepted = slices.Clone(t.Accepted)
 	for _, a := range accepted {
-		switch rule, _, _ := strings.Cut(a.Change, ":"); rule {
-		case "E21":
+		switch {
+		case readLacks.named(a.Change):
 			t.Lacks = nil
 			fallthrough
-		case "E22":
+		case tableTaken.named(a.Change):
 			t.Accepted = append(t.Accepted, a)
 		default:
 			rest = append(rest, a)
@@ -261,7 +261,7 @@ func (p *pair) merged(old []lock.Layout) []lock.Layout {
 func (c *Comparison) MarkAccepted(now *lock.Lock, since *Comparison) {
 	for i := range c.Findings {
 		f := &c.Findings[i]
-		if f.Class != Data || f.pair == nil {
+		if f.Rule.Class != Data || f.pair == nil {
 			continue
 		}
 		is := func(of *lock.Table) func(t lock.Table) bool {
@@ -282,7 +282,7 @@ func (c *Comparison) MarkAccepted(now *lock.Lock, since *Comparison) {
 // lock does not have, since the earlier change contains it.
 func (c *Comparison) exceeds(t *lock.Table, accepted string, all *Comparison) bool {
 	return slices.ContainsFunc(c.Findings, func(f Finding) bool {
-		if f.Class != Data || f.pair == nil || f.pair.old == nil || f.pair.old.Key() != t.Key() {
+		if f.Rule.Class != Data || f.pair == nil || f.pair.old == nil || f.pair.old.Key() != t.Key() {
 			return false
 		}
 		apart := f.Name != accepted && slices.ContainsFunc(all.Findings, func(o Finding) bool { return o.Name == f.Name })

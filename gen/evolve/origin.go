@@ -80,13 +80,13 @@ func (c *comparer) mixed(new lock.Column) {
 	main := continued(item(new), all)
 	for _, o := range all {
 		known := slices.ContainsFunc(c.changes, func(d Change) bool {
-			same := d.way.column != nil && d.way.column.Key == o.old.Key && ClassOf(d.Rule) == Data
-			return d.Item == item(new) && (same || d.Rule == "E14")
+			same := d.way.column != nil && d.way.column.Key == o.old.Key && d.Rule.Class == Data
+			return d.Item == item(new) && (same || d.Rule == placeReused)
 		})
 		if o.field == main || known {
 			continue
 		}
-		at := Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: o.field + " in " + c.in(c.old, o.old), New: main + " in " + c.in(c.new, o.as)}
+		at := Change{Item: item(new), place: atColumn, column: new.Key, Old: o.field + " in " + c.in(c.old, o.old), New: main + " in " + c.in(c.new, o.as)}
 		if o.as.Was == "" {
 			c.reuse(at, o.old)
 			continue
@@ -96,7 +96,7 @@ func (c *comparer) mixed(new lock.Column) {
 			which = fmt.Sprintf("the removed field %q was stored", o.field)
 		}
 		at.way.text = fmt.Sprintf("leave %s out of was", c.place(o.as))
-		c.add(at, "field %q is also read from %s, in which %s: values of two fields are read as one", item(new), c.place(o.as), which)
+		c.add(placeReused, at, "field %q is also read from %s, in which %s: values of two fields are read as one", item(new), c.place(o.as), which)
 	}
 }
 
@@ -105,14 +105,14 @@ func (c *comparer) mixed(new lock.Column) {
 func (c *comparer) restored(new lock.Column) {
 	all := c.origins(new)
 	if len(all) == 0 || slices.ContainsFunc(all, func(o origin) bool { return o.live() }) ||
-		slices.ContainsFunc(c.changes, func(d Change) bool { return d.Item == item(new) && ClassOf(d.Rule) == Data }) {
+		slices.ContainsFunc(c.changes, func(d Change) bool { return d.Item == item(new) && d.Rule.Class == Data }) {
 		return
 	}
 	main := continued(item(new), all)
 	for _, old := range c.old.Columns {
 		read := slices.ContainsFunc(all, func(o origin) bool { return o.old.Key == old.Key && o.old.Family == old.Family })
 		if old.Retired && !old.Written && !read && owner(c.old, old) == main {
-			c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "add " + quotedCode(c.wasText(old, &new))}},
+			c.add(placeForgotten, c.unread(old, new, "add %s", quotedCode(c.wasText(old, &new))),
 				"field %q continues the removed field %q, but is not read from %s: events that have it there lack it", item(new), main, c.place(old))
 			return
 		}
@@ -225,10 +225,9 @@ func (c *Comparison) disagree(field string, at *site, of string, sites []site) b
 // elsewhere, but another, or none.
 func (s *site) instead(new lock.Column, elsewhere, of string, stored lock.Column) Change {
 	all := s.origins[item(new)]
-	out := Change{Item: item(new), place: atColumn, column: new.Key}
-	add := "add " + quotedCode(s.wasText(stored, &new))
+	out := s.unread(stored, new, "add %s", quotedCode(s.wasText(stored, &new)))
 	if len(all) == 0 {
-		out.Rule, out.Old, out.New, out.way.text = "E20", s.in(s.old, stored), "not read", add
+		out.Rule = placeForgotten
 		out.Message = fmt.Sprintf("field %q continues %q in %s, but is not read from %s: events that have it there lack it", item(new), of, elsewhere, s.place(stored))
 		return out
 	}
@@ -238,21 +237,22 @@ func (s *site) instead(new lock.Column, elsewhere, of string, stored lock.Column
 	if o.as.Was == "" {
 		leave = fmt.Sprintf(", and store it in a place other than %s", s.place(o.as))
 	}
-	out.Rule, out.Old, out.New, out.way.text = "E14", main+" in "+s.in(s.old, o.old), item(new)+" in "+s.in(s.new, o.as), add+leave
+	out.Rule, out.Old, out.New = placeReused, main+" in "+s.in(s.old, o.old), item(new)+" in "+s.in(s.new, o.as)
+	out.way.text += leave
 	out.Message = fmt.Sprintf("field %q continues %q in %s, but %q in %s: values of two fields are read as one", item(new), of, elsewhere, main, s.place(o.as))
 	return out
 }
 
 // told reports whether the findings of a table already say what a change does.
 func (c *Comparison) told(s *site, change Change) bool {
-	rules := []string{"E14"}
+	rules := []*Rule{placeReused}
 	switch {
-	case change.Rule == "E20":
-		rules = []string{"E09", "E20"}
+	case change.Rule == placeForgotten:
+		rules = []*Rule{fieldElsewhere, placeForgotten}
 	case s.new.Blob == "": // a number may move to a field that is only renamed
-		rules = append(rules, "E17")
+		rules = append(rules, fieldReplaced)
 	}
-	return slices.ContainsFunc(rules, func(rule string) bool {
+	return slices.ContainsFunc(rules, func(rule *Rule) bool {
 		change.Rule = rule
 		name := change.name(c.tableName(s.of))
 		return slices.ContainsFunc(c.Findings, func(f Finding) bool {

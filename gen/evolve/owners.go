@@ -1,10 +1,15 @@
 package evolve
 
 import (
-	"fmt"
-
 	"github.com/btgen-dev/btgen/gen/lock"
 )
+
+// The rule that this file applies.
+var tableTaken = data(Rule{
+	ID: "E22", Title: "a table becomes that of another schema",
+	Reason: "The lock notes for which schema a table has events, by its package and name. Tables of equal layouts are readable by each other's code: schemas that exchange tables, families or names read each other's events. A schema that is renamed keeps its events if its old name is no longer used, its new one never was, and the removal of its tables was not accepted before.",
+	Fix:    "Keep the tables of each schema. To rename several schemas to each other's names, rename one at a time, and run btgen generate after each.",
+})
 
 // schemaNames are the names of the schemas of the input, and of those in its lock.
 type schemaNames struct{ now, before map[string]bool }
@@ -65,11 +70,8 @@ func (c *Comparison) owners() {
 			continue
 		}
 		p.taken = true
-		c.add(p, Change{
-			Rule: "E22", place: atTable, Old: "events of " + p.old.Schema, New: "events of " + p.facts.Schema,
-			Message: fmt.Sprintf("table %q has the events of schema %s, and %s would read them as its own", p.old.Name, p.old.Schema, p.facts.Schema),
-			way:     way{text: ownerWay(p)},
-		}, false)
+		c.add(p, tableTaken, Change{Old: "events of " + p.old.Schema, New: "events of " + p.facts.Schema, way: way{text: ownerWay(p)}},
+			"table %q has the events of schema %s, and %s would read them as its own", p.old.Name, p.old.Schema, p.facts.Schema)
 	}
 }
 

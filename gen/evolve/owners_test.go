@@ -23,7 +23,7 @@ func diffAll(old *lock.Lock, layouts []*layout.Layout) *evolve.Comparison {
 func dataOf(c *evolve.Comparison) []string {
 	var out []string
 	for _, f := range c.Findings {
-		if f.Class == evolve.Data {
+		if f.Rule.Class == evolve.Data {
 			out = append(out, f.Name)
 		}
 	}

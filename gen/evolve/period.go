@@ -12,6 +12,25 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
+// The rules that this file applies.
+var (
+	layoutRemoved = data(Rule{
+		ID: "E18", Title: "an earlier layout is removed",
+		Reason: "The events of its time are no longer read, and late events of that time are written to the next layout.",
+		Fix:    "Keep the entry in `before` until its events have expired: their time to live plus a week after the layout ended.",
+	})
+	layoutMoved = data(Rule{
+		ID: "E19", Title: "a layout begins at a different time",
+		Reason: "Events between the two times are stored in one layout and read from the other: they are not found.",
+		Fix:    "Keep `since`. To move or remove a layout that has not begun yet, run `btgen generate --now TIME`.",
+	})
+	layoutBegins = rollout(Rule{
+		ID: "E38", Title: "a new layout begins",
+		Reason: "Programs with the old code still write later events to the old layout, where the new code does not look for them, and do not find events of the new layout.",
+		Fix:    "Run setup, and deploy all programs before the layout begins.",
+	})
+)
+
 // match is a layout of a table that it had before, and has: the first of those by time.
 type match struct {
 	old, new []lock.Layout // newest first
@@ -74,10 +93,8 @@ func (c *Comparison) withdraw() {
 		}
 		n := 0
 		for all := p.old.Periods(); n < len(all)-1 && all[n].Since.After(c.in.Now) && placeOf(p.old, &all[n+1]) == p.old.Name; n++ {
-			c.add(p, Change{
-				Rule: "E38", Item: schema.FormatInstant(all[n].Since), place: atTable,
-				Message: fmt.Sprintf("the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", schema.FormatInstant(all[n].Since)),
-			}, false)
+			at := schema.FormatInstant(all[n].Since)
+			c.add(p, layoutBegins, Change{Item: at}, "the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", at)
 		}
 		if n > 0 {
 			rest := *p.old
@@ -91,17 +108,11 @@ func (c *Comparison) withdraw() {
 // removed adds the finding for a layout that the table no longer has.
 func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	if c.expired(&old[i], old[i-1].Since) {
-		c.add(p, Change{
-			Rule: "E72", Item: until(old, i), place: atTable,
-			Message: fmt.Sprintf("the layout before %s is removed: its events have expired", until(old, i)),
-		}, false)
+		c.add(p, harmless, Change{Item: until(old, i)}, "the layout before %s is removed: its events have expired", until(old, i))
 		return
 	}
-	c.add(p, Change{
-		Rule: "E18", Item: until(old, i), place: atTable,
-		Message: fmt.Sprintf("the layout before %s is removed: its events are no longer read", until(old, i)),
-		way:     way{text: removeWay(&old[i], old[i-1].Since)},
-	}, false)
+	c.add(p, layoutRemoved, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since)}},
+		"the layout before %s is removed: its events are no longer read", until(old, i))
 }
 
 // garbageCollection is how long Bigtable may take to delete expired data.
@@ -142,19 +153,18 @@ func until(layouts []lock.Layout, i int) string { return schema.FormatInstant(la
 
 // begins adds the finding for a new layout.
 func (c *Comparison) begins(p *pair, new *lock.Layout) {
+	since := schema.FormatInstant(new.Since)
 	if !c.in.Now.IsZero() && !new.Since.After(c.in.Now) {
-		c.add(p, Change{
-			Rule: "E19", Item: schema.FormatInstant(new.Since), place: atSince,
-			Message: fmt.Sprintf("a new layout begins at %s, in the past: events since then are stored in the earlier layout and are not read", schema.FormatInstant(new.Since)),
-			way:     way{text: "choose a time by which all programs run the new code"},
-		}, false)
+		c.add(p, layoutMoved, Change{Item: since, place: atSince, way: way{text: "choose a time by which all programs run the new code"}},
+			"a new layout begins at %s, in the past: events since then are stored in the earlier layout and are not read", since)
 		return
 	}
-	c.add(p, Change{
-		Rule: "E38", Item: schema.FormatInstant(new.Since), place: atSince,
-		Message: fmt.Sprintf("events from %s onward use a new layout: programs with the old code do not find them", schema.FormatInstant(new.Since)),
-	}, false)
+	c.add(p, layoutBegins, Change{Item: since, place: atSince}, "events from %s onward use a new layout: programs with the old code do not find them", since)
 }
+
+// MovesLayout reports whether the change is a layout that begins at another time than the stored
+// one, or in the past.
+func (f *Finding) MovesLayout() bool { return f.Rule == layoutMoved }
 
 // moved adds the finding for a layout that begins at a different time.
 func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
@@ -166,45 +176,38 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 	if !old.Since.IsZero() {
 		restore = "write `since: " + schema.FormatInstant(old.Since) + "`"
 	}
-	sub := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}
+	sub, since := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}, schema.FormatInstant(new.Since)
 	if now := c.in.Now; !now.IsZero() && now.Before(old.Since) && now.Before(new.Since) {
-		c.addTo(p, sub, Change{
-			Rule: "E38", Item: schema.FormatInstant(new.Since), place: atSince,
-			Message: fmt.Sprintf("the layout begins at %s instead of %s, both in the future: deploy all programs before either", schema.FormatInstant(new.Since), schema.FormatInstant(old.Since)),
-		}, false)
+		c.addOf(p, sub, layoutBegins, Change{Item: since, place: atSince},
+			"the layout begins at %s instead of %s, both in the future: deploy all programs before either", since, schema.FormatInstant(old.Since))
 		return
 	}
-	c.addTo(p, sub, Change{
-		Rule: "E19", Item: schema.FormatInstant(new.Since), place: atSince,
-		Message: fmt.Sprintf("the layout begins at %s, but the stored one %s: events between the two times are not read", schema.FormatInstant(new.Since), was),
-		way:     way{text: restore},
-	}, false)
+	c.addOf(p, sub, layoutMoved, Change{Item: since, place: atSince, way: way{text: restore}},
+		"the layout begins at %s, but the stored one %s: events between the two times are not read", since, was)
 }
 
 // comparePeriod adds the findings of one layout, except for field changes in seen.
 func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 	sub, t := p.period(m), m.table
 	if was, is := placeOf(p.old, &m.old[0]), t.ID; was != is && t.Until.IsZero() {
-		c.addTo(p, sub, Change{
-			Rule: "E01", place: atTable, Old: "table " + was, New: "table " + is, Message: fmt.Sprintf("the newest layout moves from table %q to %q: a table cannot be renamed, and its stored events are no longer read", was, is),
-			way: way{text: "keep the name `" + was + "`, or let a new layout begin in the other table, with since and before"},
-		}, false)
+		keep := way{text: "keep the name `" + was + "`, or let a new layout begin in the other table, with since and before"}
+		c.addOf(p, sub, tableRemoved, Change{Old: "table " + was, New: "table " + is, way: keep},
+			"the newest layout moves from table %q to %q: a table cannot be renamed, and its stored events are no longer read", was, is)
 	} else if was != is {
-		c.addTo(p, sub, Change{
-			Rule: "E01", Item: "until-" + schema.FormatInstant(t.Until), place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, but its events are in %q", schema.FormatInstant(t.Until), is, was),
-			way: way{text: "write `table: " + quoted(was) + "`"},
-		}, false)
+		until := schema.FormatInstant(t.Until)
+		c.addOf(p, sub, tableRemoved, Change{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}},
+			"the layout before %s is in table %q, but its events are in %q", until, is, was)
 	}
 	for _, change := range Compare(&m.old[0], &m.new[0]) {
-		if change.Rule == "E71" && p.layout.Expect.Clusters > 1 {
-			change.Rule = "E36"
+		if change.Rule == lifeLonger && p.layout.Expect.Clusters > 1 {
+			change.Rule = lifeLongerClusters
 			change.Message += "; several clusters allow steps of 90 days"
 		}
 		if change.place == atColumn || change.place == atEnum {
-			if seen[change.Rule+change.Item] {
+			if seen[change.Rule.ID+change.Item] {
 				continue
 			}
-			seen[change.Rule+change.Item] = true
+			seen[change.Rule.ID+change.Item] = true
 		}
 		c.addPeriod(p, sub, change)
 	}
@@ -214,7 +217,7 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 func (c *Comparison) addPeriod(p, sub *pair, change Change) {
 	until := sub.table.Until
 	if until.IsZero() {
-		c.addTo(p, sub, change, true)
+		c.addTo(p, sub, change)
 		return
 	}
 	suffix := "until-" + schema.FormatInstant(until)
@@ -225,5 +228,5 @@ func (c *Comparison) addPeriod(p, sub *pair, change Change) {
 	}
 	change.Message = fmt.Sprintf("in the layout before %s, %s", schema.FormatInstant(until), change.Message)
 	change.way.beside = false
-	c.addTo(p, sub, change, false)
+	c.addTo(p, sub, change)
 }

@@ -92,7 +92,7 @@ func TestChangesOfPeriods(t *testing.T) {
 		}
 		var accept []string
 		for _, f := range c.Findings {
-			if f.Class == evolve.Data {
+			if f.Rule.Class == evolve.Data {
 				accept = append(accept, f.Name+"=a test")
 			}
 		}

@@ -1,12 +1,18 @@
 package evolve
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
 )
+
+// The rule that this file applies.
+var readLacks = data(Rule{
+	ID: "E21", Title: "reads are served by a table that may lack events",
+	Reason: "Read, or a query, is served by a table that was added later, was removed and used again, or kept events for a shorter time: it lacks events that other tables have. So may a table that is locked with `serves: false`.",
+	Fix:    "Write `serves: false` until the table is backfilled. Then remove it, and accept the change: the lock notes that the table has all events. To keep a query in its present table, name that in `table`.",
+})
 
 // move is a read that another table serves than before.
 type move struct {
@@ -37,8 +43,8 @@ func (c *Comparison) reads() {
 			switch {
 			case from == p:
 				continue
-			case len(p.lacks) > 0: // what E01, E02 and E22 say of the other table is another fact
-			case from != nil && (from.facts == nil || from.layout != p.layout): // they say that its events are no longer read
+			case len(p.lacks) > 0: // whether events of the other table are read is another fact
+			case from != nil && (from.facts == nil || from.layout != p.layout): // a change of that table says that its events are no longer read
 				continue
 			}
 			moves = append(moves, move{read, from})
@@ -50,27 +56,20 @@ func (c *Comparison) reads() {
 // moves adds the findings for the reads that a table serves for the first time.
 func (c *Comparison) moves(p *pair, moves []move) {
 	if len(p.lacks) > 0 && len(moves) > 0 {
-		c.add(p, Change{
-			Rule: "E21", place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + lackText(p.lacks[0]),
-			Message: fmt.Sprintf("table %q serves %s, but lacks the events %s: reads do not find them", p.table.ID, readTexts(moves), lackText(p.lacks[0])),
-			way:     way{text: c.backfillHint(p, moves)},
-		}, false)
+		lacks := lackText(p.lacks[0])
+		c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + lacks, way: way{text: c.backfillHint(p, moves)}},
+			"table %q serves %s, but lacks the events %s: reads do not find them", p.table.ID, readTexts(moves), lacks)
 		return
 	}
 	for _, m := range moves {
 		switch {
 		case m.from == nil:
 		case !outlives(p.facts, m.from.facts):
-			c.add(p, Change{
-				Rule: "E21", Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID,
-				Message: fmt.Sprintf("%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(m.read), m.from.table.ID, p.table.ID),
-				way:     way{text: "keep " + readText(m.read) + " in table " + m.from.table.ID + keepHint(m)},
-			}, false)
+			keep := way{text: "keep " + readText(m.read) + " in table " + m.from.table.ID + keepHint(m)}
+			c.add(p, readLacks, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
+				"%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(m.read), m.from.table.ID, p.table.ID)
 		default:
-			c.add(p, Change{
-				Rule: "E72", Item: m.read, place: atServes,
-				Message: fmt.Sprintf("%s moves from table %q to %q, which has all events", readText(m.read), m.from.table.ID, p.table.ID),
-			}, false)
+			c.add(p, harmless, Change{Item: m.read, place: atServes}, "%s moves from table %q to %q, which has all events", readText(m.read), m.from.table.ID, p.table.ID)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -12,6 +11,26 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The rules that this file applies.
+var (
+	tableRemoved = data(Rule{
+		ID: "E01", Title: "a table is removed or renamed",
+		Reason: "The events in the table are no longer read. Setup leaves the table and its data alone. A renamed table is a new, empty table.",
+		Fix:    "Keep the table until its events have expired, or copy them first.",
+		rows:   true,
+	})
+	tableDraft = data(Rule{
+		ID: "E02", Title: "a table becomes a draft again",
+		Reason: "The layout of a draft may change freely, but the table may already contain events, even if it was removed in the meantime.",
+		Fix:    "Remove `draft`. Once btgen generate has run without that key, the table can no longer be a draft.",
+	})
+	tableAdded = rollout(Rule{
+		ID: "E30", Title: "a table is added to a schema with stored events",
+		Reason: "The new table contains only events that are written from now on.",
+		Fix:    "Run setup before you deploy the writers. Backfill the table before it serves reads.",
+	})
 )
 
 // Input is the input of [Diff].
@@ -39,7 +58,7 @@ type Input struct {
 
 // Finding is a change at a position in a schema.
 type Finding struct {
-	Class      Class
+	Rule       *Rule
 	Name       string          // the name for --accept, such as "E04:balloon_buckets"
 	Diagnostic diag.Diagnostic // without how to accept the change; see Report
 	Old, New   string          // an example of what is stored; may be empty
@@ -85,7 +104,7 @@ func Diff(in Input) *Comparison {
 	c.lostLock()
 	c.sort()
 	for i := range c.Findings {
-		if f := &c.Findings[i]; f.Class == Data {
+		if f := &c.Findings[i]; f.Rule.Class == Data {
 			f.Accept = c.accepting(f.Name)
 		}
 	}
@@ -96,7 +115,7 @@ func Diff(in Input) *Comparison {
 func (c *Comparison) sort() {
 	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
 		p, q := a.Diagnostic.Pos, b.Diagnostic.Pos
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Rule.Class, b.Rule.Class), cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -109,17 +128,17 @@ func (c *Comparison) comparePair(p *pair) {
 		c.lost(p)
 	case p.old == nil:
 		if c.known(p.layout) {
-			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is added: it contains no earlier events; run setup before programs write to it", p.table.ID)}, false)
+			c.add(p, tableAdded, Change{}, "table %q is added: it contains no earlier events; run setup before programs write to it", p.table.ID)
 		}
 	case p.table == nil && (p.old.Removed != "" || !c.in.Whole && !c.includes(p.old)):
 	case p.table == nil:
 		c.gone(p)
-	case p.facts == nil && !strings.HasPrefix(p.old.Removed, "E02:"):
+	case p.facts == nil && !tableDraft.named(p.old.Removed):
 		c.becomesDraft(p)
 	case p.facts != nil:
 		c.comparePeriods(p)
 		if p.old.Removed != "" {
-			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is used again: it lacks the events that were written in the meantime", p.table.ID)}, false)
+			c.add(p, tableAdded, Change{}, "table %q is used again: it lacks the events that were written in the meantime", p.table.ID)
 		}
 	}
 }
@@ -131,10 +150,7 @@ func (c *Comparison) becomesDraft(p *pair) {
 	if p.old.Removed != "" {
 		verb, way.text = "was removed and returns as", "remove `draft: true`, or give the table another name"
 	}
-	c.add(p, Change{
-		Rule: "E02", place: atTable, Keys: true, way: way,
-		Message: fmt.Sprintf("table %q %s a draft, but may contain events: its layout could change unnoticed", p.table.ID, verb),
-	}, false)
+	c.add(p, tableDraft, Change{Keys: true, way: way}, "table %q %s a draft, but may contain events: its layout could change unnoticed", p.table.ID, verb)
 }
 
 // known reports whether events of a schema are stored in any table of the lock.
@@ -149,7 +165,7 @@ func (c *Comparison) includes(t *lock.Table) bool {
 
 // gone adds the finding for a table that is in no schema.
 func (c *Comparison) gone(p *pair) {
-	change := Change{Rule: "E01", place: atTable, Keys: true, Message: fmt.Sprintf("table %q is removed: its stored events are no longer read", p.old.Name), way: way{text: "keep the table until its events have expired"}}
+	change := Change{Rule: tableRemoved, Keys: true, Message: fmt.Sprintf("table %q is removed: its stored events are no longer read", p.old.Name), way: way{text: "keep the table until its events have expired"}}
 	if slices.ContainsFunc(c.pairs, func(o pair) bool { return o.facts != nil && o.facts.Name == p.old.Name }) {
 		change.Message = fmt.Sprintf("family %q of table %q is removed: its stored events are no longer read", p.old.Family, p.old.Name)
 	}
@@ -162,28 +178,47 @@ func (c *Comparison) gone(p *pair) {
 		change.Message = fmt.Sprintf("table %q becomes %q: a table cannot be renamed, and its stored events are no longer read", p.old.Name, c.pairs[i].facts.Name)
 		change.way.text = "keep the name `" + p.old.Name + "`"
 	}
-	c.add(p, change, false)
+	c.addTo(p, p, change)
 }
 
-// add adds a change as a finding. twoTables reports whether a second table is an alternative.
-func (c *Comparison) add(p *pair, change Change, twoTables bool) { c.addTo(p, p, change, twoTables) }
+// add adds a change of a rule as a finding.
+func (c *Comparison) add(p *pair, rule *Rule, change Change, format string, args ...any) {
+	c.addOf(p, p, rule, change, format, args...)
+}
+
+// addOf adds a change of a rule in p, which is one layout of table of.
+func (c *Comparison) addOf(of, p *pair, rule *Rule, change Change, format string, args ...any) {
+	change.Rule, change.Message = rule, fmt.Sprintf(format, args...)
+	c.addTo(of, p, change)
+}
 
 // addTo adds a change of p, which is one layout of table of.
-func (c *Comparison) addTo(of, p *pair, change Change, twoTables bool) {
-	name := change.name(c.tableName(of))
-	f := Finding{Class: ClassOf(change.Rule), Name: name, Old: change.Old, New: change.New, pair: of}
-	if change.Keys {
-		f.Old, f.New = examples(p, change.Rule)
-	} else if change.Rule == "E08" || change.Rule == "E09" || change.Rule == "E10" || change.Rule == "E17" && change.column != "" {
-		f.Old, f.New = cells(p, &change)
+func (c *Comparison) addTo(of, p *pair, change Change) {
+	switch {
+	case change.Keys:
+		change.Old, change.New = examples(p, &change)
+	case change.Rule.cells:
+		change.Old, change.New = cells(p, &change)
 	}
-	f.Diagnostic = diag.Diagnostic{
-		Pos: c.position(p, &change), Severity: f.Class.Severity(), Class: f.Class.String(), Rule: change.Rule, Message: change.Message, Note: note(f.Old, f.New),
+	if change.Rule.Class == Data {
+		change.way.text = c.hint(p, &change)
 	}
-	if f.Class == Data {
-		f.Diagnostic.Hint = c.hint(p, &change, twoTables)
-	}
+	f := finding(c.tableName(of), c.position(p, &change), change)
+	f.pair = of
 	c.Findings = append(c.Findings, f)
+}
+
+// finding returns the finding for a change of a table.
+func finding(table string, pos diag.Pos, change Change) Finding {
+	class := change.Rule.Class
+	f := Finding{Rule: change.Rule, Name: change.name(table), Old: change.Old, New: change.New}
+	f.Diagnostic = diag.Diagnostic{
+		Pos: pos, Severity: class.Severity(), Class: class.String(), Rule: change.Rule.ID, Message: change.Message, Note: note(f.Old, f.New),
+	}
+	if class == Data {
+		f.Diagnostic.Hint = change.way.text
+	}
+	return f
 }
 
 // share finds the tables that several schemas have, or had.

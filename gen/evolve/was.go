@@ -8,6 +8,25 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 )
 
+// The rules that this file applies.
+var (
+	placeForgotten = data(Rule{
+		ID: "E20", Title: "older events of a field are no longer read",
+		Reason: "Events written before a field was renamed or converted contain it in an older column that `was` no longer lists. A field that continues an earlier one in one table, or in one column, must be read from all places that the earlier field had.",
+		Fix:    "Keep the entry in `was` until these events have expired.",
+	})
+	fieldMoves = rollout(Rule{
+		ID: "E39", Title: "a field is written to a new column, and read from both",
+		Reason: "Programs with the old code do not find the field in new events: it is absent, or the events are undecodable.",
+		Fix:    "Deploy all readers before the first writer.",
+	})
+	olderUnknown = safe(Rule{
+		ID: "E73", Title: "an older column that no event has",
+		Reason: "A field lists a column in `was` that btgen.lock does not know. Reads look for it in vain.",
+		Fix:    "Correct the name, or remove it, unless another program has written the column.",
+	})
+)
+
 // olderAt returns the column in which only older events have a field according to the new
 // facts, if it is that of the old ones; nil if there is none.
 func (c *comparer) olderAt(old lock.Column) *lock.Column {
@@ -26,33 +45,31 @@ func (c *comparer) moved(old, older lock.Column) {
 		return // a facts file that nobody wrote
 	}
 	new := c.new.Columns[i]
-	at := Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
+	at := c.at(old, new)
 	if !c.readable(old, older) {
 		return
 	}
 	if j := find(c.old.Columns, new.Key, false); j >= 0 && c.old.Columns[j].Family == new.Family {
-		at.Rule, at.way.text = "E14", "leave it out of was: it was a field of its own"
-		c.add(at, "%s becomes an older one of field %q, which already has stored values: events that lack these are read with values of another field", c.place(old), item(new))
+		at.way.text = "leave it out of was: it was a field of its own"
+		c.add(placeReused, at, "%s becomes an older one of field %q, which already has stored values: events that lack these are read with values of another field", c.place(old), item(new))
 		return
 	}
 	if j := find(c.old.Columns, new.Key, true); j >= 0 && c.reused(c.old.Columns[j], new) {
 		return
 	}
 	if c.otherField(old, older) {
-		c.exchanged(old, older, Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, older), way: way{column: &old}})
+		at.New = c.in(c.new, older)
+		c.exchanged(old, older, at)
 		return
 	}
 	from, to := c.place(old), c.place(new)
 	if from == to {
 		from, to = from+" of family "+quoted(old.Family), "that of "+quoted(new.Family)
 	}
-	at.Rule = "E39"
-	c.add(at, "field %q moves from %s to %s: programs with the old code do not find it in new events; deploy readers everywhere first", item(new), from, to)
+	c.add(fieldMoves, at, "field %q moves from %s to %s: programs with the old code do not find it in new events; deploy readers everywhere first", item(new), from, to)
 	if old.Type != new.Type {
-		at.Rule = "E51"
-		c.add(at, "field %q: %s becomes %s, and stored values are converted: the type of the Go field changes", item(new), old.Type, new.Type)
+		c.add(typeWider, at, "field %q: %s becomes %s, and stored values are converted: the type of the Go field changes", item(new), old.Type, new.Type)
 	}
-	at.Rule = ""
 	c.presence(old, new, at)
 }
 
@@ -63,11 +80,11 @@ func (c *comparer) readable(old, older lock.Column) bool {
 	as := older
 	as.Field = old.Field
 	probe.column(old, as, nil, true)
-	if !slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
+	if !harms(probe.changes) {
 		return true
 	}
 	said, is := c.in(c.new, older), c.in(c.old, old)
-	c.add(Change{Rule: "E10", Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: is, New: said, way: way{text: "name the type and the encoding in was: " + quotedCode(c.wasText(old, nil))}},
+	c.add(valueChanged, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: is, New: said, way: way{text: "name the type and the encoding in was: " + quotedCode(c.wasText(old, nil))}},
 		"was of field %q does not say how %s is stored: stored values are undecodable or wrong", c.fieldOf(older), c.place(old))
 	return false
 }
@@ -128,7 +145,7 @@ func (c *comparer) older() (back map[string]bool) {
 	}
 	for _, older := range c.new.Older() {
 		if !c.knows(older) {
-			c.add(Change{Rule: "E73", Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
+			c.add(olderUnknown, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
 				"field %q is read from %s, too, which no event has as far as %s tells: is the name right?", c.fieldOf(older), c.place(older), lock.Name)
 		} else if j := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family && col.Retired }); j >= 0 {
 			c.readable(c.old.Columns[j], older)
@@ -139,7 +156,7 @@ func (c *comparer) older() (back map[string]bool) {
 
 // forgotten adds the change for a field that is no longer read from where older events have it.
 func (c *comparer) forgotten(old, new lock.Column) {
-	c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "restore " + quotedCode(c.wasText(old, &new)) + " until these events have expired"}},
+	c.add(placeForgotten, c.unread(old, new, "restore %s until these events have expired", quotedCode(c.wasText(old, &new))),
 		"field %q is no longer read from %s: events that were written before it moved lack it", item(new), c.place(old))
 }
 
@@ -166,8 +183,7 @@ func (c *comparer) returned(old, new lock.Column) bool {
 		return false
 	}
 	moved := c.old.Columns[i]
-	c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, moved), New: "not read",
-		way: way{text: fmt.Sprintf("restore it in %s with %s", c.placeCode(moved, new), quotedCode(c.wasText(old, &moved)))}},
+	c.add(placeForgotten, c.unread(moved, new, "restore it in %s with %s", c.placeCode(moved, new), quotedCode(c.wasText(old, &moved))),
 		"field %q is not read from %s: events that were written after it moved there lack it", item(new), c.place(moved))
 	return true
 }
@@ -184,7 +200,7 @@ func (c *comparer) abandoned(new lock.Column) {
 					leave = fmt.Sprintf(", and leave %s out", c.place(o.as))
 				}
 			}
-			c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "add " + quotedCode(c.wasText(old, &new)) + leave}},
+			c.add(placeForgotten, c.unread(old, new, "add %s%s", quotedCode(c.wasText(old, &new)), leave),
 				"field %q was stored in %s, and is not read from it: events that were written before it was removed lack it", item(new), c.place(old))
 		}
 	}
@@ -227,7 +243,7 @@ func (c *comparer) taken(old, of lock.Column, by string) {
 	if i := find(c.new.Columns, by, false); i >= 0 {
 		field = item(c.new.Columns[i])
 	}
-	c.add(Change{Rule: "E14", Item: field, place: atColumn, column: by, Old: c.in(c.old, old), way: way{number: c.free()}},
+	c.add(placeReused, Change{Item: field, place: atColumn, column: by, Old: c.in(c.old, old), way: way{number: c.free()}},
 		"%s, in which older events have field %q, is taken up again: their values are read as those of another field", c.place(old), item(of))
 }
 

@@ -1,152 +1,17 @@
 package lint
 
-import "github.com/btgen-dev/btgen/gen/diag"
+import "github.com/btgen-dev/btgen/gen/evolve"
 
-// changeRules are the rules for changes of schemas with stored events. Package evolve applies
-// them.
+// changeRules are the rules for changes of schemas with stored events. Package evolve declares and
+// applies them.
 func changeRules() []Rule {
-	data := func(id, title, reason, fix string) Rule {
-		return Rule{ID: id, Title: title, Reason: reason, Fix: fix, Source: judgment, By: ByLock, HowToAllow: accept}
+	var out []Rule
+	for _, r := range evolve.Rules() {
+		rule := Rule{ID: r.ID, Severity: r.Class.Severity(), Title: r.Title, Reason: r.Reason, Fix: r.Fix, Source: judgment, By: ByLock}
+		if r.Class == evolve.Data && !r.NoAccept {
+			rule.HowToAllow = "run `btgen generate --accept NAME=REASON` with the name in the message"
+		}
+		out = append(out, rule)
 	}
-	never := func(rule Rule) Rule {
-		rule.HowToAllow = ""
-		return rule
-	}
-	other := func(severity diag.Severity, id, title, reason, fix string) Rule {
-		return Rule{ID: id, Severity: severity, Title: title, Reason: reason, Fix: fix, Source: judgment, By: ByLock}
-	}
-	return []Rule{
-		data("E01", "a table is removed or renamed",
-			"The events in the table are no longer read. Setup leaves the table and its data alone. A renamed table is a new, empty table.",
-			"Keep the table until its events have expired, or copy them first."),
-		data("E02", "a table becomes a draft again",
-			"The layout of a draft may change freely, but the table may already contain events, even if it was removed in the meantime.",
-			"Remove `draft`. Once btgen generate has run without that key, the table can no longer be a draft."),
-		data("E03", "the pattern or the format of events changes",
-			"Stored events are in other rows, columns or formats than the code expects: it finds nothing, or cannot decode what it finds.",
-			"Keep the table and add a second one with the new pattern. Backfill it, then remove the first one."),
-		data("E04", "the bucket changes",
-			"Row keys depend on the width, origin and label of buckets. Stored rows are not found under different keys.",
-			"Keep the table and add a second one with the new bucket. Backfill it, then remove the first one."),
-		data("E05", "the row key changes",
-			"Stored rows have the segments, encodings and delimiter of the old key: they are not found under the new one.",
-			"Keep the table and add a second one with the new key. Backfill it, then remove the first one."),
-		data("E06", "the salt changes",
-			"The salt in a row key depends on the number of salt values and on the segments that it is computed from. Stored rows are not found under a different salt.",
-			"Keep the table and add a second one with the new salt. Backfill it, then remove the first one."),
-		data("E07", "the time format in the row key changes",
-			"Stored rows have the time in the old format: they are not found, or their times are undecodable.",
-			"Keep the table and add a second one with the new format. Backfill it, then remove the first one."),
-		data("E08", "a column family is renamed or removed, or a field moves to another family",
-			"A family cannot be renamed: setup adds an empty one and leaves the old one alone. Stored cells are no longer read.",
-			"Keep the name of the family, and the family of each field."),
-		data("E09", "a field is stored in a different place",
-			"The column, the protobuf number or the name in JSON of a field changes. Stored values are not read; optional fields are silently absent. If a field is removed and another of the same type is added, btgen assumes a rename.",
-			"List the older column in `was`, or keep it with `column`. To remove a field and add another, run btgen generate in between."),
-		data("E10", "the type or encoding of a value changes",
-			"Stored bytes are decoded as a different type, which gives an error, or a wrong value such as 2.5e-323 for 5.",
-			"Keep the type, and add a field for the new values. If btgen converts the older type, write to a new column and list the older one in `was`."),
-		data("E11", "an enum value is removed, renamed or renumbered",
-			"Binary and protobuf values store the number of an enum value, and text, JSON and row keys its name. Stored values become undecodable or change their meaning.",
-			"Keep the numbers and names of all values, and add new ones with new numbers."),
-		data("E12", "a required field is added",
-			"Stored events lack it. They are undecodable or, in protobuf, read with 0.",
-			"Make the field optional, or give it a default."),
-		data("E13", "a field becomes required, or its default changes",
-			"Stored events may lack the field. They become undecodable, or are read with a different value. Protobuf also omits the value 0 of a required field, which then reads as absent once the field is optional or has a default.",
-			"Keep the default, or keep the field optional."),
-		data("E14", "a column, number or enum value is reused",
-			"A removed field or enum value, or another field, used the same place with a different meaning, and stored events still contain it. It is also a finding if tables, or layouts by time, disagree on which earlier field a field continues.",
-			"Use a place that was never used. The file btgen.lock lists all places that were. In `was`, name the places of one field, in each table."),
-		data("E15", "a shorter time to live, or a different strategy",
-			"Bigtable deletes stored events that the new rule does not keep. If timestamps get a different meaning, events expire at the wrong time or never.",
-			"Keep the rule. Setup also refuses the change in live tables, and requires a separate permission."),
-		data("E16", "the precision of offsets changes",
-			"The columns of bucket_offsets contain times in units of `time.precision`. Stored columns are read as different times.",
-			"Keep the precision, or add a second table."),
-		data("E17", "a column, a protobuf number, or the value of offsets gets another field",
-			"Stored values are read as those of the other field. For a number, and for offsets, that is right if the field is only renamed. A column may get a field of a new name; it is a finding if either of the two fields has, or had, another column.",
-			"Keep the column of each field; for a number or offsets, accept the change if the field is only renamed. Otherwise, use a new column or number, or another table for offsets."),
-		data("E18", "an earlier layout is removed",
-			"The events of its time are no longer read, and late events of that time are written to the next layout.",
-			"Keep the entry in `before` until its events have expired: their time to live plus a week after the layout ended."),
-		data("E19", "a layout begins at a different time",
-			"Events between the two times are stored in one layout and read from the other: they are not found.",
-			"Keep `since`. To move or remove a layout that has not begun yet, run `btgen generate --now TIME`."),
-		data("E20", "older events of a field are no longer read",
-			"Events written before a field was renamed or converted contain it in an older column that `was` no longer lists. A field that continues an earlier one in one table, or in one column, must be read from all places that the earlier field had.",
-			"Keep the entry in `was` until these events have expired."),
-		data("E21", "reads are served by a table that may lack events",
-			"Read, or a query, is served by a table that was added later, was removed and used again, or kept events for a shorter time: it lacks events that other tables have. So may a table that is locked with `serves: false`.",
-			"Write `serves: false` until the table is backfilled. Then remove it, and accept the change: the lock notes that the table has all events. To keep a query in its present table, name that in `table`."),
-		data("E22", "a table becomes that of another schema",
-			"The lock notes for which schema a table has events, by its package and name. Tables of equal layouts are readable by each other's code: schemas that exchange tables, families or names read each other's events. A schema that is renamed keeps its events if its old name is no longer used, its new one never was, and the removal of its tables was not accepted before.",
-			"Keep the tables of each schema. To rename several schemas to each other's names, rename one at a time, and run btgen generate after each."),
-		never(data("E23", "btgen.lock forgets a fact about stored events",
-			"A column, number, enum value or layout that the file no longer has can be reused with another meaning, and nothing notices. Only btgen breaking with another version finds it: the file was deleted or reverted, or is the wrong side of a merge conflict.",
-			"Restore the file from that version, and run btgen generate, which adds the changes of your branch.")),
-		data("E24", "btgen.lock lacks a table that it had",
-			"The generated code was written together with a btgen.lock that has the table, or the lock of another folder has it, where the schema was before. A new file would not know what only the other one records: columns and enum values of removed fields, earlier layouts and accepted changes.",
-			"Restore the file from version control. If the schema has moved, generate both projects in one run: btgen generate ONE TWO. If the file is lost, and nothing is stored in the table, accept the change."),
-		other(diag.Warning, "E30", "a table is added to a schema with stored events",
-			"The new table contains only events that are written from now on.",
-			"Run setup before you deploy the writers. Backfill the table before it serves reads."),
-		other(diag.Warning, "E31", "a field is removed",
-			"Programs with the old code cannot read new events that lack a required field. Stored values of the field are skipped, and stay in the table until they expire.",
-			"Deploy readers before writers."),
-		other(diag.Warning, "E32", "an enum value is added",
-			"Programs with the old code cannot decode events with the new value.",
-			"Deploy readers before writers."),
-		other(diag.Warning, "E33", "a coarser precision",
-			"Stored events stay readable. If one of them is written again, it is stored a second time, at the truncated time. A backfill stops at the first event whose time is finer.",
-			"Deploy all writers at once, and do not repeat writes across the change. Add tables that need these events, and backfill them, before the change."),
-		other(diag.Warning, "E34", "a required field becomes optional",
-			"Programs with the old code cannot read events that lack the field.",
-			"Deploy readers before writers."),
-		other(diag.Warning, "E35", "a column family is added",
-			"Writes to a family that does not exist fail.",
-			"Run setup before you deploy the writers."),
-		other(diag.Warning, "E36", "a longer time to live on several clusters",
-			"Bigtable increases the age of a replicated table by at most 90 days at a time, and does not remove a rule.",
-			"Run setup again until the plan is empty."),
-		other(diag.Warning, "E37", "ages count from the write, or timestamps become those of events",
-			"Stored events expire as before. Programs with the old code mistake the write times of new events for event times, and may miss late events. Where timestamps become those of events, a stored event whose cells have a later one keeps its values when it is written again.",
-			"Deploy readers before writers. Delete events with timestamps of writes before you write them again."),
-		other(diag.Warning, "E38", "a new layout begins",
-			"Programs with the old code still write later events to the old layout, where the new code does not look for them, and do not find events of the new layout.",
-			"Run setup, and deploy all programs before the layout begins."),
-		other(diag.Warning, "E39", "a field is written to a new column, and read from both",
-			"Programs with the old code do not find the field in new events: it is absent, or the events are undecodable.",
-			"Deploy all readers before the first writer."),
-		other(diag.Warning, "E40", "a part of the row key begins or ceases to tell kinds of records apart",
-			"Stored events of the schema stay readable. With `kind: true`, rows with another text in this place are skipped, and other schemas may share the family. Without it, such rows are errors.",
-			"Change all schemas of the table together, and deploy readers before writers of another kind."),
-		other(diag.Advice, "E50", "names in generated code change",
-			"Stored events are not affected.",
-			"Adapt the Go code that uses the names."),
-		other(diag.Advice, "E51", "a wider type",
-			"Every stored value is also a value of the new type, with the same bytes.",
-			"Adapt the Go code that uses the field, and deploy readers before writers."),
-		other(diag.Advice, "E52", "a query is removed or renamed, or no longer deletes",
-			"The generated reader, or the writer, lacks the method.",
-			"Adapt the Go code that calls it."),
-		other(diag.Advice, "E53", "an optional field gets a default",
-			"Stored events that lack the field are read with the default, and the Go field is no longer a pointer.",
-			"Adapt the Go code that uses the field."),
-		other(diag.Advice, "E70", "a field is added that events may lack",
-			"Stored events are read without it, or with its default.",
-			"Nothing."),
-		other(diag.Advice, "E71", "a longer time to live",
-			"Stored events are kept at least as long.",
-			"Run setup."),
-		other(diag.Advice, "E72", "a change that stored events do not depend on",
-			"Stored events are read as before.",
-			"Nothing."),
-		other(diag.Advice, "E73", "an older column that no event has",
-			"A field lists a column in `was` that btgen.lock does not know. Reads look for it in vain.",
-			"Correct the name, or remove it, unless another program has written the column."),
-	}
+	return out
 }
-
-// accept is how to allow a change of stored data.
-const accept = "run `btgen generate --accept NAME=REASON` with the name in the message"

@@ -1,0 +1,120 @@
+package evolve
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// The rules that this file applies.
+var (
+	absenceChanged = data(Rule{
+		ID: "E13", Title: "a field becomes required, or its default changes",
+		Reason: "Stored events may lack the field. They become undecodable, or are read with a different value. Protobuf also omits the value 0 of a required field, which then reads as absent once the field is optional or has a default.",
+		Fix:    "Keep the default, or keep the field optional.",
+	})
+	becomesOptional = rollout(Rule{
+		ID: "E34", Title: "a required field becomes optional",
+		Reason: "Programs with the old code cannot read events that lack the field.",
+		Fix:    "Deploy readers before writers.",
+	})
+	defaultAdded = source(Rule{
+		ID: "E53", Title: "an optional field gets a default",
+		Reason: "Stored events that lack the field are read with the default, and the Go field is no longer a pointer.",
+		Fix:    "Adapt the Go code that uses the field.",
+	})
+)
+
+// required reports whether every event must have a field.
+func required(c lock.Column) bool { return !c.Optional && c.Default == nil }
+
+// lacking describes what happens to stored events that lack a required field.
+func (c *comparer) lacking() string {
+	switch {
+	case c.new.Blob == layout.Protobuf:
+		return "stored events lack it and are read with 0 or become undecodable"
+	}
+	return "stored events lack it and become undecodable"
+}
+
+// implicit reports whether protobuf omits the zero value of a field.
+func (c *comparer) implicit(col lock.Column) bool {
+	return c.new.Blob == layout.Protobuf && required(col) && col.Type != schema.Timestamp && col.Type != schema.Enum && col.Type != schema.UUID
+}
+
+// absence reports whether events that lack a field, which was removed, are read with another value
+// than before once it is back: protobuf omits their 0, or they had another default.
+func (c *comparer) absence(old, new lock.Column) bool {
+	if c.implicit(old) {
+		return true
+	}
+	was := widened(old, new.Type).Default
+	return was != nil && (new.Default == nil || *was != *new.Default)
+}
+
+// restoredAs compares the meaning of an absent field, which was removed and is back. It cannot
+// become required again, because newer events lack it.
+func (c *comparer) restoredAs(old, new lock.Column, at Change) {
+	n := len(c.changes)
+	c.presence(widened(old, new.Type), new, at)
+	if required(old) && len(c.changes) > n {
+		c.changes[n].way.text = "if these events may be read without it, accept the change; otherwise, leave the field removed"
+	}
+}
+
+// presence compares the meaning of an absent field.
+func (c *comparer) presence(old, new lock.Column, at Change) {
+	same := old.Optional == new.Optional && (old.Default == nil) == (new.Default == nil) && (old.Default == nil || *old.Default == *new.Default)
+	at.Old, at.New = presenceText(old), presenceText(new)
+	at.way.restore = at.Old
+	if required(old) {
+		at.way.text = "remove " + quotedCode(at.New)
+	}
+	switch {
+	case same:
+	case !required(old) && required(new):
+		c.add(absenceChanged, at, "field %q becomes required: %s", item(new), c.lacking())
+	case required(old) && c.implicit(old):
+		c.add(absenceChanged, at, "field %q was required: stored events omit the value 0, which then reads as absent", item(new))
+	case required(old) && new.Optional:
+		c.add(becomesOptional, at, "field %q becomes optional: programs with the old code cannot read events that lack it; deploy readers first", item(new))
+	case required(old):
+		c.add(harmless, at, "field %q gets a default: stored events have the field", item(new))
+	case old.Default != nil:
+		c.add(absenceChanged, at, "the default of field %q changes: stored events that lack it are read with a different value", item(new))
+	default:
+		c.add(defaultAdded, at, "field %q gets a default: stored events that lack it are read with the default, and the Go field is no longer a pointer", item(new))
+	}
+}
+
+// presenceText describes the meaning of an absent field, in the schema language.
+func presenceText(c lock.Column) string {
+	switch {
+	case c.Default != nil:
+		return "default: " + defaultText(c)
+	case c.Optional:
+		return "optional: true"
+	}
+	return "required"
+}
+
+// defaultText returns the default of a field in the schema language.
+func defaultText(c lock.Column) string {
+	switch c.Type {
+	case schema.String, schema.JSON:
+		return quoted(*c.Default)
+	case schema.Duration:
+		if d, err := time.ParseDuration(*c.Default); err == nil {
+			return schema.FormatDuration(d)
+		}
+	case schema.Bytes:
+		if raw, err := hex.DecodeString(*c.Default); err == nil {
+			return quoted(base64.StdEncoding.EncodeToString(raw))
+		}
+	}
+	return *c.Default
+}
