@@ -233,11 +233,8 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 // isProtoNumber reports whether every message, of older events, too, has the field as this
 // number, or lacks it if it is zero.
 func isProtoNumber(f *layout.Field) bool {
-	switch f.Type {
-	case schema.Bool, schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64:
-		return f.Required() && len(f.Older(layout.Protobuf)) == 0
-	}
-	return false
+	number := f.Type == schema.Bool || f.Type.Traits().Number != schema.NoNumber
+	return number && f.Required() && len(f.Older(layout.Protobuf)) == 0
 }
 
 // fieldConsts declares the fields for ReadOptions. Only tables that store fields one by

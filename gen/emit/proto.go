@@ -125,35 +125,14 @@ func olderProtoField(f, older *layout.Field, n *names.Field) protoField {
 
 // protoType returns the protobuf type of a field.
 func protoType(f *layout.Field, n *names.Field) string {
-	switch f.Type {
-	case schema.Float32:
-		return "float"
-	case schema.Float64:
-		return "double"
-	case schema.Timestamp:
-		return "google.protobuf.Timestamp"
-	case schema.Duration:
-		return "google.protobuf.Duration"
-	case schema.UUID:
-		return "bytes"
-	case schema.Enum:
+	if f.Type == schema.Enum {
 		return n.ProtoEnum
-	case schema.JSON:
-		return "string"
 	}
-	return f.Type.String()
+	return f.Type.Traits().Proto
 }
 
 // wellKnown returns the file to import for a type.
-func wellKnown(t schema.Type) string {
-	switch t {
-	case schema.Timestamp:
-		return "google/protobuf/timestamp.proto"
-	case schema.Duration:
-		return "google/protobuf/duration.proto"
-	}
-	return ""
-}
+func wellKnown(t schema.Type) string { return t.Traits().ProtoFile }
 
 // protoEnumOf describes an enum. Protobuf requires a first value of zero, which it adds
 // if the schema does not have one.

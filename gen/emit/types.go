@@ -14,42 +14,25 @@ import (
 )
 
 // suffix is the suffix of the names of the codec's functions for a type.
-func suffix(t schema.Type) string {
-	return [...]string{
-		schema.String: "String", schema.Bytes: "Bytes", schema.Bool: "Bool",
-		schema.Int32: "Int32", schema.Int64: "Int64", schema.Uint32: "Uint32", schema.Uint64: "Uint64",
-		schema.Float32: "Float32", schema.Float64: "Float64",
-		schema.Timestamp: "Timestamp", schema.Duration: "Duration",
-		schema.UUID: "UUID", schema.Enum: "Enum", schema.JSON: "JSON",
-	}[t]
-}
+func suffix(t schema.Type) string { return t.Traits().Codec }
 
 // goType is the Go type of a value, without regard to whether it is optional.
 func (s *schemaFile) goType(f *layout.Field) *jen.Statement {
-	switch f.Type {
-	case schema.Bytes:
-		return jen.Index().Byte()
-	case schema.Timestamp:
-		return jen.Qual("time", "Time")
-	case schema.Duration:
-		return jen.Qual("time", "Duration")
-	case schema.UUID:
-		return s.codec("UUID")
-	case schema.Enum:
+	switch t := f.Type.Traits().Go; {
+	case f.Type == schema.Enum:
 		return jen.Id(s.names.Field(f).Enum)
-	case schema.JSON:
-		return jen.Qual("encoding/json", "RawMessage")
+	case t.Package == schema.CodecPackage:
+		return s.codec(t.Name)
+	case t.Package != "":
+		return jen.Qual(t.Package, t.Name)
+	default:
+		return jen.Id(t.Name)
 	}
-	return jen.Id(map[schema.Type]string{
-		schema.String: "string", schema.Bool: "bool",
-		schema.Int32: "int32", schema.Int64: "int64", schema.Uint32: "uint32", schema.Uint64: "uint64",
-		schema.Float32: "float32", schema.Float64: "float64",
-	}[f.Type])
 }
 
 // isSlice reports whether nil stands for an absent value of the type, so that
 // an optional one needs no pointer.
-func isSlice(f *layout.Field) bool { return f.Type == schema.Bytes || f.Type == schema.JSON }
+func isSlice(f *layout.Field) bool { return f.Type.Traits().Nilable }
 
 // fieldType is the type of the field in the event.
 func (s *schemaFile) fieldType(f *layout.Field) *jen.Statement {

@@ -42,25 +42,19 @@ func (s *schemaFile) enumLiteral(f *layout.Field) *jen.Statement {
 // conversion renders the function that converts a value of the older type of a field. Enums
 // are read by name.
 func (s *schemaFile) conversion(older, f *layout.Field) *jen.Statement {
-	switch {
-	case older.Type == f.Type: // in JSON
+	if older.Type == f.Type { // in JSON
 		return s.codec("Unchanged").Types(s.jsonGoType(f))
-	case older.Type == schema.Enum:
-		return s.codec("EnumMember").Call(s.enumLiteral(older))
-	case older.Type == schema.Bool:
-		return s.codec("BoolToInteger").Types(s.goType(f))
-	case older.Type == schema.UUID:
-		return s.codec("UUIDToString")
-	case f.Type == schema.String:
-		return s.codec("IntegerToString").Types(s.goType(older))
-	case f.Type == schema.Bytes:
-		return s.codec("StringToBytes")
-	case f.Type == schema.Float64 && (older.Type == schema.Int64 || older.Type == schema.Uint64):
-		return s.codec("ExactFloat64").Types(s.goType(older))
-	case f.Type == schema.Uint64:
-		return s.codec("ToUint64")
 	}
-	return s.codec("To" + suffix(f.Type)).Types(s.goType(older))
+	c, _ := older.Type.ConversionTo(f.Type) // the layout has no others
+	switch {
+	case older.Type == schema.Enum:
+		return s.codec(c.Func).Call(s.enumLiteral(older))
+	case c.Of == schema.OfNew:
+		return s.codec(c.Func).Types(s.goType(f))
+	case c.Of == schema.OfOld:
+		return s.codec(c.Func).Types(s.goType(older))
+	}
+	return s.codec(c.Func)
 }
 
 // takeOlderProto sets a field from an older number, unless the event has a newer one.

@@ -43,7 +43,7 @@ func (c *comparer) lacking() string {
 
 // implicit reports whether protobuf omits the zero value of a field.
 func (c *comparer) implicit(col lock.Column) bool {
-	return c.new.Blob == layout.Protobuf && required(col) && col.Type != schema.Timestamp && col.Type != schema.Enum && col.Type != schema.UUID
+	return c.new.Blob == layout.Protobuf && required(col) && !col.Type.Traits().ProtoZero
 }
 
 // absence reports whether events that lack a field, which was removed, are read with another value

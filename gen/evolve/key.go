@@ -181,13 +181,7 @@ func sameSalt(old, new []lock.Segment) bool {
 // widens reports whether every stored value of one type is also a value of the other, with the
 // same bytes in cells and in text keys.
 func widens(from, to schema.Type) bool {
-	switch from {
-	case schema.Int32:
-		return to == schema.Int64
-	case schema.Uint32:
-		return to == schema.Uint64 || to == schema.Int64
-	}
-	return false
+	return slices.Contains(from.Traits().Widens, to)
 }
 
 // keyEnums compares the enums of keys.

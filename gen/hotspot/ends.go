@@ -250,14 +250,12 @@ func sequential(l *layout.Layout, t *layout.Table, load layout.Load) int {
 
 // numbers returns how many values an integer can have in a form, without negative ones.
 func numbers(f *layout.Field, form codec.KeyForm) float64 {
-	of := float64(1 << 63)
-	switch f.Type {
-	case schema.Int32:
+	own, of := f.Type.Traits(), float64(1<<63)
+	switch {
+	case own.Number == schema.Signed && own.Bits == 32:
 		of = math.MaxInt32
-	case schema.Uint32:
-		of = 1 << 32
-	case schema.Uint64:
-		of = 1 << 64
+	case own.Number == schema.Unsigned:
+		of = math.Pow(2, float64(own.Bits))
 	}
 	switch {
 	case form.Pad <= 0:
@@ -274,10 +272,4 @@ func tablets(t *layout.Table, load layout.Load) int {
 }
 
 // isInteger reports whether a series value is an integer, and may be a sequential ID.
-func isInteger(f *layout.Field) bool {
-	switch f.Type {
-	case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
-		return true
-	}
-	return false
-}
+func isInteger(f *layout.Field) bool { return f.Type.Traits().Integer() }

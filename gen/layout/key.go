@@ -88,14 +88,7 @@ func (r *resolver) salt(g *schema.Segment) (codec.Segment, string, bool) {
 
 // InKey sets what a segment has of a series value, except its encoding.
 func (f *Field) InKey(g *codec.Segment) {
-	g.Name, g.Type, g.Enum = f.Name, segmentTypes[f.Type], f.Enum
-}
-
-// segmentTypes maps field types to the codec's segment types.
-var segmentTypes = map[schema.Type]codec.SegmentType{
-	schema.String: codec.StringSegment, schema.Bytes: codec.BytesSegment, schema.Bool: codec.BoolSegment,
-	schema.Int32: codec.Int32Segment, schema.Int64: codec.Int64Segment, schema.Uint32: codec.Uint32Segment, schema.Uint64: codec.Uint64Segment,
-	schema.Duration: codec.DurationSegment, schema.Timestamp: codec.TimestampSegment, schema.UUID: codec.UUIDSegment, schema.Enum: codec.EnumSegment,
+	g.Name, g.Type, g.Enum = f.Name, f.Type.Traits().Segment, f.Enum
 }
 
 // named resolves a named segment: a series value or the metric.
@@ -165,7 +158,7 @@ func timeHint(t *Table, s *schema.Table) string {
 // form resolves the encoding of a series value.
 func (r *resolver) form(t *Table, out *codec.Segment, g *schema.Segment) {
 	typ := out.Type
-	if _, ok := segmentTypes[r.layout.Series[out.Series].Type]; !ok {
+	if t := r.layout.Series[out.Series].Type; t == schema.Invalid || t.Traits().NoKey {
 		return // reported at the series value
 	}
 	pos := g.Pos

@@ -239,12 +239,12 @@ func (l *Layout) Enums() []*Field {
 // HasUndeclared reports whether events have fields of variable length without a declared size.
 func (l *Layout) HasUndeclared() bool {
 	return slices.ContainsFunc(l.Fields, func(f Field) bool {
-		return l.Expect.Widths[f.Name] == 0 && (f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON)
+		return l.Expect.Widths[f.Name] == 0 && f.Type.Traits().Variable
 	})
 }
 
 // Explicit reports whether protobuf writes the field even if it is zero, so that an
-// absent value is distinct. A UUID always has 16 bytes.
+// absent value is distinct.
 func (f *Field) Explicit() bool {
-	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum || f.Type == schema.UUID
+	return f.Optional || f.Default != nil || f.Type.Traits().ProtoZero
 }

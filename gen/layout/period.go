@@ -280,44 +280,31 @@ func (l *Layout) segmentSet(t *Table, g codec.Segment) keyset.Set {
 	return l.valueSet(t, g, width)
 }
 
-// The bytes of some encodings.
-var (
-	hexBytes    = keyset.Class{{'0', '9'}, {'a', 'f'}}
-	base64Bytes = keyset.Class{{'0', '9'}, {'a', 'z'}, {'A', 'Z'}, {'-', '-'}, {'_', '_'}}
-	uuidBytes   = keyset.Class{{'0', '9'}, {'a', 'f'}, {'-', '-'}}
-)
-
 // valueSet returns the texts of a series value.
 func (l *Layout) valueSet(t *Table, g codec.Segment, width int) keyset.Set {
 	f := &l.Series[g.Series]
+	own := f.Type.Traits()
+	texts := own.Words
+	if f.Type == schema.Enum && len(f.Enum) <= maxEnumSet {
+		for _, v := range f.Enum {
+			texts = append(texts, v.Name)
+		}
+	}
 	switch {
 	case g.Form.InBytes(g.Type):
 		return keyset.Repeat(keyset.AnyByte, width)
-	case g.Form.Encoding == codec.KeyHex:
-		return keyset.Repeat(hexBytes, width)
-	case g.Form.Encoding == codec.KeyBase64URL:
-		return keyset.Repeat(base64Bytes, width)
-	}
-	switch f.Type {
-	case schema.UUID:
-		return keyset.Repeat(uuidBytes, width)
-	case schema.Bool:
-		return keyset.Union(keyset.Text("true"), keyset.Text("false"))
-	case schema.Bytes:
-		if g.Form.Encoding == codec.KeyText {
-			return keyset.Repeat(hexBytes, width)
-		}
-	case schema.Enum:
-		if g.Form.Encoding == codec.KeyText && len(f.Enum) <= maxEnumSet {
-			var names []keyset.Set
-			for _, v := range f.Enum {
-				names = append(names, keyset.Text(v.Name))
-			}
-			return keyset.Union(names...)
-		}
-	case schema.String:
-	default:
+	case g.Form.Encoding.Alphabet() != "":
+		return keyset.Repeat(keyset.Bytes(g.Form.Encoding.Alphabet()), width)
+	case slices.Contains(own.KeyTexts, "-1"):
 		return keyset.Concat(keyset.Optional(keyset.Text("-")), keyset.Repeat(keyset.Digits, width))
+	case g.Form.Encoding == codec.KeyText && texts != nil:
+		var sets []keyset.Set
+		for _, text := range texts {
+			sets = append(sets, keyset.Text(text))
+		}
+		return keyset.Union(sets...)
+	case g.Form.Encoding != codec.KeyRaw && own.KeyTexts != nil:
+		return keyset.Repeat(keyset.Bytes(strings.Join(own.KeyTexts, "")), width)
 	}
 	class := keyset.AnyByte
 	if len(t.Delimiter) == 1 && !g.Joined {

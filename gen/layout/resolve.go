@@ -140,8 +140,7 @@ func (r *resolver) checkSeries() {
 			"expect declares %d series, but the cardinalities of series allow at most %d", r.layout.Expect.Series, most)
 	}
 	for _, f := range r.schema.Series {
-		switch f.Type.V {
-		case schema.Float32, schema.Float64, schema.JSON:
+		if f.Type.V.Traits().NoKey {
 			r.errorf(f.Type.Pos, "write `string`, `int64` or another type that keys can hold",
 				"series value %q: a %s cannot be part of a row key", f.Name.V, f.Type.V)
 		}
@@ -340,9 +339,8 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 // valuesOf returns the encoding of the values of a type: the plainest with the same bytes.
 func valuesOf(v schema.Value[string], t schema.Type) codec.Values {
 	as, _ := codec.ParseValues(v.V) // the language has no others
-	sized := t == schema.Int32 || t == schema.Uint32 || t == schema.Enum
-	wide := t == schema.Int64 || t == schema.Uint64 || t == schema.Float32 || t == schema.Float64 || t == schema.Timestamp || t == schema.Duration
-	if as == codec.BigEndianValues && !sized || as == codec.LittleEndianValues && !sized && !wide {
+	own := t.Traits()
+	if as == codec.BigEndianValues && (own.Sized == 0 || own.Sized == own.Width) || as == codec.LittleEndianValues && own.Sized == 0 {
 		return codec.BinaryValues
 	}
 	return as

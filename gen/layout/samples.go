@@ -41,10 +41,8 @@ func formSamples(f Field, form codec.KeyForm) []string {
 	switch {
 	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding >= codec.KeyBinary:
 		return nil
-	case form.Encoding == codec.KeyHex:
-		return strings.Split("0123456789abcdef", "")
-	case form.Encoding == codec.KeyBase64URL:
-		return strings.Split("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", "")
+	case form.Encoding.Alphabet() != "":
+		return strings.Split(form.Encoding.Alphabet(), "")
 	case form.Encoding == codec.KeyDecimal, form.Pad > 0:
 		return digits()
 	}
@@ -54,25 +52,18 @@ func formSamples(f Field, form codec.KeyForm) []string {
 // typeSamples returns strings that together contain every character that a value of the
 // field's type can have in a key.
 func typeSamples(f Field) []string {
-	switch f.Type {
-	case schema.Int32, schema.Int64, schema.Duration:
-		return append(digits(), "-1")
-	case schema.Uint32, schema.Uint64, schema.Timestamp:
-		return digits()
-	case schema.Bool:
-		return []string{"true", "false"}
-	case schema.Bytes:
-		return append(digits(), "a", "b", "c", "d", "e", "f")
-	case schema.UUID:
-		return []string{"01234567-89ab-4cde-8f01-23456789abcd"}
-	case schema.Enum:
+	switch own := f.Type.Traits(); {
+	case own.Words != nil:
+		return own.Words
+	case f.Type == schema.Enum:
 		var names []string
 		for _, v := range f.Enum {
 			names = append(names, v.Name)
 		}
 		return names
+	default:
+		return own.KeyTexts // none of a string, since the writer checks each value
 	}
-	return nil // the writer checks each value
 }
 
 func digits() []string { return strings.Split("0123456789", "") }

@@ -1,10 +1,6 @@
 package layout
 
-import (
-	"slices"
-
-	"github.com/btgen-dev/btgen/gen/schema"
-)
+import "slices"
 
 // Required reports whether every event has the field, so that a stored event without it
 // cannot be read.
@@ -12,9 +8,7 @@ func (f *Field) Required() bool { return !f.Optional && f.Default == nil }
 
 // HasNoZero reports whether the zero value of the type is no value of the field, or is
 // always stored, so that a serialized event without it lacks the field.
-func (f *Field) HasNoZero() bool {
-	return f.Type == schema.Timestamp || f.Type == schema.Enum || f.Type == schema.JSON
-}
+func (f *Field) HasNoZero() bool { return f.Type.Traits().NoZero }
 
 // Floats is a set of floating-point numbers.
 type Floats int

@@ -45,20 +45,11 @@ func (f *Field) Older(format Format) []Field {
 	return out
 }
 
-// conversions are the types whose values can be converted, by the type that they are
-// converted to: none changes, and one that has no exact equivalent is an error.
-var conversions = map[schema.Type][]schema.Type{
-	schema.Int32:   {schema.Bool},
-	schema.Uint32:  {schema.Bool},
-	schema.Int64:   {schema.Int32, schema.Uint32, schema.Bool},
-	schema.Uint64:  {schema.Uint32, schema.Bool},
-	schema.Float64: {schema.Float32, schema.Int32, schema.Uint32, schema.Int64, schema.Uint64},
-	schema.String:  {schema.Enum, schema.UUID, schema.Int32, schema.Uint32, schema.Int64, schema.Uint64},
-	schema.Bytes:   {schema.String},
-}
-
 // Converts reports whether stored values of a type can be converted to another one.
-func Converts(from, to schema.Type) bool { return slices.Contains(conversions[to], from) }
+func Converts(from, to schema.Type) bool {
+	_, ok := from.ConversionTo(to)
+	return ok
+}
 
 // OmitsZero reports whether protobuf omits a value of a required field that would not be the
 // zero of the type that it is converted to.
@@ -94,13 +85,14 @@ func (r *resolver) wasOf(in *schema.Field, f *Field, v *schema.Was) Was {
 		w.Enum = append(w.Enum, codec.EnumName{Number: int64(value.Number.V), Name: value.Name.V})
 	}
 	if !Converts(w.Type, f.Type) {
-		from := conversions[f.Type]
 		hint := "keep the type, and add a field for the new values"
-		if len(from) > 0 {
-			var names []string
-			for _, t := range from {
+		var names []string
+		for _, t := range schema.Types() {
+			if Converts(t, f.Type) {
 				names = append(names, t.String())
 			}
+		}
+		if len(names) > 0 {
 			hint = fmt.Sprintf("to %s, btgen converts %s; or keep the type, and add a field for the new values", f.Type, list(names))
 		}
 		r.errorf(v.Type.Pos, hint, "field %q: a value of type %s may not be one of type %s: stored values cannot be converted", f.Name, w.Type, f.Type)

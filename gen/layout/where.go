@@ -67,19 +67,20 @@ func refusesValues(f *Field, c *Column, w Where) (why, instead string) {
 				"remove where until these events have expired, and skip the other events after reading them"
 		}
 	}
+	own := f.Type.Traits()
 	const binary = "give the field values: binary, in a new table if it stores events already; or remove where"
 	switch {
-	case f.Type == schema.JSON:
+	case own.NotEqual:
 		return fmt.Sprintf("equal values of %s may be written in several ways as JSON", f.Name), "select by a field of another type"
-	case w.Equal && (f.Type == schema.Float32 || f.Type == schema.Float64):
+	case w.Equal && own.Number == schema.Floating:
 		return fmt.Sprintf("%s is a floating-point number, which is rarely equal to another", f.Name), "write " + diag.Code(f.Name+": range")
-	case w.Equal && c.Values.Text() && f.Type != schema.String && f.Type != schema.Bytes && f.Type != schema.Enum:
+	case w.Equal && c.Values.Text() && !own.OneText:
 		return fmt.Sprintf("%s is stored as text, which may be written in several ways, as in 5 and +5", f.Name), binary
 	case w.Equal:
 		return "", ""
-	case c.Values == codec.LittleEndianValues && f.Type != schema.String && f.Type != schema.Bytes && f.Type != schema.UUID:
+	case c.Values == codec.LittleEndianValues && own.Sized > 0:
 		return fmt.Sprintf("%s is stored with its lowest byte first, which does not sort like its values", f.Name), binary
-	case f.Type == schema.Enum, f.Type == schema.Bool:
+	case own.Unordered:
 		return fmt.Sprintf("values of type %s, of %s, have no order", f.Type, f.Name), "write " + diag.Code(f.Name+": equal")
 	case c.Values.Text() && f.Type != schema.String:
 		return fmt.Sprintf("%s is stored as text, which does not sort like its values: 10 sorts before 9", f.Name), binary

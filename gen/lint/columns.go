@@ -150,8 +150,7 @@ func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 		if c.Field < 0 {
 			continue // the write time, which T04 and T05 report
 		}
-		switch f := l.Fields[c.Field]; f.Type {
-		case schema.Float32, schema.Float64, schema.String, schema.Bytes, schema.JSON, schema.UUID, schema.Timestamp, schema.Duration:
+		if f := l.Fields[c.Field]; f.Type.Traits().Rare {
 			if names == nil {
 				pos = f.Pos
 			}

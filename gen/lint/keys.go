@@ -252,8 +252,7 @@ func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
 		if g.Kind != codec.SeriesSegment || g.Form.Encoding >= codec.KeyBinary || t.Sorts(&g) {
 			continue
 		}
-		switch f := l.Series[g.Series]; f.Type {
-		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Duration:
+		if f := l.Series[g.Series]; f.Type.Traits().Integer() || f.Type == schema.Duration {
 			padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digitsOf(f.Type))
 			report.at(t.Source(&g).Pos, "if it is never negative, pad it: "+withSegment(t, &g, padded),
 				"%q follows the time as text: among events with equal times, 10 sorts before 9, and -1 before -2", f.Name)
@@ -263,10 +262,11 @@ func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
 
 // digitsOf returns the number of decimal digits of the type's largest value.
 func digitsOf(t schema.Type) int {
-	switch t {
-	case schema.Int32, schema.Uint32:
+	own := t.Traits()
+	switch {
+	case own.Bits == 32:
 		return 10
-	case schema.Uint64:
+	case own.Number == schema.Unsigned:
 		return 20
 	}
 	return 19

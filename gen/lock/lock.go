@@ -298,7 +298,7 @@ func Plain(segments []Segment) []Segment {
 			f.Encoding = codec.KeyText
 		case f.Encoding == codec.KeyHex && t == schema.Bytes:
 			f.Encoding = codec.KeyText
-		case f.Encoding == codec.KeyRaw && t == schema.UUID:
+		case f.Encoding == codec.KeyRaw && t != schema.Bytes:
 			f.Encoding = codec.KeyBinary
 		}
 	}

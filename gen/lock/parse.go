@@ -391,7 +391,7 @@ func (l *Layout) readSegment(r *reader) {
 
 // typ parses a type.
 func (r *reader) typ(name string) schema.Type {
-	for t := schema.String; t <= schema.JSON; t++ {
+	for _, t := range schema.Types() {
 		if t.String() == name {
 			return t
 		}

@@ -122,8 +122,7 @@ func (g *Segment) recorded(all []Segment) []string {
 
 // wide returns the name of a type, one for those whose values have the same bytes.
 func wide(t schema.Type) string {
-	switch t {
-	case schema.Int32, schema.Uint32, schema.Int64, schema.Uint64:
+	if t.Traits().Integer() {
 		return "integer"
 	}
 	return t.String()

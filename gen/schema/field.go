@@ -1,11 +1,7 @@
 package schema
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,46 +9,13 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// types lists the types of the language, with the form of their values in default and
-// example. readTyped checks those of an enum further.
-var types = []struct {
-	typ  Type
-	name string
-	def  form[any]
-}{
-	{String, "string", boxed(text("a string"))},
-	{Bytes, "bytes", boxed(parsed("base64", "write base64", parseBase64).like(func(s *shape) { s.syntax = []string{base64Syntax} }))},
-	{Bool, "bool", boxed(boolean)},
-	{Int32, "int32", boxed(integer[int64](math.MinInt32, math.MaxInt32))},
-	{Int64, "int64", boxed(integer[int64](math.MinInt64, math.MaxInt64))},
-	{Uint32, "uint32", boxed(unsigned(32))},
-	{Uint64, "uint64", boxed(unsigned(64))},
-	{Float32, "float32", boxed(float(32))},
-	{Float64, "float64", boxed(float(64))},
-	{Timestamp, "timestamp", boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime).like(func(s *shape) { s.format = "date-time" }))},
-	{Duration, "duration", boxed(parsed("a duration", "write it as in 1h30m", ParseDuration).like(func(s *shape) { s.syntax, s.least, s.most = []string{durationSyntax}, 2, maxQuantity }))},
-	{UUID, "uuid", boxed(parsed("a UUID", "write it as in 123e4567-e89b-12d3-a456-426614174000", parseUUID).like(func(s *shape) { s.syntax = []string{uuidSyntax} }))},
-	{Enum, "enum", boxed(text("the name of an enum value"))},
-	{JSON, "json", boxed(parsed("JSON in quotes", `write it in single quotes, as in '{"a": 1}'`, parseJSON))},
-}
-
-// String returns the name of the type in the language.
-func (t Type) String() string {
-	for _, known := range types {
-		if known.typ == t {
-			return known.name
-		}
-	}
-	return "invalid"
-}
-
 // typeForm is the form of a type name.
 var typeForm = func() form[Type] {
 	names := typeNames()
 	f := hintedWord("type", names, typeHint)
 	return form[Type]{f.shape, func(w *walker, n *node) (Type, bool) {
 		name, ok := f.read(w, n)
-		return Type(1 + slices.Index(names, name)), ok
+		return ParseType(name), ok
 	}}
 }()
 
@@ -71,24 +34,38 @@ var docKey = set("doc", "a description of the value", prose("a doc"), func(d *dr
 
 // typeKey is the key type of a series value or a field.
 var typeKey = must(put("type", "the type of the value", typeForm, func(d *draft) *Value[Type] { return &d.Type })).
-	also("In Go: string, []byte, bool, int32 to uint64, float32, float64, time.Time, time.Duration, [16]byte, a type with constants (enum), json.RawMessage.")
+	also(goTypes(Types()))
 
-// noKey are the types that a row key cannot contain. The parser accepts them for series
-// values, since package layout reports them; only the JSON Schema excludes them.
-var noKey = []Type{Float32, Float64, JSON}
+// goTypes lists the Go types of values.
+func goTypes(types []Type) string {
+	var names []string
+	for _, t := range types {
+		if name := t.Traits().Go.String(); name != "" {
+			names = append(names, name)
+		}
+	}
+	return "In Go: " + strings.Join(names, ", ") + ", or a type with constants (enum)."
+}
 
-// keyTypes returns a shape without the types in noKey.
-func keyTypes(s shape) shape {
-	s.words = slices.DeleteFunc(slices.Clone(s.words), func(word string) bool {
-		return slices.ContainsFunc(noKey, func(t Type) bool { return t.String() == word })
-	})
+// keyTypes returns the types that a row key can contain. The parser accepts the others for
+// series values, since package layout reports them; only the JSON Schema excludes them.
+func keyTypes() []Type {
+	return slices.DeleteFunc(Types(), func(t Type) bool { return t.Traits().NoKey })
+}
+
+// ofKeyTypes returns a shape without the types that a row key cannot contain.
+func ofKeyTypes(s shape) shape {
+	s.words = nil
+	for _, t := range keyTypes() {
+		s.words = append(s.words, t.String())
+	}
 	return s
 }
 
 // seriesTypeKey is typeKey for a series value.
 var seriesTypeKey = func() key[draft] {
-	k := typeKey.also("In Go: string, []byte, bool, int32 to uint64, time.Time, time.Duration, [16]byte, a type with constants (enum).")
-	k.shape = keyTypes(k.shape)
+	k := typeKey.also(goTypes(keyTypes()))
+	k.shape = ofKeyTypes(k.shape)
 	return k
 }()
 
@@ -189,7 +166,7 @@ var fieldBlock = block[draft]{
 	check: checkField,
 	cases: func() []caseShape {
 		optional := caseShape{"optional", true, []keyShape{{name: "default", shape: never}}}
-		return append(typeCases("default", "example"), optional)
+		return append(typeCases(Types(), "default", "example"), optional)
 	},
 }
 
@@ -202,27 +179,25 @@ var never = shape{kind: shapeNever, what: "nothing"}
 
 // typeCases describes, for each type, the values that the given keys may have, as
 // checkField checks them.
-func typeCases(values ...string) []caseShape {
+func typeCases(types []Type, values ...string) []caseShape {
 	var cases []caseShape
 	for _, t := range types {
 		of := keyShape{name: "of", shape: never}
-		if t.typ == Enum {
+		if t == Enum {
 			of = keyShape{name: "of", required: true, shape: enumForm.shape}
 		}
 		keys := []keyShape{of}
 		for _, value := range values {
-			keys = append(keys, keyShape{name: value, shape: t.def.shape})
+			keys = append(keys, keyShape{name: value, shape: t.form().shape})
 		}
-		cases = append(cases, caseShape{"type", t.name, keys})
+		cases = append(cases, caseShape{"type", t.String(), keys})
 	}
 	return cases
 }
 
 // seriesCases returns the typeCases of the types that a row key can contain.
 func seriesCases() []caseShape {
-	cases := slices.DeleteFunc(typeCases("example"), func(c caseShape) bool {
-		return slices.ContainsFunc(noKey, func(t Type) bool { return t.String() == c.value })
-	})
+	cases := typeCases(keyTypes(), "example")
 	for i, c := range cases {
 		if c.value == Enum.String() || c.value == Bool.String() {
 			cases[i].keys = append(cases[i].keys, keyShape{name: "cardinality", shape: never})
@@ -233,7 +208,7 @@ func seriesCases() []caseShape {
 
 // seriesForm and fieldForm are the forms of a block, or of a type as its short form.
 var (
-	seriesForm = fieldFormOf(seriesBlock, keyTypes(typeForm.shape))
+	seriesForm = fieldFormOf(seriesBlock, ofKeyTypes(typeForm.shape))
 	fieldForm  = fieldFormOf(fieldBlock, typeForm.shape)
 )
 
@@ -323,7 +298,7 @@ func readTyped(w *walker, d *draft, n *node) (out Value[any]) {
 	if n == nil {
 		return out
 	}
-	v, ok := types[d.Type.V-1].def.read(w, n)
+	v, ok := d.Type.V.form().read(w, n)
 	if ok && d.Type.V == Enum {
 		ok = checkEnumValue(w, d, n)
 	}
@@ -409,32 +384,3 @@ var numberForm = func() form[int] {
 		return v, ok
 	}}
 }()
-
-// base64Syntax matches the syntax of parseBase64, except for the number of characters.
-const base64Syntax = `^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$`
-
-func parseBase64(s string) ([]byte, error) {
-	b, err := base64.StdEncoding.Strict().DecodeString(s)
-	if err != nil {
-		return nil, &problem{quote(s) + " is not base64", "write the bytes in standard base64 with padding, as in " + base64.StdEncoding.EncodeToString([]byte(s[:min(len(s), 8)]))}
-	}
-	return b, nil
-}
-
-const uuidSyntax = `^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`
-
-var uuidText = regexp.MustCompile(uuidSyntax)
-
-func parseUUID(s string) (string, error) {
-	if !uuidText.MatchString(s) {
-		return "", &problem{quote(s) + " is not a UUID", "write it as in 123e4567-e89b-12d3-a456-426614174000"}
-	}
-	return strings.ToLower(s), nil
-}
-
-func parseJSON(s string) (string, error) {
-	if !json.Valid([]byte(s)) {
-		return "", &problem{quote(s) + " is not valid JSON", fmt.Sprintf("write JSON in single quotes, as in '%s'", `{"a": 1}`)}
-	}
-	return s, nil
-}

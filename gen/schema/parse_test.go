@@ -403,19 +403,6 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-func TestTypeString(t *testing.T) {
-	for typ, want := range map[Type]string{Invalid: "invalid", String: "string", JSON: "json", Float32: "float32", -1: "invalid"} {
-		if got := typ.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	for i, known := range types {
-		if int(known.typ) != i+1 {
-			t.Errorf("%s is out of order", known.name)
-		}
-	}
-}
-
 func TestExamples(t *testing.T) {
 	got := parse(t, "series:\n  location: {type: string, example: us-west2}\n  balloon_id: {type: int64, example: 3698}\n").Series
 	want := []Field{

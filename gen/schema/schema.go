@@ -38,28 +38,6 @@ type Time struct {
 	Precision Value[time.Duration] // divides a day evenly; 1ms by default
 }
 
-// Type is the type of a series value or a field.
-type Type int
-
-// The types of the language. Invalid stands for a type that could not be parsed.
-const (
-	Invalid Type = iota
-	String
-	Bytes
-	Bool
-	Int32
-	Int64
-	Uint32
-	Uint64
-	Float32
-	Float64
-	Timestamp
-	Duration
-	UUID
-	Enum
-	JSON
-)
-
 // Field is a series value or a field of the event.
 type Field struct {
 	Name     Value[string]

@@ -9,22 +9,8 @@ import (
 )
 
 // otherTypes maps hints to the types of other languages and databases, in lower case, that
-// they replace.
+// they replace, and that no type of this language is the equivalent of.
 var otherTypes = map[string][]string{
-	"write `string`":    {"text", "varchar", "nvarchar", "char", "nchar", "character", "character varying", "str", "clob", "tinytext", "mediumtext", "longtext", "citext", "keyword", "symbol", "uri", "url", "email", "inet", "ip", "ipaddr", "hostname", "java.lang.string", "ulid", "xml", "google.protobuf.stringvalue"},
-	"write `bytes`":     {"blob", "binary", "varbinary", "byte", "bytea", "tinyblob", "mediumblob", "longblob", "raw", "image", "buffer", "base64"},
-	"write `bool`":      {"boolean", "bit", "flag", "logical", "tinyint(1)"},
-	"write `int32`":     {"int8", "int16", "short", "smallint", "tinyint", "mediumint", "i8", "i16", "i32", "s32", "sint32", "sfixed32", "int4", "int32_t"},
-	"write `int64`":     {"int", "integer", "long", "bigint", "i64", "s64", "sint64", "sfixed64", "int64_t", "counter", "count", "serial", "bigserial", "long long", "bigint signed"},
-	"write `uint32`":    {"uint8", "uint16", "u8", "u16", "u32", "ushort", "fixed32", "uint32_t"},
-	"write `uint64`":    {"uint", "ulong", "u64", "unsigned", "fixed64", "uint64_t", "size_t", "usize", "bigint unsigned"},
-	"write `float32`":   {"f32", "float4", "half", "float16", "bfloat16"},
-	"write `float64`":   {"float", "double", "real", "f64", "float8", "double precision", "float128"},
-	"write `timestamp`": {"time", "datetime", "datetime2", "timestamptz", "timestamp_ms", "timestamp with time zone", "timestamp without time zone", "instant", "time.time", "epoch", "unix", "unixtime", "google.protobuf.timestamp"},
-	"write `duration`":  {"interval", "timedelta", "timespan", "time.duration", "google.protobuf.duration"},
-	"write `uuid`":      {"guid", "uniqueidentifier"},
-	"write `json`":      {"jsonb", "object", "map", "struct", "dict", "array", "list", "set", "record", "message", "any", "variant", "nested", "hstore", "super"},
-
 	"write `timestamp`, for its midnight in UTC, or `string`, as in 2021-03-05":                       {"date", "day", "calendar_date"},
 	"write `int64` for whole numbers, or `float64`":                                                   {"number", "num"},
 	"write `int64` in the smallest unit, as in price_cents; floats are inexact: 0.1 + 0.2 is not 0.3": {"decimal", "numeric", "money", "smallmoney", "currency", "bigdecimal", "bignumeric", "dec", "fixed", "price", "amount", "decimal128", "decimal64"},
@@ -78,6 +64,11 @@ func enumHint(text string) string {
 
 // otherType is typeHint for a type of another language without parameters.
 func otherType(name string) string {
+	for _, t := range Types() {
+		if slices.Contains(types[t].foreign, name) {
+			return "write " + diag.Code(t.String())
+		}
+	}
 	for hint, names := range otherTypes {
 		if slices.Contains(names, name) {
 			return hint
@@ -103,9 +94,9 @@ func optionalType(name string) (inner string, optional bool) {
 
 // typeNames lists the types of the language.
 func typeNames() []string {
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = t.name
+	var names []string
+	for _, t := range Types() {
+		names = append(names, t.String())
 	}
 	return names
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +12,11 @@ import (
 // type of this language.
 func TestOtherTypes(t *testing.T) {
 	seen := map[string]string{}
-	for hint, names := range otherTypes {
+	all := maps.Clone(otherTypes)
+	for _, typ := range Types() {
+		all["write `"+typ.String()+"`"] = types[typ].foreign
+	}
+	for hint, names := range all {
 		words := regexp.MustCompile("[a-z0-9]+").FindAllString(strings.Join(regexp.MustCompile("`[^`]+`").FindAllString(hint, -1), " "), -1)
 		if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(typeNames(), w) }) {
 			t.Errorf("no type in %q", hint)

@@ -186,8 +186,8 @@ func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadI
 	if len(datum) == 8 && c.Values.Text() {
 		return "the value has 8 bytes, like a binary number: `values` or the type changed"
 	}
-	for _, other := range []schema.Type{schema.Int64, schema.Float64, schema.Bool, schema.Timestamp, schema.UUID, schema.Duration} {
-		if other == f.Type {
+	for _, other := range schema.Types() {
+		if other == f.Type || !other.Traits().Usual {
 			continue
 		}
 		for _, as := range []codec.Values{codec.TextValues, codec.BinaryValues} {

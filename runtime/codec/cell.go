@@ -151,17 +151,6 @@ func BinaryDuration(b []byte) (time.Duration, error) {
 	return time.Duration(v), nil
 }
 
-// AppendBinaryUUID appends the 16 bytes of v.
-func AppendBinaryUUID(dst []byte, v UUID) []byte { return append(dst, v[:]...) }
-
-// BinaryUUID decodes what [AppendBinaryUUID] wrote.
-func BinaryUUID(b []byte) (UUID, error) {
-	if len(b) != len(UUID{}) {
-		return UUID{}, notBinary("UUID", b)
-	}
-	return UUID(b), nil
-}
-
 // AppendBinaryJSON appends v unchanged. v must pass [Checker.JSON].
 func AppendBinaryJSON(dst []byte, v json.RawMessage) []byte { return append(dst, v...) }
 

@@ -84,9 +84,6 @@ func EnumMember(names Enum) func(v string) (string, error) {
 	}
 }
 
-// UUIDToString converts a UUID to its canonical form, in lower case.
-func UUIDToString(v UUID) (string, error) { return v.String(), nil }
-
 // Unchanged converts nothing, for a field whose type has not changed.
 func Unchanged[T any](v T) (T, error) { return v, nil }
 

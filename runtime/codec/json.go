@@ -117,12 +117,6 @@ func AppendJSONDuration(dst []byte, name string, v time.Duration) []byte {
 	return append(AppendTextDuration(dst, v), '"')
 }
 
-// AppendJSONUUID appends a member with the canonical form of v.
-func AppendJSONUUID(dst []byte, name string, v UUID) []byte {
-	dst = append(appendMember(dst, name), '"')
-	return append(AppendTextUUID(dst, v), '"')
-}
-
 // AppendJSONEnum appends a member with the name of v.
 func AppendJSONEnum(dst []byte, name string, e Enum, v int64) []byte {
 	text, _ := e.Name(v)

@@ -238,22 +238,6 @@ func (w *KeyWriter) TimestampAs(segment string, f KeyForm, v time.Time) {
 	}
 }
 
-// UUID writes v in its canonical form.
-func (w *KeyWriter) UUID(segment string, v UUID) { w.UUIDAs(segment, KeyForm{}, v) }
-
-// UUIDAs writes v in its canonical form, as 32 hex digits, or as 16 bytes.
-func (w *KeyWriter) UUIDAs(segment string, f KeyForm, v UUID) {
-	switch {
-	case !w.accepts(segment, f, UUIDSegment):
-	case f.Encoding == KeyText:
-		w.end(segment, v.appendText(w.buf))
-	case f.Encoding == KeyHex:
-		w.end(segment, hex.AppendEncode(w.buf, v[:]))
-	default:
-		w.endFixed(append(w.buf, v[:]...))
-	}
-}
-
 // Enum writes the name of v. It rejects a value that is not in e with [ErrEnum].
 func (w *KeyWriter) Enum(segment string, e Enum, v int64) { w.EnumAs(segment, KeyForm{}, e, v) }
 

@@ -29,27 +29,54 @@ const (
 	KeyLittleEndian                    // two's complement, little-endian: does not sort
 )
 
-var encodingNames = [...]string{
-	KeyText: "text", KeyDecimal: "decimal", KeyHex: "hex", KeyBase64URL: "base64url", KeyRaw: "raw", KeyBinary: "binary",
-	KeyBigEndian: "big_endian", KeyLittleEndian: "little_endian",
+// keyEncodings describe the encodings: their names in schemas and, of those of bytes as text,
+// the characters, in the order of the bytes that they stand for.
+var keyEncodings = [...]struct{ name, alphabet string }{
+	KeyText:         {"text", ""},
+	KeyDecimal:      {"decimal", ""},
+	KeyHex:          {"hex", "0123456789abcdef"},
+	KeyBase64URL:    {"base64url", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"},
+	KeyRaw:          {"raw", ""},
+	KeyBinary:       {"binary", ""},
+	KeyBigEndian:    {"big_endian", ""},
+	KeyLittleEndian: {"little_endian", ""},
 }
 
-// ParseKeyEncoding parses the name of an encoding in a schema: text, decimal, hex,
-// base64url, raw, binary, big_endian or little_endian.
-func ParseKeyEncoding(s string) (KeyEncoding, error) {
-	i := slices.Index(encodingNames[:], s)
-	if i < 0 {
-		return 0, fmt.Errorf("key encoding %q: want text, decimal, hex, base64url, raw, binary, big_endian or little_endian", s)
+// KeyEncodings returns all encodings.
+func KeyEncodings() []KeyEncoding {
+	var out []KeyEncoding
+	for e := range keyEncodings {
+		out = append(out, KeyEncoding(e))
 	}
-	return KeyEncoding(i), nil
+	return out
+}
+
+// ParseKeyEncoding parses the name of an encoding in a schema, such as text or hex.
+func ParseKeyEncoding(s string) (KeyEncoding, error) {
+	all := KeyEncodings()
+	for _, e := range all {
+		if e.String() == s {
+			return e, nil
+		}
+	}
+	return 0, fmt.Errorf("key encoding %q: want %s", s, listEncodings(all))
+}
+
+// Alphabet returns the characters of an encoding of bytes as text, in the order of the
+// numbers that they stand for. It is empty for other encodings.
+func (e KeyEncoding) Alphabet() string {
+	if e < 0 || int(e) >= len(keyEncodings) {
+		return ""
+	}
+	return keyEncodings[e].alphabet
 }
 
 // String returns the name of the encoding in a schema.
 func (e KeyEncoding) String() string {
-	if e < 0 || int(e) >= len(encodingNames) {
+	if e < 0 || int(e) >= len(keyEncodings) {
 		return fmt.Sprintf("KeyEncoding(%d)", int(e))
 	}
-	return encodingNames[e]
+	return keyEncodings[e].name
 }
 
 // KeyForm describes how a segment encodes its value. The zero KeyForm is the default

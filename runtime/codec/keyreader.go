@@ -191,33 +191,6 @@ func (r *KeyReader) TimestampAs(segment string, f KeyForm) time.Time {
 	return r.time(segment, f.timestamp())
 }
 
-// UUID reads what [KeyWriter.UUID] wrote.
-func (r *KeyReader) UUID(segment string) UUID { return r.UUIDAs(segment, KeyForm{}) }
-
-// UUIDAs reads what [KeyWriter.UUIDAs] wrote.
-func (r *KeyReader) UUIDAs(segment string, f KeyForm) UUID {
-	v, ok := r.take(segment, f, UUIDSegment)
-	if !ok {
-		return UUID{}
-	}
-	switch f.Encoding {
-	case KeyRaw, KeyBinary:
-		return UUID([]byte(v))
-	case KeyHex:
-		b, ok := decodeHex(v)
-		if !ok || len(b) != len(UUID{}) {
-			return fail[UUID](r, segment, v, "32 lower-case hex digits")
-		}
-		return UUID(b)
-	}
-	var buf [uuidLen]byte
-	u, err := ParseUUID(v)
-	if err != nil || string(u.appendText(buf[:0])) != v {
-		return fail[UUID](r, segment, v, "a lower-case UUID")
-	}
-	return u
-}
-
 // Enum reads what [KeyWriter.Enum] wrote: the name of a value of e.
 func (r *KeyReader) Enum(segment string, e Enum) int64 { return r.EnumAs(segment, KeyForm{}, e) }
 

@@ -103,14 +103,6 @@ func AppendProtoDuration(dst []byte, number int, p Presence, v time.Duration) []
 	return appendSecondsNanos(dst, number, int64(v/time.Second), int64(v%time.Second))
 }
 
-// AppendProtoUUID appends a field of type bytes that holds the 16 bytes of v.
-func AppendProtoUUID(dst []byte, number int, p Presence, v UUID) []byte {
-	if p == Implicit && v == (UUID{}) {
-		return dst
-	}
-	return AppendProtoBytes(dst, number, Explicit, v[:])
-}
-
 // AppendProtoEnum appends a field of an enum type. v must fit an int32.
 func AppendProtoEnum(dst []byte, number int, p Presence, v int64) []byte {
 	return AppendProtoInt64(dst, number, p, v)

@@ -187,19 +187,6 @@ func (r *ProtoReader) Duration() time.Duration {
 	return d
 }
 
-// UUID reads a field of type bytes that holds 16 bytes.
-func (r *ProtoReader) UUID() UUID {
-	b := r.bytes()
-	if r.err != nil {
-		return UUID{}
-	}
-	if len(b) != len(UUID{}) {
-		r.fail(fmt.Errorf("%d bytes are not a UUID", len(b)))
-		return UUID{}
-	}
-	return UUID(b)
-}
-
 // Enum reads a field of an enum type. A number that is not in e, including 0, is an
 // error that wraps [ErrEnum].
 func (r *ProtoReader) Enum(e Enum) int64 {

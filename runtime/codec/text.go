@@ -190,12 +190,6 @@ func TextDuration(b []byte) (time.Duration, error) {
 	return v, nil
 }
 
-// AppendTextUUID appends the canonical form of v.
-func AppendTextUUID(dst []byte, v UUID) []byte { return v.appendText(dst) }
-
-// TextUUID decodes what [ParseUUID] accepts.
-func TextUUID(b []byte) (UUID, error) { return ParseUUID(string(b)) }
-
 // AppendTextJSON appends v unchanged. v must pass [Checker.JSON].
 func AppendTextJSON(dst []byte, v json.RawMessage) []byte { return append(dst, v...) }
 
@@ -220,4 +214,13 @@ func TextEnum(b []byte, e Enum) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%w: %w: %s%s", ErrValue, ErrEnum, quote(string(b)), editedEnum)
+}
+
+// notA returns the error for a stored string that is not a valid value of the named
+// type.
+func notA(kind, s string) error {
+	if n := len(s); (n == word || n == 2*word) && !isText([]byte(s)) { // as many binary values have
+		return fmt.Errorf("%w: %s is not a valid %s, but may have been stored as binary", ErrValue, quote(s), kind)
+	}
+	return fmt.Errorf("%w: %s is not a valid %s", ErrValue, quote(s), kind)
 }

@@ -72,11 +72,92 @@ func (u *UUID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// notA returns the error for a stored string that is not a valid value of the named
-// type.
-func notA(kind, s string) error {
-	if n := len(s); (n == word || n == len(UUID{})) && !isText([]byte(s)) { // as binary numbers and UUIDs have
-		return fmt.Errorf("%w: %s is not a valid %s, but may have been stored as binary", ErrValue, quote(s), kind)
+// AppendBinaryUUID appends the 16 bytes of v.
+func AppendBinaryUUID(dst []byte, v UUID) []byte { return append(dst, v[:]...) }
+
+// BinaryUUID decodes what [AppendBinaryUUID] wrote.
+func BinaryUUID(b []byte) (UUID, error) {
+	if len(b) != len(UUID{}) {
+		return UUID{}, notBinary("UUID", b)
 	}
-	return fmt.Errorf("%w: %s is not a valid %s", ErrValue, quote(s), kind)
+	return UUID(b), nil
 }
+
+// AppendTextUUID appends the canonical form of v.
+func AppendTextUUID(dst []byte, v UUID) []byte { return v.appendText(dst) }
+
+// TextUUID decodes what [ParseUUID] accepts.
+func TextUUID(b []byte) (UUID, error) { return ParseUUID(string(b)) }
+
+// AppendJSONUUID appends a member with the canonical form of v.
+func AppendJSONUUID(dst []byte, name string, v UUID) []byte {
+	dst = append(appendMember(dst, name), '"')
+	return append(AppendTextUUID(dst, v), '"')
+}
+
+// AppendProtoUUID appends a field of type bytes that holds the 16 bytes of v.
+func AppendProtoUUID(dst []byte, number int, p Presence, v UUID) []byte {
+	if p == Implicit && v == (UUID{}) {
+		return dst
+	}
+	return AppendProtoBytes(dst, number, Explicit, v[:])
+}
+
+// UUID reads a field of type bytes that holds 16 bytes.
+func (r *ProtoReader) UUID() UUID {
+	b := r.bytes()
+	if r.err != nil {
+		return UUID{}
+	}
+	if len(b) != len(UUID{}) {
+		r.fail(fmt.Errorf("%d bytes are not a UUID", len(b)))
+		return UUID{}
+	}
+	return UUID(b)
+}
+
+// UUID writes v in its canonical form.
+func (w *KeyWriter) UUID(segment string, v UUID) { w.UUIDAs(segment, KeyForm{}, v) }
+
+// UUIDAs writes v in its canonical form, as 32 hex digits, or as 16 bytes.
+func (w *KeyWriter) UUIDAs(segment string, f KeyForm, v UUID) {
+	switch {
+	case !w.accepts(segment, f, UUIDSegment):
+	case f.Encoding == KeyText:
+		w.end(segment, v.appendText(w.buf))
+	case f.Encoding == KeyHex:
+		w.end(segment, hex.AppendEncode(w.buf, v[:]))
+	default:
+		w.endFixed(append(w.buf, v[:]...))
+	}
+}
+
+// UUID reads what [KeyWriter.UUID] wrote.
+func (r *KeyReader) UUID(segment string) UUID { return r.UUIDAs(segment, KeyForm{}) }
+
+// UUIDAs reads what [KeyWriter.UUIDAs] wrote.
+func (r *KeyReader) UUIDAs(segment string, f KeyForm) UUID {
+	v, ok := r.take(segment, f, UUIDSegment)
+	if !ok {
+		return UUID{}
+	}
+	switch f.Encoding {
+	case KeyRaw, KeyBinary:
+		return UUID([]byte(v))
+	case KeyHex:
+		b, ok := decodeHex(v)
+		if !ok || len(b) != len(UUID{}) {
+			return fail[UUID](r, segment, v, "32 lower-case hex digits")
+		}
+		return UUID(b)
+	}
+	var buf [uuidLen]byte
+	u, err := ParseUUID(v)
+	if err != nil || string(u.appendText(buf[:0])) != v {
+		return fail[UUID](r, segment, v, "a lower-case UUID")
+	}
+	return u
+}
+
+// UUIDToString converts a UUID to its canonical form, in lower case.
+func UUIDToString(v UUID) (string, error) { return v.String(), nil }

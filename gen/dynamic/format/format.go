@@ -182,13 +182,7 @@ func (c *Column) set(e *dynamic.Event, v any) {
 }
 
 // numeric reports whether the values of a type are numbers.
-func numeric(t schema.Type) bool {
-	switch t {
-	case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64:
-		return true
-	}
-	return false
-}
+func numeric(t schema.Type) bool { return t.Traits().Number != schema.NoNumber }
 
 // appendText appends a value of a type as text.
 func appendText(dst []byte, t schema.Type, v any) []byte {

@@ -20,6 +20,19 @@ var (
 	Digits  = Class{{'0', '9'}}
 )
 
+// Bytes returns the bytes of a string.
+func Bytes(s string) Class {
+	var out Class
+	for _, b := range slices.Compact(slices.Sorted(slices.Values([]byte(s)))) {
+		if last := len(out) - 1; last >= 0 && out[last][1]+1 == b {
+			out[last][1] = b
+			continue
+		}
+		out = append(out, [2]byte{b, b})
+	}
+	return out
+}
+
 // Without returns the bytes of the class other than b.
 func (c Class) Without(b byte) Class {
 	var out Class

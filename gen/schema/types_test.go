@@ -1,0 +1,76 @@
+package schema
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"testing"
+)
+
+func TestTypeString(t *testing.T) {
+	for typ, want := range map[Type]string{Invalid: "invalid", String: "string", JSON: "json", Float32: "float32", -1: "invalid", 100: "invalid"} {
+		if got := typ.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if want != "invalid" && ParseType(want) != typ {
+			t.Errorf("%s is parsed as %s", want, ParseType(want))
+		}
+	}
+}
+
+// typeConstants returns the names of the types in the source.
+func typeConstants(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decl := range file.Decls {
+		block, ok := decl.(*ast.GenDecl)
+		if !ok || block.Tok != token.CONST {
+			continue
+		}
+		var names []string
+		for _, spec := range block.Specs {
+			for _, name := range spec.(*ast.ValueSpec).Names {
+				names = append(names, name.Name)
+			}
+		}
+		if slices.Contains(names, "Invalid") {
+			return names
+		}
+	}
+	t.Fatal("no constant Invalid")
+	return nil
+}
+
+// TestTraits checks that each type has the traits that others rely on, and that they agree.
+func TestTraits(t *testing.T) {
+	if names := typeConstants(t); len(names) != len(types) {
+		t.Errorf("there are %d constants %q, and %d rows", len(names), names, len(types))
+	}
+	for _, typ := range Types() {
+		own := typ.Traits()
+		for what, missing := range map[string]bool{
+			"Name":                       own.Name == "",
+			"Codec":                      own.Codec == "",
+			"Go":                         own.Go.Name == "" && typ != Enum,
+			"def":                        typ.form().read == nil,
+			"Bits":                       (own.Bits > 0) != (own.Number != NoNumber),
+			"Segment, or NoKey":          !own.NoKey && own.Segment.String() != own.Name,
+			"KeyTexts, Words, or NoKey":  !own.NoKey && own.KeyTexts == nil && own.Words == nil && typ != String && typ != Enum,
+			"Width, or Variable":         (own.Width > 0) == own.Variable,
+			"TextWidth, or Variable":     own.TextWidth.Most == 0 && !own.Variable && typ != Enum,
+			"Sized of a number":          own.Number != NoNumber && own.Sized != own.Bits/8,
+			"Proto":                      own.Proto == "" && typ != Enum,
+			"ProtoWidth, or Variable":    own.ProtoWidth.Most == 0 && !own.Variable && !own.Integer() && typ != Enum,
+			"ProtoFile of a message":     (own.ProtoFile == "") == (len(own.Proto) > 6 && own.Proto[:6] == "google"),
+			"Conversions of other types": slices.ContainsFunc(own.Conversions, func(c Conversion) bool { return c.To == typ || c.Func == "" }),
+		} {
+			if missing {
+				t.Errorf("%s lacks %s", typ, what)
+			}
+		}
+	}
+}
