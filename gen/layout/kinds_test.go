@@ -64,7 +64,7 @@ func TestTellApart(t *testing.T) {
 		}
 		a, b := table(test.delimiter, test.a, test.kindA), table(delimiterB, test.b, test.kindB)
 		for range 2 {
-			if got := layout.TellApart(a, a.Tables[0], b, b.Tables[0]); got != test.want {
+			if got := layout.TellApart(a.Tables[0], b.Tables[0]); got != test.want {
 				t.Errorf("%+v: got %v", test, got)
 			}
 			a, b = b, a
