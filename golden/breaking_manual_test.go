@@ -61,7 +61,7 @@ func editTable(t *testing.T) string {
 		} else if data == "" || worst.Rule.Class == evolve.Safe {
 			data = "stored events are read as before"
 		}
-		rows[worst.Rule.Class] = append(rows[worst.Rule.Class], fmt.Sprintf("| %s | %s [%s](../rules.md#%s) | %s | %s |\n",
+		rows[worst.Rule.Class] = append(rows[worst.Rule.Class], fmt.Sprintf("| %s | %s [%s](rules.md#%s) | %s | %s |\n",
 			title, worst.Rule.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
 	}
 	var b strings.Builder

@@ -11,22 +11,19 @@ import (
 	"testing"
 )
 
-// undocumentedErrors lists exported errors that no manual page mentions, and why.
+// undocumentedErrors lists exported errors that the manual does not list, and why.
 var undocumentedErrors = map[string]string{
 	"codec.ErrForm": "only from calls that generated code does not make",
 }
 
-// TestErrorsAreDocumented: the manual mentions every exported error of the runtime, so that
+// TestErrorsAreDocumented: the manual lists every exported error of the runtime, so that
 // a caller can find out when it occurs.
 func TestErrorsAreDocumented(t *testing.T) {
-	manual := ""
-	for _, path := range []string{"../docs/code.md", "../docs/operations.md", "../docs/evolution.md", "../docs/language.md"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		manual += string(text)
+	text, err := os.ReadFile("../docs/reference/errors.md")
+	if err != nil {
+		t.Fatal(err)
 	}
+	manual := string(text)
 	for _, pkg := range []string{"codec", "store"} {
 		names := exportedErrors(t, filepath.Join("../runtime", pkg))
 		if len(names) < 5 {
@@ -40,6 +37,65 @@ func TestErrorsAreDocumented(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestOptionsAreDocumented: the manual lists every option of the runtime.
+func TestOptionsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/reference/options.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The options of backfills are listed with the flags of the command.
+	backfills, err := os.ReadFile("../docs/reference/backfills.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual := string(text) + string(backfills)
+	fields := optionFields(t, "../runtime/store")
+	if len(fields) < 40 {
+		t.Errorf("only %d options", len(fields))
+	}
+	for field := range fields {
+		if !strings.Contains(manual, "`"+field+"`") {
+			t.Errorf("the manual does not list the option %s", field)
+		}
+	}
+}
+
+// optionFields returns the exported fields of the structs of options in a package, and of
+// Operation.
+func optionFields(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]bool{}
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || !spec.Name.IsExported() || !strings.HasSuffix(spec.Name.Name, "Options") && spec.Name.Name != "Operation" {
+				return true
+			}
+			options, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			for _, f := range options.Fields.List {
+				for _, name := range f.Names {
+					if name.IsExported() {
+						fields[name.Name] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	return fields
 }
 
 // exportedErrors returns the exported error variables and types of a package.

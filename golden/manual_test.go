@@ -146,8 +146,8 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort checks that the README is an introduction that links to every page
-// of the manual.
+// TestReadmeIsShort checks that the README is an introduction, and that it or the list of
+// reference pages links to every page of the manual.
 func TestReadmeIsShort(t *testing.T) {
 	const most = 250
 	text, err := os.ReadFile("../README.md")
@@ -157,8 +157,17 @@ func TestReadmeIsShort(t *testing.T) {
 	if lines := strings.Count(string(text), "\n"); lines > most {
 		t.Errorf("README.md has %d lines, of at most %d: move something to docs", lines, most)
 	}
+	const list = "docs/reference/README.md"
+	reference, err := os.ReadFile(filepath.Join("..", list))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range pages(t) {
-		if strings.HasPrefix(name, "docs/") && !strings.Contains(string(text), "]("+name+")") {
+		listed, ofReference := strings.CutPrefix(name, "docs/reference/")
+		switch {
+		case ofReference && name != list && !strings.Contains(string(reference), "]("+listed+")"):
+			t.Errorf("%s does not link to %s", list, name)
+		case !ofReference && strings.HasPrefix(name, "docs/") && !strings.Contains(string(text), "]("+name+")"):
 			t.Errorf("README.md does not link to %s", name)
 		}
 	}

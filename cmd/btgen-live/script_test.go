@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -416,19 +417,30 @@ func TestManual(t *testing.T) {
 
 // TestCommandsOfTheManual checks that the commands and flags in the manual exist.
 func TestCommandsOfTheManual(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mentioned := regexp.MustCompile("(?m)(?:^|`)btgen-live ([a-z][^`\n]*)").FindAllSubmatch(page, -1)
-	if len(mentioned) < 5 {
-		t.Errorf("only %d commands", len(mentioned))
-	}
-	for _, m := range mentioned {
-		var stderr strings.Builder
-		if run(append(strings.Fields(string(m[1])), "--help"), io.Discard, &stderr) != 0 {
-			t.Errorf("the manual mentions %q: %s", m[0], stderr.String())
+	command := regexp.MustCompile("(?m)(?:^|`|^\\$ |go tool )btgen-live ([a-z][^`|>\n]*)")
+	mentioned := 0
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/reference/*.md"} {
+		files, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatal("no files ", pattern, err)
 		}
+		for _, file := range files {
+			page, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range command.FindAllSubmatch(page, -1) {
+				mentioned++
+				var stderr strings.Builder
+				line := strings.TrimSuffix(string(m[1]), " \\") // continued on the next line
+				if run(append(strings.Fields(line), "--help"), io.Discard, &stderr) != 0 {
+					t.Errorf("%s mentions %q: %s", file, m[0], stderr.String())
+				}
+			}
+		}
+	}
+	if mentioned < 30 {
+		t.Errorf("only %d commands", mentioned)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // pageURL is where [Page] is published.
-const pageURL = "https://github.com/btgen-dev/btgen/blob/main/docs/rules.md"
+const pageURL = "https://github.com/btgen-dev/btgen/blob/main/docs/reference/rules.md"
 
 // URL returns the URL of the rule's description in the manual.
 func (r Rule) URL() string { return pageURL + "#" + r.anchor() }
@@ -54,14 +54,14 @@ func (r Rule) by() string {
 	}[r.By]
 }
 
-// Page returns docs/rules.md, which describes all rules in Markdown.
+// Page returns docs/reference/rules.md, which describes all rules in Markdown.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(`# Rules
 
 These are the rules that btgen applies to schemas, live tables and events. Errors stop code
 generation, warnings are printed during code generation, and advice is printed by ` + "`btgen lint`" + `
-only. A schema can [allow a rule](explain.md#allowing-a-rule) if it gives a reason; an unused
+only. A schema can [allow a rule](../explain.md#allowing-a-rule) if it gives a reason; an unused
 ` + "`allow`" + ` is a warning. ` + "`btgen lint --explain K01`" + ` prints the description of a rule.
 
 | rule | severity | about |

@@ -15,13 +15,13 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/rules.md")
+var update = flag.Bool("update", false, "rewrite docs/reference/rules.md")
 
 // TestPage checks that the manual contains all rules. To update its page, run
 //
 //	go test ./gen/lint -run TestPage -update
 func TestPage(t *testing.T) {
-	const path = "../../docs/rules.md"
+	const path = "../../docs/reference/rules.md"
 	if *update {
 		if err := os.WriteFile(path, []byte(lint.Page()), 0o666); err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestURL(t *testing.T) {
 	page := lint.Page()
 	for _, rule := range lint.Rules() {
 		address, anchor, _ := strings.Cut(rule.URL(), "#")
-		if address != "https://github.com/btgen-dev/btgen/blob/main/docs/rules.md" || !strings.Contains(rule.Markdown(), "<"+rule.URL()+">") {
+		if address != "https://github.com/btgen-dev/btgen/blob/main/docs/reference/rules.md" || !strings.Contains(rule.Markdown(), "<"+rule.URL()+">") {
 			t.Errorf("rule %s has the address %s", rule.ID, rule.URL())
 		}
 		if !strings.Contains(page, "<a id=\""+anchor+"\"></a>\n\n### "+rule.ID+": ") {

@@ -1,5 +1,5 @@
 // Command bench measures what generated code costs compared with handwritten code, and
-// updates the manual: the tables in the README and in docs/performance.md, and a plot. The
+// updates the manual: the tables in the README and in docs/reference/performance.md, and a plot. The
 // benchmarks are the tests of this package. Run it in the root of the module:
 //
 //	go run ./generated/bench           # measures, which takes some minutes, and updates
@@ -27,7 +27,7 @@ import (
 const (
 	pkg     = "./generated/bench"
 	readme  = "README.md"
-	manual  = "docs/performance.md"
+	manual  = "docs/reference/performance.md"
 	raw     = "generated/bench/results.txt" // as benchstat reads it
 	picture = "generated/bench/results.svg"
 )

@@ -54,7 +54,7 @@ func TestModulesShareVersions(t *testing.T) {
 // TestClientRange checks that the manual states the oldest version of the client, which
 // TestOldestClient uses, and the newest that was tested, which all other tests use.
 func TestClientRange(t *testing.T) {
-	const page = "../../docs/operations.md"
+	const page = "../../docs/reference/clients.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -35,25 +35,31 @@ var update = flag.Bool("update", false, "rewrite the output of the commands in t
 // page is a Markdown file of the manual.
 type page struct{ root, name, text string }
 
-// manual returns the README and then the files in docs, sorted by name.
+// manual returns the README and the other pages, in the order in which its list of the
+// documentation names them, and then the pages of the reference.
 func manual(t *testing.T, root string) []*page {
 	t.Helper()
-	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil || len(docs) == 0 {
-		t.Fatal("no docs", err)
-	}
-	slices.Sort(docs)
 	var out []*page
-	for _, path := range append([]string{filepath.Join(root, "README.md")}, docs...) {
-		text, err := os.ReadFile(path)
+	add := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			t.Fatal(err)
+		if !slices.ContainsFunc(out, func(p *page) bool { return p.name == name }) {
+			out = append(out, &page{root, name, string(text)})
 		}
-		out = append(out, &page{root, name, string(text)})
+		return string(text)
+	}
+	_, list, _ := strings.Cut(add("README.md"), "\n## Documentation\n")
+	for _, m := range regexp.MustCompile(`\]\((docs/[a-z-]+\.md)`).FindAllStringSubmatch(list, -1) {
+		add(m[1])
+	}
+	const reference = "docs/reference/"
+	for _, m := range regexp.MustCompile(`\]\(([a-z-]+\.md)`).FindAllStringSubmatch(add(reference+"README.md"), -1) {
+		add(reference + m[1])
+	}
+	if len(out) < 20 {
+		t.Fatalf("the manual has only %d pages", len(out))
 	}
 	return out
 }
@@ -119,9 +125,9 @@ func TestManual(t *testing.T) {
 	}
 	dir := testlong.Scratch(t)
 	newModule(t, root, dir, "example.com/balloons")
-	emulator := sync.OnceValue(func() string { return startEmulator(t) })
 	for _, p := range manual(t, root) {
-		brief := slices.Contains(programs, filepath.ToSlash(p.name)) && !*update && !testlong.Enabled()
+		emulator := sync.OnceValue(func() string { return startEmulator(t) }) // of the page
+		brief := slices.Contains(programs, p.name) && !*update && !testlong.Enabled()
 		for _, b := range p.blocks() {
 			action, arg, _ := strings.Cut(b.mark, ": ")
 			switch {
@@ -145,7 +151,7 @@ func TestManual(t *testing.T) {
 }
 
 // programs are pages most of whose commands link or run programs that use the client.
-var programs = []string{"docs/adopting.md", "docs/code.md"}
+var programs = []string{"docs/adopting.md", "docs/code.md", "docs/deployment.md", "docs/recipes.md"}
 
 // startEmulator starts an empty emulator for the blocks of the manual that are marked with it.
 func startEmulator(t *testing.T) string {
@@ -315,8 +321,9 @@ func (b block) session(t *testing.T, dir string, env ...string) {
 	}
 }
 
-// chatter matches messages of the go command about modules that it downloads and adds.
-var chatter = regexp.MustCompile(`(?m)^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages).*\n|^\tgo mod tidy\n`)
+// chatter matches messages of the go command about modules that it downloads and adds, and
+// those of commands that take longer than two seconds.
+var chatter = regexp.MustCompile(`(?m)^btgen(?:-live)?: .* \([0-9]+s\)\n|^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages).*\n|^\tgo mod tidy\n`)
 
 // untimed removes the durations of tests.
 func untimed(text string) string { return times.ReplaceAllString(text, "\t0s") }
