@@ -113,16 +113,16 @@ func accessOf(l *layout.Layout) map[string]model.AccessPath {
 
 // accessPath returns how a layout answers a query.
 func accessPath(l *layout.Layout, q *layout.Query) model.AccessPath {
-	streams := q.Path.Salts
+	streams := q.Salts
 	if q.Table.Metrics() {
 		streams *= len(q.Table.Columns)
 	}
 	out := model.AccessPath{
 		Streams: streams, Gathered: sample.Gathers(l, q),
-		Timed:      q.Path.Timed,
+		Timed:      q.Timed,
 		Contiguous: q.Contiguous() && !q.Table.Metrics() && !q.Table.Endless(),
 		Single:     len(q.By) == len(l.Series),
-		Edges:      q.Table.Pattern == codec.BucketOffsets && q.Path.Timed && !q.Table.Shape(l).ByTimestamp() && !q.Table.HasPoints(),
+		Edges:      q.Table.Pattern == codec.BucketOffsets && q.Timed && !q.Table.Shape(l).ByTimestamp() && !q.Table.HasPoints(),
 	}
 	for i := range q.Older {
 		out.Earlier = append(out.Earlier, accessPath(l, &q.Older[i]))

@@ -167,9 +167,9 @@ func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
 		},
 		Delimiter: t.TimeDelimiter(), Rest: t.Rest(), Open: !path.Whole, PerEvent: t.Pattern.Bucketed() && !t.SharesRows(),
 	}
-	if len(path.After) > 0 {
+	if path.After > 0 {
 		keys.Suffix = func(e *Event, metric string) ([]byte, error) {
-			w := write(e, metric, path.After)
+			w := write(e, metric, t.AfterTime()[:path.After])
 			if path.Whole {
 				return w.Key()
 			}
@@ -182,13 +182,13 @@ func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
 // query describes a query to the store.
 func (s *Schema) query(q *layout.Query) *store.Query[Event] {
 	out := &store.Query[Event]{
-		Name: q.Name, AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(s.layout),
-		Spans: func(e *Event) ([]codec.Span, error) { return value.Spans(s.layout, q, e.Series) },
+		Name: q.Name, AllTimes: !q.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(),
+		Spans: func(e *Event) ([]codec.Span, error) { return q.Spans(&codec.KeyValues{Series: value.Pointers(s.layout, e.Series, nil)}, q.Table.MetricNames()) },
 	}
 	if q.ByKeys(s.layout) {
-		out.Keys = func(given *Event) (*codec.KeyPattern, error) { return value.KeyPattern(s.layout, q, given.Series) }
+		out.Keys = func(given *Event) (*codec.KeyPattern, error) { return q.Pattern(&codec.KeyValues{Series: value.Pointers(s.layout, given.Series, nil)}) }
 	}
-	if filtered := q.Filtered(); len(filtered) > 0 {
+	if filtered := q.Filtered; len(filtered) > 0 {
 		out.Match = func(e, given *Event) bool {
 			return !slices.ContainsFunc(filtered, func(i int) bool { return !value.Equal(e.Series[i], given.Series[i]) })
 		}

@@ -176,7 +176,7 @@ func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
 // keySuffix declares the method that returns the segments after the time.
 func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 	path := s.layout.SeriesPath(t)
-	if len(path.After) == 0 {
+	if path.After == 0 {
 		return nil
 	}
 	end := "Prefix"
@@ -187,7 +187,7 @@ func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("suffix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Nil())
-		s.writeSegments(g, t, path.After, ofKey())
+		s.writeSegments(g, t, t.AfterTime()[:path.After], ofKey())
 		g.Return(jen.Id("w").Dot(end).Call())
 	})
 }

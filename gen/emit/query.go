@@ -237,19 +237,19 @@ func (s *schemaFile) valueParams(g *jen.Group, q *layout.Query) {
 // queryVar declares the store.Query of a query.
 func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	fields := []field{{"Name", jen.Lit(q.Name)}, {"Spans", jen.Id(s.names.Query(q).Spans)}}
-	if !q.Path.Timed {
+	if !q.Timed {
 		fields = append(fields, field{"AllTimes", jen.True()})
 	}
 	if q.Contiguous() {
 		fields = append(fields, field{"Contiguous", jen.True()})
 	}
-	if q.MultiSeries(s.layout) {
+	if q.MultiSeries() {
 		fields = append(fields, field{"MultiSeries", jen.True()})
 	}
 	if q.ByKeys(s.layout) {
 		fields = append(fields, field{"Keys", jen.Id(s.names.Query(q).Keys)})
 	}
-	if filtered := q.Filtered(); len(filtered) > 0 {
+	if filtered := q.Filtered; len(filtered) > 0 {
 		e, given := jen.Id("e"), jen.Id("given")
 		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.Event)).Bool().Block(
 			jen.Return(s.sameValues("e", "given", filtered)))})
@@ -342,8 +342,8 @@ func (s *schemaFile) sameValues(a, b string, series []int) *jen.Statement {
 func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 	each, values := "", jen.Null()
 	switch {
-	case q.Path.Salts > 1:
-		each, values = "salt", jen.Lit(q.Path.Salts)
+	case q.Salts > 1:
+		each, values = "salt", jen.Lit(q.Salts)
 	case q.Table.Metrics():
 		each, values = "metric", jen.Index().String().ValuesFunc(func(g *jen.Group) {
 			for _, c := range q.Table.AllColumns() {
@@ -378,9 +378,9 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 // querySpan renders the code that sets span and err.
 func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 	s.newKeyWriter(g, q.Table, "before", jen.Nil())
-	s.writeKnown(g, "before", q, q.Path.Before)
-	switch part := q.Path.Partial; {
-	case part == nil:
+	s.writeKnown(g, "before", q, q.Table.Segments[:q.Before])
+	switch part := &q.Table.Segments[min(q.Before, len(q.Table.Segments)-1)]; {
+	case !q.Selection.Partial:
 	case len(q.Prefix) > 0:
 		f := &s.layout.Series[part.Series]
 		form := s.codec("KeyForm").Values()
@@ -392,11 +392,11 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 		s.writeKnown(g, "before", q, []codec.Segment{*part})
 	}
 	suffix := jen.Nil()
-	if len(q.Path.After) > 0 {
+	if q.After > 0 {
 		s.newKeyWriter(g, q.Table, "after", jen.Nil())
-		s.writeKnown(g, "after", q, q.Path.After)
+		s.writeKnown(g, "after", q, q.Table.AfterTime()[:q.After])
 		suffix = jen.Id("after").Dot("Prefix")
-		if q.Path.Whole {
+		if q.Whole {
 			suffix = jen.Id("after").Dot("Key")
 		}
 	}
@@ -404,11 +404,11 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 	if q.Ends() {
 		prefix = "Key"
 	}
-	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot(prefix), suffix, jen.Lit(q.Table.TimeDelimiter()), jen.Lit(q.Path.Whole))
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot(prefix), suffix, jen.Lit(q.Table.TimeDelimiter()), jen.Lit(q.Whole))
 	if rest := q.Rest(s.layout); rest > 0 {
 		g.Id("span").Dot("Rest").Op("=").Lit(rest)
 	}
-	if q.Path.Timed && q.Table.Endless() {
+	if q.Timed && q.Table.Endless() {
 		g.Id("span").Dot("Exact").Op("=").True()
 	}
 }
@@ -416,7 +416,7 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 // writeKnown renders the code that writes the segments that a query specifies.
 func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segments []codec.Segment) {
 	c := keyCode{to: to, from: "e", metric: jen.Id("metric")}
-	if q.Path.Salts > 1 {
+	if q.Salts > 1 {
 		c.salt = jen.Id("salt")
 	}
 	s.writeSegments(g, q.Table, segments, c)

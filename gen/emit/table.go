@@ -257,7 +257,7 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 		{"Prefix", jen.Func().Params(event(), metric.Clone()).Params(jen.Index().Byte(), jen.Error()).Block(
 			jen.Return(prefix))},
 	}
-	if len(path.After) > 0 {
+	if path.After > 0 {
 		fields = append(fields, field{"Suffix", jen.Func().Params(event(), metric).Params(jen.Index().Byte(), jen.Error()).Block(
 			jen.Return(s.keyOf(t, false, more...).Dot("suffix").Call()))})
 	}

@@ -60,7 +60,7 @@ func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	return Read{
 		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: sample.AllRanges(q) + sample.Together(l, q), Order: sample.Order(l, q),
 		From: showTime(from), To: showTime(to), Requests: requestsOf(sample.Requests(l, q, now, from, to, columns)),
-		Expected: Work(sample.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(l), Scan: oneLine(q.Scan), Deletes: sample.Deletes(q),
+		Expected: Work(sample.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(), Scan: oneLine(q.Scan), Deletes: sample.Deletes(q),
 	}
 }
 

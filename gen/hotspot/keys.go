@@ -95,14 +95,14 @@ func (s *simulation) add(keys *keyList, writer int, at time.Time) bool {
 	if s.writers[writer].rejected {
 		return false
 	}
-	s.values.At = at
+	s.event = at
 	s.vary(writer, at)
 	before := len(keys.varied.ends)
 	for _, r := range s.runs {
 		if r.fixed {
 			continue
 		}
-		part, ok := s.write(r.segments)
+		part, ok := s.write(r)
 		if !ok {
 			keys.varied.cut(before)
 			return false
@@ -119,7 +119,7 @@ func (s *simulation) at(keys *keyList, i int, buf []byte) []byte {
 	key := buf[:0]
 	for n, r := range s.runs {
 		if n > 0 {
-			key = append(key, s.t.Delimiter...)
+			key = append(key, s.t.DelimiterAfter(r.begin-1)...)
 		}
 		if r.fixed {
 			key = append(key, s.fixed.at(fixed)...)

@@ -11,7 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -58,32 +57,6 @@ func population(out []writer, l *layout.Layout, t *layout.Table, load layout.Loa
 		}
 	}
 	return out
-}
-
-// FanOut returns how many salts the events of a query have, if it gives one value for each of
-// its series values: the number of key ranges that a call reads. It counts simulated keys.
-func FanOut(l *layout.Layout, q *layout.Query) int {
-	i := slices.IndexFunc(q.Table.Segments, isSalt)
-	if i < 0 {
-		return 1
-	}
-	load := l.Load()
-	load.Series = max(load.Series, int64(100*q.Table.Segments[i].Buckets))
-	all := population(nil, l, q.Table, load, Seed, 100*q.Table.Segments[i].Buckets)
-	given := seriesValues(l, q.Table, all[0].number, uint64(load.Series))
-	salts := map[string]bool{}
-	for _, w := range all {
-		key := value.Key{Series: seriesValues(l, q.Table, w.number, uint64(load.Series)), Salt: value.OwnSalt}
-		for _, by := range q.By {
-			key.Series[by] = given[by]
-		}
-		kw := codec.NewKeyWriter(nil, q.Table.Delimiter)
-		value.WriteSegments(l, q.Table, &kw, q.Table.Segments[i:i+1], &key)
-		if salt, err := kw.Key(); err == nil {
-			salts[string(salt)] = true
-		}
-	}
-	return len(salts)
 }
 
 // stretch returns the first rank of one of some stretches of ranks from head to n with equal

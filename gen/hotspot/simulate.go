@@ -182,8 +182,8 @@ type simulation struct {
 	buf        []byte          // of the last key
 	other      []byte          // another one
 	text       []byte          // of the last run
-	part       codec.KeyWriter // of the last run
-	values     value.Key       // of the last key
+	values     codec.KeyValues // of the last key
+	event      time.Time       // the time of the event with the last key
 	starts     []string        // of the tablets, sorted; the first is empty
 	sizes      []float64       // of the tablets, as multiples of those at the beginning
 	node       []int           // of each tablet
@@ -192,8 +192,8 @@ type simulation struct {
 // run is successive segments of the row key. Those of a fixed run have the same values in all keys
 // of a writer.
 type run struct {
-	segments []codec.Segment
-	fixed    bool
+	begin, end int // indexes of the segments
+	fixed      bool
 }
 
 // newSimulation returns a simulation that has not begun.
@@ -209,7 +209,7 @@ func newSimulation(m *Simulator, l *layout.Layout, t *layout.Table, load Load, m
 		s.number(i)
 	}
 	s.ofTime = !t.Pattern.Bucketed()
-	for _, g := range t.Segments {
+	for i, g := range t.Segments {
 		if s.first < 0 && g.Kind == codec.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp {
 			s.first = g.Series
 		}
@@ -218,15 +218,15 @@ func newSimulation(m *Simulator, l *layout.Layout, t *layout.Table, load Load, m
 		s.ofTime = s.ofTime || varying != nil
 		s.varying = append(s.varying, varying...)
 		if last := len(s.runs) - 1; last >= 0 && s.runs[last].fixed == fixed {
-			s.runs[last].segments = append(s.runs[last].segments, g)
+			s.runs[last].end = i + 1
 			continue
 		}
-		s.runs = append(s.runs, run{[]codec.Segment{g}, fixed})
+		s.runs = append(s.runs, run{i, i + 1, fixed})
 		if fixed {
 			s.fixedRuns++
 		}
 	}
-	s.values = value.Key{Series: make([]any, len(l.Series)), Salt: value.OwnSalt}
+	s.values = codec.KeyValues{At: &s.event}
 	s.fix()
 	return s
 }
@@ -246,19 +246,17 @@ func (s *simulation) fix() {
 		w := &s.writers[i]
 		if w.number != number {
 			number = w.number
-			for f := range s.values.Series {
-				s.values.Series[f] = valueOf(s.l, s.t, f, number, uint64(s.load.Series))
-			}
+			s.values.Series = value.Pointers(s.l, seriesValues(s.l, s.t, number, uint64(s.load.Series)), s.values.Series[:0])
 		}
 		for _, f := range s.varying {
 			s.varied = append(s.varied, s.values.Series[f])
 		}
-		s.values.Metric = w.metric
+		s.values.Metric = &w.metric
 		for _, r := range s.runs {
 			if !r.fixed {
 				continue
 			}
-			part, ok := s.write(r.segments)
+			part, ok := s.write(r)
 			w.rejected = w.rejected || !ok
 			if i == 0 {
 				s.fixed.grow(len(s.writers)*s.fixedRuns, part)
@@ -353,10 +351,10 @@ func (s *simulation) vary(writer int, at time.Time) {
 		f := &s.l.Series[i]
 		switch {
 		case i == s.first:
-			s.values.Series[i] = at
+			s.values.Series[i] = &s.event
 		case i == s.sequential:
 			number := s.newest + at.Sub(s.begin).Seconds()*s.perSecond
-			s.values.Series[i] = seriesValue(f, s.t.FormOf(i), uint64(max(0, number)), 1<<53)
+			s.values.Series[i] = value.Pointer(f, seriesValue(f, s.t.FormOf(i), uint64(max(0, number)), 1<<53))
 		default:
 			s.values.Series[i] = s.varied[writer*len(s.varying)+n]
 		}
@@ -373,12 +371,10 @@ func (s *simulation) number(series int) {
 	}
 }
 
-// write writes some segments of a key with the present values. It reports false if a writer would
+// write writes a run of a key with the present values. It reports false if a writer would
 // reject them.
-func (s *simulation) write(segments []codec.Segment) ([]byte, bool) {
-	s.part = codec.NewKeyWriter(s.text[:0], s.t.Delimiter)
-	value.WriteSegments(s.l, s.t, &s.part, segments, &s.values)
-	part, err := s.part.Key()
+func (s *simulation) write(r run) ([]byte, bool) {
+	part, err := s.t.AppendPart(s.text[:0], r.begin, r.end, &s.values)
 	s.text = part[:0]
 	return part, err == nil
 }

@@ -117,8 +117,8 @@ func fansOut(t *testing.T, name string, s *schema.Schema, l *layout.Layout, q *l
 	alone.Tables, alone.Read, alone.Queries = []*layout.Table{&table}, &table, []layout.Query{unexcused}
 	found := lint.Check(s, &alone)
 	salts := hotspot.FanOut(l, q)
-	if fires := has(found, "K09") || has(found, "K08"); fires != (salts > 1) || fires && salts != q.Path.Salts {
-		t.Errorf("%s, query %s: K09 is %v, but its events have %d salts, %d of them read", name, q.Name, fires, salts, q.Path.Salts)
+	if fires := has(found, "K09") || has(found, "K08"); fires != (salts > 1) || fires && salts != q.Salts {
+		t.Errorf("%s, query %s: K09 is %v, but its events have %d salts, %d of them read", name, q.Name, fires, salts, q.Salts)
 	}
 }
 

@@ -23,29 +23,29 @@ const rangeCost = 10
 // because the estimates are not more precise. Our judgment.
 const sameCost = 4
 
-// cost estimates the cost of an access path for a read of usual length, from the number
+// cost estimates the cost of the query for a read of usual length, from the number
 // of events that the server skips or sends and the number of row ranges. It compares
 // tables by their keys alone: it assumes that all keep events for the horizon, and
 // counts an event of any pattern as one, because the best pattern depends on the use.
-func (t *Table) cost(l *Layout, p AccessPath, horizon time.Duration) float64 {
+func (q *Query) cost(l *Layout, horizon time.Duration) float64 {
 	span := horizon
-	if p.Timed {
+	if q.Timed {
 		span = usualRead
 	}
-	events := l.Load().Rate * span.Seconds() * t.seriesFound(l, p)
-	ranges := float64(p.Salts)
-	if t.Pattern.Bucketed() && p.Timed && (len(p.After) > 0 || !t.Bucket.Sorted()) {
+	events := l.Load().Rate * span.Seconds() * q.seriesFound(l)
+	ranges := float64(q.Salts)
+	if t := q.Table; t.Pattern.Bucketed() && q.Timed && (q.After > 0 || !t.Bucket.Sorted()) {
 		ranges *= math.Ceil(usualRead.Seconds() / t.Bucket.Widest().Seconds())
 	}
 	return events + rangeCost*ranges
 }
 
-// seriesFound estimates the number of series in the rows of an access path: those with
+// seriesFound estimates the number of series in the rows of the query: those with
 // the values that restrict the rows.
-func (t *Table) seriesFound(l *Layout, p AccessPath) float64 {
-	narrowing := p.Before
-	if t.Pattern.Bucketed() {
-		narrowing = slices.Concat(p.Before, p.After)
+func (q *Query) seriesFound(l *Layout) float64 {
+	narrowing, after := q.Known()
+	if q.Table.Pattern.Bucketed() {
+		narrowing = slices.Concat(narrowing, after)
 	}
 	found := float64(l.Load().Series)
 	for i := range l.Series {
@@ -53,7 +53,7 @@ func (t *Table) seriesFound(l *Layout, p AccessPath) float64 {
 			found /= l.valuesOf(i)
 		}
 	}
-	if i := slices.IndexFunc(narrowing, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment }); i >= 0 && p.Salts == 1 {
+	if i := slices.IndexFunc(narrowing, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment }); i >= 0 && q.Salts == 1 {
 		rest := 1.0
 		for _, of := range narrowing[i].Salted {
 			if !hasSeries(narrowing, of) {

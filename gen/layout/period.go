@@ -177,20 +177,20 @@ func ttlField(t *Table) string {
 // checkServes rejects an earlier layout that cannot answer the reads of the table.
 func (r *resolver) checkServes(t *Table, i int) {
 	older := t.Older[i]
-	if t == r.layout.Read && !older.serves(r.layout, r.layout.SeriesPath(older), r.layout.AllSeries()) {
-		r.errorf(older.Pos, "", "the layout before %s cannot answer reads of a series: %s", schema.FormatInstant(older.Until),
-			older.unserved(r.layout, r.layout.SeriesPath(older), r.layout.AllSeries()))
+	reads := Query{By: r.layout.AllSeries()}
+	if why := reads.of(r.layout, older).unserved(r.layout); t == r.layout.Read && why != "" {
+		r.errorf(older.Pos, "", "the layout before %s cannot answer reads of a series: %s", schema.FormatInstant(older.Until), why)
 	}
 	for k := range r.layout.Queries {
 		q := &r.layout.Queries[k]
 		if q.Table != t {
 			continue
 		}
-		if why := older.unserved(r.layout, older.pathOf(r.layout, q), q.By); why != "" {
+		if why := q.of(r.layout, older).unserved(r.layout); why != "" {
 			r.errorf(older.Pos, fmt.Sprintf("set another table for %s, or remove the query until this layout's data has expired", q.Name),
 				"the layout before %s cannot answer %s: %s", schema.FormatInstant(older.Until), q.Name, why)
 		}
-		q.resolve(r.layout, t)
+		*q = *q.resolve(r.layout, t)
 	}
 }
 

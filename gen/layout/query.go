@@ -27,7 +27,8 @@ type Query struct {
 	Allow   []Allowance // exceptions to rules about queries
 	Table   *Table      // the table that the schema names or, if it names none, the best one
 	Named   diag.Pos    // where the schema names the table, if it does
-	Path    AccessPath
+	// The rows of Table that the query reads.
+	*codec.Selection
 	// FilteredBy are the names of the series values by which rows are filtered, because
 	// the row ranges contain rows with other values.
 	FilteredBy []string
@@ -37,50 +38,41 @@ type Query struct {
 	Deletes   []Query
 	DeletePos diag.Pos
 	Other     bool
-	// joined is set if a segment before the time ends without a delimiter: keys of another
-	// series may then be among those of a series.
-	joined bool
 }
 
-// AccessPath describes which rows of a table a query reads.
-type AccessPath struct {
-	// Before are the known segments before the time: all of them if Timed is set, else
-	// those before the first unknown one.
-	Before []codec.Segment
-	// After are the known segments right after the time.
-	After []codec.Segment
-	// Timed is set if the time follows the known segments, so that a time range is a
-	// row range. If not, the server scans all times of these rows.
-	Timed bool
-	// Whole is set if nothing follows After: the rows belong to one series.
-	Whole bool
-	// Salts is the number of salts, each with its own range, if the query does not
-	// specify all values that a salt before the time hashes; else 1.
-	Salts int
-	// Filtered are the specified series values that are in none of these segments: rows
-	// with other values must be filtered out.
-	Filtered []int
-	// Partial is the segment right after Before of which the query gives a prefix or a range;
-	// nil if there is none.
-	Partial *codec.Segment
-	// Refused is why rows cannot be selected by a prefix or a range, or by conditions; empty if
-	// they can. Instead is what to write instead.
-	Refused, Instead string
+// of returns the query of another table, without those of its earlier layouts.
+func (q *Query) of(l *Layout, t *Table) *Query {
+	out := *q
+	out.Table, out.Selection, out.Older = t, t.Select(q.Selects()), nil
+	out.FilteredBy = out.filteredBy(l)
+	return &out
 }
 
-// pathOf returns how a table answers a query.
-func (t *Table) pathOf(l *Layout, q *Query) AccessPath {
-	p := t.rowsFor(l, q)
-	if p.Refused != "" {
-		p.Instead = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
-		return p
+// resolve returns the query of another table, with those of its earlier layouts.
+func (q *Query) resolve(l *Layout, t *Table) *Query {
+	out := q.of(l, t)
+	for _, older := range t.Older {
+		out.Older = append(out.Older, *q.resolve(l, older))
 	}
-	for _, w := range q.Where {
-		if p.Refused, p.Instead = t.refusesWhere(l, w); p.Refused != "" {
-			break
-		}
+	return out
+}
+
+// Known returns the segments before and after the time that readers know, as [codec.Path] counts
+// them.
+func (q *Query) Known() (before, after []codec.Segment) {
+	return q.Table.Segments[:q.Before], q.Table.AfterTime()[:q.After]
+}
+
+// Selects returns the series values of which the caller gives all or a part.
+func (q *Query) Selects() codec.Given {
+	g := codec.Given{Series: q.Given()}
+	switch {
+	case len(q.Prefix) > 0:
+		g.Last = codec.GivenPrefix
+	case len(q.Range) > 0:
+		g.Last = codec.GivenRange
 	}
-	return p
+	return g
 }
 
 // Partial returns the series value of which the caller gives a part, a prefix or a range: at
@@ -90,96 +82,42 @@ func (q *Query) Partial() []int { return slices.Concat(q.Prefix, q.Range) }
 // Given returns the series values of which the caller gives all or a part; By comes first.
 func (q *Query) Given() []int { return slices.Concat(q.By, q.Partial()) }
 
-// rowsFor returns which rows of a table a query reads.
-func (t *Table) rowsFor(l *Layout, q *Query) AccessPath {
-	partial := q.Partial()
-	if len(partial) == 0 {
-		return t.path(q.By)
-	}
-	p := AccessPath{Salts: 1}
-	for _, g := range t.BeforeTime() {
-		switch {
-		case g.Kind == codec.SeriesSegment && g.Series == partial[0]:
-			p.Partial, p.Refused = &g, t.refuses(l, q, g)
-			for _, i := range q.By {
-				if !hasSeries(p.Before, i) {
-					p.Filtered = append(p.Filtered, i)
-				}
-			}
-			return p
-		case g.Kind == codec.SaltSegment && !known(g, q.By):
-			p.Salts = g.Buckets
-		case !known(g, q.By):
-			p.Refused = fmt.Sprintf("another value precedes %s in its row keys", l.Series[partial[0]].Name)
-			return p
+// refused returns why the rows of the table cannot be selected by a prefix or a range, or by
+// conditions, and what to write instead; empty if they can.
+func (q *Query) refused(l *Layout) (why, instead string) {
+	const key = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
+	t := q.Table
+	switch partial := q.Partial(); {
+	case len(partial) == 0:
+	case q.Selection.Partial:
+		if why := q.refusedPart(l, &t.Segments[q.Before]); why != "" {
+			return why, key
 		}
-		p.Before = append(p.Before, g)
+	case q.Before < len(t.BeforeTime()):
+		return fmt.Sprintf("another value precedes %s in its row keys", l.Series[partial[0]].Name), key
+	default:
+		return fmt.Sprintf("%s follows the time in its row keys", l.Series[partial[0]].Name), key
 	}
-	p.Refused = fmt.Sprintf("%s follows the time in its row keys", l.Series[partial[0]].Name)
-	return p
+	for _, w := range q.Where {
+		if why, instead := t.refusesWhere(l, w); why != "" {
+			return why, instead
+		}
+	}
+	return "", ""
 }
 
-// refuses returns why the rows with a prefix or a range of a segment are not adjacent; empty if
-// they are.
-func (t *Table) refuses(l *Layout, q *Query, g codec.Segment) string {
-	f := &l.Series[g.Series]
+// refusedPart returns why the rows with a prefix or a range of a segment are not adjacent; empty
+// if they are.
+func (q *Query) refusedPart(l *Layout, g *codec.Segment) string {
 	switch {
-	case g.Joined && t.Width(&g) == 0:
-		return fmt.Sprintf("%s has no fixed width and no delimiter after it in its row keys, which do not sort by it", f.Name)
-	case len(q.Prefix) > 0 && (f.Type != schema.String || g.Form.Encoding != codec.KeyText):
-		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", f.Name)
-	case len(q.Range) > 0 && (!t.Sorts(&g) || g.Form.Reverse):
-		return fmt.Sprintf("its row keys do not sort by %s", f.Name)
+	case g.Joined && q.Table.Width(g) == 0:
+		return fmt.Sprintf("%s has no fixed width and no delimiter after it in its row keys, which do not sort by it", g.Name)
+	case len(q.Prefix) > 0 && (l.Series[g.Series].Type != schema.String || g.Form.Encoding != codec.KeyText):
+		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", g.Name)
+	case len(q.Range) > 0 && (!q.Table.Sorts(g) || g.Form.Reverse):
+		return fmt.Sprintf("its row keys do not sort by %s", g.Name)
 	}
 	return ""
-}
-
-// path returns how a table answers a query by some series values.
-func (t *Table) path(by []int) AccessPath {
-	p := t.rowsOf(by)
-	for _, i := range by {
-		if !hasSeries(p.Before, i) && !hasSeries(p.After, i) {
-			p.Filtered = append(p.Filtered, i)
-		}
-	}
-	return p
-}
-
-// rowsOf is path without checks.
-func (t *Table) rowsOf(by []int) AccessPath {
-	p := AccessPath{Salts: 1}
-	for _, g := range t.BeforeTime() {
-		switch {
-		case g.Kind == codec.SaltSegment && !known(g, by):
-			p.Salts = g.Buckets
-		case !known(g, by):
-			return p.unsalted()
-		}
-		p.Before = append(p.Before, g)
-	}
-	p.Timed = true
-	for _, g := range t.AfterTime() {
-		if !known(g, by) {
-			return p.trimmed()
-		}
-		p.After = append(p.After, g)
-	}
-	p.Whole = true
-	return p
-}
-
-// known reports whether a reader can write a segment if it knows some series values. It
-// can always write the metric by iterating over the fields.
-func known(g codec.Segment, by []int) bool {
-	switch g.Kind {
-	case codec.SeriesSegment:
-		return slices.Contains(by, g.Series)
-	case codec.SaltSegment:
-		return !slices.ContainsFunc(g.Salted, func(i int) bool { return !slices.Contains(by, i) })
-	case codec.SequenceSegment:
-		return false
-	}
-	return true
 }
 
 // hasSeries reports whether segments contain a series value.
@@ -201,47 +139,14 @@ func (q *Query) Periods() []*Query {
 	return out
 }
 
-// Filtered returns the specified series values that are not among the segments of the
-// access path: rows with other values must be filtered out.
-func (q *Query) Filtered() []int { return q.Path.Filtered }
-
-// Contiguous reports whether the query reads rows of all times and the rows of each
-// series are adjacent.
-func (q *Query) Contiguous() bool {
-	return !q.Path.Timed && !q.joined && !slices.ContainsFunc(q.Table.AfterTime(), func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment })
-}
-
 // ByKeys reports whether the query filters row keys, because its ranges contain other
 // rows or because the keys select the time.
-func (q *Query) ByKeys(l *Layout) bool {
-	return len(q.Filtered()) > 0 || q.timeInKeys(l) || q.amongKinds() || !q.Path.Timed && joinsVariable(q.Table, q.Path.Before)
-}
-
-// AnyWidth reports whether the query also receives rows whose time has another width than those
-// of its table, to report them: among rows of several kinds, other programs may have written
-// them. After a joined segment of variable width, they would be rows of another series.
-func (q *Query) AnyWidth() bool { return q.amongKinds() && !q.joined }
-
-// amongKinds reports whether the row ranges of the query also contain rows of other kinds,
-// which are those of other schemas.
-func (q *Query) amongKinds() bool {
-	read := len(q.Path.Before)
-	if q.Path.Timed {
-		read = len(q.Table.BeforeTime()) + 1 + len(q.Path.After) // at most all, if keys do not contain the time
-	}
-	return slices.ContainsFunc(q.Table.Segments[min(read, len(q.Table.Segments)):], func(g codec.Segment) bool { return g.Tells })
-}
-
-// timeInKeys reports whether the query reads rows of all times and their keys select
-// the time.
-func (q *Query) timeInKeys(l *Layout) bool {
-	return !q.Path.Timed && !q.Table.Shape(l).ByTimestamp()
-}
+func (q *Query) ByKeys(l *Layout) bool { return q.Filters(q.Table.Shape(l).ByTimestamp()) }
 
 // Rest returns what [Table.Rest] returns, if the time follows what the query specifies; else
 // 0, because the query filters keys.
 func (q *Query) Rest(l *Layout) int {
-	if !q.Path.Timed {
+	if !q.Timed {
 		return 0
 	}
 	return q.Table.Rest()
@@ -250,8 +155,8 @@ func (q *Query) Rest(l *Layout) int {
 // Ends reports whether the segments that the query specifies before the time are a whole key, or
 // would be one with a whole value of its range.
 func (q *Query) Ends() bool {
-	n := len(q.Path.Before)
-	if q.Path.Partial != nil {
+	n := q.Before
+	if q.Selection.Partial {
 		n++
 	}
 	return q.Table.Endless() && n == len(q.Table.Segments) && len(q.Prefix) == 0
@@ -283,61 +188,25 @@ func (q *Query) PatternPart(l *Layout, g codec.Segment) PatternPart {
 	return AnyPart
 }
 
-// joinsVariable reports whether one of some segments has a variable width and no delimiter
-// after it.
-func joinsVariable(t *Table, segments []codec.Segment) bool {
-	return slices.ContainsFunc(segments, func(g codec.Segment) bool { return g.Joined && t.Width(&g) == 0 })
-}
-
-// unsalted drops the salt of an access path if nothing after it restricts the rows: all
-// salts are then one range.
-func (p AccessPath) unsalted() AccessPath {
-	i := slices.IndexFunc(p.Before, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment })
-	if p.Salts > 1 && !hasKind(p.Before[i:], codec.SeriesSegment) {
-		p.Before, p.Salts = p.Before[:i], 1
-	}
-	return p
-}
-
-// trimmed drops the end of the known segments after the time if it does not restrict
-// the rows: constants, and a salt of values before it.
-func (p AccessPath) trimmed() AccessPath {
-	for n := len(p.After); n > 0; n-- {
-		g := p.After[n-1]
-		known := slices.Concat(p.Before, p.After[:n-1])
-		says := slices.ContainsFunc(g.Salted, func(i int) bool { return !hasSeries(known, i) })
-		if g.Kind != codec.ConstSegment && (g.Kind != codec.SaltSegment || says) {
-			break
-		}
-		p.After = p.After[:n-1]
-	}
-	return p
-}
-
-// scans reports whether no specified series value restricts the rows. Values after the
-// time restrict them if reads name the rows of buckets; if each event has a row, the
-// server scans the rows of all series.
-func (t *Table) scans(p AccessPath) bool {
-	return p.Partial == nil && !hasKind(p.Before, codec.SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, codec.SeriesSegment))
-}
-
 // Unbounded reports whether the specified values do not restrict the rows, even if the
-// query reads all series.
-func (q *Query) Unbounded() bool { return q.Table.scans(q.Path) }
+// query reads all series. Values after the time restrict them if reads name the rows of
+// buckets; if each event has a row, the server scans the rows of all series.
+func (q *Query) Unbounded() bool {
+	before, after := q.Known()
+	return !q.Selection.Partial && !hasKind(before, codec.SeriesSegment) && !(q.Table.Pattern.Bucketed() && hasKind(after, codec.SeriesSegment))
+}
 
 // Scans reports whether the query reads rows that it does not return, because no
 // specified series value restricts them. A query of all series returns all rows in its
 // time range.
-func (q *Query) Scans() bool {
-	return q.Table.scans(q.Path) && !(len(q.By) == 0 && q.Path.Timed)
-}
+func (q *Query) Scans() bool { return q.Unbounded() && !(len(q.By) == 0 && q.Timed) }
 
-// filteredBy returns the names of the series values by which an access path filters
-// rows.
-func (t *Table) filteredBy(l *Layout, p AccessPath) []string {
+// filteredBy returns the names of the series values by which the query filters rows.
+func (q *Query) filteredBy(l *Layout) []string {
 	var names []string
+	_, after := q.Known()
 	for i, f := range l.Series {
-		if slices.Contains(p.Filtered, i) || !t.Pattern.Bucketed() && hasSeries(p.After, i) {
+		if slices.Contains(q.Filtered, i) || !q.Table.Pattern.Bucketed() && hasSeries(after, i) {
 			names = append(names, f.Name)
 		}
 	}
@@ -346,34 +215,33 @@ func (t *Table) filteredBy(l *Layout, p AccessPath) []string {
 
 // Unbound returns the first series value before the time that the query does not
 // specify; false if there is none.
-func (p AccessPath) Unbound(t *Table) (series int, found bool) {
-	if p.Timed {
+func (q *Query) Unbound() (series int, found bool) {
+	if q.Timed {
 		return 0, false
 	}
-	rest := t.BeforeTime()[len(p.Before):]
+	rest := q.Table.BeforeTime()[q.Before:]
 	i := slices.IndexFunc(rest, func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment })
 	return rest[max(0, i)].Series, true
 }
 
-// serves reports whether a table can answer a query with its access path.
-func (t *Table) serves(l *Layout, p AccessPath, by []int) bool { return t.unserved(l, p, by) == "" }
-
-// unserved returns why a table cannot answer a query with its access path; empty if it
-// can.
-func (t *Table) unserved(l *Layout, p AccessPath, by []int) string {
-	single := len(by) == len(l.Series)
+// unserved returns why the table cannot answer the query; empty if it can.
+func (q *Query) unserved(l *Layout) string {
+	t := q.Table
+	before, after := q.Known()
+	if why, _ := q.refused(l); why != "" {
+		return why
+	}
+	single := len(q.By) == len(l.Series)
 	switch {
-	case p.Refused != "":
-		return p.Refused
 	case !t.Shape(l).InOrder() && !single:
 		return "its labels are not padded, so the rows of several series are not in time order"
-	case !t.Metrics(), !hasKind(t.Segments, codec.MetricSegment): // the key has an error
+	case !t.Metrics(), !t.Has(codec.MetricSegment): // the key has an error
 		return ""
-	case p.Salts > 1:
+	case q.Salts > 1:
 		return "the fields of an event are rows, with a salt of unspecified values"
-	case !hasKind(p.Before, codec.MetricSegment) && !hasKind(p.After, codec.MetricSegment):
-		return fmt.Sprintf("the fields of an event are rows, and %s precedes the metric", t.unknown(l, by))
-	case !single && !hasKind(p.Before, codec.MetricSegment):
+	case !hasKind(before, codec.MetricSegment) && !hasKind(after, codec.MetricSegment):
+		return fmt.Sprintf("the fields of an event are rows, and %s precedes the metric", q.unknown())
+	case !single && !hasKind(before, codec.MetricSegment):
 		return "the fields of an event are rows, and the metric follows the bucket"
 	}
 	return ""
@@ -412,24 +280,35 @@ func (t *Table) NewTable(s *schema.Schema, l *Layout, by []int) []string {
 }
 
 // unknown describes the first segment of the key that the query does not determine.
-func (t *Table) unknown(l *Layout, by []int) string {
-	i := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return !known(g, by) })
-	if g := t.Segments[i]; g.Kind == codec.SeriesSegment {
-		return "the unspecified " + l.Series[g.Series].Name
+func (q *Query) unknown() string {
+	open := func(series int) bool { return !slices.Contains(q.By, series) }
+	for _, g := range q.Table.Segments {
+		switch {
+		case g.Kind == codec.SeriesSegment && open(g.Series):
+			return "the unspecified " + g.Name
+		case g.Kind == codec.SaltSegment && slices.ContainsFunc(g.Salted, open):
+			return "a salt of unspecified values"
+		}
 	}
-	return "a salt of unspecified values"
+	return "an unspecified value"
 }
 
-// bestFor returns the table that answers a query best, and how; nil if none can. Among
+// best returns the query of the table that answers it best; nil if none can. Among
 // those with about the lowest cost, it prefers those that keep events longest, then
 // those in which writing an event again replaces it, then the first.
-func bestFor(l *Layout, tables []*Table, q *Query) (best *Table, path AccessPath) {
-	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.pathOf(l, q), q.By) })
+func (q *Query) best(l *Layout, tables []*Table) *Query {
+	of := map[*Table]*Query{}
+	var serving []*Table
+	for _, t := range tables {
+		if of[t] = q.of(l, t); of[t].unserved(l) == "" {
+			serving = append(serving, t)
+		}
+	}
 	if len(serving) == 0 {
-		return nil, AccessPath{}
+		return nil
 	}
 	horizon := horizonOf(serving)
-	cost := func(t *Table) float64 { return t.cost(l, t.pathOf(l, q), horizon) }
+	cost := func(t *Table) float64 { return of[t].cost(l, horizon) }
 	byCost := func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) }
 	least := cost(slices.MinFunc(serving, byCost))
 	serving = slices.DeleteFunc(serving, func(t *Table) bool { return cost(t) > sameCost*least })
@@ -437,8 +316,7 @@ func bestFor(l *Layout, tables []*Table, q *Query) (best *Table, path AccessPath
 	if replacing := slices.DeleteFunc(slices.Clone(serving), (*Table).Metrics); len(replacing) > 0 {
 		serving = replacing
 	}
-	best = slices.MinFunc(serving, byCost)
-	return best, best.pathOf(l, q)
+	return of[slices.MinFunc(serving, byCost)]
 }
 
 // queries resolves the queries.
@@ -482,17 +360,14 @@ func (r *resolver) queries() {
 			out.Named = q.Table.Pos
 			among = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.ID != q.Table.V })
 		}
-		out.Table, out.Path = bestFor(r.layout, among, &out)
-		if out.Table == nil {
-			r.unanswered(&out, q.Table.V)
-			continue
-		}
-		out.joined = joinsVariable(out.Table, out.Table.BeforeTime())
-		out.FilteredBy = out.Table.filteredBy(r.layout, out.Path)
 		if q.Delete.V {
 			out.DeletePos = q.Delete.Pos
 		}
-		r.layout.Queries = append(r.layout.Queries, out)
+		if best := out.best(r.layout, among); best != nil {
+			r.layout.Queries = append(r.layout.Queries, *best)
+		} else {
+			r.unanswered(&out, q.Table.V)
+		}
 	}
 }
 
@@ -507,12 +382,11 @@ func (r *resolver) deletes() {
 		for _, t := range r.layout.Tables {
 			d := *q
 			d.Deletes, d.Other = nil, t != q.Table
-			d.resolve(r.layout, t)
-			q.Deletes = append(q.Deletes, d)
+			q.Deletes = append(q.Deletes, *d.resolve(r.layout, t))
 		}
 		for k := range q.Deletes {
 			for _, d := range q.Deletes[k].Periods() {
-				if why := d.Table.unserved(r.layout, d.Path, q.By); d.Other && why != "" {
+				if why := d.unserved(r.layout); d.Other && why != "" {
 					r.errorf(q.DeletePos, "remove delete, and delete each series with DeleteSeries; or change the key of the table",
 						"events of table %q cannot be deleted by %s: %s", d.Table.ID, q.Name, why)
 				}
@@ -542,11 +416,12 @@ func (r *resolver) unanswered(q *Query, named string) {
 		if named != "" && t.ID != named {
 			continue
 		}
-		path := t.pathOf(r.layout, q)
-		why, hint := t.unserved(r.layout, path, q.By), t.answering(r.schema, r.layout, q.By)
+		of := q.of(r.layout, t)
+		why, hint := of.unserved(r.layout), t.answering(r.schema, r.layout, q.By)
+		refused, instead := of.refused(r.layout)
 		switch {
-		case path.Refused != "":
-			hint = path.Instead
+		case refused != "":
+			hint = instead
 		case t.Idle:
 			why, hint = "it has `serves: false`", "remove it once all events are in the table"
 		case !r.layout.tellsAll(t):
@@ -562,8 +437,8 @@ func (r *resolver) unanswered(q *Query, named string) {
 	if named != "" {
 		pos, subject = q.Named, fmt.Sprintf("table %q cannot answer %s", named, q.Name)
 		tables := r.layout.telling()
-		if best, _ := bestFor(r.layout, tables, q); best != nil {
-			first = fmt.Sprintf("use table %s, which can: %s; or remove table", best.ID, diag.Code("table: "+schema.Quoted(best.ID)))
+		if best := q.best(r.layout, tables); best != nil {
+			first = fmt.Sprintf("use table %s, which can: %s; or remove table", best.Table.ID, diag.Code("table: "+schema.Quoted(best.Table.ID)))
 		}
 	}
 	r.errorf(pos, first, "%s: %s", subject, strings.Join(reasons, "; "))
@@ -648,21 +523,7 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 // ReadQuery returns the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
 	q := Query{Name: "Read", By: l.AllSeries()}
-	q.resolve(l, l.Read)
-	return q
-}
-
-// resolve sets the table of the query, how the query reads it, and the queries of its
-// earlier layouts.
-func (q *Query) resolve(l *Layout, t *Table) {
-	q.Table, q.Path, q.joined = t, t.pathOf(l, q), joinsVariable(t, t.BeforeTime())
-	q.FilteredBy = t.filteredBy(l, q.Path)
-	q.Older = nil
-	for _, older := range t.Older {
-		o := *q
-		o.resolve(l, older)
-		q.Older = append(q.Older, o)
-	}
+	return *q.resolve(l, l.Read)
 }
 
 // AllSeries returns the indexes of all series values.
@@ -675,7 +536,7 @@ func (l *Layout) AllSeries() []int {
 }
 
 // SeriesPath returns how a table answers a read of a single series.
-func (l *Layout) SeriesPath(t *Table) AccessPath { return t.path(l.AllSeries()) }
+func (l *Layout) SeriesPath(t *Table) codec.Path { return t.Path(t.Every()) }
 
 // QueriedTables returns the tables that queries are answered from.
 func (l *Layout) QueriedTables() []*Table {
@@ -683,9 +544,6 @@ func (l *Layout) QueriedTables() []*Table {
 		return !slices.ContainsFunc(l.Queries, func(q Query) bool { return q.Table == t })
 	})
 }
-
-// MultiSeries reports whether the query can find events of several series.
-func (q *Query) MultiSeries(l *Layout) bool { return len(q.By) < len(l.Series) }
 
 // ReadTable returns the table that a method of the reader reads: a query, or Read and Latest.
 func (l *Layout) ReadTable(method string) *Table {

@@ -210,7 +210,7 @@ func checkHint(t *testing.T, pattern, by, hint string) {
 		return
 	}
 	q := &l.Queries[0]
-	if _, open := q.Path.Unbound(q.Table); by != "" && (open || q.Scans() || len(q.FilteredBy) > 0) {
+	if _, open := q.Unbound(); by != "" && (open || q.Scans() || len(q.FilteredBy) > 0) {
 		t.Errorf("%s, by %s: %s", hint, by, sample.Ranges(q))
 	}
 }

@@ -176,6 +176,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.checkVersions(t)
 	if s.RowKeySchema.V {
 		r.keyFields(t, s.RowKeySchema.Pos)
+		t.Structured = t.KeyFields != nil
 	}
 	return t
 }

@@ -36,6 +36,18 @@ func (t *Table) AllColumns() []Column {
 	return out
 }
 
+// MetricNames returns the metrics in row keys: the names of all columns if each field has
+// its own row, else nil.
+func (t *Table) MetricNames() []string {
+	var out []string
+	if t.Metrics() {
+		for _, c := range t.AllColumns() {
+			out = append(out, c.Qualifier)
+		}
+	}
+	return out
+}
+
 // Pickable returns the columns of a table that a reader can fetch separately; none if
 // an event is one value.
 func (t *Table) Pickable() []int {

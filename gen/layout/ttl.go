@@ -294,11 +294,11 @@ func (r *resolver) readable() *Table {
 		tables = r.layout.Tables
 	}
 	tables = longest(tables)
-	best, _ := bestFor(r.layout, tables, &Query{By: r.layout.AllSeries()})
-	if best == nil { // the key has errors
-		best = tables[0]
+	reads := Query{By: r.layout.AllSeries()}
+	if best := reads.best(r.layout, tables); best != nil {
+		return best.Table
 	}
-	return best
+	return tables[0] // the key has errors
 }
 
 // longest returns those tables that no other one outlives.

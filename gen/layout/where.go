@@ -18,7 +18,7 @@ type Where struct {
 
 // TakesRange reports whether the query takes a prefix or a range of a series value, or values of
 // fields.
-func (q *Query) TakesRange() bool { return q.Path.Partial != nil || len(q.Where) > 0 }
+func (q *Query) TakesRange() bool { return q.Selection.Partial || len(q.Where) > 0 }
 
 // ColumnOf returns the column of a table that stores a field separately; nil if there is none.
 func (t *Table) ColumnOf(field int) *Column {

@@ -64,13 +64,13 @@ func given(l *layout.Layout, q *layout.Query) string {
 
 // walksTimes is K18: the time range filters cells instead of selecting rows.
 func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
-	series, found := q.Path.Unbound(q.Table)
+	series, found := q.Unbound()
 	if !found || q.Scans() || q.Table.Endless() { // whose rows contain all times, whatever the query
 		return
 	}
 	from, to, now := sample.Day(q.Table)
 	gives := "does not give"
-	if q.Path.Partial != nil && q.Path.Partial.Series == series {
+	if q.Selection.Partial && q.Table.Segments[q.Before].Series == series {
 		gives = "gives only a part of"
 	}
 	reads := "it reads the rows of all times"
@@ -92,24 +92,24 @@ const wideSalt = 100
 // hashedKey is K08: over wideSalt ranges per read.
 func hashedKey(l *layout.Layout, q *layout.Query, report reporter) {
 	switch {
-	case q.Path.Salts <= wideSalt:
+	case q.Salts <= wideSalt:
 	case earlier(q):
-		report.at(q.Pos, whileRead("K08"), "for %s, query %s reads %d key ranges, one per salt bucket", sample.Period(q.Table), q.Name, q.Path.Salts)
+		report.at(q.Pos, whileRead("K08"), "for %s, query %s reads %d key ranges, one per salt bucket", sample.Period(q.Table), q.Name, q.Salts)
 	default:
 		report.at(q.Pos, report.ownSalt(l, q, "compute the salt from values that the query gives, or use fewer salt buckets"),
-			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Path.Salts, wideSalt)
+			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Salts, wideSalt)
 	}
 }
 
 // saltedQuery is K09: one range per salt bucket.
 func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
 	switch {
-	case q.Path.Salts <= 1 || q.Path.Salts > wideSalt || len(q.By) == 0:
+	case q.Salts <= 1 || q.Salts > wideSalt || len(q.By) == 0:
 	case earlier(q):
-		report.at(q.Pos, whileRead("K09"), "for %s, query %s does not give every value in the salt: each call reads %d key ranges", sample.Period(q.Table), q.Name, q.Path.Salts)
+		report.at(q.Pos, whileRead("K09"), "for %s, query %s does not give every value in the salt: each call reads %d key ranges", sample.Period(q.Table), q.Name, q.Salts)
 	default:
 		report.at(q.Pos, report.ownSalt(l, q, "allow it: "+allow("K09", "a few times a day")+"; or compute the salt from values that it gives, to read one range"),
-			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Path.Salts)
+			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Salts)
 	}
 }
 

@@ -17,8 +17,7 @@ import (
 func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	found := checkFields(s)
 	for _, t := range l.Tables {
-		k := exampleKey(l, t)
-		_, err := writeKey(l, t, &k)
+		_, err := t.Append(nil, exampleKey(l, t))
 		failed, ok := errors.AsType[*codec.FieldError](err)
 		if !ok || !t.Complete() {
 			continue

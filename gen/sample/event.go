@@ -80,8 +80,9 @@ func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
 // hasKey reports whether the event has a valid key.
 func hasKey(l *layout.Layout, t *layout.Table, e *Event) bool {
 	k := exampleKey(l, t)
-	k.At, k.Sequence = e.Time, e.Sequence
-	return keyParts(l, t, &k) != nil
+	k.At, k.Sequence = &e.Time, &e.Sequence
+	_, err := t.Append(nil, k)
+	return err == nil
 }
 
 // step returns the time between two events: that of the load, as a multiple of the

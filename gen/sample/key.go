@@ -40,38 +40,27 @@ func Time(t *layout.Table) time.Time {
 // Key returns the row key of an example event, computed with the code that computes
 // real keys; empty if it is invalid.
 func Key(l *layout.Layout, t *layout.Table) string {
-	k := exampleKey(l, t)
-	key, _ := writeKey(l, t, &k)
-	return string(key)
+	return KeyAt(l, t, Time(t))
 }
 
 // KeyAt is [Key] for an event of a given time.
 func KeyAt(l *layout.Layout, t *layout.Table, at time.Time) string {
 	k := exampleKey(l, t)
-	k.At = at
-	key, _ := writeKey(l, t, &k)
+	k.At = &at
+	key, _ := t.Append(nil, k)
 	return string(key)
-}
-
-// writeKey returns the row key with the values of k.
-func writeKey(l *layout.Layout, t *layout.Table, k *value.Key) ([]byte, error) {
-	w := t.KeyWriter()
-	value.WriteSegments(l, t, &w, t.Segments, k)
-	return w.Key()
 }
 
 // KeyTooLong reports whether a row key of the example values is longer than Bigtable allows: if
 // fields are in keys, that of the field with the longest name.
 func KeyTooLong(l *layout.Layout, t *layout.Table) bool {
 	k := exampleKey(l, t)
-	if t.Metrics() {
-		for _, c := range t.Columns {
-			if len(c.Qualifier) > len(k.Metric) {
-				k.Metric = c.Qualifier
-			}
+	for _, metric := range t.MetricNames() {
+		if len(metric) > len(*k.Metric) {
+			k.Metric = &metric
 		}
 	}
-	_, err := writeKey(l, t, &k)
+	_, err := t.Append(nil, k)
 	return errors.Is(err, codec.ErrKeyTooLong)
 }
 
@@ -83,41 +72,35 @@ type KeyPart struct {
 
 // KeyParts returns the segments of the example key; none if it is invalid.
 func KeyParts(l *layout.Layout, t *layout.Table) []KeyPart {
-	k := exampleKey(l, t)
-	return keyParts(l, t, &k)
+	return keyParts(t, exampleKey(l, t))
 }
 
-// keyParts splits an example key: a segment is what it adds to the key.
-func keyParts(l *layout.Layout, t *layout.Table, k *value.Key) []KeyPart {
+// keyParts splits an example key.
+func keyParts(t *layout.Table, k *codec.KeyValues) []KeyPart {
+	if _, err := t.Append(nil, k); err != nil {
+		return nil
+	}
 	var out []KeyPart
-	before := 0
-	for i, g := range t.Segments {
-		w := t.KeyWriter()
-		value.WriteSegments(l, t, &w, t.Segments[:i+1], k)
-		prefix, err := w.Prefix()
-		if err != nil {
-			return nil
-		}
-		end := len(prefix) - len(t.Delimiter)
-		if g.Joined {
-			end = len(prefix)
-		}
-		if end < before {
-			return nil // a segment of a layout with errors adds nothing
-		}
-		out = append(out, KeyPart{g.Title(), string(prefix[before:end])})
-		before = len(prefix)
+	for i := range t.Segments {
+		part, _ := t.AppendPart(nil, i, i+1, k)
+		out = append(out, KeyPart{t.Segments[i].Title(), string(part)})
 	}
 	return out
 }
 
 // exampleKey returns what the example key contains.
-func exampleKey(l *layout.Layout, t *layout.Table) value.Key {
-	k := value.Key{Series: exampleSeries(l, t), Salt: value.OwnSalt, At: Time(t)}
+func exampleKey(l *layout.Layout, t *layout.Table) *codec.KeyValues {
+	k, at := exampleValues(l, t), Time(t)
+	k.At = &at
 	if t.Metrics() {
-		k.Metric = t.Columns[0].Qualifier
+		k.Metric = &t.Columns[0].Qualifier
 	}
 	return k
+}
+
+// exampleValues returns the series values of the examples of a table.
+func exampleValues(l *layout.Layout, t *layout.Table) *codec.KeyValues {
+	return &codec.KeyValues{Series: value.Pointers(l, exampleSeries(l, t), nil)}
 }
 
 // exampleSeries returns the series values of the examples of a table.

@@ -18,7 +18,7 @@ func Order(l *layout.Layout, q *layout.Query) string {
 		return orderOfMany(l, q)
 	case len(q.By) == len(l.Series):
 		return "in time order"
-	case !q.Path.Timed, q.Table.Endless():
+	case !q.Timed, q.Table.Endless():
 		return "by series in row key order, then by time"
 	case q.Table.Pattern.Bucketed():
 		return "by bucket, then by series in row key order, then by time"
@@ -33,18 +33,16 @@ func orderOfMany(l *layout.Layout, q *layout.Query) string {
 	case !listed(l, q):
 		one.Many = nil
 		return fmt.Sprintf("by %s in row key order, then %s", given, Order(l, &one))
-	case q.Path.Timed && q.Path.Salts == 1 && !hasSeries(q.Path.Before, q.Many[0]) && !q.Table.Pattern.Bucketed():
+	case q.Timed && q.Salts == 1 && !knows(q, q.Many[0]) && !q.Table.Pattern.Bucketed():
 		return "in time order"
-	case q.Path.Timed && q.Path.Salts == 1 && !hasSeries(q.Path.Before, q.Many[0]):
+	case q.Timed && q.Salts == 1 && !knows(q, q.Many[0]):
 		return "by bucket, then by series in row key order, then by time"
 	}
 	return "in row key order, those of a row by time"
 }
 
-// hasSeries reports whether segments contain a series value.
-func hasSeries(segments []codec.Segment, series int) bool {
-	return slices.ContainsFunc(segments, func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment && g.Series == series })
-}
+// knows reports whether the known segments before the time contain a series value.
+func knows(q *layout.Query, series int) bool { return q.Table.SegmentOf(series) < q.Before }
 
 // listed reports whether one request reads the rows of several values.
 func listed(l *layout.Layout, q *layout.Query) bool { return q.Table.Shape(l).Lists(nil, false) }
@@ -96,7 +94,7 @@ func Where(l *layout.Layout, q *layout.Query) string {
 // Ranges describes the rows that the query reads.
 func Ranges(q *layout.Query) string {
 	merged := ", read in parallel and merged"
-	if n := q.Path.Salts; n > scan.MaxStreams {
+	if n := q.Salts; n > scan.MaxStreams {
 		merged = fmt.Sprintf(", paginated, %d in parallel, and merged", scan.MaxStreams)
 	}
 	return ranges(q, merged)
@@ -106,16 +104,16 @@ func Ranges(q *layout.Query) string {
 func ranges(q *layout.Query, merged string) string {
 	text := "one range of rows"
 	switch {
-	case q.Path.Timed && q.Table.Endless():
+	case q.Timed && q.Table.Endless():
 		text = "one row"
 	case q.Unbounded():
 		text = Extent(q)
-	case q.Path.Timed && q.Table.Pattern.Bucketed() && q.Path.Whole && (len(q.Path.After) > 0 || !q.Table.Bucket.Sorted()):
+	case q.Timed && q.Table.Pattern.Bucketed() && q.Whole && (q.After > 0 || !q.Table.Bucket.Sorted()):
 		text = "the rows of the buckets, by their keys"
-	case q.Path.Timed && q.Table.Pattern.Bucketed() && len(q.Path.After) > 0:
+	case q.Timed && q.Table.Pattern.Bucketed() && q.After > 0:
 		text = "a range of rows for each bucket"
 	}
-	switch n := q.Path.Salts; {
+	switch n := q.Salts; {
 	case n > 1:
 		text += fmt.Sprintf(" for each of %d salt buckets%s", n, merged)
 	case q.Table.Metrics():
@@ -170,13 +168,14 @@ func Period(t *layout.Table) string {
 
 // Extent describes the rows of a query whose values do not restrict them.
 func Extent(q *layout.Query) string {
-	i := slices.IndexFunc(q.Path.Before, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment })
-	switch salted := i >= 0 && q.Path.Salts == 1; {
-	case salted && q.Path.Timed:
-		return fmt.Sprintf("the rows of all series in one of %d salt buckets within the time range", q.Path.Before[i].Buckets)
+	before, _ := q.Known()
+	i := slices.IndexFunc(before, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment })
+	switch salted := i >= 0 && q.Salts == 1; {
+	case salted && q.Timed:
+		return fmt.Sprintf("the rows of all series in one of %d salt buckets within the time range", before[i].Buckets)
 	case salted:
-		return fmt.Sprintf("the rows of one of %d salt buckets", q.Path.Before[i].Buckets)
-	case q.Path.Timed:
+		return fmt.Sprintf("the rows of one of %d salt buckets", before[i].Buckets)
+	case q.Timed:
 		return "the rows of all series within the time range"
 	}
 	return "the whole table"
@@ -185,7 +184,7 @@ func Extent(q *layout.Query) string {
 // Notes returns sentences with other information about the query.
 func Notes(l *layout.Layout, q *layout.Query) []string {
 	var out []string
-	if !q.Path.Timed {
+	if !q.Timed {
 		note := "The server scans rows of all times and drops those outside the range."
 		if q.Table.Endless() {
 			note = "Rows contain events of all times: the server drops the cells outside the range."

@@ -14,7 +14,7 @@ import (
 // columns are indexes of the columns to fetch; nil for all.
 func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int) *scan.Read {
 	r := &scan.Read{
-		Spans: spans(l, q), AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(l),
+		Spans: spans(l, q), AllTimes: !q.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(),
 		From: from, To: to, Projection: q.Table.Shape(l).Project(columns),
 	}
 	for _, w := range q.Where {
@@ -56,7 +56,7 @@ func Gathers(l *layout.Layout, q *layout.Query) bool {
 
 // keyPattern returns the pattern for the row keys of a query with example values.
 func keyPattern(l *layout.Layout, q *layout.Query) *codec.KeyPattern {
-	p, _ := value.KeyPattern(l, q, exampleSeries(l, q.Table)) // example values are valid
+	p, _ := q.Pattern(exampleValues(l, q.Table)) // example values are valid
 	return p
 }
 
@@ -178,7 +178,7 @@ func WorkOf(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns 
 			w.Rows = max(w.Rows, rows)
 		}
 	}
-	if !q.Path.Timed && e.Horizon > 0 {
+	if !q.Timed && e.Horizon > 0 {
 		w.Walked = max(0, e.Rows-w.Rows)
 	}
 	return w
@@ -227,6 +227,6 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 
 // spans returns the spans of a query with example values.
 func spans(l *layout.Layout, q *layout.Query) []codec.Span {
-	spans, _ := value.Spans(l, q, exampleSeries(l, q.Table)) // example values are valid
+	spans, _ := q.Spans(exampleValues(l, q.Table), q.Table.MetricNames()) // example values are valid
 	return spans
 }

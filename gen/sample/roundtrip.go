@@ -7,7 +7,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -88,9 +87,11 @@ func roundTripSeries(l *layout.Layout) []Series {
 // value.
 func allTablesTake(l *layout.Layout, series int) bool {
 	return !slices.ContainsFunc(l.Tables, func(t *layout.Table) bool {
-		w := t.KeyWriter()
-		value.WriteSeries(&w, &l.Series[series], t.FormOf(series), SeriesValue(l, t, series))
-		_, err := w.Key()
+		i := t.SegmentOf(series)
+		if i < 0 {
+			return false
+		}
+		_, err := t.AppendPart(nil, i, i+1, exampleValues(l, t))
 		return err != nil
 	})
 }
@@ -244,16 +245,14 @@ func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 
 // canHold reports whether the row keys of a table can represent a time.
 func canHold(t *layout.Table, at time.Time) bool {
-	w := t.KeyWriter()
 	if t.Endless() {
 		return !at.Before(t.Bucket.Min()) && at.Before(t.Bucket.Max())
 	}
-	if t.Pattern.Bucketed() {
-		w.Bucket(t.Bucket, at)
-	} else {
-		w.Time(t.Time, at)
+	i := t.TimeIndex()
+	if i < 0 {
+		return false
 	}
-	_, err := w.Key()
+	_, err := t.AppendPart(nil, i, i+1, &codec.KeyValues{At: &at})
 	return err == nil
 }
 

@@ -87,9 +87,9 @@ func store(l *layout.Layout, t *layout.Table, n int, e *Event) []Row {
 // rowOf returns the row of an event without cells.
 func rowOf(l *layout.Layout, t *layout.Table, e *Event, metric string) Row {
 	k := exampleKey(l, t)
-	k.Metric, k.At, k.Sequence = metric, e.Time, e.Sequence
-	key, _ := writeKey(l, t, &k) // no error: the table can store the event
-	return Row{Key: string(key), Parts: keyParts(l, t, &k)}
+	k.Metric, k.At, k.Sequence = &metric, &e.Time, &e.Sequence
+	key, _ := t.Append(nil, k) // no error: the table can store the event
+	return Row{Key: string(key), Parts: keyParts(t, k)}
 }
 
 // put adds an event's cell of a column to the row, if it has one.

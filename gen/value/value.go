@@ -45,6 +45,8 @@ type kind struct {
 	fromMember func(f *layout.Field, member any) (any, error)                       // a member that is present
 	key        func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) // writes a segment
 	fromKey    func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any    // reads a segment
+	pointer    func(f *layout.Field, v any) any                                     // to the value in a key, which is zero if v is of another type
+	pointedTo  func(f *layout.Field, p any) any                                     // the value to which such a pointer points
 	check      func(f *layout.Field, v any) error                                   // rejects other Go types, and values that no cell can store
 }
 
@@ -96,6 +98,14 @@ func (t typed[T, V]) kind() kind {
 	k.fromKey = func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any {
 		return t.from(t.fromKey(r, f.Name, form))
 	}
+	k.pointer = func(_ *layout.Field, v any) any {
+		p := new(T)
+		if v, ok := v.(V); ok {
+			*p = t.to(v)
+		}
+		return p
+	}
+	k.pointedTo = func(_ *layout.Field, p any) any { return t.from(*p.(*T)) }
 	return k
 }
 
@@ -280,6 +290,14 @@ var enums = kind{
 	fromKey: func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any {
 		return nameOf(f.Enum, r.EnumAs(f.Name, form, f.Enum))
 	},
+	pointer: func(f *layout.Field, v any) any {
+		p := new(int64)
+		if _, ok := v.(string); ok {
+			*p = numberOf(f.Enum, v)
+		}
+		return p
+	},
+	pointedTo: func(f *layout.Field, p any) any { return nameOf(f.Enum, *p.(*int64)) },
 	check: func(f *layout.Field, v any) error {
 		name, ok := v.(string)
 		if ok {

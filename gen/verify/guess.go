@@ -102,11 +102,11 @@ func otherOrder(s Schema, row string) string {
 	if len(s.Table.Segments) > maxOrdered {
 		return ""
 	}
-	t := *s.Table
-	found := ""
+	key, found := s.Table.Key, ""
+	series := value.Pointers(s.Layout, nil, nil)
 	permute(append([]codec.Segment(nil), s.Table.Segments...), 0, func(order []codec.Segment) bool {
-		t.Segments = order
-		if _, err := value.ReadVerified(s.Layout, &t, row); err != nil {
+		key.Segments = order
+		if err := key.Verify(row, &codec.KeyValues{Series: series}); err != nil {
 			return true
 		}
 		var names []string

@@ -35,7 +35,7 @@ func (s *reading) checkTime(family, qualifier string, item bigtable.ReadItem) (c
 	if life.Timestamp != codec.TimestampEvent && life.Timestamp != codec.TimestampWrite {
 		return false, nil // it says when the event expires
 	}
-	from, to, early := s.key.At, s.key.At, ahead
+	from, to, early := s.at, s.at, ahead
 	if life.Dated() {
 		early = tolerance
 	}

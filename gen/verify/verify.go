@@ -155,8 +155,9 @@ func (v *verifier) done() *Report {
 // reading is the key of a row as a schema reads it.
 type reading struct {
 	Schema
-	key  value.Key
-	blob *value.Blob // nil unless events are serialized
+	at     time.Time // of the event, or the start of the bucket
+	metric string
+	blob   *value.Blob // nil unless events are serialized
 }
 
 // row verifies a row.
@@ -164,9 +165,9 @@ func (v *verifier) row(row bigtable.Row) {
 	var first Finding
 	var readings []reading
 	for i, s := range v.schemas {
-		key, err := s.key(row.Key())
+		at, metric, err := s.key(row.Key())
 		if err == nil {
-			readings = append(readings, reading{s, key, v.blobs[i]})
+			readings = append(readings, reading{s, at, metric, v.blobs[i]})
 		} else if i == 0 {
 			problem := err.Error()
 			first = Finding{Row: show(row.Key()), Problem: problem, Guess: guessKey(s, row.Key(), err), kind: "key"}
@@ -183,12 +184,12 @@ func (v *verifier) row(row bigtable.Row) {
 
 // key parses a row key of the table. If the table has several layouts, the key must have a
 // time of its layout.
-func (s Schema) key(row string) (value.Key, error) {
-	key, err := value.ReadVerified(s.Layout, s.Table, row)
-	if err == nil && (key.At.Before(s.Table.Since) || !s.Table.Until.IsZero() && !key.At.Before(s.Table.Until)) {
-		err = fmt.Errorf("%w: reads expect events of %s in another layout of the table", codec.ErrTimeRange, key.At.Format(time.RFC3339))
+func (s Schema) key(row string) (at time.Time, metric string, err error) {
+	err = s.Table.Verify(row, &codec.KeyValues{Series: value.Pointers(s.Layout, nil, nil), At: &at, Metric: &metric})
+	if err == nil && (at.Before(s.Table.Since) || !s.Table.Until.IsZero() && !at.Before(s.Table.Until)) {
+		err = fmt.Errorf("%w: reads expect events of %s in another layout of the table", codec.ErrTimeRange, at.Format(time.RFC3339))
 	}
-	return key, err
+	return at, metric, err
 }
 
 // found counts a finding with those of its kind.
@@ -209,7 +210,7 @@ const maxFindings = 100
 
 // cells verifies the cells of a row whose key some schemas read.
 func (v *verifier) cells(row bigtable.Row, readings []reading) {
-	key := &readings[0].key
+	at := readings[0].at
 	for _, family := range slices.Sorted(maps.Keys(row)) {
 		for _, item := range row[family] {
 			qualifier := strings.TrimPrefix(item.Column, family+":")
@@ -224,7 +225,7 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 				v.found(f)
 				continue
 			}
-			err := s.checkValue(column, key, qualifier, item)
+			err := s.checkValue(column, at, qualifier, item)
 			v.report.Values.add(err == nil)
 			if compared, wrong := s.checkTime(family, qualifier, item); compared {
 				v.report.Times.add(wrong == nil)
@@ -251,9 +252,9 @@ func columnOf(readings []reading, family, qualifier string) (*reading, layout.Co
 			switch {
 			case !inFamily(s.Table, c, family):
 			case s.Table.HasPoints():
-				in := s.Table.Offset(s.Layout).PointsIn(s.key.At)
+				in := s.Table.Offset(s.Layout).PointsIn(s.at)
 				return s, c, in.HasPoints([]byte(qualifier))
-			case s.Table.Metrics() && c.Qualifier == s.key.Metric, s.Table.Pattern == codec.BucketOffsets,
+			case s.Table.Metrics() && c.Qualifier == s.metric, s.Table.Pattern == codec.BucketOffsets,
 				!s.Table.Metrics() && c.Qualifier == qualifier:
 				return s, c, true
 			}
@@ -277,16 +278,16 @@ var errStray = errors.New("the timestamp is not in the bucket of the row")
 var errImplausible = errors.New("implausible value")
 
 // checkValue returns why a cell cannot be read.
-func (s *reading) checkValue(c layout.Column, key *value.Key, qualifier string, item bigtable.ReadItem) error {
+func (s *reading) checkValue(c layout.Column, at time.Time, qualifier string, item bigtable.ReadItem) error {
 	t := s.Table
-	if at := int64(item.Timestamp); t.Pattern.EventTimed() && t.Pattern.Bucketed() && (at < key.At.UnixMicro() || at >= t.Bucket.End(key.At).UnixMicro()) {
-		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(at).Format(time.RFC3339), key.At.Format(time.RFC3339))
+	if stamp := int64(item.Timestamp); t.Pattern.EventTimed() && t.Pattern.Bucketed() && (stamp < at.UnixMicro() || stamp >= t.Bucket.End(at).UnixMicro()) {
+		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(stamp).Format(time.RFC3339), at.Format(time.RFC3339))
 	}
 	if t.HasPoints() {
-		return s.checkPoints(key, qualifier, item.Value)
+		return s.checkPoints(at, qualifier, item.Value)
 	}
 	if t.Pattern == codec.BucketOffsets {
-		times := t.Offset(s.Layout).In(key.At)
+		times := t.Offset(s.Layout).In(at)
 		if _, _, ok := times.Parse([]byte(qualifier)); !ok {
 			return times.Refuse([]byte(qualifier))
 		}
@@ -295,8 +296,8 @@ func (s *reading) checkValue(c layout.Column, key *value.Key, qualifier string, 
 }
 
 // checkPoints returns why data points of OpenTSDB cannot be read.
-func (s *reading) checkPoints(key *value.Key, qualifier string, datum []byte) error {
-	in := s.Table.Offset(s.Layout).PointsIn(key.At)
+func (s *reading) checkPoints(at time.Time, qualifier string, datum []byte) error {
+	in := s.Table.Offset(s.Layout).PointsIn(at)
 	points, err := in.Append(nil, []byte(qualifier), datum)
 	for _, p := range points {
 		err = cmp.Or(err, p.Err)
