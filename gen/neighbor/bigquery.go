@@ -253,12 +253,11 @@ func (r *renderer) decodingOfEvents(l layout.StoredLayout) decoding {
 	}
 }
 
-// fieldDecoding returns how the values of a field are decoded. BINARY is HBase's Bytes.toBytes: 8
-// bytes for an integer or a float64, but other bytes than btgen's for a boolean.
+// fieldDecoding returns how the values of a field are decoded.
 func fieldDecoding(f *layout.Field, as codec.Values) decoding {
 	switch as {
 	case codec.TextValues:
-		return textDecoding(f)
+		return valueTypes[f.Type].queryText
 	case codec.BigEndianValues:
 		return asBytes.with("a number of 4 bytes, big-endian.")
 	case codec.LittleEndianValues:
@@ -266,46 +265,7 @@ func fieldDecoding(f *layout.Field, as codec.Values) decoding {
 	case codec.OpenTSDBValues:
 		return asBytes.with("the value of an event, or those of several, as OpenTSDB stores them.")
 	}
-	switch f.Type {
-	case schema.String, schema.JSON:
-		return asString
-	case schema.Int32, schema.Int64, schema.Uint32:
-		return asInteger
-	case schema.Enum:
-		return asInteger.with("%s.", enumValues(f))
-	case schema.Timestamp:
-		return asInteger.with("nanoseconds since 1970-01-01T00:00:00Z.")
-	case schema.Duration:
-		return asInteger.with("nanoseconds.")
-	case schema.Float64:
-		return asFloat
-	case schema.Uint64:
-		return asBytes.with("an unsigned number of 8 bytes, of which INTEGER has only half the range.")
-	case schema.Float32:
-		return asBytes.with("a float of 4 bytes, big-endian.")
-	case schema.Bool:
-		return asBytes.with("0x01 is true, and 0x00 is false.")
-	case schema.UUID:
-		return asBytes.with("the 16 bytes of a UUID.")
-	}
-	return asBytes
-}
-
-// textDecoding is fieldDecoding for values that are stored as text.
-func textDecoding(f *layout.Field) decoding {
-	switch f.Type {
-	case schema.Bool:
-		return decoding{Type: "BOOLEAN", Encoding: "TEXT"}
-	case schema.Int32, schema.Int64, schema.Uint32:
-		return decoding{Type: "INTEGER", Encoding: "TEXT"}
-	case schema.Float32, schema.Float64:
-		return decoding{Type: "FLOAT", Encoding: "TEXT"}
-	case schema.Bytes:
-		return asString.with("base64url without padding.")
-	case schema.Uint64:
-		return asString.with("an unsigned number, of which INTEGER has only half the range.")
-	}
-	return asString
+	return valueTypes[f.Type].query(f)
 }
 
 // enumValues lists the values of an enum.

@@ -122,3 +122,13 @@ func decoded(d decoding, f *layout.Field, text bool, v any) any {
 	}
 	return v
 }
+
+// TestValueTypes checks that the decodings of each type are stated.
+func TestValueTypes(t *testing.T) {
+	for _, typ := range schema.Types() {
+		own := valueTypes[typ]
+		if own.sql == nil || own.sqlText == nil || own.query == nil || own.queryText == (decoding{}) {
+			t.Errorf("valueTypes lacks type %s, or a part of it", typ)
+		}
+	}
+}

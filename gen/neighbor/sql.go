@@ -75,53 +75,13 @@ func (v sqlValue) decoded(l *layout.Layout, t *layout.Table, c *layout.Column) s
 func (v sqlValue) field(f *layout.Field, as codec.Values) sqlValue {
 	switch as {
 	case codec.TextValues:
-		return v.textField(f)
+		return valueTypes[f.Type].sqlText(v.cast("STRING"))
 	case codec.BigEndianValues:
 		return v.with("a number of 4 bytes, big-endian.")
 	case codec.LittleEndianValues:
 		return v.with("a number in little-endian bytes.")
 	}
-	switch f.Type {
-	case schema.String, schema.JSON:
-		return v.cast("STRING")
-	case schema.Int32, schema.Int64, schema.Uint32:
-		return v.call("TO_INT64", "INT64")
-	case schema.Enum:
-		return v.enum(f)
-	case schema.Duration:
-		return v.call("TO_INT64", "INT64").with("nanoseconds.")
-	case schema.Timestamp:
-		return v.call("TO_INT64", "INT64").micros()
-	case schema.Float32:
-		return v.call("TO_FLOAT32", "FLOAT32")
-	case schema.Float64:
-		return v.call("TO_FLOAT64", "FLOAT64")
-	case schema.Bool:
-		return sqlValue{"(" + v.expr + ` = b'\x01')`, "BOOL", v.about}
-	case schema.UUID:
-		return v.call("TO_HEX", "STRING")
-	case schema.Uint64:
-		return v.with("an unsigned number of 8 bytes, of which INT64 has only half the range.")
-	}
-	return v
-}
-
-// textField decodes a value that is stored as text.
-func (v sqlValue) textField(f *layout.Field) sqlValue {
-	v = v.cast("STRING")
-	switch f.Type {
-	case schema.Bool:
-		return v.cast("BOOL")
-	case schema.Int32, schema.Int64, schema.Uint32:
-		return v.cast("INT64")
-	case schema.Float32, schema.Float64:
-		return v.cast("FLOAT64")
-	case schema.Bytes:
-		return v.with("base64url without padding.")
-	case schema.Uint64:
-		return v.with("an unsigned number, of which INT64 has only half the range.")
-	}
-	return v
+	return valueTypes[f.Type].sql(v, f)
 }
 
 // maxCase is the number of values of an enum up to which a view has their names.
@@ -153,7 +113,7 @@ func (v sqlValue) segment(f *layout.Field, form codec.KeyForm) sqlValue {
 		case codec.KeyText, codec.KeyHex:
 			return v.call("FROM_HEX", "BYTES")
 		case codec.KeyBase64URL:
-			return v.with("base64url without padding.")
+			return v.with(base64Remark)
 		}
 	case schema.Bool:
 		return v.cast("BOOL")

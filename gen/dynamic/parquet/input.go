@@ -13,7 +13,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the
@@ -163,8 +162,10 @@ func (s *source) value(v pq.Value) (any, error) {
 			return v.Double(), nil
 		}
 	case pq.FixedLenByteArray:
-		if t == schema.UUID && len(v.ByteArray()) == len(codec.UUID{}) {
-			return codec.UUID(v.ByteArray()).String(), nil
+		if fixed := columnTypes[t].fixed; fixed != nil {
+			if value, ok := fixed(v.ByteArray()); ok {
+				return value, nil
+			}
 		}
 	case pq.ByteArray:
 		if _, text := s.logical.(*pqformat.StringType); t == schema.Bytes && !text {
@@ -193,20 +194,20 @@ func (s *source) integer(v pq.Value) (any, error) {
 	default:
 		n = int64(v.Int32())
 	}
-	switch s.column.Type {
-	case schema.Int32, schema.Int64:
-		if unsigned && n < 0 || s.column.Type == schema.Int32 && n != int64(int32(n)) {
+	switch own := s.column.Type.Traits(); {
+	case own.Number == schema.Signed:
+		if unsigned && n < 0 || own.Bits == 32 && n != int64(int32(n)) {
 			break
 		}
 		return n, nil
-	case schema.Uint32, schema.Uint64:
-		if !unsigned && n < 0 || s.column.Type == schema.Uint32 && n != int64(uint32(n)) {
+	case own.Number == schema.Unsigned:
+		if !unsigned && n < 0 || own.Bits == 32 && n != int64(uint32(n)) {
 			break
 		}
 		return uint64(n), nil
-	case schema.Duration:
+	case s.column.Type == schema.Duration:
 		return time.Duration(n), nil
-	case schema.Timestamp:
+	case s.column.Type == schema.Timestamp:
 		return s.timestamp(v, n)
 	}
 	return nil, s.refuse(v)

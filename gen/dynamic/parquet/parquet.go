@@ -20,7 +20,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 const (
@@ -78,39 +77,12 @@ func (g group) Fields() []pq.Field {
 
 // newColumn decides the type of a column.
 func newColumn(c format.Column, l *layout.Layout) column {
-	out := column{Column: c, optional: !c.Always()}
-	switch c.Type {
-	case schema.String:
-		out.node = pq.String()
-	case schema.Enum:
-		out.node = pq.Encoded(pq.String(), &pq.RLEDictionary)
-	case schema.Bytes:
-		out.node = pq.Leaf(pq.ByteArrayType)
-	case schema.Bool:
-		out.node = pq.Leaf(pq.BooleanType)
-	case schema.Int32:
-		out.node = pq.Int(32)
-	case schema.Int64:
-		out.node = pq.Int(64)
-	case schema.Uint32:
-		out.node = pq.Uint(32)
-	case schema.Uint64:
-		out.node = pq.Uint(64)
-	case schema.Float32:
-		out.node = pq.Leaf(pq.FloatType)
-	case schema.Float64:
-		out.node = pq.Leaf(pq.DoubleType)
-	case schema.Timestamp:
-		out.node, out.unit = pq.Timestamp(pq.Nanosecond), time.Nanosecond
+	out := column{Column: c, optional: !c.Always(), node: columnTypes[c.Type].node()}
+	if c.Type == schema.Timestamp {
+		out.unit = time.Nanosecond
 		if c.Micros(l.Precision) {
 			out.node, out.unit = pq.Timestamp(pq.Microsecond), time.Microsecond
 		}
-	case schema.Duration:
-		out.node = pq.Int(64)
-	case schema.UUID:
-		out.node = pq.UUID()
-	case schema.JSON:
-		out.node = pq.JSON()
 	}
 	if out.optional {
 		out.node = pq.Optional(out.node)
@@ -128,7 +100,7 @@ func (w *Writer) Write(e *dynamic.Event) error {
 		if v == nil && !c.optional {
 			return fmt.Errorf("%s: %w", c.Name, format.ErrMissing)
 		}
-		as, err := c.value(v)
+		as, err := columnTypes[c.Type].value(c, v)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -177,52 +149,4 @@ func size(v pq.Value) int {
 		return 8 + len(v.ByteArray())
 	}
 	return 8
-}
-
-// value converts a value of an event.
-func (c *column) value(v any) (pq.Value, error) {
-	switch v := v.(type) {
-	case string:
-		if c.Type != schema.UUID {
-			return pq.ByteArrayValue([]byte(v)), nil
-		}
-		id, err := codec.ParseUUID(v)
-		return pq.FixedLenByteArrayValue(id[:]), err
-	case []byte:
-		return pq.ByteArrayValue(v), nil
-	case bool:
-		return pq.BooleanValue(v), nil
-	case int64:
-		if c.Type == schema.Int32 {
-			return pq.Int32Value(int32(v)), nil
-		}
-		return pq.Int64Value(v), nil
-	case uint64:
-		if c.Type == schema.Uint32 {
-			return pq.Int32Value(int32(uint32(v))), nil
-		}
-		return pq.Int64Value(int64(v)), nil
-	case float64:
-		if c.Type == schema.Float32 {
-			return pq.FloatValue(float32(v)), nil
-		}
-		return pq.DoubleValue(v), nil
-	case time.Duration:
-		return pq.Int64Value(int64(v)), nil
-	case time.Time:
-		return c.timestamp(v)
-	}
-	return pq.NullValue(), nil
-}
-
-// timestamp converts a time.
-func (c *column) timestamp(at time.Time) (pq.Value, error) {
-	if c.unit == time.Microsecond {
-		return pq.Int64Value(at.UnixMicro()), nil
-	}
-	nanos := at.UnixNano()
-	if !time.Unix(0, nanos).Equal(at) {
-		return pq.Value{}, fmt.Errorf("%w: %s is beyond the range of timestamps in nanoseconds", codec.ErrTimeRange, at.Format(time.RFC3339Nano))
-	}
-	return pq.Int64Value(nanos), nil
 }

@@ -1,0 +1,89 @@
+package neighbor
+
+import (
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// valueType is how other tools decode the values of a type in cells. A value that a tool would
+// change stays as it is stored.
+type valueType struct {
+	sql       func(v sqlValue, f *layout.Field) sqlValue // binary, in GoogleSQL
+	sqlText   func(v sqlValue) sqlValue                  // text, which is a STRING
+	query     func(f *layout.Field) decoding             // binary, in BigQuery
+	queryText decoding                                   // text, in BigQuery
+}
+
+const base64Remark = "base64url without padding."
+
+// valueTypes are the decodings of each type. BINARY of BigQuery is HBase's Bytes.toBytes: 8 bytes
+// for an integer or a float64, but other bytes than btgen's for a boolean.
+var valueTypes = map[schema.Type]valueType{
+	schema.String: {castTo("STRING"), unchanged, always(asString), asString},
+	schema.JSON:   {castTo("STRING"), unchanged, always(asString), asString},
+	schema.Bytes: {
+		func(v sqlValue, _ *layout.Field) sqlValue { return v },
+		func(v sqlValue) sqlValue { return v.with(base64Remark) },
+		always(asBytes), asString.with(base64Remark),
+	},
+	schema.Bool: {
+		func(v sqlValue, _ *layout.Field) sqlValue {
+			return sqlValue{"(" + v.expr + ` = b'\x01')`, "BOOL", v.about}
+		},
+		func(v sqlValue) sqlValue { return v.cast("BOOL") },
+		always(asBytes.with("0x01 is true, and 0x00 is false.")), decoding{Type: "BOOLEAN", Encoding: "TEXT"},
+	},
+	schema.Int32:  integerType,
+	schema.Int64:  integerType,
+	schema.Uint32: integerType,
+	schema.Uint64: {
+		func(v sqlValue, _ *layout.Field) sqlValue {
+			return v.with("an unsigned number of 8 bytes, of which INT64 has only half the range.")
+		},
+		func(v sqlValue) sqlValue {
+			return v.with("an unsigned number, of which INT64 has only half the range.")
+		},
+		always(asBytes.with("an unsigned number of 8 bytes, of which INTEGER has only half the range.")),
+		asString.with("an unsigned number, of which INTEGER has only half the range."),
+	},
+	schema.Float32: {
+		callOf("TO_FLOAT32", "FLOAT32"), textFloat,
+		always(asBytes.with("a float of 4 bytes, big-endian.")), decoding{Type: "FLOAT", Encoding: "TEXT"},
+	},
+	schema.Float64: {callOf("TO_FLOAT64", "FLOAT64"), textFloat, always(asFloat), decoding{Type: "FLOAT", Encoding: "TEXT"}},
+	schema.Timestamp: {
+		func(v sqlValue, _ *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").micros() }, unchanged,
+		always(asInteger.with("nanoseconds since 1970-01-01T00:00:00Z.")), asString,
+	},
+	schema.Duration: {
+		func(v sqlValue, _ *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").with("nanoseconds.") }, unchanged,
+		always(asInteger.with("nanoseconds.")), asString,
+	},
+	schema.UUID: {callOf("TO_HEX", "STRING"), unchanged, always(asBytes.with("the 16 bytes of a UUID.")), asString},
+	schema.Enum: {
+		sqlValue.enum, unchanged,
+		func(f *layout.Field) decoding { return asInteger.with("%s.", enumValues(f)) }, asString,
+	},
+}
+
+// integerType is how integers are decoded that are INT64.
+var integerType = valueType{
+	callOf("TO_INT64", "INT64"), func(v sqlValue) sqlValue { return v.cast("INT64") },
+	always(asInteger), decoding{Type: "INTEGER", Encoding: "TEXT"},
+}
+
+func unchanged(v sqlValue) sqlValue { return v }
+
+func textFloat(v sqlValue) sqlValue { return v.cast("FLOAT64") }
+
+func castTo(typ string) func(v sqlValue, f *layout.Field) sqlValue {
+	return func(v sqlValue, _ *layout.Field) sqlValue { return v.cast(typ) }
+}
+
+func callOf(function, typ string) func(v sqlValue, f *layout.Field) sqlValue {
+	return func(v sqlValue, _ *layout.Field) sqlValue { return v.call(function, typ) }
+}
+
+func always(d decoding) func(*layout.Field) decoding {
+	return func(*layout.Field) decoding { return d }
+}
