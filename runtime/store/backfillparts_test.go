@@ -144,7 +144,7 @@ func TestBackfillPartsAmongPrograms(t *testing.T) {
 	random := rand.New(rand.NewPCG(27, 5))
 	for _, broken := range []string{"", "stored places", "check"} {
 		wrong := 0
-		eachPair(t, func(t *testing.T, source, target *Mapping[sample]) {
+		eachPair(t, patterns, func(t *testing.T, source, target *Mapping[sample]) {
 			if wrong > 0 { // one is enough
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -39,13 +40,18 @@ func (r *refill) target() *mapping { return r.mappings[1].untyped() }
 // TestBackfillAmongPrograms copies between tables of different patterns while a program writes,
 // rewrites and deletes, before each request that changes the target: in the end, the tables agree. A
 // target that keeps all values of an event has more of them than a source that keeps the last, so
-// nothing is written again in this case.
+// nothing is written again in this case. What is written again may have another class or expiry.
 func TestBackfillAmongPrograms(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 27))
-	eachPair(t, func(t *testing.T, source, target *Mapping[sample]) {
+	draw := func(e *sample) {
+		e.Value, e.Class, e.ExpiresAt = uint64(1000+random.IntN(1000)), 1+random.IntN(2), at(200_000+random.IntN(10))
+	}
+	test := func(t *testing.T, source, target *Mapping[sample]) {
 		var samples []sample
 		for i := range 30 {
-			samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
+			e := sample{Series: fmt.Sprint("s", i%3), Time: at(i)}
+			draw(&e)
+			samples = append(samples, e)
 		}
 		r := refillOf(t, source, target, samples...)
 		w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
@@ -55,11 +61,12 @@ func TestBackfillAmongPrograms(t *testing.T) {
 			}
 			for range random.IntN(4) {
 				e := samples[random.IntN(len(samples))]
-				if _, err := w.Delete(t.Context(), []sample{e}); err != nil {
-					t.Fatal(err)
+				if r.source().appends() || r.target().appends() || random.IntN(2) == 0 {
+					_, err := w.Delete(t.Context(), []sample{e})
+					must(t, err)
 				}
 				if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
-					e.Value = uint64(1000 + random.IntN(1000))
+					draw(&e)
 					must(t, w.Write(t.Context(), e))
 				}
 			}
@@ -71,23 +78,39 @@ func TestBackfillAmongPrograms(t *testing.T) {
 		if differences := r.differences(t); len(differences) > 0 {
 			t.Fatalf("%+v: %v", got, differences)
 		}
-	}, testlong.Pick(2, 20))
+	}
+	eachPair(t, patterns, test, testlong.Pick(2, 20))
+	for _, tables := range []kinds{
+		{"singles": classes(singles), "days": classes(days), "metric": func() *Mapping[sample] { return classed(oneMetric()) }},
+		{"singles": func() *Mapping[sample] { return expires(withKeys(singles())) }, "blobs": func() *Mapping[sample] { return expires(blobs(withKeys(singles()))) }},
+		{"singles": func() *Mapping[sample] { return shifted(withKeys(singles())) }, "blobs": func() *Mapping[sample] { return shifted(blobs(withKeys(singles()))) }},
+	} {
+		eachPair(t, tables, test, testlong.Pick(1, 10))
+	}
 }
 
-// eachPair calls test with the mappings of tables of each pattern to those of each other and of the
-// same, several times. Each call is a test of its own, at whose end its server stops.
-func eachPair(t *testing.T, test func(t *testing.T, source, target *Mapping[sample]), times int) {
-	keyed := func(of func() *Mapping[sample]) func() *Mapping[sample] {
-		return func() *Mapping[sample] { return withKeys(of()) }
-	}
-	tables := []struct {
-		name    string
-		mapping func() *Mapping[sample]
-	}{{"singles", keyed(singles)}, {"days", keyed(days)}, {"offsets", keyed(offsets)}, {"metrics", metrics}, {"metric", oneMetric}}
+// kinds are tables to copy between.
+type kinds map[string]func() *Mapping[sample]
+
+// patterns are tables of each pattern.
+var patterns = kinds{
+	"singles": func() *Mapping[sample] { return withKeys(singles()) }, "days": func() *Mapping[sample] { return withKeys(days()) },
+	"offsets": func() *Mapping[sample] { return withKeys(offsets()) }, "metrics": metrics, "metric": oneMetric,
+}
+
+// classes returns tables with TTL classes.
+func classes(of func() *Mapping[sample]) func() *Mapping[sample] {
+	return func() *Mapping[sample] { return classed(withKeys(of())) }
+}
+
+// eachPair calls test with the mappings of each table to those of each other and of the same,
+// several times. Each call is a test of its own, at whose end its server stops.
+func eachPair(t *testing.T, tables kinds, test func(t *testing.T, source, target *Mapping[sample]), times int) {
+	names := slices.Sorted(maps.Keys(tables))
 	for range times {
-		for _, from := range tables {
-			for _, to := range tables {
-				t.Run(from.name+" to "+to.name, func(t *testing.T) { test(t, from.mapping(), to.mapping()) })
+		for _, from := range names {
+			for _, to := range names {
+				t.Run(from+" to "+to, func(t *testing.T) { test(t, tables[from](), tables[to]()) })
 			}
 		}
 	}
