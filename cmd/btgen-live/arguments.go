@@ -124,7 +124,7 @@ func repeated(args []string) bool {
 func (s *selected) conditions(l *layout.Layout, args []string) error {
 	if s.of != ofQuery || len(s.query.Where) == 0 {
 		if len(args) > 0 {
-			return fmt.Errorf("--where %q: want --query with a query that has where", args[0])
+			return fmt.Errorf("--where %q: only a query with where has conditions: name it with --query", args[0])
 		}
 		return nil
 	}
@@ -148,10 +148,10 @@ func (s *selected) conditions(l *layout.Layout, args []string) error {
 		}
 		var err error
 		if s.low[i], err = format.ParseText(&l.Fields[i], []byte(low)); err != nil {
-			return fmt.Errorf("--where %s: %q: %w", name, low, err)
+			return fmt.Errorf("--where %s: %w", name, err)
 		}
 		if s.high[i], err = format.ParseText(&l.Fields[i], []byte(high)); err != nil {
-			return fmt.Errorf("--where %s: %q: %w", name, high, err)
+			return fmt.Errorf("--where %s: %w", name, err)
 		}
 	}
 	if slices.ContainsFunc(s.query.Where, func(w layout.Where) bool { return s.low[w.Field] == nil }) {

@@ -112,7 +112,7 @@ func runCompare(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	case !known:
 		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
 	case len(paths) != 2:
-		return fmt.Errorf("--compare: want two schema files, not %d paths", len(paths))
+		return fmt.Errorf("--compare: want two schema files, not %d", len(paths))
 	}
 	whole, err := project.Configured()
 	if err != nil {

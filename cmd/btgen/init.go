@@ -30,6 +30,9 @@ Existing files are not overwritten.`,
 			file := filepath.Join(project.DefaultSchemas, "balloon.yaml")
 			if len(args) == 1 {
 				file = args[0]
+				if ext := filepath.Ext(file); ext != ".yaml" && ext != ".yml" {
+					return fmt.Errorf("%s: schemas are files with the extension .yaml: write btgen init %s.yaml", file, file)
+				}
 			}
 			wrote, err := writeStarter(file, pattern)
 			if err != nil {

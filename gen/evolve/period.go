@@ -111,8 +111,18 @@ func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 		c.add(p, harmless, Change{Item: until(old, i)}, "the layout before %s is removed: its events have expired", until(old, i))
 		return
 	}
-	c.add(p, layoutRemoved, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since)}},
+	c.add(p, layoutRemoved, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since) + c.unlessBegun(p, old, i)}},
 		"the layout before %s is removed: its events are no longer read", until(old, i))
+}
+
+// unlessBegun returns how the layout after layout i can be withdrawn, if the edit does so; empty if
+// the present time is known.
+func (c *Comparison) unlessBegun(p *pair, old []lock.Layout, i int) string {
+	newest := p.facts.Newest()
+	if !c.in.Now.IsZero() || !newest.Since.Equal(old[i].Since) || len(Compare(&old[i], newest)) > 0 {
+		return ""
+	}
+	return "; if the layout from " + until(old, i) + " on has not begun, add --now and the present time"
 }
 
 // garbageCollection is how long Bigtable may take to delete expired data.
@@ -175,6 +185,9 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 	restore := "remove since and the layouts below it"
 	if !old.Since.IsZero() {
 		restore = "write `since: " + schema.FormatInstant(old.Since) + "`"
+	}
+	if c.in.Now.IsZero() && !old.Since.IsZero() && !new.Since.IsZero() {
+		restore += "; if neither time has come, add --now and the present time"
 	}
 	sub, since := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}, schema.FormatInstant(new.Since)
 	if now := c.in.Now; !now.IsZero() && now.Before(old.Since) && now.Before(new.Since) {

@@ -204,3 +204,35 @@ func TestChangesByTheClock(t *testing.T) {
 		}
 	}
 }
+
+// TestNotBegun checks that without a clock, the help for an edit of a layout that may not have begun
+// says how to tell that it has not, and that the edit is harmless then.
+func TestNotBegun(t *testing.T) {
+	const days, hours = "    bucket: 1d\n", "    bucket: 1h\n"
+	const first, later, before = "    since: 2027-06-01\n", "    since: 2027-08-01\n", "    before:\n      - bucket: 1d\n"
+	_, l := schemaOf(t, "value: int64", hours+first+before)
+	old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
+	for name, test := range map[string]struct {
+		table, help string // no help if the edit loses events, whatever the time
+	}{
+		"withdrawn": {days, "if the layout from 2027-06-01 on has not begun, add --now and the present time"},
+		"moved":     {hours + later + before, "if neither time has come, add --now and the present time"},
+		"for all":   {hours, ""},
+	} {
+		s, l := schemaOf(t, "value: int64", test.table)
+		helped := slices.ContainsFunc(diffOf(old, s, l, true).Findings, func(f evolve.Finding) bool {
+			return strings.Contains(f.Diagnostic.Hint, "--now and the present time") && strings.Contains(f.Diagnostic.Hint, test.help)
+		})
+		if helped != (test.help != "") {
+			t.Errorf("%s: %t, want help %q", name, helped, test.help)
+		}
+		now := evolve.Diff(evolve.Input{
+			Old: old, Layouts: []*layout.Layout{l}, Whole: true, Now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+			Schema: func(string) *schema.Schema { return s },
+			Gone:   func(*lock.Table) diag.Pos { return diag.Pos{} },
+		})
+		if lost := slices.ContainsFunc(now.Findings, func(f evolve.Finding) bool { return f.Rule.Class == evolve.Data }); lost == helped {
+			t.Errorf("%s: before the layout begins: %+v", name, now.Findings)
+		}
+	}
+}

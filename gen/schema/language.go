@@ -472,6 +472,8 @@ func checkQueryForms(w *walker, s *Schema) {
 			switch {
 			case n > 0:
 				w.errorf(f.value.Pos, "query %s has both %s and %s", q.Name.V, q.forms()[0].key, f.key).Hint = "remove one of them, or write two queries"
+			case len(names) == 0:
+				w.errorf(f.value.Pos, "query %s has %s, but no by", q.Name.V, f.key).Hint = "write " + diag.Code("by: ["+f.value.V+"]") + ", with all series values that the query is given"
 			case !slices.Contains(names, f.value.V):
 				w.errorf(f.value.Pos, "query %s has %s: %s, which is not in its by", q.Name.V, f.key, quote(f.value.V)).Hint = w.suggest(f.value.V, names, "by has ")
 			case q.Series.V && f.key != "prefix":

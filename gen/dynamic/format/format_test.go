@@ -87,6 +87,7 @@ func TestNDJSON(t *testing.T) {
 		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"extra":null}`,
 		`[]`,
 		`{"host":"z","time":"2026-01-02T03:04:05Z","value":-0}`,
+		`{"host":"z","time":1795132800000,"value":1}`,
 	}, "\n")
 	got := all(format.NewNDJSONReader(strings.NewReader(in), resolve(t), format.ReaderOptions{}))
 	want := []string{
@@ -108,6 +109,7 @@ func TestNDJSON(t *testing.T) {
 		`line 17: 2026-01-02T03:04:05Z []interface {}{"a", 1, interface {}(nil), interface {}(nil), interface {}(nil), "null", "idle"}`,
 		"18:1: syntax error: want a JSON object",
 		`line 19: 2026-01-02T03:04:05Z []interface {}{"z", -0, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		"20:20: time: not a value of the type: want a string with a time such as 2021-03-05T12:00:00Z",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

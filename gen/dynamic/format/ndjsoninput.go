@@ -116,7 +116,11 @@ func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, ra
 		r.seen[i] = false
 		return nil
 	case c.Type != schema.Bool && !numeric(c.Type):
-		return fmt.Errorf("%w: want a string", ErrValue)
+		want := "a string"
+		if form := forms[c.Type]; form != "" && c.Type != schema.String {
+			want += " with " + form
+		}
+		return fmt.Errorf("%w: want %s", ErrValue, want)
 	}
 	v, err := r.parse[i](text)
 	if err == nil {
