@@ -73,33 +73,34 @@ func join(file string, base, ours, theirs *Table) (*Table, error) {
 	}
 	a, b := factsOfTable(ours), factsOfTable(theirs)
 	switch {
-	case base != nil && slices.Equal(b.lines, before.lines):
+	case base != nil && slices.Equal(b, before):
 		return ours, nil
-	case base != nil && slices.Equal(a.lines, before.lines):
+	case base != nil && slices.Equal(a, before):
 		return theirs, nil
 	case !slices.EqualFunc(ours.Layouts, theirs.Layouts, func(a, b Layout) bool { return a.Number == b.Number }):
 		return nil, contradiction(file, ours, fmt.Sprintf("both sides have changed it, and only one of them has added or removed a layout (%s and %s)", ours.numbers(), theirs.numbers()))
 	}
-	keys := slices.Clone(a.keys)
+	all := slices.Clone(a)
 	at := 0
-	for _, key := range b.keys { // each after the fact that it follows in theirs
-		if i := slices.Index(keys, key); i >= 0 {
+	for _, fact := range b { // each after the fact that it follows in theirs
+		if i := all.index(fact.key); i >= 0 {
 			at = i + 1
 			continue
 		}
-		keys = slices.Insert(keys, at, key)
+		all = slices.Insert(all, at, fact)
 		at++
 	}
 	p := parser{file: file}
-	for _, key := range keys {
-		line, ok := choose(key, before.of(key), a.of(key), b.of(key), before.about(key))
+	for _, fact := range all {
+		key := fact.key
+		text, ok := choose(fact.joins, before.of(key), a.of(key), b.of(key), before.have(fact.layout))
 		if !ok {
 			return nil, contradiction(file, ours, fmt.Sprintf("%q and %q", a.of(key), b.of(key)))
 		}
-		if line == "" {
+		if text == "" {
 			continue
 		}
-		if err := p.line(ours.Key() + " " + line); err != nil {
+		if err := p.line(ours.Key() + " " + text); err != nil {
 			return nil, contradiction(file, ours, err.Error())
 		}
 	}
@@ -147,18 +148,26 @@ func contradiction(file string, t *Table, what string) *Error {
 	return &Error{File: file, Problem: Conflicted, Reason: "table " + t.Name + ": " + what}
 }
 
+// joining tells how the two sides of a merge are joined in a fact.
+type joining int
+
+const (
+	once  joining = iota // only one side may have changed it
+	inSet                // it is one of a set
+	kept                 // a lock never forgets it
+)
+
 // choose returns the line of a fact, given those of the base and of both sides, which are empty
 // if they lack it. known tells whether the base has facts of this kind. It reports whether the
 // sides agree.
-func choose(key, base, ours, theirs string, known bool) (string, bool) {
-	kind := kindOf(key)
+func choose(joins joining, base, ours, theirs string, known bool) (string, bool) {
 	switch {
 	case ours == theirs:
 		return ours, true
-	case (ours == "" || theirs == "") && (kind == keptFact || kind == setFact && !known):
+	case (ours == "" || theirs == "") && (joins == kept || joins == inSet && !known):
 		return ours + theirs, true
-	case kind == keptFact:
-		line, ok := choose("", live(base), live(ours), live(theirs), base != "")
+	case joins == kept:
+		line, ok := choose(once, live(base), live(ours), live(theirs), base != "")
 		retired := ours != live(ours)
 		if theirSide := theirs != live(theirs); retired != theirSide {
 			retired = base != "" && base == live(base)
@@ -180,102 +189,42 @@ const retiredFlag = " retired"
 // live returns the line of a fact without the note that it is no longer in use.
 func live(line string) string { return strings.TrimSuffix(line, retiredFlag) }
 
-// factKind tells how facts are joined.
-type factKind int
+// facts are the facts of a table, by what they are about.
+type facts []keyed
 
-const (
-	singleFact factKind = iota // one that only one side may have changed
-	setFact                    // one of a set
-	keptFact                   // one that a lock never forgets
-)
-
-// kindOf returns the kind of a fact.
-func kindOf(key string) factKind {
-	word, rest, _ := strings.Cut(key, " ")
-	if layoutOf(key) != "" {
-		word, rest, _ = strings.Cut(rest, " ")
-	}
-	switch {
-	case slices.Contains([]string{"accepted", "column", "number", "name"}, word), word == "key" && strings.Contains(rest, " enum "):
-		return keptFact
-	case word == "lacks" || word == "serves":
-		return setFact
-	}
-	return singleFact
+// keyed is the line of a fact.
+type keyed struct {
+	key, text string
+	layout    int // 0 if the fact is about the table itself
+	joins     joining
 }
 
-// layoutOf returns the number of the layout that a fact is about; empty if it is about the table.
-func layoutOf(key string) string {
-	word, _, _ := strings.Cut(key, " ")
-	if strings.Trim(word, "0123456789") != "" {
-		return ""
-	}
-	return word
+func (f facts) index(key string) int {
+	return slices.IndexFunc(f, func(k keyed) bool { return k.key == key })
 }
 
-// facts are the lines of a table, without the name of the table, by their keys.
-type facts struct {
-	keys, lines []string
-}
-
-func (f *facts) of(key string) string {
-	if i := slices.Index(f.keys, key); i >= 0 {
-		return f.lines[i]
+// of returns the line of a fact; empty if there is none.
+func (f facts) of(key string) string {
+	if i := f.index(key); i >= 0 {
+		return f[i].text
 	}
 	return ""
 }
 
-// about reports whether the facts have the layout that a fact is about, or the table.
-func (f *facts) about(key string) bool {
-	return slices.ContainsFunc(f.keys, func(k string) bool { return layoutOf(key) == "" || layoutOf(k) == layoutOf(key) })
+// have reports whether there are facts, and some of a layout if the number is not 0.
+func (f facts) have(layout int) bool {
+	return slices.ContainsFunc(f, func(k keyed) bool { return layout == 0 || k.layout == layout })
 }
 
-// factsOfTable returns the facts of a table. The key of a fact tells what it is about.
+// factsOfTable returns the facts of a table. What was accepted twice has two of them.
 func factsOfTable(t *Table) facts {
 	var out facts
-	prefix := t.Key() + " "
-	lines := t.lines()
-	column := ""
-	for _, line := range lines[:len(lines)-1] { // without the checksum
-		line = strings.TrimPrefix(line, prefix)
-		key := keyOf(line, &column)
-		for n, once := 2, key; slices.Contains(out.keys, key); n++ { // accepted twice
-			key = once + " again " + itoa(n)
+	for _, l := range t.lines() {
+		fact := keyed{l.key(), l.text(), l.layout, l.joins}
+		for n, once := 2, fact.key; out.index(fact.key) >= 0; n++ {
+			fact.key = once + " again " + itoa(n)
 		}
-		out.keys, out.lines = append(out.keys, key), append(out.lines, line)
+		out = append(out, fact)
 	}
 	return out
-}
-
-// keyOf returns what the line of a fact is about. column is the key of the last column.
-func keyOf(line string, column *string) string {
-	words, _ := split(line) // btgen has written it
-	from := 0
-	if layoutOf(line) != "" {
-		from = 1
-	}
-	first := func(n int) string { return strings.Join(words[:min(from+n, len(words))], " ") }
-	switch words[from] {
-	case "serves", "lacks", "accepted":
-		return line
-	case "family":
-		return first(2)
-	case "key":
-		if words[from+2] == "enum" {
-			return first(5)
-		}
-		return first(2)
-	case "column", "number", "name":
-		if words[from+2] == "enum" && len(words) > from+3 && startsNumber(words[from+3]) {
-			return *column + " enum " + strings.Join(words[from+3:from+5], " ")
-		}
-		*column = first(2)
-		for _, w := range words[from+2:] {
-			if strings.HasPrefix(w, "family=") {
-				*column += " " + w
-			}
-		}
-		return *column
-	}
-	return first(1)
 }

@@ -22,20 +22,18 @@ func Record(l *layout.Layout, t *layout.Table) string {
 		return ""
 	}
 	facts := factsOf(l, t)
-	r := recorder{layout: &facts}
+	r := recorder{layout: &facts, kinds: t.Kinds()}
 	if !t.Since.IsZero() {
-		r.add("since", t.Since.UTC().Format(time.RFC3339Nano))
+		r.add("since", asInstant.show(t.Since))
 	}
 	if !t.Until.IsZero() {
-		r.add("until", t.Until.UTC().Format(time.RFC3339Nano))
+		r.add("until", asInstant.show(t.Until))
 	}
 	r.add("schema "+l.Name, "events") // so that a schema that moves to other families does not seem to be a new one
-	r.rows()
-	for _, f := range facts.Families {
-		r.add("family "+f.Name+t.Kinds(), f.recorded()...)
-	}
-	for i := range facts.Columns {
-		r.column(&facts.Columns[i])
+	for _, f := range layoutFacts {
+		if f.record != nil && f.has(&facts) {
+			f.record(&r)
+		}
 	}
 	return strings.Join(r.facts, "; ")
 }
@@ -43,6 +41,7 @@ func Record(l *layout.Layout, t *layout.Table) string {
 // recorder collects the facts of a layout, each as "key: value".
 type recorder struct {
 	layout *Layout
+	kinds  string // of the rows of the table, after the names of families
 	facts  []string
 }
 
@@ -51,16 +50,21 @@ func (r *recorder) add(key string, words ...string) {
 	r.facts = append(r.facts, key+": "+strings.Join(words, " "))
 }
 
-// rows adds what row keys are made of.
-func (r *recorder) rows() {
-	l := r.layout
-	r.add("pattern", l.Pattern.String())
-	if l.Pattern == codec.BucketOffsets && !l.HasPoints() {
-		r.add("precision", schema.FormatDuration(l.Precision)) // the unit of the offsets
+func (r *recorder) pattern() { r.add("pattern", asPattern.show(r.layout.Pattern)) }
+
+// precision adds the unit of offsets.
+func (r *recorder) precision() {
+	if l := r.layout; l.Pattern == codec.BucketOffsets && !l.HasPoints() {
+		r.add("precision", asDuration.show(l.Precision))
 	}
-	r.add("delimiter", quote(l.Delimiter))
+}
+
+func (r *recorder) delimiter() { r.add("delimiter", quote(r.layout.Delimiter)) }
+
+// key adds the segments of the row key.
+func (r *recorder) key() {
 	var key, names []string
-	segments := Plain(l.Segments)
+	segments := Plain(r.layout.Segments)
 	for i := range segments {
 		g := &segments[i]
 		key = append(key, strings.Join(g.recorded(segments), " "))
@@ -75,16 +79,36 @@ func (r *recorder) rows() {
 			r.enum("key "+itoa(i+1), g.Enum, g.Form.Encoding == codec.KeyText)
 		}
 	}
-	if l.Pattern.Bucketed() {
-		r.add("bucket", bucketWords(aligned(l.Bucket))...)
-	} else {
-		r.add("time", timeWords(l.TimeKey)...)
-	}
-	if l.Sequence {
-		r.add("sequence", "in qualifiers")
-	}
-	if l.Blob != "" {
-		r.add("blob", string(l.Blob), quote(l.BlobColumn))
+}
+
+func (r *recorder) bucket() {
+	b := aligned(r.layout.Bucket)
+	r.add("bucket", wordsOf(func(w *words) { bucketCode(&b, w) })...)
+}
+
+func (r *recorder) time() {
+	r.add("time", wordsOf(func(w *words) { timeCode(&r.layout.TimeKey, w) })...)
+}
+
+func (r *recorder) sequence() { r.add("sequence", "in qualifiers") }
+
+func (r *recorder) blob() {
+	r.add("blob", wordsOf(func(w *words) { blobCode(r.layout, w) })...)
+}
+
+// families adds the families. Their ages may change.
+func (r *recorder) families() {
+	for _, f := range r.layout.Families {
+		kind := "events"
+		switch {
+		case f.Class:
+			kind = "class"
+		case f.Timestamp == codec.TimestampExpiry:
+			kind = "expiry"
+		case f.Timestamp == codec.TimestampShifted:
+			kind = "shifted " + asDuration.show(f.Default)
+		}
+		r.add("family "+f.Name+r.kinds, kind)
 	}
 }
 
@@ -114,10 +138,10 @@ func (g *Segment) recorded(all []Segment) []string {
 		if g.Form.Encoding == codec.KeyText && !g.Form.Reverse {
 			kind = wide(g.Type)
 		}
-		return append([]string{kind}, g.words()[3:]...)
+		return append([]string{kind}, wordsOf(g.code)[3:]...)
 	}
 	// That other schemas have rows with other constants is in the names of families.
-	return slices.DeleteFunc(g.words(), func(word string) bool { return word == "kind" })
+	return slices.DeleteFunc(wordsOf(g.code), func(word string) bool { return word == "kind" })
 }
 
 // wide returns the name of a type, one for those whose values have the same bytes.
@@ -128,23 +152,16 @@ func wide(t schema.Type) string {
 	return t.String()
 }
 
-// recorded returns the words of a family. Its age may change.
-func (f *Family) recorded() []string {
-	kind := "events"
-	switch {
-	case f.Class:
-		kind = "class"
-	case f.Timestamp == codec.TimestampExpiry:
-		kind = "expiry"
-	case f.Timestamp == codec.TimestampShifted:
-		kind = "shifted " + schema.FormatDuration(f.Default)
+// columns adds the columns, whose facts begin with a word.
+func (r *recorder) columns(word string) {
+	for i := range r.layout.Columns {
+		c := &r.layout.Columns[i]
+		r.column(word+" "+quote(c.Key), c)
 	}
-	return []string{kind}
 }
 
 // column adds the facts of a column.
-func (r *recorder) column(c *Column) {
-	key := r.layout.columnKind() + " " + quote(c.Key)
+func (r *recorder) column(key string, c *Column) {
 	words := []string{"written"}
 	switch {
 	case c.Written:

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // version is the version of the file format.
@@ -31,242 +29,29 @@ func (l *Lock) Text() []byte {
 	b.WriteString(head)
 	for i := range l.Tables {
 		b.WriteByte('\n')
-		for _, line := range l.Tables[i].lines() {
-			b.WriteString(line + "\n")
-		}
+		l.Tables[i].write(&b)
 	}
 	return []byte(b.String())
 }
 
-// lines returns the lines of a table, with the checksum.
-func (t *Table) lines() []string {
-	var out []string
-	prefix := t.Name + "/" + t.Family + " "
-	out = append(out, prefix+"schema "+t.Schema)
-	if t.Removed != "" {
-		out = append(out, prefix+"removed "+quote(t.Removed))
-	}
-	for _, a := range t.Accepted {
-		out = append(out, prefix+"accepted "+quote(a.Change)+" "+quote(a.Reason))
-	}
-	for _, reason := range t.Lacks {
-		out = append(out, prefix+"lacks "+string(reason))
-	}
-	for _, read := range t.Serves {
-		out = append(out, prefix+"serves "+read)
-	}
-	for i := range t.Layouts {
-		for _, fact := range t.Layouts[i].facts() {
-			out = append(out, prefix+itoa(t.Layouts[i].Number)+" "+fact)
+// write writes the lines of a table, with the checksum.
+func (t *Table) write(b *strings.Builder) {
+	begin := b.Len()
+	for _, l := range t.lines() {
+		b.WriteString(t.Name + "/" + t.Family)
+		if l.layout > 0 {
+			b.WriteString(" " + itoa(l.layout))
 		}
-	}
-	return append(out, prefix+"sum "+sum(out))
-}
-
-// sum returns the checksum of lines.
-func sum(lines []string) string {
-	hash := sha256.Sum256([]byte(strings.Join(lines, "\n")))
-	return hex.EncodeToString(hash[:8])
-}
-
-// facts returns the lines of a layout, without their prefix.
-func (l *Layout) facts() []string {
-	var out []string
-	add := func(words ...string) { out = append(out, strings.Join(words, " ")) }
-	for _, a := range l.Accepted {
-		add("accepted", quote(a.Change), quote(a.Reason))
-	}
-	if !l.Since.IsZero() {
-		add("since", l.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if l.Table != "" {
-		add("table", quote(l.Table))
-	}
-	add("pattern", l.Pattern.String())
-	add("precision", schema.FormatDuration(l.Precision))
-	add("delimiter", quote(l.Delimiter))
-	for i, g := range l.Segments {
-		add(append([]string{"key", itoa(i + 1)}, g.words()...)...)
-		for _, v := range g.Enum {
-			add(append([]string{"key", itoa(i + 1), "enum"}, v.words()...)...)
+		b.WriteString(" " + l.name)
+		for _, word := range l.words {
+			b.WriteByte(' ')
+			b.WriteString(word)
 		}
+		b.WriteByte('\n')
 	}
-	if l.Pattern.Bucketed() {
-		add(append([]string{"bucket"}, bucketWords(l.Bucket)...)...)
-	} else {
-		add(append([]string{"time"}, timeWords(l.TimeKey)...)...)
-	}
-	if l.Sequence {
-		add("sequence")
-	}
-	if l.Blob != "" {
-		add("blob", string(l.Blob), quote(l.BlobColumn))
-	}
-	for _, f := range l.Families {
-		add(append([]string{"family"}, f.words()...)...)
-	}
-	for _, c := range l.Columns {
-		kind := l.columnKind()
-		add(append([]string{kind, quote(c.Key)}, c.words()...)...)
-		for _, v := range c.Enum {
-			add(append([]string{kind, quote(c.Key), "enum"}, v.words()...)...)
-		}
-	}
-	return out
+	hash := sha256.Sum256([]byte(strings.TrimSuffix(b.String()[begin:], "\n")))
+	b.WriteString(t.Key() + " sum " + hex.EncodeToString(hash[:8]) + "\n")
 }
-
-// columnKind returns the first word of the lines of columns.
-func (l *Layout) columnKind() string {
-	switch l.Blob {
-	case layout.Protobuf:
-		return "number"
-	case layout.JSONText:
-		return "name"
-	}
-	return "column"
-}
-
-// words returns a segment.
-func (g *Segment) words() []string { return flags(g.ownWords(), "joined", g.Joined) }
-
-// ownWords returns a segment without what follows it.
-func (g *Segment) ownWords() []string {
-	switch g.Kind {
-	case codec.ConstSegment:
-		return flags([]string{"const", quote(g.Const)}, "kind", g.Tells)
-	case codec.BucketSegment:
-		return []string{"bucket"}
-	case codec.TimeSegment:
-		return []string{"time"}
-	case codec.MetricSegment:
-		return []string{"metric"}
-	case codec.SequenceSegment:
-		return []string{"sequence"}
-	case codec.SaltSegment:
-		out := []string{"salt", itoa(g.Buckets)}
-		for _, name := range g.Salted {
-			out = append(out, quote(name))
-		}
-		return out
-	}
-	out := []string{"series", quote(g.Name), g.Type.String(), g.Form.Encoding.String()}
-	if g.Form.Pad > 0 {
-		out = append(out, "pad="+itoa(g.Form.Pad))
-	}
-	return flags(out, "reverse", g.Form.Reverse, "escape", g.Form.Escape)
-}
-
-// flags appends the names of the flags that are set. The flags are pairs of a name and a bool.
-func flags(out []string, pairs ...any) []string {
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1].(bool) {
-			out = append(out, pairs[i].(string))
-		}
-	}
-	return out
-}
-
-// words returns an enum value.
-func (v *EnumValue) words() []string {
-	return flags([]string{strconv.FormatInt(v.Number, 10), quote(v.Name)}, "retired", v.Retired)
-}
-
-// noBucket is the bucket of a table whose row keys do not contain the time.
-const noBucket = "none"
-
-// bucketWords returns a bucket.
-func bucketWords(b codec.Bucket) []string {
-	if b.Endless() {
-		return []string{noBucket}
-	}
-	forward := b.Label
-	forward.Format.Reverse, forward.Format.From = false, codec.Largest
-	out := []string{schema.Span{Fixed: b.Every, Months: b.Months}.String(), quote(forward.String())}
-	if !b.Origin.IsZero() {
-		out = append(out, "origin="+b.Origin.UTC().Format(time.RFC3339Nano))
-	}
-	return append(out, reverseWords(b.Label.Format)...)
-}
-
-// reverseWords returns whether a time format is reversed, and from which number.
-func reverseWords(f codec.TimeFormat) []string {
-	if f.From != codec.Largest {
-		return []string{"reverse=" + f.From.String()}
-	}
-	return flags(nil, "reverse", f.Reverse)
-}
-
-// timeWords returns a time format.
-func timeWords(f codec.TimeFormat) []string {
-	forward := f
-	forward.Reverse, forward.From = false, codec.Largest
-	return append([]string{quote(forward.String())}, reverseWords(f)...)
-}
-
-// stamps are the names of timestamp sources.
-var stamps = []string{codec.TimestampEvent: "event", codec.TimestampWrite: "write", codec.TimestampExpiry: "expiry", codec.TimestampShifted: "shifted"}
-
-// words returns a family.
-func (f *Family) words() []string {
-	out := []string{f.Name, ruleText(f.GC), stamps[f.Timestamp]}
-	if f.Default > 0 {
-		out = append(out, "default="+schema.FormatDuration(f.Default))
-	}
-	return flags(out, "class", f.Class)
-}
-
-// ruleText returns a garbage collection rule as one word.
-func ruleText(r codec.GCRule) string {
-	join := func(name string) string {
-		parts := make([]string, len(r.Rules))
-		for i, rule := range r.Rules {
-			parts[i] = ruleText(rule)
-		}
-		return name + "(" + strings.Join(parts, ",") + ")"
-	}
-	switch r.Kind {
-	case codec.GCMaxAge:
-		return "max_age=" + schema.FormatDuration(r.MaxAge)
-	case codec.GCMaxVersions:
-		return "max_versions=" + itoa(r.MaxVersions)
-	case codec.GCUnion:
-		return join("any_of")
-	case codec.GCIntersection:
-		return join("all_of")
-	}
-	return "forever"
-}
-
-// words returns a column, without its key.
-func (c *Column) words() []string {
-	typ := c.Type.String()
-	if c.Written {
-		typ = "written_at"
-	}
-	out := []string{typ}
-	if c.Field != "" {
-		out = append(out, "field="+quote(c.Field))
-	}
-	if c.Family != "" {
-		out = append(out, "family="+c.Family)
-	}
-	if c.Values != codec.BinaryValues {
-		out = append(out, c.Values.String())
-	}
-	out = flags(out, "optional", c.Optional)
-	if c.Default != nil {
-		out = append(out, "default="+quote(*c.Default))
-	}
-	if c.Was != "" {
-		out = append(out, "was="+quote(c.Was))
-	}
-	return flags(out, "retired", c.Retired)
-}
-
-// quote returns a string as a word without spaces outside of quotes.
-func quote(s string) string { return strconv.QuoteToASCII(s) }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // showDefault returns the default of a field as text.
 func showDefault(f *layout.Field) string {
@@ -288,13 +73,16 @@ func showDefault(f *layout.Field) string {
 func (l *Layout) Equal(o *Layout) bool {
 	a, b := *l, *o
 	a.Accepted, b.Accepted = nil, nil
-	return slices.Equal(a.facts(), b.facts())
+	var left, right written
+	write(layoutFacts, &a, &left)
+	write(layoutFacts, &b, &right)
+	return slices.EqualFunc(left.lines, right.lines, func(a, b line) bool { return a.name == b.name && slices.Equal(a.words, b.words) })
 }
 
 // Line returns the number of the first line of a table in the content of a file; 0 if there is
 // none.
 func Line(text []byte, t *Table) int {
-	prefix := []byte("\n" + t.Name + "/" + t.Family + " ")
+	prefix := []byte("\n" + t.Key() + " ")
 	i := bytes.Index(text, prefix)
 	if i < 0 {
 		return 0

@@ -1,0 +1,233 @@
+package lock
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// fact is a kind of fact about a table, or about a layout of it. What is to be known about a kind
+// of fact is here: how lines write and read it, how the two sides of a merge are joined, and
+// whether the history of setups has it.
+type fact[T any] struct {
+	name  string                    // the first word of its lines
+	has   func(of *T) bool          // whether there is such a fact
+	write func(of *T, out *written) // if there is one
+	read  func(of *T, w *words)
+	// record adds it to the record of a layout; nil if it may change while programs with the old
+	// code still run.
+	record func(r *recorder)
+}
+
+// line is one fact of a table.
+type line struct {
+	layout int // its number; 0 if the fact is about the table itself
+	name   string
+	words  []string
+	joins  joining
+	about  int    // how many of the words tell what it is a fact about
+	family string // of a column, and of its enum: two families may have columns of one name
+}
+
+// text returns the line, without the name of the table.
+func (l *line) text() string {
+	text := strings.Join(append([]string{l.name}, l.words...), " ")
+	if l.layout == 0 {
+		return text
+	}
+	return itoa(l.layout) + " " + text
+}
+
+// key returns what a fact is about: no two facts of a table are about the same, but for changes that
+// were accepted twice.
+func (l *line) key() string {
+	about := *l
+	about.words = append(slices.Clone(l.words[:l.about]), l.family)
+	return about.text()
+}
+
+// written are lines that are being written. They share the memory of the words.
+type written struct {
+	words
+	lines  []line
+	layout int // of the next lines
+}
+
+// add adds a line; code adds its words.
+func (out *written) add(name string, joins joining, about int, code func(w *words)) *line {
+	begin := len(out.list)
+	code(&out.words)
+	words := out.list[begin:len(out.list):len(out.list)]
+	if about == whole {
+		about = len(words)
+	}
+	out.lines = append(out.lines, line{layout: out.layout, name: name, words: words, joins: joins, about: about})
+	return &out.lines[len(out.lines)-1]
+}
+
+// tableFacts are the facts about tables, in the order of their lines.
+var tableFacts = []fact[Table]{
+	single("schema", always, func(t *Table, w *words) { put(w, &t.Schema, asWord) }),
+	single("removed", func(t *Table) bool { return t.Removed != "" }, func(t *Table, w *words) { put(w, &t.Removed, asQuoted) }),
+	each("accepted", kept, whole, func(t *Table) *[]Acceptance { return &t.Accepted }, (*Acceptance).code),
+	each("lacks", inSet, whole, func(t *Table) *[]Lack { return &t.Lacks }, func(l *Lack, w *words) { put(w, l, asLack) }),
+	each("serves", inSet, whole, func(t *Table) *[]string { return &t.Serves }, func(read *string, w *words) { put(w, read, asWord) }),
+}
+
+// asLack is the form of a reason for which a table may lack events.
+var asLack = text[Lack]{"a reason", func(l Lack) string { return string(l) }, func(word string) (Lack, error) {
+	if !slices.Contains(Lacks, Lack(word)) {
+		return "", errUnknown
+	}
+	return Lack(word), nil
+}}
+
+// layoutFacts are the facts about layouts, in the order of their lines.
+var layoutFacts = []fact[Layout]{
+	each("accepted", kept, whole, func(l *Layout) *[]Acceptance { return &l.Accepted }, (*Acceptance).code),
+	single("since", func(l *Layout) bool { return !l.Since.IsZero() }, func(l *Layout, w *words) { put(w, &l.Since, asInstant) }),
+	single("table", func(l *Layout) bool { return l.Table != "" }, func(l *Layout, w *words) { put(w, &l.Table, asQuoted) }),
+	single("pattern", always, func(l *Layout, w *words) { put(w, &l.Pattern, asPattern) }).recorded((*recorder).pattern),
+	single("precision", always, func(l *Layout, w *words) { put(w, &l.Precision, asDuration) }).recorded((*recorder).precision),
+	single("delimiter", always, func(l *Layout, w *words) { put(w, &l.Delimiter, asQuoted) }).recorded((*recorder).delimiter),
+	withEnums("key", once, func(l *Layout) *[]Segment { return &l.Segments }, segmentCode, func(g *Segment) *[]EnumValue { return &g.Enum }).recorded((*recorder).key),
+	single("bucket", func(l *Layout) bool { return l.Pattern.Bucketed() }, func(l *Layout, w *words) { bucketCode(&l.Bucket, w) }).recorded((*recorder).bucket),
+	single("time", func(l *Layout) bool { return !l.Pattern.Bucketed() }, func(l *Layout, w *words) { timeCode(&l.TimeKey, w) }).recorded((*recorder).time),
+	single("sequence", func(l *Layout) bool { return l.Sequence }, func(l *Layout, _ *words) { l.Sequence = true }).recorded((*recorder).sequence),
+	single("blob", func(l *Layout) bool { return l.Blob != "" }, blobCode).recorded((*recorder).blob),
+	each("family", once, 1, func(l *Layout) *[]Family { return &l.Families }, (*Family).code).recorded((*recorder).families),
+	columns("column", ""),
+	columns("number", layout.Protobuf),
+	columns("name", layout.JSONText),
+}
+
+// columns are the columns of layouts with a format of events.
+func columns(name string, of layout.Format) fact[Layout] {
+	all := withEnums(name, kept, func(l *Layout) *[]Column { return &l.Columns }, func(_ int, c *Column, w *words) { c.code(w) }, func(c *Column) *[]EnumValue { return &c.Enum })
+	all.has = func(l *Layout) bool { return l.Blob == of }
+	return all.recorded(func(r *recorder) { r.columns(name) })
+}
+
+// segmentCode is the words of the segment with an index.
+func segmentCode(i int, g *Segment, w *words) {
+	n := i + 1
+	if put(w, &n, asInt); n != i+1 {
+		w.fail("segment %d is out of order", n)
+	}
+	g.code(w)
+}
+
+// blobCode is the words of the format of events, and their column.
+func blobCode(l *Layout, w *words) {
+	format := string(l.Blob)
+	put(w, &format, asWord)
+	l.Blob = layout.Format(format)
+	put(w, &l.BlobColumn, asQuoted)
+}
+
+// recorded returns a kind of fact that the history of setups has.
+func (f fact[T]) recorded(record func(r *recorder)) fact[T] {
+	f.record = record
+	return f
+}
+
+// always reports that each table or layout has a fact.
+func always[T any](*T) bool { return true }
+
+// single returns a kind of fact with at most one line.
+func single[T any](name string, has func(*T) bool, code func(*T, *words)) fact[T] {
+	write := func(of *T, out *written) { out.add(name, once, 0, func(w *words) { code(of, w) }) }
+	return fact[T]{name: name, has: has, write: write, read: code}
+}
+
+// whole is the number of words of a fact that stands for itself.
+const whole = -1
+
+// each returns a kind of fact with a line for each of several values; about is the number of words,
+// after the first one, that tell what the fact is about.
+func each[T, E any](name string, joins joining, about int, list func(*T) *[]E, code func(*E, *words)) fact[T] {
+	write := func(of *T, out *written) {
+		all := *list(of)
+		for i := range all {
+			out.add(name, joins, about, func(w *words) { code(&all[i], w) })
+		}
+	}
+	read := func(of *T, w *words) { code(grow(list(of)), w) }
+	return fact[T]{name: name, has: always[T], write: write, read: read}
+}
+
+// grow appends a value to a list, and returns it.
+func grow[E any](list *[]E) *E {
+	*list = append(*list, *new(E))
+	return &(*list)[len(*list)-1]
+}
+
+// withEnums returns a kind of fact with a line for each of several values, and for each value of
+// their enums, whose lines repeat the first word of what has the enum.
+func withEnums[T, E any](name string, joins joining, list func(*T) *[]E, code func(int, *E, *words), enum func(*E) *[]EnumValue) fact[T] {
+	write := func(of *T, out *written) {
+		all := *list(of)
+		for i := range all {
+			one := out.add(name, joins, 1, func(w *words) { code(i, &all[i], w) })
+			first, family := one.words[0], ""
+			for _, word := range one.words {
+				if strings.HasPrefix(word, "family=") {
+					family = word
+				}
+			}
+			one.family = family
+			for k := range *enum(&all[i]) {
+				out.add(name, kept, 4, func(w *words) {
+					w.list = append(w.list, first, "enum")
+					(*enum(&all[i]))[k].code(w)
+				}).family = family
+			}
+		}
+	}
+	read := func(of *T, w *words) {
+		all := list(of)
+		if i := len(*all) - 1; i >= 0 && w.isEnumOf(func(w *words) { code(i, &(*all)[i], w) }) {
+			w.list = w.list[2:]
+			grow(enum(&(*all)[i])).code(w)
+			return
+		}
+		code(len(*all), grow(all), w)
+	}
+	return fact[T]{name: name, has: always[T], write: write, read: read}
+}
+
+// isEnumOf reports whether words are those of an enum value of what other words describe. An enum
+// is also a type of columns.
+func (w *words) isEnumOf(code func(w *words)) bool {
+	return len(w.list) > 2 && w.list[1] == "enum" && w.list[2] != "" && strings.Trim(w.list[2][:1], "-0123456789") == "" && w.list[0] == wordsOf(code)[0]
+}
+
+// write writes the lines of all facts.
+func write[T any](facts []fact[T], of *T, out *written) {
+	for _, f := range facts {
+		if f.has(of) {
+			f.write(of, out)
+		}
+	}
+}
+
+// lines returns the facts of a table and of its layouts.
+func (t *Table) lines() []line {
+	var out written
+	write(tableFacts, t, &out)
+	for i := range t.Layouts {
+		out.layout = t.Layouts[i].Number
+		write(layoutFacts, &t.Layouts[i], &out)
+	}
+	return out.lines
+}
+
+// reader returns the function that reads facts of a kind; nil if there is none.
+func reader[T any](facts []fact[T], name string) func(*T, *words) {
+	i := slices.IndexFunc(facts, func(f fact[T]) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return facts[i].read
+}
