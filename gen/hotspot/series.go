@@ -1,16 +1,11 @@
 package hotspot
 
 import (
-	"encoding/binary"
-	"encoding/hex"
-	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -178,40 +173,7 @@ func radix(l *layout.Layout, t *layout.Table, series int, n uint64) uint64 {
 // order.
 func seriesValue(f *layout.Field, form codec.KeyForm, index, of uint64) any {
 	random := mix(index ^ uint64(len(f.Name))<<32)
-	switch f.Type {
-	case schema.String:
-		text := fmt.Sprintf("%010x", random>>24)
-		for len(text) < form.Pad {
-			text += text
-		}
-		if form.Pad > 0 {
-			text = text[:form.Pad]
-		}
-		return text
-	case schema.Bytes:
-		raw := binary.BigEndian.AppendUint64(nil, random)
-		for len(raw) < form.Pad {
-			raw = append(raw, raw...)
-		}
-		if form.Pad > 0 {
-			raw = raw[:form.Pad]
-		}
-		return raw
-	case schema.Bool:
-		return index%2 == 1
-	case schema.Enum:
-		return f.Enum[index%uint64(len(f.Enum))].Name
-	case schema.UUID:
-		raw := hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, random), mix(random)))
-		return raw[:8] + "-" + raw[8:12] + "-" + raw[12:16] + "-" + raw[16:20] + "-" + raw[20:]
-	case schema.Timestamp:
-		return sample.SeriesTime.Add(time.Duration(index) * time.Second)
-	case schema.Duration:
-		return time.Duration(fitting(index+1, f, form))
-	case schema.Uint32, schema.Uint64:
-		return fitting(index+1, f, form)
-	}
-	return int64(fitting(index+1, f, form))
+	return sample.NumberedValue(f, form, sample.Numbered{Index: index, Fitting: fitting(index+1, f, form), Random: [2]uint64{random, mix(random)}})
 }
 
 // fitting returns a number that a form of a field can hold.

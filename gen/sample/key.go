@@ -132,25 +132,7 @@ func keyValue(f *layout.Field, form codec.KeyForm) any {
 	if f.Example != nil {
 		return f.Example
 	}
-	switch f.Type {
-	case schema.String:
-		return exampleText(f.Name, form)
-	case schema.Bytes:
-		return exampleBytes(form)
-	case schema.Bool:
-		return true
-	case schema.Uint32, schema.Uint64:
-		return uint64(fitting(3698, form))
-	case schema.Duration:
-		return time.Duration(fitting(int64(time.Minute), form))
-	case schema.Timestamp:
-		return SeriesTime
-	case schema.UUID:
-		return "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"
-	case schema.Enum:
-		return f.Enum[0].Name
-	}
-	return fitting(3698, form)
+	return samplesOf(f.Type).key(f, form)
 }
 
 // SeriesTime is the example of a series value that is a time.

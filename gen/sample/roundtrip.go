@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -73,7 +72,7 @@ func roundTripSeries(l *layout.Layout) []Series {
 	out := []Series{{values, -1}}
 	for i := range l.Series {
 		same := func(v any) bool { return reflect.DeepEqual(v, values[i]) }
-		if fit(i, slices.DeleteFunc(otherValues(&l.Series[i], values[i]), same)) {
+		if fit(i, slices.DeleteFunc(slices.Clone(samplesOf(l.Series[i].Type).other(&l.Series[i], values[i])), same)) {
 			other := slices.Clone(values)
 			other[i] = own.Series[i].Example
 			out = append(out, Series{other, i})
@@ -102,68 +101,10 @@ func firstValues(f *layout.Field, tables []*layout.Table, series int) []any {
 	if f.Example != nil {
 		out = append(out, f.Example)
 	}
-	switch f.Type {
-	case schema.String:
-		for _, t := range tables {
-			out = append(out, exampleText(f.Name, t.FormOf(series)))
-		}
-		return append(out, f.Name, "a", "b", "Z", "0", "1")
-	case schema.Bytes:
-		for _, t := range tables {
-			out = append(out, exampleBytes(t.FormOf(series)))
-		}
-		return append(out, []byte{'Z'})
-	case schema.Bool:
-		return append(out, true)
-	case schema.Uint32, schema.Uint64:
-		return append(out, uint64(3698), uint64(36), uint64(3), uint64(1))
-	case schema.Duration:
-		return append(out, time.Minute, time.Microsecond, 36*time.Nanosecond, 3*time.Nanosecond)
-	case schema.Timestamp:
-		return append(out, time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC))
-	case schema.UUID:
-		return append(out, "f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
-	case schema.Enum:
-		return append(out, enumValues(f)...)
+	for _, t := range tables {
+		out = append(out, samplesOf(f.Type).key(f, t.FormOf(series)))
 	}
-	return append(out, int64(3698), int64(36), int64(3), int64(1))
-}
-
-// enumValues lists the values of an enum.
-func enumValues(f *layout.Field) []any {
-	var out []any
-	for _, v := range f.Enum {
-		out = append(out, v.Name)
-	}
-	return out
-}
-
-// otherValues returns different values, best first: those of which the first is a
-// prefix, so that a key range must distinguish them.
-func otherValues(f *layout.Field, first any) []any {
-	switch v := first.(type) {
-	case []byte:
-		return []any{append(slices.Clone(v), 'Z'), append(slices.Clone(v[:max(0, len(v)-1)]), 'Z')} // if the length is fixed
-	case bool:
-		return []any{!v}
-	case int64:
-		return []any{v*10 + 1, v + 1, v - 1, v ^ 1}
-	case uint64:
-		return []any{v*10 + 1, v + 1, v - 1, v ^ 1}
-	case time.Duration:
-		return []any{v*10 + 1, v + 1, v - 1}
-	case time.Time:
-		return []any{v.Add(time.Second), v.Add(-time.Second)}
-	case string:
-		switch f.Type {
-		case schema.UUID:
-			return []any{"f81d4fae-7dec-41d0-a765-00a0c91e6bf7", "f81d4fae-7dec-41d0-a765-00a0c91e6bf8"}
-		case schema.Enum:
-			return enumValues(f)
-		}
-		return []any{v + "0", v + "1", v + "a", v + "Z"}
-	}
-	return nil
+	return append(out, samplesOf(f.Type).first(f)...)
 }
 
 // roundTripTimes sets the times of the events of a series and the clock; false if the

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // The first example event has the example of a field, and later ones have similar
@@ -24,52 +22,13 @@ var strides = []int64{0, 1, 3, 2}
 func exampleValue(f *layout.Field, n int, at time.Time) any {
 	example := f.Example
 	if example == nil {
-		example = unsaidExample(f, at)
+		example = samplesOf(f.Type).field(f, at)
 	}
-	stride := strides[n%len(strides)]
-	switch v := example.(type) {
-	case bool:
-		return v == (n%2 == 0)
-	case int64:
-		return v - shift(v, stride, numberStep(f))
-	case uint64:
-		return v - uint64(shift(int64(min(v, math.MaxInt64)), stride, numberStep(f)))
-	case float64:
-		return varyFloat(v, stride, numberStep(f), f.Type == schema.Float32)
-	case time.Duration:
-		return varyDuration(v, stride)
-	case time.Time:
-		return varyTime(v, int64(n))
-	case []byte:
-		return varyBytes(v, n)
-	case string:
-		return varyText(f, v, n)
-	}
-	return example
+	return samplesOf(f.Type).vary(f, example, n)
 }
 
-// unsaidExample returns a likely value for a field without an example.
-func unsaidExample(f *layout.Field, at time.Time) any {
-	switch f.Type {
-	case schema.String:
-		return likelyText(f.Name)
-	case schema.Bytes:
-		return []byte{0xca, 0xfe, 1}
-	case schema.Bool:
-		return true
-	case schema.Timestamp:
-		return at.Add(-time.Second)
-	case schema.Duration:
-		return likelyDuration(f.Name)
-	case schema.UUID:
-		return "f81d4fae-7dec-41d0-a765-00a0c91e6bf0"
-	case schema.Enum:
-		return f.Enum[0].Name
-	case schema.JSON:
-		return `{"n":1}`
-	}
-	return likelyValue(f)
-}
+// stride returns the number of steps of the n-th event.
+func stride(n int) int64 { return strides[n%len(strides)] }
 
 // shift returns what to subtract from an integer: stride steps of the given fraction of
 // it and at least 1, but at most half of it in total.
@@ -139,25 +98,12 @@ func varyBytes(v []byte, n int) []byte {
 	return v
 }
 
-// varyText varies a value of a type that schemas write as a string: it takes the n-th
-// value of an enum after the example, and increments the last number in other strings.
-func varyText(f *layout.Field, v string, n int) string {
-	switch f.Type {
-	case schema.Enum:
-		i := slices.IndexFunc(f.Enum, func(e codec.EnumName) bool { return e.Name == v })
-		return f.Enum[(i+n)%len(f.Enum)].Name
-	case schema.UUID:
-		last, err := strconv.ParseUint(v[len(v)-1:], 16, 8)
-		if err != nil {
-			return v
-		}
-		return v[:len(v)-1] + strconv.FormatUint((last+uint64(n))%16, 16)
+// varyJSON increments the last number in JSON, unless it is then none.
+func varyJSON(v string, n int) string {
+	if next := countUp(v, n); json.Valid([]byte(next)) {
+		return next
 	}
-	next := countUp(v, n)
-	if f.Type == schema.JSON && !json.Valid([]byte(next)) {
-		return v
-	}
-	return next
+	return v
 }
 
 // countUp adds n to the last number in a string, if there is one.

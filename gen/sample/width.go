@@ -101,7 +101,7 @@ func datumWidth(l *layout.Layout, t *layout.Table, c layout.Column, load layout.
 	switch c.Field {
 	case layout.WrittenAt:
 		if c.Values.Text() {
-			return textTimestamp
+			return bounds(schema.Timestamp.Traits().TextWidth)
 		}
 		return exactly(8)
 	case layout.WholeEvent:
@@ -116,12 +116,7 @@ func varies(f *layout.Field, as codec.Values) bool {
 		return false // the size does not depend on the digits
 	}
 	b := typeWidth(f, as, layout.Load{ValueBytes: 1})
-	return b.Lower != b.Upper || isVariable(f)
-}
-
-// isVariable reports whether values of the field have any length.
-func isVariable(f *layout.Field) bool {
-	return f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON
+	return b.Lower != b.Upper || f.Type.Traits().Variable
 }
 
 // width bounds the average size of a field's value in a cell: the declared one or, without
@@ -136,9 +131,6 @@ func width(f *layout.Field, as codec.Values, load layout.Load) Bounds {
 // about bounds an average that was rounded to an integer.
 func about(n int64) Bounds { return Bounds{float64(n) - 0.5, float64(n), float64(n) + 0.5} }
 
-// textTimestamp bounds the size of RFC 3339 with up to nanoseconds, in UTC.
-var textTimestamp = Bounds{20, 20, 30}
-
 // typeWidth is width without sizes of single values.
 func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
 	switch {
@@ -147,53 +139,24 @@ func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
 	case as == codec.OpenTSDBValues:
 		return Bounds{4, 4, 8}
 	}
-	text := as.Text()
-	switch f.Type {
-	case schema.String, schema.Bytes, schema.JSON:
+	switch own := f.Type.Traits(); {
+	case own.Variable:
 		return variable(load)
-	case schema.UUID:
-		if text {
-			return exactly(36)
-		}
-		return exactly(16)
-	case schema.Enum:
-		if text {
-			return enumWidth(f.Enum)
-		}
-	case schema.Timestamp:
-		if text {
-			return textTimestamp
-		}
-	case schema.Duration:
-		if text {
-			return Bounds{2, 8, 24}
-		}
-	case schema.Bool:
-		if text {
-			return Bounds{4, 5, 5}
-		}
-		return exactly(1)
+	case as.Text() && f.Type == schema.Enum:
+		return enumWidth(f.Enum)
+	case as.Text() && own.TextWidth.Usual == 0:
+		return numberWidth(f, len(ShowValue(f, exampleValue(f, 0, exampleTime))))
+	case as.Text():
+		return bounds(own.TextWidth)
+	case (as == codec.BigEndianValues || as == codec.LittleEndianValues) && own.Sized > 0:
+		return exactly(float64(own.Sized))
 	default:
-		if text {
-			return numberWidth(f, len(ShowValue(f, exampleValue(f, 0, exampleTime))))
-		}
+		return exactly(float64(own.Width))
 	}
-	return exactly(binaryWidth(f.Type, as == codec.BigEndianValues || as == codec.LittleEndianValues))
 }
 
-// binaryWidth returns the size of a number in binary; sized reports whether it is that of its
-// type, rather than 8 bytes for integers.
-func binaryWidth(t schema.Type, sized bool) float64 {
-	switch t {
-	case schema.Float32:
-		return 4
-	case schema.Int32, schema.Uint32, schema.Enum:
-		if sized {
-			return 4
-		}
-	}
-	return 8
-}
+// bounds returns widths as bounds.
+func bounds(w schema.Widths) Bounds { return Bounds{w.Least, w.Usual, w.Most} }
 
 // exampleTime is any time of an example event.
 var exampleTime = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
@@ -201,12 +164,7 @@ var exampleTime = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 // numberWidth bounds the average length of numbers as text, by that of an example.
 func numberWidth(f *layout.Field, example int) Bounds {
 	n := float64(example)
-	return Bounds{max(1, n/undeclaredNumber), n, min(float64(longestNumber[f.Type]), n*undeclaredNumber)}
-}
-
-// longestNumber is the number of characters of the longest numbers of a type.
-var longestNumber = map[schema.Type]int{
-	schema.Int32: 11, schema.Uint32: 10, schema.Int64: 20, schema.Uint64: 20, schema.Float32: 15, schema.Float64: 24,
+	return Bounds{max(1, n/undeclaredNumber), n, min(f.Type.Traits().TextWidth.Most, n*undeclaredNumber)}
 }
 
 // variable bounds the average size of values of any length.
@@ -254,10 +212,10 @@ func blobWidth(l *layout.Layout, format layout.Format, load layout.Load) Bounds 
 // jsonWidth bounds the size of a value in JSON. Escapes are not counted.
 func jsonWidth(f *layout.Field, load layout.Load) Bounds {
 	b := width(f, codec.TextValues, load)
-	switch f.Type {
-	case schema.String, schema.UUID, schema.Timestamp, schema.Duration, schema.Enum:
+	switch {
+	case f.Type.Traits().Quoted:
 		return b.Plus(exactly(2))
-	case schema.Bytes:
+	case f.Type == schema.Bytes:
 		return b.each(func(n float64) float64 { return 4*math.Ceil(n/3) + 2 })
 	}
 	return b
@@ -266,21 +224,17 @@ func jsonWidth(f *layout.Field, load layout.Load) Bounds {
 // protoWidth bounds the size of a value in protobuf, without its tag. Zero, which may take
 // nothing, is not considered.
 func protoWidth(f *layout.Field, load layout.Load) Bounds {
-	switch f.Type {
-	case schema.Float32, schema.Float64, schema.Bool:
-		return typeWidth(f, codec.BinaryValues, layout.Load{})
-	case schema.UUID:
-		return exactly(17)
-	case schema.String, schema.Bytes, schema.JSON:
+	switch own := f.Type.Traits(); {
+	case own.Variable:
 		return width(f, codec.BinaryValues, load).each(func(n float64) float64 { return n + float64(lengthBytes(int64(n))) })
-	case schema.Timestamp:
-		return Bounds{7, 9, 13} // a message of seconds since 1970 and, if not 0, nanoseconds
-	case schema.Duration:
+	case f.Type == schema.Duration:
 		if v, ok := exampleValue(f, 0, exampleTime).(time.Duration); ok && v%time.Second == 0 {
 			return Bounds{3, 5, 7} // as are most others
 		}
-		return Bounds{3, 9, 13}
-	case schema.Enum:
+		return bounds(own.ProtoWidth)
+	case own.ProtoWidth.Most > 0:
+		return bounds(own.ProtoWidth)
+	case f.Type == schema.Enum:
 		out := exactly(1)
 		for _, v := range f.Enum {
 			out.Upper = max(out.Upper, float64(lengthBytes(v.Number)))
@@ -327,12 +281,12 @@ func keyWidth(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 // segmentWidth bounds the average size of a series value in a key. example is the size of
 // the example.
 func segmentWidth(f *layout.Field, t *layout.Table, g codec.Segment, load layout.Load, example Bounds) Bounds {
-	form := g.Form
-	fixed := form.Pad > 0 || form.Encoding >= codec.KeyBinary && !isVariable(f)
+	form, own := g.Form, f.Type.Traits()
+	fixed := form.Pad > 0 || form.Encoding >= codec.KeyBinary && !own.Variable
 	switch {
-	case fixed, !isVariable(f) && f.Type != schema.Enum && longestNumber[f.Type] == 0:
+	case fixed, !own.Variable && f.Type != schema.Enum && own.Number == schema.NoNumber:
 		return example
-	case load.Widths[f.Name] > 0 || isVariable(f) && !load.AssumedValueBytes:
+	case load.Widths[f.Name] > 0 || own.Variable && !load.AssumedValueBytes:
 		n := load.Widths[f.Name]
 		if n == 0 {
 			n = load.ValueBytes
@@ -340,7 +294,7 @@ func segmentWidth(f *layout.Field, t *layout.Table, g codec.Segment, load layout
 		return about(n).each(func(n float64) float64 { return encodedWidth(f, t, g, n) })
 	case f.Type == schema.Enum:
 		return enumWidth(f.Enum)
-	case isVariable(f):
+	case own.Variable:
 		return Bounds{max(1, example.Lower/undeclaredText), example.Typical, example.Upper * undeclaredText}
 	}
 	return numberWidth(f, int(example.Upper))
@@ -352,9 +306,9 @@ func encodedWidth(f *layout.Field, t *layout.Table, g codec.Segment, n float64) 
 	switch {
 	case f.Type != schema.String && f.Type != schema.Bytes:
 		return n
-	case form.Encoding == codec.KeyBase64URL:
-		return math.Ceil(4 * n / 3)
-	case form.Encoding == codec.KeyHex, f.Type == schema.Bytes && form.Encoding != codec.KeyRaw:
+	case form.Encoding.Alphabet() != "":
+		return math.Ceil(8 * n / math.Log2(float64(len(form.Encoding.Alphabet()))))
+	case f.Type == schema.Bytes && form.Encoding != codec.KeyRaw:
 		return 2 * n
 	case t.Delimiter == "" && !g.Joined:
 		return n + 2 // the end of the value

@@ -215,7 +215,7 @@ var types = [...]typeRow{
 	Timestamp: {Traits{
 		Name: "timestamp", Codec: "Timestamp", Go: GoType{"time", "Time"},
 		Usual: true, Rare: true, NoZero: true, Segment: codec.TimestampSegment, KeyTexts: digits,
-		Width: 8, Sized: 8, TextWidth: Widths{20, 20, 30},
+		Width: 8, Sized: 8, TextWidth: Widths{20, 20, 30}, // RFC 3339 with up to nanoseconds, in UTC
 		Quoted: true, Proto: "google.protobuf.Timestamp", ProtoFile: "google/protobuf/timestamp.proto", ProtoZero: true,
 		ProtoWidth: Widths{7, 9, 13}, // a message of seconds since 1970 and, if not 0, nanoseconds
 	}, []string{"time", "datetime", "datetime2", "timestamptz", "timestamp_ms", "timestamp with time zone", "timestamp without time zone", "instant", "time.time", "epoch", "unix", "unixtime", "google.protobuf.timestamp"},
