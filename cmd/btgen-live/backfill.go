@@ -24,8 +24,7 @@ func newBackfill() *cobra.Command {
 		Long: `Copy the events of one table of the schema with the given name to another one, by
 default to the table with serves: false. First start programs that write to both tables. They
 may keep writing and deleting if the source comes first in the schema: the command compares
-what it has written, and replaces or deletes in the target the events that were replaced or
-deleted meanwhile.
+what it has written with the source, and repairs the target.
 
 Use --checkpoint, and after a failure repeat the command until it succeeds: it waits until the
 requests of the stopped run have ended (up to twice --timeout), compares what that run was
@@ -40,8 +39,8 @@ targets, it deletes nothing of this kind: see --repair.
 their contents. If they agree, serves: false can be removed.
 
 --repair compares each event, writes only what differs, and deletes from any target what the
-source lacks and would still have by its time to live. Do not use it if
-the source never had some of the events.
+source lacks and would still have by its time to live. Do not use it if the source
+never had some of the events.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
 before now such as -36h.

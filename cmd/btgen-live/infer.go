@@ -41,7 +41,7 @@ describes them: the segments of the row keys, the place and form of the time, th
 the pattern, columns with their types, families with their time to live, and the load.
 Comments say which share of the sample the schema reads, give examples of what it does
 not read, and ask what a sample cannot tell. Answer these questions before you generate
-code. The command changes nothing. Its reads cost the same as any others.
+code. The command changes nothing. Its reads are billed like any other reads.
 
 Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
 		Args: cli.AtMost(0),

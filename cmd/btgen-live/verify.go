@@ -28,7 +28,7 @@ func newVerify() *cobra.Command {
 		Long: `Read a sample of rows of each table, spread over the table, and print the share of row
 keys, columns and values that the schemas can read. For the rest, print examples and the
 schema edit that probably caused it. The command changes nothing, and also works for
-tables that btgen did not create. Its reads cost the same as any others.
+tables that btgen did not create. Its reads are billed like any other reads.
 
 Exit codes: 0 the sample is readable, 1 part of it is not, 2 failure.
 

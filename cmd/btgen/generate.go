@@ -33,8 +33,8 @@ code of deleted schemas is removed; for more than one schema, this requires --pr
 
 The file btgen.lock records how events are stored. A change that would make stored
 events unreadable, wrong or deleted is an error, unless --accept names it.
-The clock is not read. With --now, layouts by time that have expired or have not
-begun at that time can be removed.
+The clock is not read. With --now, layouts by time that have expired at that time can be
+removed, and those that have not begun can be removed or begin at another time.
 
 With --watch, keep running until interrupted, and generate the code again whenever a
 schema or btgen.yaml changes.
@@ -50,7 +50,7 @@ schema or btgen.yaml changes.
 	}
 	outFlag(cmd, &out)
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the code of deleted schemas, even if there are several")
-	cmd.Flags().StringVar(&changes.now, "now", "", "accept the removal of layouts that have expired, or have not begun, at a `time` such as 2027-01-11T00:00:00Z")
+	cmd.Flags().StringVar(&changes.now, "now", "", "accept the removal of layouts that have expired, and changes of those that have not begun, at a `time` such as 2027-01-11T00:00:00Z")
 	cmd.Flags().StringArrayVar(&changes.names, "accept", nil, "accept a `change` of stored data by its name, with a reason: E04:table=reason; can be repeated")
 	cmd.Flags().BoolVar(&watching, "watch", false, "generate again whenever a schema changes, until interrupted")
 	cli.Exclusive(cmd, "an acceptance and a time are for one run, and --watch repeats it", "accept", "watch")

@@ -32,7 +32,7 @@ func newLint() *cobra.Command {
 		Use:   "lint [path...]",
 		Short: "Check the schemas against all rules",
 		Long: `Print the errors, warnings and advice for the schemas, and exit with 1 if any of them
-is at least as severe as --fail-on. The command generate prints the same errors and
+is at least as severe as --fail-on. btgen generate prints the same errors and
 warnings, but no advice. Output to a terminal is in color, unless NO_COLOR is set.
 
 ` + cli.PathsHelp,

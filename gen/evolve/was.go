@@ -22,7 +22,7 @@ var (
 	})
 	olderUnknown = safe(Rule{
 		ID: "E73", Title: "an older column that no event has",
-		Reason: "A field lists a column in `was` that btgen.lock does not know. Reads look for it in vain.",
+		Reason: "A field lists a column in `was` that btgen.lock does not know. No read finds it.",
 		Fix:    "Correct the name, or remove it, unless another program has written the column.",
 	})
 )
