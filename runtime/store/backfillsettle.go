@@ -246,9 +246,6 @@ func (c *copier[E]) repair(ctx context.Context, missing, differing, deleted []E)
 		gone = slices.Concat(deleted, differing) // a write only adds values
 	}
 	changed := slices.Concat(missing, differing)
-	if err := c.backfill.begin(c.index, nil); err != nil {
-		return nil, err
-	}
 	if len(gone) > 0 {
 		if err := c.remove(ctx, gone); err != nil {
 			return nil, err

@@ -328,6 +328,45 @@ func TestCheckpointIsLocked(t *testing.T) {
 	}
 }
 
+// TestCheckpointKnowsRequests checks, before each request that changes the target, that the checkpoint
+// says until when it may arrive: a run that continues waits until then. The rate lets most requests
+// of a chunk begin long after the chunk, and some of them are repairs.
+func TestCheckpointKnowsRequests(t *testing.T) {
+	const limit = time.Second
+	for _, rate := range []float64{0, 0.2} {
+		var samples []sample
+		for i := range 6 {
+			samples = append(samples, sample{Series: "s", Time: at(i), Value: uint64(i)})
+		}
+		r := refillOf(t, withKeys(days()), withKeys(singles()), samples...)
+		clock := new(fakeClock)
+		r.options.Checkpoint, r.options.Rate, r.options.Timeout = filepath.Join(t.TempDir(), "checkpoint"), rate, limit
+		r.options.test = &backfillTest{clock: clock.clock()}
+		w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
+		requests := 0
+		client := r.meddling(r.mappings[1].Table.ID, func(n int) {
+			requests++
+			text, err := os.ReadFile(r.options.Checkpoint)
+			must(t, err)
+			c, err := parseCheckpoint(text)
+			must(t, err)
+			if now := clock.clock().now(); c.Until.Before(now.Add(limit + limit/2)) {
+				t.Errorf("rate %g, request %d at %v: it may arrive until %v", rate, n, now, c.Until)
+			}
+			if n < 2 { // it was written, or will be
+				_, err := w.Delete(t.Context(), samples[5*n:5*n+1])
+				must(t, err)
+			}
+			_ = clock.clock().sleep(t.Context(), 10*limit) // so does a server
+		})
+		got, err := Backfill(t.Context(), client, r.mappings, r.options)
+		if err != nil || got.Deleted == 0 || requests < 2 {
+			t.Errorf("rate %g: %+v, %d requests, %v", rate, got, requests, err)
+		}
+		r.agree(t)
+	}
+}
+
 // mkfifo creates a named pipe; nil if the operating system has none.
 var mkfifo func(path string, mode uint32) error
 

@@ -152,14 +152,14 @@ func (b *backfill[E]) requestTime() time.Duration {
 }
 
 // begin records that the events of a range are going to be written, and the time until which
-// requests may arrive. The record of earlier events of the range stays if there are none.
+// requests may arrive.
 func (b *backfill[E]) begin(i int, events []E) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == nil {
 		return nil
 	}
-	if i >= 0 && events != nil {
+	if i >= 0 {
 		b.progress.ranges[i].Flight = b.encodePlaces(nil, events)
 	}
 	b.progress.until = b.clock.now().Add(2 * b.requestTime())
