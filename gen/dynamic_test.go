@@ -21,6 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -153,7 +154,7 @@ func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] 
 			for i := range tables {
 				tables[i].Families = append(slices.Clone(tables[i].Families), store.Family{Name: foreignFamily})
 			}
-			_, err := store.Setup(ctx, d.server.Admin, d.server.Client, tables, store.SetupOptions{TablePrefix: prefix, NoHistory: true})
+			_, err := setup.Setup(ctx, d.server.Admin, d.server.Client, tables, setup.Options{TablePrefix: prefix, NoHistory: true})
 			return err
 		},
 		Drop: func(prefix string) {

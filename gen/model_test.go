@@ -175,6 +175,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 {{- range .Schemas}}
@@ -206,7 +207,7 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 		Faults: faults,
 		Paths: {{printf "%#v" (index $.Access .Name)}},
 		Setup: func(prefix string) error {
-			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, bt.Client, store.SetupOptions{TablePrefix: prefix})
+			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, bt.Client, setup.Options{TablePrefix: prefix})
 			return err
 		},
 		Drop: func(prefix string) {

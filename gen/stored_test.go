@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -98,7 +99,7 @@ func storedBytes(t *testing.T, b *storetest.Bigtable, l *layout.Layout, table *l
 	s := dynamic.New(l)
 	prefix := l.Package + "-" + l.Name + "-" + table.ID + "-"
 	prefix = prefix[:min(len(prefix), 20)]
-	if _, err := store.Setup(t.Context(), b.Admin, b.Client, s.Tables(), store.SetupOptions{TablePrefix: prefix}); err != nil {
+	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables(), setup.Options{TablePrefix: prefix}); err != nil {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return events[len(events)-1].Time }

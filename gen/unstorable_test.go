@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -81,7 +82,7 @@ func prepared(t *testing.T, text string) (*dynamic.Schema, store.Client) {
 	}
 	s := dynamic.New(result.Layouts[0])
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables(), store.SetupOptions{})
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables(), setup.Options{})
 		return err
 	})
 	return s, b.Client

@@ -20,6 +20,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	runtime "github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -99,7 +100,7 @@ func TestDynamicHistory(t *testing.T) {
 	yaml, err := os.ReadFile("../schemas/meter.yaml")
 	check(t, err)
 	tables := dynamic.New(dynamictest.Resolve(t, yaml)).Tables()
-	plan, err := runtime.Setup(t.Context(), b.Admin, b.Client, tables, runtime.SetupOptions{DryRun: true})
+	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, tables, setup.Options{DryRun: true})
 	if err != nil || !plan.Empty() || len(plan.Recorded) != len(tables) || len(tables) == 0 {
 		t.Errorf("plan %v of %d tables, recorded %v, error %v", plan, len(tables), plan.Recorded, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/evolve"
-	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -39,8 +39,8 @@ func TestBreakingHistory(t *testing.T) {
 			refused := func(version int, allow ...string) []string {
 				t.Helper()
 				tables := dynamic.New(layoutOf(t, e.versions[version])).Tables()
-				o := store.SetupOptions{TablePrefix: fmt.Sprintf("e%d_", i), Allow: allow, DryRun: allow == nil}
-				plan, err := store.Setup(t.Context(), b.Admin, b.Client, tables, o)
+				o := setup.Options{TablePrefix: fmt.Sprintf("e%d_", i), Allow: allow, DryRun: allow == nil}
+				plan, err := setup.Setup(t.Context(), b.Admin, b.Client, tables, o)
 				if err != nil && allow != nil {
 					t.Fatal(err)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -50,7 +51,7 @@ func TestBreakingErrors(t *testing.T) {
 		}
 		prefix, now := fmt.Sprintf("e%d_", i), func() time.Time { return traffic.Now }
 		for _, s := range []*dynamic.Schema{old, new} {
-			if _, err := store.Setup(t.Context(), b.Admin, nil, s.Tables(), store.SetupOptions{TablePrefix: prefix, NoHistory: true}); err != nil {
+			if _, err := setup.Setup(t.Context(), b.Admin, nil, s.Tables(), setup.Options{TablePrefix: prefix, NoHistory: true}); err != nil {
 				t.Fatal(e.name, err)
 			}
 		}

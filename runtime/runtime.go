@@ -7,9 +7,11 @@
 //     not import the Bigtable client, so the generator can use it, too.
 //   - scan plans reads: the row ranges and filters of their requests. It does not import the
 //     Bigtable client either.
-//   - store reads, writes and sets up tables with the Bigtable client.
+//   - store writes and reads events with the Bigtable client.
+//   - setup reconciles live tables with schemas.
 //   - storetest starts an in-memory Bigtable for tests.
 //   - internal/wire decodes rows and encodes mutations inside the Bigtable client.
+//   - internal/call has what the calls of store and setup have in common.
 package runtime
 
 import (
@@ -20,7 +22,7 @@ import (
 	"strings"
 )
 
-//go:embed codec/*.go scan/*.go store/*.go storetest/*.go internal/wire/*.go
+//go:embed codec/*.go scan/*.go setup/*.go store/*.go storetest/*.go internal/call/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that contains the runtime.
@@ -35,7 +37,7 @@ const ImportPath = Module + "/runtime"
 const BeamModule = ImportPath + "/beamstore"
 
 // packages are the directories of the packages, which their copies have, too.
-var packages = []string{"codec", "internal/wire", "scan", "store", "storetest"}
+var packages = []string{"codec", "internal/call", "internal/wire", "scan", "setup", "store", "storetest"}
 
 // Source is a source file of the runtime.
 type Source struct {

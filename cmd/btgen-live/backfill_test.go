@@ -19,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
@@ -77,7 +78,7 @@ func fillDay(t *testing.T, schema []byte) {
 	}
 	s := dynamic.New(r.Layouts[0])
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		if _, err := store.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
+		if _, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
 			return err
 		}
 		var events []dynamic.Event
@@ -107,7 +108,7 @@ func TestKilledBackfill(t *testing.T) {
 	}
 	s := dynamic.New(r.Layouts[0])
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		if _, err := store.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
+		if _, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
 			return err
 		}
 		var all []dynamic.Event
@@ -184,7 +185,7 @@ func TestKilledBackfillAmongPrograms(t *testing.T) {
 		return dynamic.Event{Series: []any{fmt.Sprintf("h%06d", i*7919%1_000_000)}, Time: time.Unix(1_700_000_000, 0), Values: []any{value}}
 	}
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables())
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
 		return err
 	})
 	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)

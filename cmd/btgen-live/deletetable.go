@@ -10,7 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/project"
-	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/setup"
 )
 
 // newDeleteTable returns the command delete-table.
@@ -47,7 +47,7 @@ Exit codes: 0 deleted, 1 refused or not confirmed, 2 failure.`,
 type tableRemoval struct {
 	target
 	schemas []string
-	options store.DeleteTablesOptions
+	options setup.DeleteOptions
 	yes     bool
 }
 
@@ -74,15 +74,15 @@ func (d *tableRemoval) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return errors.Join(err, admin.Close())
 	}
-	remove := func(o store.DeleteTablesOptions) ([]store.Unmanaged, error) {
-		return store.DeleteTables(ctx, admin, client, tables, names, o)
+	remove := func(o setup.DeleteOptions) ([]setup.Unmanaged, error) {
+		return setup.DeleteTables(ctx, admin, client, tables, names, o)
 	}
 	return errors.Join(d.remove(ctx, cmd, remove), client.Close(), admin.Close())
 }
 
 // remove prints what it would delete, asks for confirmation, and deletes it. Deleting checks
 // everything again, because the confirmation may take a while.
-func (d *tableRemoval) remove(ctx context.Context, cmd *cobra.Command, remove func(store.DeleteTablesOptions) ([]store.Unmanaged, error)) error {
+func (d *tableRemoval) remove(ctx context.Context, cmd *cobra.Command, remove func(setup.DeleteOptions) ([]setup.Unmanaged, error)) error {
 	out, progress := cmd.OutOrStdout(), cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	progress.Step("looking for events that have not expired")
 	dry := d.options
@@ -122,7 +122,7 @@ func (d *tableRemoval) remove(ctx context.Context, cmd *cobra.Command, remove fu
 
 // refusal prints the reasons for which tables are kept. It returns other errors unchanged.
 func refusal(cmd *cobra.Command, err error) error {
-	kept, ok := errors.AsType[*store.KeptError](err)
+	kept, ok := errors.AsType[*setup.KeptError](err)
 	if !ok {
 		return err
 	}

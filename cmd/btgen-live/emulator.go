@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -111,7 +112,7 @@ func (e emulator) createTables(ctx context.Context, stdout io.Writer, addr strin
 	if err != nil {
 		return errors.Join(err, admin.Close(), conns[1].Close())
 	}
-	plan, err := store.Setup(ctx, admin, client, tables, store.SetupOptions{TablePrefix: e.prefix, AllowDrafts: true})
+	plan, err := setup.Setup(ctx, admin, client, tables, setup.Options{TablePrefix: e.prefix, AllowDrafts: true})
 	return errors.Join(printPlan(stdout, plan, err), client.Close(), admin.Close())
 }
 

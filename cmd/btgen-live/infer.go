@@ -19,7 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/infer"
 	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/setup"
 )
 
 // Limits of the sample that infer holds in memory.
@@ -128,7 +128,7 @@ func (n *inference) families(ctx context.Context) (map[string]codec.GCRule, erro
 	info, err := admin.TableInfo(ctx, n.prefix+n.table)
 	if err == nil {
 		for _, f := range info.FamilyInfos {
-			out[f.Name] = store.RuleOf(f.FullGCPolicy)
+			out[f.Name] = setup.RuleOf(f.FullGCPolicy)
 		}
 	}
 	if status.Code(err) == codes.NotFound {

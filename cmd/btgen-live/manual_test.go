@@ -10,7 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
 )
@@ -53,7 +53,7 @@ func TestEventsOfTheManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := store.Setup(ctx, b.Admin, b.Client, dynamic.New(r.Layouts[0]).Tables(), store.SetupOptions{AllowDrafts: true})
+		_, err := setup.Setup(ctx, b.Admin, b.Client, dynamic.New(r.Layouts[0]).Tables(), setup.Options{AllowDrafts: true})
 		return err
 	})
 	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -89,7 +90,7 @@ func hashes(tables []store.Table) (map[string]string, error) {
 }
 
 // note sets the changes of the plan.
-func (f *planFile) note(plan store.Plan) {
+func (f *planFile) note(plan setup.Plan) {
 	f.Changes, f.Unmanaged, f.History = []string{}, nil, map[string]string{}
 	for _, r := range plan.Recorded {
 		f.History[fmt.Sprintf("%s/%s/%d", r.Table, r.Family, r.Number)] = r.Layout
@@ -201,8 +202,8 @@ func (f *planFile) changed(now *planFile) []string {
 }
 
 // confirm returns the Confirm function of setup, which rejects an outdated plan.
-func (f *planFile) confirm(file string, now *planFile) func(store.Plan) error {
-	return func(plan store.Plan) error {
+func (f *planFile) confirm(file string, now *planFile) func(setup.Plan) error {
+	return func(plan setup.Plan) error {
 		now.note(plan)
 		if reasons := f.changed(now); reasons != nil {
 			return &stalePlanError{file, reasons}

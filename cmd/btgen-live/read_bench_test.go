@@ -25,7 +25,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/runtime/scan"
-	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -161,7 +161,7 @@ const benchEvents = 100_000
 // serveEvents starts a server that answers each read with the events of a schema.
 func serveEvents(b *testing.B, schema *dynamic.Schema) (addr string) {
 	in := storetest.New(b, func(ctx context.Context, s *storetest.Bigtable) error {
-		_, err := store.Setup(ctx, s.Admin, s.Client, schema.Tables(), store.SetupOptions{NoHistory: true, AllowDrafts: true})
+		_, err := setup.Setup(ctx, s.Admin, s.Client, schema.Tables(), setup.Options{NoHistory: true, AllowDrafts: true})
 		return err
 	})
 	var events []dynamic.Event

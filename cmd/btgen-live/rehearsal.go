@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -34,7 +35,7 @@ func rehearse(ctx context.Context, schema *dynamic.Schema, o store.WriterOptions
 		return nil, err
 	}
 	tables := schema.Tables()
-	if _, err := store.Setup(ctx, server.Admin, server.Client, tables, store.SetupOptions{TablePrefix: o.TablePrefix, AllowDrafts: true, NoHistory: true}); err != nil {
+	if _, err := setup.Setup(ctx, server.Admin, server.Client, tables, setup.Options{TablePrefix: o.TablePrefix, AllowDrafts: true, NoHistory: true}); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
 	r := &rehearsal{server: server, writer: schema.NewWriter(server.Client, o), out: out}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -60,7 +61,7 @@ or nothing if it is out of date.
 
 // newPlan returns the command plan.
 func newPlan() *cobra.Command {
-	l := live{options: store.SetupOptions{DryRun: true}}
+	l := live{options: setup.Options{DryRun: true}}
 	cmd := &cobra.Command{
 		Use:   "plan [path...] --project P --instance I",
 		Short: "Print what setup would change on an instance",
@@ -87,7 +88,7 @@ file, for btgen-live setup --plan.
 // live are the flags of the commands setup and plan.
 type live struct {
 	target
-	options store.SetupOptions
+	options setup.Options
 	plan    string   // file with the plan to carry out; may be empty
 	save    string   // file to save the plan to; may be empty
 	removed []string // tables and families whose removal was accepted, in btgen.lock
@@ -96,43 +97,43 @@ type live struct {
 // addFlags adds the flags to a command.
 func (l *live) addFlags(cmd *cobra.Command) {
 	l.flags(cmd, "app `profile` for the history, with single-cluster routing and single-row transactions")
-	cmd.Flags().BoolVar(&l.options.NoHistory, "no-history", false, "neither read nor write the history of layouts in table "+store.HistoryTable)
+	cmd.Flags().BoolVar(&l.options.NoHistory, "no-history", false, "neither read nor write the history of layouts in table "+setup.HistoryTable)
 	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a refused change in the plan, to allow it; can be repeated")
 }
 
 // setUp sets up the instance for the schemas, and prints the plan.
-func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
+func (l *live) setUp(cmd *cobra.Command, paths []string) (setup.Plan, error) {
 	if err := l.check(); err != nil {
-		return store.Plan{}, err
+		return setup.Plan{}, err
 	}
 	l.options.TablePrefix, l.options.Timeout = l.prefix, l.timeout
 	tables, err := loadTables(cmd.OutOrStdout(), paths)
 	if err != nil {
-		return store.Plan{}, err
+		return setup.Plan{}, err
 	}
 	if l.removed, err = removedTables(paths); err != nil {
-		return store.Plan{}, err
+		return setup.Plan{}, err
 	}
-	if err := store.CheckDrafts(tables, l.options); err != nil {
-		return store.Plan{}, err
+	if err := setup.CheckDrafts(tables, l.options); err != nil {
+		return setup.Plan{}, err
 	}
 	now, err := newPlanFile(l, tables)
 	if err != nil {
-		return store.Plan{}, err
+		return setup.Plan{}, err
 	}
 	if l.plan != "" {
 		if err := l.follow(now); err != nil {
-			return store.Plan{}, printPlan(cmd.OutOrStdout(), store.Plan{}, err)
+			return setup.Plan{}, printPlan(cmd.OutOrStdout(), setup.Plan{}, err)
 		}
 	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
 	admin, err := l.connectAdmin(ctx)
 	if err != nil {
-		return store.Plan{}, err
+		return setup.Plan{}, err
 	}
 	if l.save != "" {
-		l.options.Confirm = func(plan store.Plan) error { now.note(plan); return nil }
+		l.options.Confirm = func(plan setup.Plan) error { now.note(plan); return nil }
 	}
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	defer progress.Stop()
@@ -186,28 +187,28 @@ func (l *live) follow(now *planFile) error {
 
 // setUpAll sets up tables, and adds unknown ones to the plan. It lists the tables first, so
 // that nothing has changed if that fails.
-func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table) (store.Plan, error) {
-	unknown, err := store.UnknownTables(ctx, admin, tables, l.options)
+func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table) (setup.Plan, error) {
+	unknown, err := setup.UnknownTables(ctx, admin, tables, l.options)
 	if err != nil && status.Code(err) != codes.PermissionDenied { // without permission to list tables, setup may still have permission to create them
-		return store.Plan{}, err
+		return setup.Plan{}, err
 	}
 	client, err := l.connect(ctx)
 	if err != nil {
-		return store.Plan{}, err
+		return setup.Plan{}, err
 	}
-	plan, err := store.Setup(ctx, admin, client, tables, l.options)
+	plan, err := setup.Setup(ctx, admin, client, tables, l.options)
 	plan.Unmanaged = append(plan.Unmanaged, unknown...)
 	if err == nil && !l.options.NoHistory {
-		plan.Unmanaged, err = store.ExamineUnmanaged(ctx, admin, client, plan.Unmanaged, store.DeleteTablesOptions{TablePrefix: l.options.TablePrefix, Timeout: l.options.Timeout, Removed: l.removed})
+		plan.Unmanaged, err = setup.ExamineUnmanaged(ctx, admin, client, plan.Unmanaged, setup.DeleteOptions{TablePrefix: l.options.TablePrefix, Timeout: l.options.Timeout, Removed: l.removed})
 	}
 	return plan, errors.Join(err, client.Close())
 }
 
 // printPlan prints a plan. If err is a refusal or a stale plan, it prints that too and returns
 // ErrFindings. It returns any other error unchanged.
-func printPlan(stdout io.Writer, plan store.Plan, err error) error {
+func printPlan(stdout io.Writer, plan setup.Plan, err error) error {
 	text := plan.String()
-	var refused *store.RefusedError
+	var refused *setup.RefusedError
 	var stale *stalePlanError
 	switch {
 	case errors.As(err, &stale):

@@ -51,7 +51,7 @@ func loadLayout(stdout io.Writer, paths []string, name string) (*layout.Layout, 
 }
 
 // tablesOf returns the tables of layouts without errors, in their order. A table that several
-// schemas share occurs several times; store.Setup combines them.
+// schemas share occurs several times; setup.Setup combines them.
 func tablesOf(layouts []*layout.Layout) []store.Table {
 	var tables []store.Table
 	for _, l := range layouts {

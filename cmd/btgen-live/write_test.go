@@ -17,7 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -32,7 +32,7 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 	s := dynamic.New(r.Layouts[0])
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables())
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
 		return err
 	})
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)

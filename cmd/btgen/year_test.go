@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -56,7 +57,7 @@ func (y *year) code(ts *testscript.TestScript, file, date string) (*dynamic.Sche
 
 // writer sets up the tables of a schema, and returns a writer.
 func (y *year) writer(ts *testscript.TestScript, s *dynamic.Schema, now time.Time, allowed ...string) *store.Writer[dynamic.Event] {
-	_, err := store.Setup(context.Background(), y.server.Admin, y.server.Client, s.Tables(), store.SetupOptions{Allow: allowed, Now: func() time.Time { return now }})
+	_, err := setup.Setup(context.Background(), y.server.Admin, y.server.Client, s.Tables(), setup.Options{Allow: allowed, Now: func() time.Time { return now }})
 	ts.Check(err)
 	return s.NewWriter(y.server.Client, store.WriterOptions{Now: func() time.Time { return now }})
 }

@@ -208,14 +208,14 @@ func (s *schemaFile) setup() jen.Code {
 	return gocode.Doc(
 		fmt.Sprintf("%s reconciles %s with the schema and returns what it changed;", s.names.Setup, s.tableList()),
 		"a second call changes nothing. It refuses a change that may delete data with",
-		"a *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the",
-		"change. With SetupOptions.DryRun it returns what it would change. The client records",
+		"a *setup.RefusedError, and changes nothing, unless setup.Options.Allow names the",
+		"change. With setup.Options.DryRun it returns what it would change. The client records",
 		"the layouts in table btgen_layouts, so that older code does not set up the tables.",
 	).Add(notInlined()).
 		Func().Id(s.names.Setup).
-		Params(ctxParam(), jen.Id("admin").Add(s.store("Admin")), s.clientParam(), s.optsParam("SetupOptions")).
-		Params(s.store("Plan"), jen.Error()).Block(
-		jen.Return(s.store("Setup").Call(
+		Params(ctxParam(), jen.Id("admin").Add(s.runtimeSetup("Admin")), s.clientParam(), jen.Id("opts").Op("...").Add(s.runtimeSetup("Options"))).
+		Params(s.runtimeSetup("Plan"), jen.Error()).Block(
+		jen.Return(s.runtimeSetup("Setup").Call(
 			jen.Id("ctx"), jen.Id("admin"), jen.Id("client"), s.store("Tables").Call(jen.Id(s.names.Mappings)), jen.Id("opts").Op("..."),
 		)),
 	)

@@ -41,8 +41,8 @@ func packageFile(p *goPackage, paths paths) ([]byte, error) {
 		titles = append(titles, n.Name)
 	}
 	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, list(titles)))
-	s.PackageComment("//\n// Options, plans and most errors are in the first of these packages, and the reasons why a\n// value is refused in the second:")
-	s.PackageComment(fmt.Sprintf("//\n//\t%s\n//\t%s", paths.store, paths.codec))
+	s.PackageComment("//\n// Options and most errors are in the first of these packages, those of setup in the second, and\n// the reasons why a value is refused in the third:")
+	s.PackageComment(fmt.Sprintf("//\n//\t%s\n//\t%s\n//\t%s", paths.store, paths.setup, paths.codec))
 	// const _ = store.IsAtLeastVersion1
 	s.Add(gocode.Doc("This code requires a runtime that is at least as new. To update it, run: go get " + runtime.Module + "@latest")).Line().
 		Const().Id("_").Op("=").Add(s.store("IsAtLeastVersion1")).Line()
@@ -53,17 +53,17 @@ func packageFile(p *goPackage, paths paths) ([]byte, error) {
 func testFile(p *goPackage, paths paths) ([]byte, error) {
 	name := p.name + "test"
 	s := newSource(paths.test(p.name), name, joined(p.origin), paths)
-	s.importPackage(p.name, "b", "ctx", "opts", "setup", "t")
+	s.importPackage(p.name, "b", "ctx", "opts", "t")
 	s.PackageComment(fmt.Sprintf("// Package %s provides tests with an in-memory Bigtable that has the tables of package %s.", name, p.name))
 	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
-	options := jen.Id("opts").Op("...").Add(in(paths.store, "SetupOptions"))
+	options := jen.Id("opts").Op("...").Add(in(paths.setup, "Options"))
 	bigtableType := jen.Op("*").Add(in(paths.storetest, "Bigtable"))
 
 	s.Add(gocode.Doc("New starts an in-memory Bigtable with all tables and stops it at the end of the test.")).Line().
 		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
 		jen.Id("t").Dot("Helper").Call(),
 		jen.Return(in(paths.storetest, "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("b").Add(bigtableType)).Error().Block(
-			jen.Return(jen.Id("setup").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("..."))),
+			jen.Return(jen.Id("createTables").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("..."))),
 		))),
 	).Line()
 
@@ -71,16 +71,16 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 		Func().Id("Start").Params(ctxParam(), options).Params(bigtableType, jen.Error()).Block(
 		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest, "Start")).Call(jen.Id("ctx")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
-		jen.If(jen.Err().Op(":=").Id("setup").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("...")), jen.Err().Op("!=").Nil()).Block(
+		jen.If(jen.Err().Op(":=").Id("createTables").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("...")), jen.Err().Op("!=").Nil()).Block(
 			jen.Return(jen.Nil(), jen.Qual("errors", "Join").Call(jen.Err(), jen.Id("b").Dot("Close").Call())),
 		),
 		jen.Return(jen.Id("b"), jen.Nil()),
 	).Line()
 
-	s.Add(gocode.Doc("setup creates the tables of all schemas.")).Line().
-		Func().Id("setup").Params(ctxParam(), jen.Id("b").Add(bigtableType), options).Error().BlockFunc(func(g *jen.Group) {
+	s.Add(gocode.Doc("createTables creates the tables of all schemas.")).Line().
+		Func().Id("createTables").Params(ctxParam(), jen.Id("b").Add(bigtableType), options).Error().BlockFunc(func(g *jen.Group) {
 		if p.drafts {
-			g.Id("opts").Op("=").Append(jen.Index().Add(in(paths.store, "SetupOptions")).Values(jen.Values()), jen.Id("opts").Op("..."))
+			g.Id("opts").Op("=").Append(jen.Index().Add(in(paths.setup, "Options")).Values(jen.Values()), jen.Id("opts").Op("..."))
 			g.Id("opts").Index(jen.Len(jen.Id("opts")).Op("-").Lit(1)).Dot("AllowDrafts").Op("=").True()
 		}
 		for _, schema := range p.schemas {

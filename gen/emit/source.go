@@ -24,7 +24,7 @@ func newSource(importPath, name string, origin output.Record, paths paths) *sour
 	f := jen.NewFilePathName(importPath, name)
 	f.NoFormat = true
 	f.ImportNames(map[string]string{
-		bigtablePath: "bigtable", paths.codec: "codec", paths.store: "store", paths.storetest: "storetest",
+		bigtablePath: "bigtable", paths.codec: "codec", paths.store: "store", paths.setup: "setup", paths.storetest: "storetest",
 		"context": "context", "encoding/json": "json", "iter": "iter", "testing": "testing", "time": "time",
 	})
 	return &source{File: f, paths: paths, origin: origin}
@@ -43,6 +43,9 @@ func (s *source) importPackage(name string, taken ...string) {
 // codec and store refer to packages of the runtime.
 func (s *source) codec(name string) *jen.Statement { return jen.Qual(s.paths.codec, name) }
 func (s *source) store(name string) *jen.Statement { return jen.Qual(s.paths.store, name) }
+
+// runtimeSetup refers to the runtime's package for setup.
+func (s *source) runtimeSetup(name string) *jen.Statement { return jen.Qual(s.paths.setup, name) }
 
 // storetest refers to the runtime's package for tests.
 func (s *source) storetest(name string) *jen.Statement { return jen.Qual(s.paths.storetest, name) }

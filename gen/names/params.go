@@ -12,7 +12,7 @@ import (
 // visible lists the names in a query that a parameter would shadow or duplicate:
 // imported packages, and variables of the methods.
 var visible = []string{
-	"context", "errors", "iter", "json", "time", "bigtable", "codec", "store",
+	"context", "errors", "iter", "json", "time", "bigtable", "codec", "setup", "store",
 	"r", "ctx", "from", "to", "opts", "columns", "event", "events", "low", "high",
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -42,7 +43,7 @@ func written(t *testing.T, yaml string) *storetest.Bigtable {
 	t.Helper()
 	s := dynamic.New(dynamictest.Resolve(t, []byte(yaml)))
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables())
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
 		return err
 	})
 	var events []dynamic.Event

@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -87,7 +88,7 @@ func ExampleSetupNormal() {
 	}
 	defer bt.Close()
 
-	staging := store.SetupOptions{TablePrefix: "staging_"}
+	staging := setup.Options{TablePrefix: "staging_"}
 	plan, err := noaa.SetupNormal(ctx, bt.Admin, bt.Client, staging)
 	if err != nil {
 		log.Fatal(err)

@@ -4,10 +4,11 @@
 
 // Package seismic writes and reads the time series Tremor in Bigtable.
 //
-// Options, plans and most errors are in the first of these packages, and the reasons why a
-// value is refused in the second:
+// Options and most errors are in the first of these packages, those of setup in the second, and
+// the reasons why a value is refused in the third:
 //
 //	github.com/btgen-dev/btgen/runtime/store
+//	github.com/btgen-dev/btgen/runtime/setup
 //	github.com/btgen-dev/btgen/runtime/codec
 package seismic
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -132,14 +133,14 @@ func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
 
 // SetupDelay reconciles table delays with the schema and returns what it
 // changed; a second call changes nothing. It refuses a change that may delete
-// data with a *store.RefusedError, and changes nothing, unless
-// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change. The client records the layouts in table btgen_layouts, so
-// that older code does not set up the tables.
+// data with a *setup.RefusedError, and changes nothing, unless
+// setup.Options.Allow names the change. With setup.Options.DryRun it returns
+// what it would change. The client records the layouts in table btgen_layouts,
+// so that older code does not set up the tables.
 //
 //go:noinline
-func SetupDelay(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, client, store.Tables(delayMappings), opts...)
+func SetupDelay(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
+	return setup.Setup(ctx, admin, client, store.Tables(delayMappings), opts...)
 }
 
 // DelaysKey is a row key of table delays, of the form

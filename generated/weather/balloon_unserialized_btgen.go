@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -108,14 +109,15 @@ func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 
 // SetupBalloonUnserialized reconciles table balloon_unserialized with the
 // schema and returns what it changed; a second call changes nothing. It refuses
-// a change that may delete data with a *store.RefusedError, and changes
-// nothing, unless SetupOptions.Allow names the change. With SetupOptions.DryRun
-// it returns what it would change. The client records the layouts in table
-// btgen_layouts, so that older code does not set up the tables.
+// a change that may delete data with a *setup.RefusedError, and changes
+// nothing, unless setup.Options.Allow names the change. With
+// setup.Options.DryRun it returns what it would change. The client records the
+// layouts in table btgen_layouts, so that older code does not set up the
+// tables.
 //
 //go:noinline
-func SetupBalloonUnserialized(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, client, store.Tables(balloonUnserializedMappings), opts...)
+func SetupBalloonUnserialized(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
+	return setup.Setup(ctx, admin, client, store.Tables(balloonUnserializedMappings), opts...)
 }
 
 // BalloonUnserializedKey is a row key of table balloon_unserialized, of the

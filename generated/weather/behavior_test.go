@@ -18,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -441,7 +442,7 @@ func TestSetupCompletesExistingTables(t *testing.T) {
 
 	check(t, bt.Admin.SetGCPolicy(t.Context(), table, "measurements", bigtable.MaxVersionsPolicy(1)))
 	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin, bt.Client)
-	var refused *store.RefusedError
+	var refused *setup.RefusedError
 	if !errors.As(err, &refused) || len(refused.Changes) != 1 || !plan.Empty() {
 		t.Fatalf("got %v and %v, want a RefusedError", plan, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -371,7 +372,7 @@ func TestRangesAreHalfOpen(t *testing.T) {
 }
 
 func TestTablePrefixAndSetup(t *testing.T) {
-	staging := store.SetupOptions{TablePrefix: "staging_"}
+	staging := setup.Options{TablePrefix: "staging_"}
 	bt := weathertest.New(t, staging)
 	plan, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin, bt.Client, staging)
 	check(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -52,7 +53,7 @@ func ExampleSetupBalloonNewCells() {
 	}
 	defer bt.Close()
 	for range 2 { // a second call finds nothing to do
-		plan, err := weather.SetupBalloonNewCells(ctx, bt.Admin, bt.Client, store.SetupOptions{TablePrefix: "staging_"})
+		plan, err := weather.SetupBalloonNewCells(ctx, bt.Admin, bt.Client, setup.Options{TablePrefix: "staging_"})
 		fmt.Printf("%s%v\n", plan, err)
 	}
 	// Output:

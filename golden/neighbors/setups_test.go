@@ -13,11 +13,12 @@ import (
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // setups are generated functions that create tables of example schemas.
-var setups = []func(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error){
+var setups = []func(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error){
 	alltypes.SetupSample,
 	alltypes.SetupSparse,
 	device.SetupAlarm,

@@ -22,6 +22,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -267,7 +268,7 @@ func setUp(t *testing.T, p project) (map[string]configured, map[string]store.Tab
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = admin.Close() })
-	o := store.SetupOptions{TablePrefix: "test_", NoHistory: true}
+	o := setup.Options{TablePrefix: "test_", NoHistory: true}
 	plans := map[string]store.Table{}
 	var tables []store.Table
 	for _, l := range p.layouts {
@@ -280,14 +281,14 @@ func setUp(t *testing.T, p project) (map[string]configured, map[string]store.Tab
 			plans["test_"+table.ID] = table
 		}
 	}
-	if _, err := store.Setup(t.Context(), admin, nil, tables, o); err != nil {
+	if _, err := setup.Setup(t.Context(), admin, nil, tables, o); err != nil {
 		t.Fatal(err)
 	}
 	if p.name == "example schemas" {
 		for _, setup := range setups {
 			plan, err := setup(t.Context(), admin, nil, o)
 			for _, change := range plan.Changes {
-				if change.Kind != store.AddKeySchema { // which the server accepts and drops
+				if change.Kind != setup.AddKeySchema { // which the server accepts and drops
 					t.Errorf("generated code would change %s", change.Name())
 				}
 			}

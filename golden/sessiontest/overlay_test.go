@@ -60,7 +60,7 @@ func TestAllTestsWithSessions(t *testing.T) {
 	self, err := os.Executable()
 	check(t, err)
 	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-timeout=20m", "-overlay", overlay, "-skip", watchers+"|"+canned,
-		"./runtime/store", "./runtime/internal/wire", "./generated", "./generated/alltypes", "./generated/bench",
+		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./generated", "./generated/alltypes", "./generated/bench",
 		"./generated/device", "./generated/feed", "./generated/meter", "./generated/noaa", "./generated/usage", "./generated/weather")
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), forEachLoad+"=1", testlong.Variable+"=")

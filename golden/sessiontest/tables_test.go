@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -57,7 +58,7 @@ const eventsOfEach = 4
 // tableOf returns the table of a writer and a reader. The interval of the events is
 // step, and the last of them is before noon.
 func tableOf[W writer[E], R reader[S, E], S, E any](
-	name string, setup func(context.Context, store.Admin, store.Client, ...store.SetupOptions) (store.Plan, error),
+	name string, create func(context.Context, setup.Admin, store.Client, ...setup.Options) (setup.Plan, error),
 	newWriter func(store.Client, ...store.WriterOptions) W, newReader func(store.Client, ...store.ReaderOptions) R,
 	step time.Duration, series S, event func(series S, at time.Time, n int) E,
 ) table {
@@ -65,7 +66,7 @@ func tableOf[W writer[E], R reader[S, E], S, E any](
 	nth := func(n int) E { return event(series, times(n), n) }
 	return table{name: name,
 		setup: func(ctx context.Context, admin *bigtable.AdminClient) error {
-			_, err := setup(ctx, admin, nil, store.SetupOptions{NoHistory: true})
+			_, err := create(ctx, admin, nil, setup.Options{NoHistory: true})
 			return err
 		},
 		open: func(client store.Client, o store.ReaderOptions) access {

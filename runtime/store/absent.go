@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -81,7 +82,7 @@ func (b *batch) byPlace() (out [][]int) {
 
 // sendIfAbsent sends an event, to be written if it is absent.
 func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int) (Outcome, error) {
-	ctx, cancel := within(ctx, w.options.Timeout)
+	ctx, cancel := call.Within(ctx, w.options.Timeout)
 	defer cancel()
 	write := bigtable.NewMutation()
 	p := &s.batch.pieces[piece]
@@ -90,7 +91,7 @@ func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, ke
 	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.instant(piece)), nil, write), bigtable.GetCondMutationResult(&exists))
 	switch {
 	case err != nil:
-		return t.outcomeOf(err), missing(t.id, explain(ctx, err))
+		return t.outcomeOf(err), missing(t.id, call.Explain(ctx, err))
 	case exists:
 		return Exists, ErrExists
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -184,7 +185,7 @@ func (e *BackfillError) Error() string {
 // are compared again, because writers may be running. The tables agree if the report has no
 // Differences.
 func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E], opts ...BackfillOptions) (BackfillReport, error) {
-	b, err := newBackfill(client, mappings, last(opts))
+	b, err := newBackfill(client, mappings, call.Last(opts))
 	if b == nil {
 		return BackfillReport{}, err
 	}
@@ -207,7 +208,7 @@ func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E],
 // newBackfill returns a call of Backfill, and an error if it cannot be made. It is nil if there are no
 // tables for it.
 func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions) (*backfill[E], error) {
-	o.Now, o.Workers = clock(o.Now), max(1, cmp.Or(o.Workers, DefaultWorkers))
+	o.Now, o.Workers = call.Clock(o.Now), max(1, cmp.Or(o.Workers, DefaultWorkers))
 	all := untypedAll(mappings)
 	target, err := targetOf(all, o.Target)
 	if err != nil {

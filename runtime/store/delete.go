@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
 // DeleteOptions specify how to delete events. If several are passed, the last one
@@ -59,7 +60,12 @@ func (d Deletion) String() string {
 }
 
 // quantity formats a number of things, such as "1 row".
-func quantity(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun)) }
+func quantity(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
 
 // DeleteError reports a row that could not be deleted, or of which it is unknown
 // whether it was. Deleting again is safe.
@@ -122,7 +128,7 @@ func (w *writer) deleteExactly(ctx context.Context, events list) (Deletion, erro
 // deleteAt deletes events: those of which exact is true at exactly their times, the others at
 // the truncated ones.
 func (w *writer) deleteAt(ctx context.Context, events list, exact func(i int) bool, opts []DeleteOptions) (Deletion, error) {
-	return w.erase(ctx, "Delete", last(opts), func(t *eraser) error {
+	return w.erase(ctx, "Delete", call.Last(opts), func(t *eraser) error {
 		return w.eachGroup(t, t.mapping.gather(events, exact, nil))
 	})
 }
@@ -198,7 +204,7 @@ func (l *mapping) timeFits(e event) bool {
 // everything else is deleted, as is a *SharedCellError for rows of OpenTSDB. A row that Bigtable
 // rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.erase(ctx, "DeleteRange", last(opts), func(t *eraser) error { return t.within(&t.reader.whole, event{&base}, from, to) })
+	return w.writer.erase(ctx, "DeleteRange", call.Last(opts), func(t *eraser) error { return t.within(&t.reader.whole, event{&base}, from, to) })
 }
 
 // DeleteQuery deletes the events that a query selects with from <= time < to from all
@@ -206,7 +212,7 @@ func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time,
 // writer, in the order of its mappings. base contains the values that the query specifies.
 func (w *Writer[E]) DeleteQuery(ctx context.Context, queries []*Query[E], base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
 	all := ofMappings(queries)
-	return w.writer.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser) error { return t.within(all[t.table], event{&base}, from, to) })
+	return w.writer.erase(ctx, "Delete"+queries[0].Name, call.Last(opts), func(t *eraser) error { return t.within(all[t.table], event{&base}, from, to) })
 }
 
 // DeleteAllQuery deletes all events that a query selects, whatever their times, like
@@ -214,7 +220,7 @@ func (w *Writer[E]) DeleteQuery(ctx context.Context, queries []*Query[E], base E
 // written.
 func (w *Writer[E]) DeleteAllQuery(ctx context.Context, queries []*Query[E], base E, opts ...DeleteOptions) (Deletion, error) {
 	all := ofMappings(queries)
-	return w.writer.erase(ctx, allTimesOf+queries[0].Name, last(opts), func(t *eraser) error { return t.all(all[t.table], event{&base}) })
+	return w.writer.erase(ctx, allTimesOf+queries[0].Name, call.Last(opts), func(t *eraser) error { return t.all(all[t.table], event{&base}) })
 }
 
 // ofMappings returns the queries of all mappings of a writer, given those of its tables. Values
@@ -246,7 +252,7 @@ func DeleteAllQuery[E any](ctx context.Context, w TableWriter[E], queries []*Que
 // DeleteSeries deletes all events of the series of base, whatever their times, like
 // [Writer.DeleteRange].
 func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.erase(ctx, deleteSeries, last(opts), func(t *eraser) error { return t.all(&t.reader.whole, event{&base}) })
+	return w.writer.erase(ctx, deleteSeries, call.Last(opts), func(t *eraser) error { return t.all(&t.reader.whole, event{&base}) })
 }
 
 // Replace replaces an event: it writes updated and then, if it has a different series, time or

@@ -72,7 +72,7 @@ func newDeleteCase(t *testing.T, l *Mapping[sample]) *deleteCase {
 	c := &deleteCase{mapping: l}
 	s := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		for _, prefix := range []string{"all_", "rest_"} {
-			if _, err := Setup(ctx, b.Admin, nil, tables, SetupOptions{TablePrefix: prefix}); err != nil {
+			if err := SetUp(ctx, b, prefix, tables); err != nil {
 				return err
 			}
 		}

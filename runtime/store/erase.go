@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -512,15 +513,15 @@ func (t *erasures) send() error {
 
 // apply sends mutations. It returns the error of the first row that failed.
 func (t *erasures) apply(keys []string, mutations []*bigtable.Mutation) error {
-	ctx, cancel := within(t.ctx, t.timeout)
+	ctx, cancel := call.Within(t.ctx, t.timeout)
 	defer cancel()
 	errs, err := t.rows.api.ApplyBulk(ctx, keys, mutations)
 	if err != nil {
-		return &DeleteError{Table: t.rows.id, Row: keys[0], Err: missing(t.rows.id, explain(ctx, err))}
+		return &DeleteError{Table: t.rows.id, Row: keys[0], Err: missing(t.rows.id, call.Explain(ctx, err))}
 	}
 	for i, err := range errs {
 		if err != nil {
-			return &DeleteError{Table: t.rows.id, Row: keys[i], Err: missing(t.rows.id, explain(ctx, err))}
+			return &DeleteError{Table: t.rows.id, Row: keys[i], Err: missing(t.rows.id, call.Explain(ctx, err))}
 		}
 	}
 	return nil

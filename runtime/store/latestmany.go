@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
 // Limits of [Reader.LatestMany]: the number of series whose newest rows are in memory, and the
@@ -49,7 +50,7 @@ func (r *reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 				case errors.Is(l.err, ErrNotFound):
 					continue
 				case ended != nil && (l.err == nil || isDecodeError(l.err)):
-					l.err = explain(ctx, ended)
+					l.err = call.Explain(ctx, ended)
 				case l.err == nil:
 					op.Events++
 				}

@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
 // ReaderOptions configure a reader. The zero value is valid. If several are passed to a
@@ -71,33 +73,6 @@ type BatcherOptions struct {
 	LastWins bool
 }
 
-// SetupOptions configure [Setup]. The zero value is valid. If several are passed, the
-// last one replaces the others.
-type SetupOptions struct {
-	// TablePrefix precedes every table ID, for example "staging_".
-	TablePrefix string
-	// Timeout limits each request, including its retries. 0 means DefaultTimeout; with
-	// NoTimeout, a call whose context has no deadline may retry forever.
-	Timeout time.Duration
-	// DryRun returns the plan without changing anything.
-	DryRun bool
-	// Allow contains the names of changes that are refused otherwise; see Change.Name.
-	Allow []string
-	// NoHistory neither reads nor writes the history of layouts; see [HistoryTable]. Then
-	// nothing prevents an older program from setting up tables that a newer one has changed.
-	NoHistory bool
-	// AllowDrafts creates draft tables on any server, for tests. Otherwise, they are
-	// created only if BIGTABLE_EMULATOR_HOST is set.
-	AllowDrafts bool
-	// Confirm is called with the plan, even if it is empty, before any change; nil means
-	// no confirmation. If it returns an error, nothing is changed, and that error is
-	// returned.
-	Confirm func(Plan) error
-	// Now is the clock for layouts by time, of which new ones must not have begun in existing
-	// tables; time.Now if nil.
-	Now func() time.Time
-}
-
 // Defaults of the options.
 const (
 	DefaultTimeout              = time.Minute
@@ -114,33 +89,24 @@ const (
 	NoLimit   = -1
 )
 
-// last returns the last of some options, or the zero value.
-func last[O any](opts []O) O {
-	if len(opts) == 0 {
-		var zero O
-		return zero
-	}
-	return opts[len(opts)-1]
-}
-
 // readerOptions returns the options of a reader with their defaults filled in.
 func readerOptions(opts []ReaderOptions) ReaderOptions {
-	o := last(opts)
-	o.Now, o.Timeout = clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
+	o := call.Last(opts)
+	o.Now, o.Timeout = call.Clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
 	return o
 }
 
 // writerOptions returns the options of a writer with their defaults filled in.
 func writerOptions(opts []WriterOptions) WriterOptions {
-	o := last(opts)
-	o.Now, o.Timeout = clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
+	o := call.Last(opts)
+	o.Now, o.Timeout = call.Clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
 	o.Parallelism = max(1, cmp.Or(o.Parallelism, DefaultParallelism))
 	return o
 }
 
 // batcherOptions returns the options of a batcher with their defaults filled in.
 func batcherOptions(opts []BatcherOptions) BatcherOptions {
-	o := last(opts)
+	o := call.Last(opts)
 	o.MaxBytes = max(1, cmp.Or(o.MaxBytes, DefaultMaxBytes))
 	if o.MaxEvents = cmp.Or(o.MaxEvents, DefaultMaxEvents); o.MaxEvents < 0 {
 		o.MaxEvents = o.MaxBytes // equal events share their bytes; this bounds them, too
@@ -148,19 +114,4 @@ func batcherOptions(opts []BatcherOptions) BatcherOptions {
 	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
 	o.MaxConcurrentBatches = max(1, cmp.Or(o.MaxConcurrentBatches, DefaultMaxConcurrentBatches))
 	return o
-}
-
-// setupOptions returns the options of a setup with their defaults filled in.
-func setupOptions(opts []SetupOptions) SetupOptions {
-	o := last(opts)
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	return o
-}
-
-// clock returns now, or time.Now if it is nil.
-func clock(now func() time.Time) func() time.Time {
-	if now == nil {
-		return time.Now
-	}
-	return now
 }

@@ -65,9 +65,6 @@ func TestNegativeOptions(t *testing.T) {
 	if o := readerOptions([]ReaderOptions{{Timeout: NoTimeout}}); o.Timeout >= 0 {
 		t.Errorf("%+v", o)
 	}
-	if o := setupOptions([]SetupOptions{{Timeout: NoTimeout}}); o.Timeout >= 0 {
-		t.Errorf("%+v", o)
-	}
 }
 
 // TestBatcherWithoutLimits adds events to a batcher that sends on Flush alone: neither
@@ -105,7 +102,6 @@ func TestOptionsOfConstructors(t *testing.T) {
 		{reflect.TypeFor[ReaderOptions](), "TablePrefix Now Timeout Hooks"},
 		{reflect.TypeFor[WriterOptions](), "TablePrefix Now Timeout Parallelism SkipExpired Tables KeepWrittenAt Hooks"},
 		{reflect.TypeFor[BatcherOptions](), "MaxEvents MaxBytes MaxAge MaxConcurrentBatches LastWins"},
-		{reflect.TypeFor[SetupOptions](), "TablePrefix Timeout DryRun Allow NoHistory AllowDrafts Confirm Now"},
 	} {
 		var names []string
 		for i := range tt.of.NumField() {

@@ -203,21 +203,6 @@ func allPeriods(mappings []*mapping) []*mapping {
 	return out
 }
 
-// with returns the table with an earlier layout of its events: those of its families that t
-// does not have, and its facts.
-func (t Table) with(earlier Table) Table {
-	if t.Layout != "" {
-		t.Layout += "\n" + earlier.Layout
-	}
-	t.Families = slices.Clone(t.Families)
-	for _, f := range earlier.Families {
-		if !slices.ContainsFunc(t.Families, func(own Family) bool { return own.Name == f.Name }) {
-			t.Families = append(t.Families, f)
-		}
-	}
-	return t
-}
-
 // ErrNoSequence is the reason for refusing an event with a sequence number at a time whose layout
 // stores no sequence numbers: it could replace another event at the same time.
 var ErrNoSequence = errors.New("the layout at this time stores no sequence number")

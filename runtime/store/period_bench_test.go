@@ -26,8 +26,7 @@ func BenchmarkNewestPeriod(b *testing.B) {
 	}{{"mappings=1", alone}, {"mappings=3", newest}} {
 		ctx, clock := context.Background(), func() time.Time { return now }
 		server := storetest.New(b, func(ctx context.Context, b *storetest.Bigtable) error {
-			_, err := Setup(ctx, b.Admin, nil, Tables([]*Mapping[sample]{bb.mapping}))
-			return err
+			return SetUp(ctx, b, "", Tables([]*Mapping[sample]{bb.mapping}))
 		})
 		w := NewWriter(server.Client, []*Mapping[sample]{bb.mapping}, WriterOptions{Now: clock})
 		if err := w.WriteAll(ctx, events); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -201,7 +202,7 @@ type reading struct {
 
 // begin returns a new reading.
 func (r *reader) begin(ctx context.Context, q *query, given event, from, to time.Time, opts []ReadOptions) reading {
-	o := last(opts)
+	o := call.Last(opts)
 	o.Limit = max(o.Limit, 0)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
 	if o.LatestOnly && !q.MultiSeries {
@@ -419,7 +420,7 @@ func (r *reading) inOrder(events func(yielder)) func(yielder) {
 // yielded instead of the next event, which may be in memory already.
 func (r *reading) count(event event, err error) bool {
 	if ended := r.ctx.Err(); ended != nil && (err == nil || isDecodeError(err)) {
-		r.failed = explain(r.ctx, ended)
+		r.failed = call.Explain(r.ctx, ended)
 		r.yield(r.given, r.failed)
 		return false
 	}

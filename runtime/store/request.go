@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -249,10 +250,8 @@ func resumedAtEnd(err error) bool {
 
 // send sends a request and passes its rows on.
 func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
-	if rows[0].Reverse {
-		if err := checkReversed(ctx, t.api, t.id); err != nil {
-			return err
-		}
+	if rows[0].Reverse && call.Ascending(ctx, t.api) {
+		return &ReversedError{t.id}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -272,7 +271,7 @@ func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, fil
 	if err = cmp.Or(q.lost, err); err == nil && !q.stopped {
 		return q.sink.Close()
 	}
-	return explain(ctx, err)
+	return call.Explain(ctx, err)
 }
 
 // request is a request in progress.

@@ -22,7 +22,7 @@ func (s ascending) SendMsg(m any) error {
 }
 
 // An emulator that ignores the order returns the oldest event as the newest. The first read
-// notices, also if it requests a single row, and so does setup.
+// notices, also if it requests a single row.
 func TestReversedIsIgnored(t *testing.T) {
 	for name, connect := range map[string]func(*storetest.Bigtable, ...grpc.DialOption) (*bigtable.Client, error){
 		"plain": func(b *storetest.Bigtable, opts ...grpc.DialOption) (*bigtable.Client, error) {
@@ -53,13 +53,6 @@ func TestReversedIsIgnored(t *testing.T) {
 			var reversed *ReversedError
 			if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.As(err, &reversed) || reversed.Table != "days" {
 				t.Errorf("the newest event: %v, %v", e, err)
-			}
-			tables := []Table{
-				{ID: "a", Families: []Family{{Name: "m"}}, Layout: "pattern: x; family m: events"},
-				{ID: "b", Families: []Family{{Name: "m"}}, Layout: "pattern: x; family m: events"},
-			}
-			if _, err := Setup(t.Context(), b.Admin, client, tables); !errors.As(err, &reversed) || reversed.Table != HistoryTable {
-				t.Errorf("setup: %v", err)
 			}
 			if e, err := NewReader(b.Client, l).Latest(t.Context(), sample{Series: "s"}); err != nil || e.Value != 2 {
 				t.Errorf("an emulator that reverses: %v, %v", e, err)

@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -86,11 +87,11 @@ func (s *Scanner[E]) Table() string { return s.scanner.id }
 func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) { return s.scanner.splits(ctx) }
 
 func (s *scanner) splits(ctx context.Context) ([]KeyRange, error) {
-	ctx, cancel := within(ctx, s.option.Timeout)
+	ctx, cancel := call.Within(ctx, s.option.Timeout)
 	defer cancel()
 	keys, err := s.api.SampleRowKeys(ctx)
 	if err != nil {
-		return nil, missing(s.id, explain(ctx, err))
+		return nil, missing(s.id, call.Explain(ctx, err))
 	}
 	slices.Sort(keys)
 	return rangesOf(keys), nil
@@ -313,7 +314,7 @@ func (t *scanning) take(e event, err error) bool {
 func (t *scanning) done(row untypedRow) bool {
 	defer t.events.truncate(0)
 	if ended := t.ctx.Err(); ended != nil { // the row may be in memory already
-		return t.fail(row.Key, explain(t.ctx, ended))
+		return t.fail(row.Key, call.Explain(t.ctx, ended))
 	}
 	failed := t.errors
 	row.Events = t.events

@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -297,7 +298,7 @@ func (t *staged) failures(ctx context.Context, table string, req []int, errOf fu
 			continue
 		}
 		e := &t.batch.entries[n]
-		f := Failure{Event: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: missing(table, explain(ctx, err))}
+		f := Failure{Event: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: missing(table, call.Explain(ctx, err))}
 		for p := e.first; p >= 0; p = t.batch.pieces[p].next {
 			if event := t.batch.pieces[p].event; event != f.Event {
 				f.Event = event

@@ -1,4 +1,4 @@
-// Package store writes events to Bigtable, reads them and sets up their tables.
+// Package store writes events to Bigtable and reads them; package setup creates their tables.
 // Generated code describes in a [Mapping] how its events are stored; everything that is
 // the same for all schemas is in this package: one mutation per row, requests within
 // Bigtable's limits, deadlines, errors that name each event, row ranges, filters that
@@ -6,15 +6,13 @@
 //
 //   - [Writer.Write] and [Writer.WriteAll] store events; a [Batcher] gathers them first.
 //   - [Reader.Read], [Reader.Query] and [Reader.Latest] return events.
-//   - [Setup] creates tables and changes their garbage collection rules.
 //
 // Generated packages wrap these in schema-specific types. The package uses only the
 // official client, through [bigtable.TableAPI].
 //
 // An application uses the options ([ReaderOptions], [WriterOptions], [BatcherOptions],
-// [SetupOptions], [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), the
-// interfaces [EventReader], [EventWriter] and [EventBatcher], [Hooks], what setup returns
-// ([Plan], [Change], [Table]), and the errors. The following names are for generated
+// [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), the
+// interfaces [EventReader], [EventWriter] and [EventBatcher], [Hooks], and the errors. The following names are for generated
 // code, which declares the layout of a schema with them, and change with the generator:
 //
 //   - the layout: [Mapping], [NewMapping], [Keys], [Cells], [Query], [Span], [TTLFields]
@@ -237,9 +235,6 @@ func (l *mapping) ttlFields(e event) TTLFields {
 	return l.TTLFields(e)
 }
 
-// hasClasses reports whether each family belongs to a TTL class.
-func (t *Table) hasClasses() bool { return len(t.Families) > 0 && t.Families[0].Class > 0 }
-
 // ErrNotFound is the error for a series without live events.
 var ErrNotFound = errors.New("no event found")
 
@@ -269,19 +264,6 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 
 // errIdle is the cause of a read that ends because no row arrives.
 var errIdle = fmt.Errorf("no row arrived within the timeout: %w", context.DeadlineExceeded)
-
-// explain adds the cause of ctx to an error of the client, which drops it, so that
-// errors.Is(err, context.DeadlineExceeded) holds.
-func explain(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	cause := context.Cause(ctx)
-	if cause == nil || errors.Is(err, cause) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", cause, err)
-}
 
 // RangeError reports a time range that ends before it begins or ends at the zero time.
 // It wraps [codec.ErrRange].
@@ -342,14 +324,6 @@ func (e *TooLargeError) Error() string {
 }
 
 func (e *TooLargeError) Unwrap() error { return e.Err }
-
-// within returns ctx with the timeout, if there is one.
-func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, timeout)
-}
 
 // Required is the Missing function of a mapping whose columns are all required.
 func Required[E any](*E, int) error { return codec.ErrMissing }

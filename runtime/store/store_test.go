@@ -124,10 +124,12 @@ func newBigtable(t *testing.T, mappings ...*Mapping[sample]) *storetest.Bigtable
 		t.Fatalf("%d servers run: stop that of each case, by tests of their own", n)
 	}
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := Setup(ctx, b.Admin, nil, Tables(mappings))
-		return err
+		return SetUp(ctx, b, "", Tables(mappings))
 	})
 }
+
+// SetUp creates tables with a prefix. It is setup.Setup, whose package imports this one.
+var SetUp func(ctx context.Context, b *storetest.Bigtable, prefix string, tables []Table) error
 
 // fakeClient opens tables that a test wraps.
 type fakeClient struct {

@@ -143,8 +143,7 @@ func inOrder(of func(e tick) bool) []tick {
 func newTicks(t *testing.T, l *Mapping[tick], known, unknown []tick) *storetest.Bigtable {
 	t.Helper()
 	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := Setup(ctx, b.Admin, nil, Tables([]*Mapping[tick]{l}))
-		return err
+		return SetUp(ctx, b, "", Tables([]*Mapping[tick]{l}))
 	})
 	other := *l
 	other.Columns = []Column{{Name: "unknown"}}

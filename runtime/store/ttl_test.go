@@ -156,8 +156,7 @@ func classFamilies() []Family {
 func serve[E any](t *testing.T, l *Mapping[E]) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := Setup(ctx, b.Admin, nil, []Table{l.Table})
-		return err
+		return SetUp(ctx, b, "", []Table{l.Table})
 	})
 }
 
@@ -368,8 +367,7 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 	other := l.Table
 	other.Families = append(slices.Clone(other.Families), Family{Name: "fx1"}, Family{Name: "gx1"}, Family{Name: "g"}, Family{Name: "f.1-g.1"})
 	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := Setup(ctx, b.Admin, nil, []Table{other})
-		return err
+		return SetUp(ctx, b, "", []Table{other})
 	})
 	want := sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}
 	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).Write(t.Context(), want))

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -130,7 +131,7 @@ func (w *writer) write(ctx context.Context, name string, events list, opts []Wri
 	if w.unknown != nil {
 		return w.unknown
 	}
-	o := last(opts)
+	o := call.Last(opts)
 	s := w.stages.Get().(*stage)
 	defer s.release()
 	s.all, s.lastWins, s.ifAbsent = events, o.LastWins && !o.IfAbsent, o.IfAbsent
@@ -194,7 +195,7 @@ func (w *writer) atOnce(n int, f func(i int)) {
 
 // sendOne sends one request.
 func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
-	ctx, cancel := within(ctx, w.options.Timeout)
+	ctx, cancel := call.Within(ctx, w.options.Timeout)
 	defer cancel()
 	if t.wire.usable() {
 		out := s.outbox(req)

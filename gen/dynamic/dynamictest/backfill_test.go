@@ -14,6 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -43,7 +44,7 @@ func TestBackfill(t *testing.T) {
 func (d *deletion) backfill(t *rapid.T, dir string) (copied int) {
 	ctx := context.Background()
 	for _, prefix := range []string{"all_", "rest_"} {
-		if _, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), store.SetupOptions{TablePrefix: prefix, AllowDrafts: true}); err != nil {
+		if _, err := setup.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), setup.Options{TablePrefix: prefix, AllowDrafts: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

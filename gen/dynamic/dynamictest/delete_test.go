@@ -18,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -81,7 +82,7 @@ func newDeletion(t *testing.T, l *layout.Layout, traffic *dynamictest.Traffic) *
 func (d *deletion) check(t *rapid.T) {
 	ctx := context.Background()
 	for _, prefix := range []string{"all_", "rest_"} {
-		if _, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), store.SetupOptions{TablePrefix: prefix, AllowDrafts: true}); err != nil {
+		if _, err := setup.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), setup.Options{TablePrefix: prefix, AllowDrafts: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -47,7 +48,7 @@ func TestFormats(t *testing.T) {
 func (d *deletion) formats(t *rapid.T) {
 	ctx := context.Background()
 	for _, prefix := range []string{"all_", "rest_"} {
-		if _, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), store.SetupOptions{TablePrefix: prefix, AllowDrafts: true}); err != nil {
+		if _, err := setup.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), setup.Options{TablePrefix: prefix, AllowDrafts: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -87,7 +88,7 @@ tables:
 			s := dynamic.New(dynamictest.Resolve(t, []byte(text)))
 			for _, hours := range []int{-50, -1, 30} { // each is the newest of those before it
 				b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-				if _, err := store.Setup(t.Context(), b.Admin, b.Client, s.Tables()); err != nil {
+				if _, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables()); err != nil {
 					t.Fatal(err)
 				}
 				now := func() time.Time { return edge.Add(40 * time.Hour) }

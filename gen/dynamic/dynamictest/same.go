@@ -24,6 +24,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -58,7 +59,7 @@ func Same[S, E, C any, W store.TableWriter[E], R store.EventReader[S, E, C]](
 	rapid.Check(t, func(rt *rapid.T) {
 		theirs, ours := fmt.Sprintf("g%d_", prefixes.Add(1)), fmt.Sprintf("d%d_", prefixes.Add(1))
 		for _, prefix := range []string{theirs, ours} {
-			if _, err := store.Setup(t.Context(), b.Admin, b.Client, s.Tables(), store.SetupOptions{TablePrefix: prefix}); err != nil {
+			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables(), setup.Options{TablePrefix: prefix}); err != nil {
 				rt.Fatal(err)
 			}
 		}

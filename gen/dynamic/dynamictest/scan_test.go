@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -51,7 +52,7 @@ func fewChecks(t *testing.T, n int) {
 func (d *deletion) scan(t *rapid.T) {
 	ctx := context.Background()
 	const prefix = "all_"
-	if _, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), store.SetupOptions{TablePrefix: prefix, AllowDrafts: true}); err != nil {
+	if _, err := setup.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), setup.Options{TablePrefix: prefix, AllowDrafts: true}); err != nil {
 		t.Fatal(err)
 	}
 	defer d.drop(ctx)

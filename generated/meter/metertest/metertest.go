@@ -9,7 +9,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/meter"
@@ -17,28 +17,28 @@ import (
 
 // New starts an in-memory Bigtable with all tables and stops it at the end of
 // the test.
-func New(t testing.TB, opts ...store.SetupOptions) *storetest.Bigtable {
+func New(t testing.TB, opts ...setup.Options) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return setup(ctx, b, opts...)
+		return createTables(ctx, b, opts...)
 	})
 }
 
 // Start starts an in-memory Bigtable with all tables, for examples and
 // programs. The caller must close it.
-func Start(ctx context.Context, opts ...store.SetupOptions) (*storetest.Bigtable, error) {
+func Start(ctx context.Context, opts ...setup.Options) (*storetest.Bigtable, error) {
 	b, err := storetest.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := setup(ctx, b, opts...); err != nil {
+	if err := createTables(ctx, b, opts...); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
-// setup creates the tables of all schemas.
-func setup(ctx context.Context, b *storetest.Bigtable, opts ...store.SetupOptions) error {
+// createTables creates the tables of all schemas.
+func createTables(ctx context.Context, b *storetest.Bigtable, opts ...setup.Options) error {
 	if _, err := meter.SetupReading(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}

@@ -1,4 +1,15 @@
-package store
+// Package setup reconciles the tables of an instance with schemas. It plans what to create and to
+// change, refuses what may delete data or cannot be undone unless it is allowed by name, and
+// records in [HistoryTable] which layouts of events every table has had, so that an older build
+// cannot undo what a newer one has set up.
+//
+//   - [Setup] plans and applies changes; [Plan] says what it did or would do.
+//   - [UnknownTables] and [ExamineUnmanaged] find what no schema uses anymore, and [DeleteTables]
+//     deletes it.
+//
+// It knows tables as package store describes them ([store.Table]) and live ones, but neither rows
+// nor events.
+package setup
 
 import (
 	"context"
@@ -12,40 +23,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
-
-// Table describes a table to [Setup].
-type Table struct {
-	ID       string // without prefix
-	Families []Family
-	// Splits are the row keys at which a new table is split into tablets, at most 100.
-	// They do not affect an existing table.
-	Splits []string
-	// KeySchema defines how GoogleSQL reads the row keys; nil for no definition.
-	KeySchema *KeySchema
-	// DeletionProtection specifies whether Bigtable refuses to delete the table;
-	// bigtable.None leaves the setting unchanged.
-	DeletionProtection bigtable.DeletionProtection
-	// Layout contains the facts that decide how the events of a schema are stored in the
-	// table, for the history of setups: "key: value", separated by "; ", on one line for
-	// each layout by time, newest first. If it is empty, the table has no history.
-	Layout string
-	// Draft reports whether the layout of the table may still change; see [DraftError].
-	Draft bool
-	// WriteOnly reports whether readers do not use the table, because it has `serves:
-	// false`.
-	WriteOnly bool
-}
-
-// Family is a column family.
-type Family struct {
-	Name string
-	GC   codec.GCRule   // garbage collection rule
-	Life codec.Lifetime // meaning of its timestamps, and which cells are live
-	// Class is the TTL class of the family's events, counting from 1; 0 if events have
-	// no class.
-	Class int
-}
 
 // Admin contains the methods of *bigtable.AdminClient that setup uses. Implementations
 // must return the status codes of the service.
@@ -63,7 +43,7 @@ type Admin interface {
 //
 // # Refused changes
 //
-// Setup refuses a change that may delete data or cannot be undone unless SetupOptions.Allow
+// Setup refuses a change that may delete data or cannot be undone unless Options.Allow
 // contains its [Change.Name]. If it refuses any change, it changes nothing and returns
 // a *[RefusedError]. It ignores names of other changes, so a program may keep a name;
 // but a name that is kept allows the next change with that name, too.
@@ -79,11 +59,11 @@ type Admin interface {
 // one that contradicts what a setup has recorded that has not created the table yet
 // ("unfinished_layout"); and one by time that the history of an existing table does not know,
 // although it has begun ("begun_layout"). client reads and writes the history; it may be nil with
-// SetupOptions.NoHistory.
+// Options.NoHistory.
 //
 // # The plan
 //
-// The Plan contains what was done, even if some requests failed. With SetupOptions.DryRun, Setup
+// The Plan contains what was done, even if some requests failed. With Options.DryRun, Setup
 // changes nothing, and the plan contains what it would do; refused changes are marked and are
 // not an error. The plan also lists everything in the tables that is not in the schemas; Setup
 // does not change it.
@@ -93,7 +73,7 @@ type Admin interface {
 // Several processes may call Setup concurrently. If their layouts contradict each other, at most
 // one of them succeeds; the others return a *[HistoryError] or a *[RefusedError]. What another
 // process creates in the meantime is not in the plan. If it differs, the error is a *[VerifyError]. Setup repeats a request after
-// transient errors until SetupOptions.Timeout or ctx ends; then it sends no more. After any
+// transient errors until Options.Timeout or ctx ends; then it sends no more. After any
 // other error it continues with the remaining changes. It joins several errors with
 // [errors.Join]. Calling Setup again completes the rest.
 //
@@ -103,8 +83,8 @@ type Admin interface {
 // *[HistoryError]. An emulator that cannot read in reverse order is a *[ReversedError], if the
 // history has several tables.
 // Tables with the same ID are merged, with all families and splits.
-func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts ...SetupOptions) (Plan, error) {
-	o := setupOptions(opts)
+func Setup(ctx context.Context, admin Admin, client store.Client, tables []store.Table, opts ...Options) (Plan, error) {
+	o := defaults(opts)
 	if err := CheckDrafts(tables, o); err != nil {
 		return Plan{}, err
 	}
@@ -151,7 +131,7 @@ func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts
 }
 
 // plan returns the changes of the tables and of their history.
-func (r *setupRun) plan(tables []Table, live map[string]liveTable, allow []string) (Plan, error) {
+func (r *setupRun) plan(tables []store.Table, live map[string]liveTable, allow []string) (Plan, error) {
 	r.live = map[string]*liveTable{}
 	recording := map[string][]Change{}
 	if r.history == nil {
@@ -175,35 +155,35 @@ func (r *setupRun) plan(tables []Table, live map[string]liveTable, allow []strin
 
 // prepare returns the tables with their full IDs, each once, or the reason why one of
 // them cannot be created.
-func prepare(tables []Table, prefix string) ([]Table, error) {
-	var out []Table
+func prepare(tables []store.Table, prefix string) ([]store.Table, error) {
+	var out []store.Table
 	for _, t := range tables {
 		t.ID = prefix + t.ID
-		i := slices.IndexFunc(out, func(have Table) bool { return have.ID == t.ID })
+		i := slices.IndexFunc(out, func(have store.Table) bool { return have.ID == t.ID })
 		if i < 0 {
 			i = len(out)
-			out = append(out, Table{ID: t.ID})
+			out = append(out, store.Table{ID: t.ID})
 		}
-		if err := out[i].add(t); err != nil {
+		if err := merge(&out[i], t); err != nil {
 			return nil, err
 		}
 	}
 	for _, t := range out {
-		if err := t.check(prefix); err != nil {
+		if err := checkTable(&t, prefix); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// add merges other into t.
-func (t *Table) add(other Table) error {
+// merge adds what another schema declares for a table to it.
+func merge(t *store.Table, other store.Table) error {
 	for _, f := range other.Families {
-		i := slices.IndexFunc(t.Families, func(have Family) bool { return have.Name == f.Name })
+		i := slices.IndexFunc(t.Families, func(have store.Family) bool { return have.Name == f.Name })
 		switch {
 		case i < 0:
 			t.Families = append(t.Families, f)
-		case !t.Families[i].like(f):
+		case !alike(t.Families[i], f):
 			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
 				"two schemas declare family %s with different times to live: rename one of them", f.Name)}
 		}
@@ -211,7 +191,7 @@ func (t *Table) add(other Table) error {
 	switch {
 	case t.KeySchema == nil:
 		t.KeySchema = other.KeySchema
-	case other.KeySchema != nil && !t.KeySchema.equal(other.KeySchema):
+	case other.KeySchema != nil && !equalKeys(t.KeySchema, other.KeySchema):
 		return &TableError{Table: t.ID, Reason: "two schemas declare different row key schemas for it"}
 	}
 	switch {
@@ -230,14 +210,14 @@ func (t *Table) add(other Table) error {
 // schemaSeparator separates the layouts of schemas that share a table.
 const schemaSeparator = "\n\n"
 
-// like reports whether two families of the same name can be merged.
-func (f Family) like(other Family) bool {
+// alike reports whether two families of the same name can be merged.
+func alike(f, other store.Family) bool {
 	return f.GC.Equal(other.GC) && f.Life.Timestamp == other.Life.Timestamp && f.Life.Default == other.Life.Default
 }
 
-// check rejects a table that Bigtable would reject. Only setup knows the prefix and all
+// checkTable rejects a table that Bigtable would reject. Only setup knows the prefix and all
 // schemas of a table.
-func (t *Table) check(prefix string) error {
+func checkTable(t *store.Table, prefix string) error {
 	with := ""
 	if prefix != "" {
 		with = fmt.Sprintf("with the prefix %q ", prefix)
@@ -269,7 +249,7 @@ type setupRun struct {
 }
 
 // apply makes the changes of a plan.
-func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
+func (r *setupRun) apply(ctx context.Context, tables []store.Table, plan Plan) {
 	for _, t := range tables {
 		changes := plan.of(t.ID)
 		if !r.record(ctx, t, changes) {
@@ -289,7 +269,7 @@ func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 
 // record records the layouts of a table. If that fails, the table is not changed, so that
 // what a setup with another layout finds is never ahead of the history.
-func (r *setupRun) record(ctx context.Context, t Table, changes []Change) bool {
+func (r *setupRun) record(ctx context.Context, t store.Table, changes []Change) bool {
 	if r.history == nil || t.Layout == "" {
 		return true
 	}
@@ -312,11 +292,11 @@ func (r *setupRun) record(ctx context.Context, t Table, changes []Change) bool {
 
 // confirm records that the tables exist whose setup was unfinished, and makes sure that the
 // layouts of all are still the recorded ones. Only then have they won against those of other setups.
-func (r *setupRun) confirm(ctx context.Context, tables []Table) {
+func (r *setupRun) confirm(ctx context.Context, tables []store.Table) {
 	if r.history == nil || r.noHistory {
 		return
 	}
-	tables = slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return r.incomplete[t.ID] })
+	tables = slices.DeleteFunc(slices.Clone(tables), func(t store.Table) bool { return r.incomplete[t.ID] })
 	for _, t := range tables {
 		if r.ended || t.Layout == "" || !r.history.rows[t.ID].pending() {
 			continue
@@ -333,8 +313,8 @@ func (r *setupRun) confirm(ctx context.Context, tables []Table) {
 		return
 	}
 	r.errs = append(r.errs, r.history.recheck(ctx, tables)...)
-	if err := checkReversed(ctx, r.history.table, HistoryTable); err != nil { // it has a row for each table
-		r.errs = append(r.errs, err)
+	if call.Ascending(ctx, r.history.table) { // it has a row for each table
+		r.errs = append(r.errs, &store.ReversedError{Table: HistoryTable})
 	}
 }
 
@@ -342,10 +322,10 @@ func (r *setupRun) confirm(ctx context.Context, tables []Table) {
 // the table exists already, these are its missing families, because another process may
 // not know all of them. If a reply was lost, nobody knows who created the table; it
 // counts as created here.
-func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []Change {
+func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Change) []Change {
 	conf := &bigtable.TableConf{
 		TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{},
-		RowKeySchema: t.KeySchema.structType(), DeletionProtection: t.DeletionProtection,
+		RowKeySchema: structType(t.KeySchema), DeletionProtection: t.DeletionProtection,
 	}
 	for _, f := range t.Families {
 		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
@@ -424,7 +404,7 @@ func (r *setupRun) addKeySchema(ctx context.Context, c Change) error {
 	if err != nil {
 		return err
 	}
-	if err := r.admin.addKeySchema(ctx, c.Table, *c.KeySchema.structType()); err != nil || !before.protected {
+	if err := r.admin.addKeySchema(ctx, c.Table, *structType(c.KeySchema)); err != nil || !before.protected {
 		return err
 	}
 	after, _, err := readTable(ctx, r.admin, c.Table)
@@ -475,7 +455,7 @@ func (r *setupRun) markFailed(changes []Change) {
 
 // verify reads the changed tables back. If the server did not store a change, or
 // another process changed it, this run reports it rather than a later read.
-func (r *setupRun) verify(ctx context.Context, tables []Table) {
+func (r *setupRun) verify(ctx context.Context, tables []store.Table) {
 	if r.ended {
 		return // the next request would time out, too
 	}
@@ -492,25 +472,4 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 	if len(left) > 0 {
 		r.errs = append(r.errs, &VerifyError{left})
 	}
-}
-
-// Tables returns the tables of a schema for [Setup].
-func Tables[E any](mappings []*Mapping[E]) []Table {
-	var tables []Table
-	for _, l := range mappings {
-		for _, p := range l.Periods() {
-			tables = addTable(tables, p.Table)
-		}
-	}
-	return tables
-}
-
-// addTable adds a table, or the layout of a period to the table with its ID.
-func addTable(tables []Table, t Table) []Table {
-	i := slices.IndexFunc(tables, func(known Table) bool { return known.ID == t.ID })
-	if i < 0 {
-		return append(tables, t)
-	}
-	tables[i] = tables[i].with(t)
-	return tables
 }

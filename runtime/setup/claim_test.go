@@ -1,4 +1,4 @@
-package store_test
+package setup_test
 
 import (
 	"bufio"
@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -48,7 +49,7 @@ func newGated(t *testing.T, b *storetest.Bigtable) *gated {
 	g := &gated{ready: make(chan bool), turn: make(chan turn)}
 	unary := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		get, ok := req.(*adminpb.GetTableRequest)
-		if strings.Contains(method, "Ping") || strings.Contains(method, "ListTables") || ok && strings.HasSuffix(get.Name, store.HistoryTable) { // in any order
+		if strings.Contains(method, "Ping") || strings.Contains(method, "ListTables") || ok && strings.HasSuffix(get.Name, setup.HistoryTable) { // in any order
 			return next(ctx, method, req, reply, conn, opts...)
 		}
 		g.ready <- true
@@ -104,7 +105,7 @@ func race(t *testing.T, processes []*gated, builds []build, table string, next f
 		own.ID = table
 		p := processes[i]
 		go func() {
-			_, errs[i] = store.Setup(t.Context(), p.admin, p.client, []store.Table{own}, store.SetupOptions{Allow: b.allow})
+			_, errs[i] = setup.Setup(t.Context(), p.admin, p.client, []store.Table{own}, setup.Options{Allow: b.allow})
 			p.ready <- false
 		}()
 		await(i)
@@ -135,7 +136,7 @@ func afterRace(t *testing.T, b *storetest.Bigtable, builds []build, table string
 	winners := map[string]bool{}
 	for i, err := range errs {
 		killed = killed || errors.Is(err, errKilled) || status.Code(err) == codes.Canceled
-		var history *store.HistoryError
+		var history *setup.HistoryError
 		switch named := refused(err); {
 		case err == nil:
 			winners[builds[i].layout] = true
@@ -152,13 +153,13 @@ func afterRace(t *testing.T, b *storetest.Bigtable, builds []build, table string
 	for _, next := range builds {
 		own := laidOut(next.layout)
 		own.ID = table
-		_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
+		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
 		names := refused(err)
 		switch {
 		case err == nil && won == "" && (len(winners) == 0 || winners[next.layout]), err == nil && won == next.layout:
 			won = next.layout
 		case len(names) == 1 && names[0] == "unfinished_layout:"+table+"/m" && len(winners) == 0 && won == "":
-			if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}, store.SetupOptions{Allow: names}); err != nil {
+			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}, setup.Options{Allow: names}); err != nil {
 				t.Errorf("allowed: %v", err)
 			}
 			won = next.layout
@@ -260,7 +261,7 @@ func before(t *testing.T, b *storetest.Bigtable, table, layout string, how int, 
 	own.ID = table
 	switch how {
 	case 1:
-		if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}); err != nil {
+		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Admin.DeleteTable(t.Context(), table); err != nil {
@@ -293,7 +294,7 @@ func TestClaimsOfProcesses(t *testing.T) {
 		_, _ = os.Stdout.WriteString("ready\n")
 		for rounds := bufio.NewScanner(os.Stdin); rounds.Scan(); {
 			table.ID = rounds.Text()
-			_, err := store.Setup(t.Context(), admin, client, []store.Table{table})
+			_, err := setup.Setup(t.Context(), admin, client, []store.Table{table})
 			fmt.Printf("%v\n", err == nil)
 		}
 		return

@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Plan describes what [Setup] did or would do.
@@ -52,8 +53,8 @@ func (p Plan) of(table string) []Change {
 }
 
 // changed returns the tables that the plan changes.
-func (p Plan) changed(tables []Table) []Table {
-	return slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return len(p.of(t.ID)) == 0 })
+func (p Plan) changed(tables []store.Table) []store.Table {
+	return slices.DeleteFunc(slices.Clone(tables), func(t store.Table) bool { return len(p.of(t.ID)) == 0 })
 }
 
 // where describes a table or one of its families.
@@ -89,7 +90,7 @@ type Change struct {
 	// ValueType is the family's live value type, for ChangeValueType.
 	ValueType string
 	// KeySchema is the new row key schema, for AddKeySchema and ChangeKeySchema.
-	KeySchema *KeySchema
+	KeySchema *store.KeySchema
 	// Facts are the facts of the layout that are new, or contradict the recorded ones, for
 	// RecordLayout.
 	Facts []string
@@ -108,7 +109,7 @@ type Change struct {
 	Refused bool     // the change has a hazard and is not allowed
 }
 
-// Name returns the name of the change for SetupOptions.Allow, which consists of its hazards
+// Name returns the name of the change for Options.Allow, which consists of its hazards
 // and its place, such as "shorter_age:t/m" or "shorter_age+fewer_versions:t/m".
 func (c Change) Name() string {
 	what := strings.Join(c.Hazards, "+")
@@ -155,7 +156,10 @@ func (c Change) line() string {
 	case AddTable:
 		s = "+ " + where(c.Table, "")
 		if c.Splits > 0 {
-			s += fmt.Sprintf(", split at %d %s", c.Splits, plural(c.Splits, "key"))
+			s += fmt.Sprintf(", split at %d key", c.Splits)
+			if c.Splits > 1 {
+				s += "s"
+			}
 		}
 	case AddFamily:
 		s = "+ " + where(c.Table, c.Family) + ": " + showRule(c.Want)
@@ -184,14 +188,6 @@ func (c Change) line() string {
 		s += " [" + strings.Join(c.Rules, ", ") + "]"
 	}
 	return s
-}
-
-// plural returns noun in the form for n things.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }
 
 // showRuleChange describes the change of a rule in the notation of schemas.
@@ -256,12 +252,12 @@ func showAge(d time.Duration) string {
 const ageDay = 24 * time.Hour
 
 // RefusedError reports that setup changed nothing because these changes must be allowed
-// by name; see [Change.Name] and SetupOptions.Allow.
+// by name; see [Change.Name] and Options.Allow.
 type RefusedError struct{ Changes []Change }
 
 // Error lists the changes, their reasons, and the names that allow them.
 func (e *RefusedError) Error() string {
-	s := "nothing was changed: these changes are refused unless allowed by name (SetupOptions.Allow, or --allow of btgen-live)"
+	s := "nothing was changed: these changes are refused unless allowed by name (setup.Options.Allow, or --allow of btgen-live)"
 	for _, c := range e.Changes {
 		s += "\n" + c.String()
 	}

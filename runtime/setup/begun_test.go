@@ -1,10 +1,11 @@
-package store_test
+package setup_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -19,36 +20,36 @@ func TestHistoryOfBegunLayout(t *testing.T) {
 	table := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
 	for _, tt := range []struct {
 		name    string
-		before  []store.SetupOptions // of the setup with the earlier layout; none if there was none
+		before  []setup.Options // of the setup with the earlier layout; none if there was none
 		now     time.Time
 		refused bool
 	}{
-		{"before", []store.SetupOptions{{}}, edge.Add(-time.Second), false},
-		{"at", []store.SetupOptions{{}}, edge, true},
-		{"after", []store.SetupOptions{{}}, edge.Add(400 * day), true},
-		{"before, without a history", []store.SetupOptions{{NoHistory: true}}, edge.Add(-time.Second), false},
-		{"after, without a history", []store.SetupOptions{{NoHistory: true}}, edge.Add(day), true},
+		{"before", []setup.Options{{}}, edge.Add(-time.Second), false},
+		{"at", []setup.Options{{}}, edge, true},
+		{"after", []setup.Options{{}}, edge.Add(400 * day), true},
+		{"before, without a history", []setup.Options{{NoHistory: true}}, edge.Add(-time.Second), false},
+		{"after, without a history", []setup.Options{{NoHistory: true}}, edge.Add(day), true},
 		{"a new table", nil, edge.Add(day), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := start(t)
 			for _, o := range tt.before {
-				if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, o); err != nil {
+				if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, o); err != nil {
 					t.Fatal(err)
 				}
 			}
-			o := store.SetupOptions{Now: func() time.Time { return tt.now }}
-			_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o)
+			o := setup.Options{Now: func() time.Time { return tt.now }}
+			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o)
 			names := refused(err)
 			if want := []string{"begun_layout:t/m"}; tt.refused != slices.Equal(names, want) || !tt.refused && err != nil {
 				t.Fatalf("refused %q, %v", names, err)
 			}
 			o.Allow = names
-			if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o); err != nil {
+			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o); err != nil {
 				t.Fatal(err)
 			}
 			o.Allow, o.Now = nil, func() time.Time { return edge.Add(100 * day) } // it is known from now on
-			if plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o); err != nil || !plan.Empty() {
+			if plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o); err != nil || !plan.Empty() {
 				t.Fatal(plan, err)
 			}
 		})

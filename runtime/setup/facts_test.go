@@ -1,4 +1,4 @@
-package store
+package setup
 
 import "testing"
 
@@ -29,5 +29,12 @@ func TestLayoutsThatContinue(t *testing.T) {
 		if how, ok := c.later.continues(c.earlier); how.grown() != c.grown || ok != c.ok {
 			t.Errorf("%s: grown %v, ok %v", c.what, how.grown(), ok)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

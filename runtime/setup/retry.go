@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
 // retryAdmin is an Admin that retries calls until they time out. The client does not retry
@@ -67,19 +69,19 @@ func (r retryAdmin) protect(ctx context.Context, table string, protection bigtab
 // do calls f, and again after transient errors until it times out. lost reports whether
 // an attempt without a reply may have succeeded.
 func (r retryAdmin) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {
-	ctx, cancel := within(ctx, r.timeout)
+	ctx, cancel := call.Within(ctx, r.timeout)
 	defer cancel()
 	wait := 100 * time.Millisecond
 	for {
 		err := f(ctx)
 		if !passing(err) {
-			return lost, explain(ctx, err)
+			return lost, call.Explain(ctx, err)
 		}
 		code := status.Code(err)
 		lost = lost || code == codes.Unavailable || code == codes.DeadlineExceeded
 		select {
 		case <-ctx.Done():
-			return lost, explain(ctx, err)
+			return lost, call.Explain(ctx, err)
 		case <-time.After(wait/2 + rand.N(wait/2)): // avoids synchronizing with other processes
 		}
 		wait = min(2*wait, 5*time.Second)

@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // planFor returns the changes that turn the live tables into the tables of the schemas.
 // A change with a hazard is marked as refused unless allow contains its name. recording are the
 // changes of the history, by table.
-func planFor(tables []Table, live map[string]liveTable, recording map[string][]Change, allow []string) Plan {
+func planFor(tables []store.Table, live map[string]liveTable, recording map[string][]Change, allow []string) Plan {
 	var plan Plan
 	for _, t := range tables {
 		have, found := live[t.ID]
@@ -36,7 +37,7 @@ func planFor(tables []Table, live map[string]liveTable, recording map[string][]C
 
 // compareFamilies returns the changes of a table's families: first additions, then
 // other changes.
-func compareFamilies(t Table, live liveTable) []Change {
+func compareFamilies(t store.Table, live liveTable) []Change {
 	var added, changed []Change
 	for _, f := range t.Families {
 		switch have, found := live.families[f.Name]; {
@@ -52,10 +53,10 @@ func compareFamilies(t Table, live liveTable) []Change {
 }
 
 // unmanagedIn returns what a live table has and its schemas do not know.
-func unmanagedIn(t Table, live liveTable) []Unmanaged {
+func unmanagedIn(t store.Table, live liveTable) []Unmanaged {
 	var out []Unmanaged
 	for _, name := range slices.Sorted(maps.Keys(live.families)) {
-		if !slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == name }) {
+		if !slices.ContainsFunc(t.Families, func(f store.Family) bool { return f.Name == name }) {
 			out = append(out, Unmanaged{Table: t.ID, Family: name})
 		}
 	}
@@ -69,7 +70,7 @@ func unmanagedIn(t Table, live liveTable) []Unmanaged {
 }
 
 // compareProtection returns the change of a table's deletion protection, if any.
-func compareProtection(t Table, live liveTable) []Change {
+func compareProtection(t store.Table, live liveTable) []Change {
 	switch {
 	case t.DeletionProtection == bigtable.Protected && !live.protected:
 		return []Change{{Kind: Protect, Table: t.ID}}
@@ -83,14 +84,14 @@ func compareProtection(t Table, live liveTable) []Change {
 
 // valueTypeChange returns the change of a family that has a value type and therefore
 // cannot store events, regardless of its rule.
-func valueTypeChange(table string, f Family, have string) Change {
+func valueTypeChange(table string, f store.Family, have string) Change {
 	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have}
 	c.hazard("value_type", "", "Bigtable cannot change the value type of an existing family")
 	return c
 }
 
 // ruleChange returns the change of a family's rule.
-func ruleChange(table string, f Family, have codec.GCRule) Change {
+func ruleChange(table string, f store.Family, have codec.GCRule) Change {
 	c := Change{Kind: ChangeRule, Table: table, Family: f.Name, Have: have, Want: f.GC}
 	dropped := f.GC.Normalize().Kind == codec.GCNone
 	switch {

@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"context"
@@ -12,6 +12,9 @@ import (
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // HistoryTable is the ID, without any prefix, of the table in which [Setup] records the
@@ -29,7 +32,7 @@ const (
 )
 
 // historyTable is what setup needs to know of HistoryTable.
-var historyTable = Table{ID: HistoryTable, Families: []Family{{Name: historyFamily}}}
+var historyTable = store.Table{ID: HistoryTable, Families: []store.Family{{Name: historyFamily}}}
 
 // HistoryError reports that setup cannot read or extend the history of layouts; see
 // [HistoryTable].
@@ -51,7 +54,7 @@ func (e *HistoryError) Error() string {
 	case codes.FailedPrecondition, codes.InvalidArgument:
 		advice = "use an app profile with single-cluster routing that allows single-row transactions"
 	}
-	const without = ", or set SetupOptions.NoHistory, or --no-history of btgen-live, to set up without a history"
+	const without = ", or set setup.Options.NoHistory, or --no-history of btgen-live, to set up without a history"
 	switch {
 	case errors.Is(e.Err, errNoClient):
 		advice = "pass a *bigtable.Client" + without
@@ -95,16 +98,16 @@ type layoutHistory struct {
 }
 
 // newHistory returns the history for setting up tables; nil if there is nothing to record.
-func newHistory(ctx context.Context, client Client, admin retryAdmin, tables []Table, o SetupOptions) (*layoutHistory, error) {
-	if o.NoHistory || !slices.ContainsFunc(tables, func(t Table) bool { return t.Layout != "" }) {
+func newHistory(ctx context.Context, client store.Client, admin retryAdmin, tables []store.Table, o Options) (*layoutHistory, error) {
+	if o.NoHistory || !slices.ContainsFunc(tables, func(t store.Table) bool { return t.Layout != "" }) {
 		return nil, nil
 	}
 	if client == nil {
 		return nil, &HistoryError{Err: errNoClient}
 	}
-	h := &layoutHistory{table: client.OpenTable(HistoryTable), admin: admin, now: clock(o.Now), added: map[string]bool{}}
+	h := &layoutHistory{table: client.OpenTable(HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}}
 	for _, t := range tables {
-		own, err := t.layouts()
+		own, err := layoutsOf(&t)
 		if err != nil {
 			return nil, &HistoryError{t.ID, err}
 		}
@@ -115,8 +118,8 @@ func newHistory(ctx context.Context, client Client, admin retryAdmin, tables []T
 	return h, err
 }
 
-// layouts returns the layouts of the table, by schema.
-func (t *Table) layouts() ([]layouts, error) {
+// layoutsOf returns the layouts of a table, by schema.
+func layoutsOf(t *store.Table) ([]layouts, error) {
 	var out []layouts
 	for text := range strings.SplitSeq(t.Layout, schemaSeparator) {
 		if text == "" {
@@ -135,10 +138,10 @@ func (t *Table) layouts() ([]layouts, error) {
 }
 
 // newest returns the newest recorded layouts of the schemas of tables, in their order.
-func (h *layoutHistory) newest(tables []Table) ([]RecordedLayout, error) {
+func (h *layoutHistory) newest(tables []store.Table) ([]RecordedLayout, error) {
 	var out []RecordedLayout
 	for _, t := range tables {
-		all, err := t.layouts()
+		all, err := layoutsOf(&t)
 		for i := 0; i < len(all) && err == nil; i++ {
 			var of []RecordedLayout
 			if of, err = h.rows[t.ID].ofSchema(all, i); len(of) > 0 {
@@ -245,8 +248,8 @@ func isOlder(own, newest layouts, before []RecordedLayout) bool {
 }
 
 // read returns what the history has of tables, by table.
-func (h *layoutHistory) read(ctx context.Context, tables []Table) (map[string]historyRow, error) {
-	ctx, cancel := within(ctx, h.admin.timeout)
+func (h *layoutHistory) read(ctx context.Context, tables []store.Table) (map[string]historyRow, error) {
+	ctx, cancel := call.Within(ctx, h.admin.timeout)
 	defer cancel()
 	out := map[string]historyRow{}
 	var failed error
@@ -266,7 +269,7 @@ func (h *layoutHistory) read(ctx context.Context, tables []Table) (map[string]hi
 	case status.Code(err) == codes.NotFound: // the table is still to be created
 		return out, nil
 	case err != nil:
-		return nil, &HistoryError{Err: explain(ctx, err)}
+		return nil, &HistoryError{Err: call.Explain(ctx, err)}
 	}
 	return out, failed
 }

@@ -1,4 +1,4 @@
-package store_test
+package setup_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -44,7 +45,7 @@ func laidOut(layout string) store.Table {
 func set(t *testing.T, b *storetest.Bigtable, layouts ...string) {
 	t.Helper()
 	for _, layout := range layouts {
-		if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}); err != nil {
+		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +74,7 @@ func stepsOf(t *testing.T, b *storetest.Bigtable) []string {
 func wholeHistory(t *testing.T, b *storetest.Bigtable) []string {
 	t.Helper()
 	var out []string
-	err := b.Client.Open(store.HistoryTable).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+	err := b.Client.Open(setup.HistoryTable).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		for _, item := range row["layouts"] {
 			out = append(out, fmt.Sprintf("%s %s: %s", row.Key(), item.Column, item.Value))
 		}
@@ -97,26 +98,26 @@ func recordedAs(layouts ...string) []string {
 func TestHistoryOfNewTable(t *testing.T) {
 	b := start(t)
 	table := laidOut(daily)
-	dry, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, store.SetupOptions{DryRun: true})
+	dry, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, setup.Options{DryRun: true})
 	want := append([]string{"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever"}, made(table)...)
 	if same(t, "plan", show(dry), want); err != nil || len(history(t, b)) > 0 {
 		t.Fatal(err, history(t, b))
 	}
-	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
+	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "changes", show(plan), want)
 	same(t, "history", history(t, b), recordedAs(daily))
-	plan, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
+	plan, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
 	if err != nil || !plan.Empty() || len(plan.Unmanaged) > 0 {
 		t.Fatal(plan, err)
 	}
-	if want := (store.RecordedLayout{Table: "t", Family: "m", Number: 1, Layout: daily}); len(plan.Recorded) != 1 || plan.Recorded[0] != want {
+	if want := (setup.RecordedLayout{Table: "t", Family: "m", Number: 1, Layout: daily}); len(plan.Recorded) != 1 || plan.Recorded[0] != want {
 		t.Errorf("recorded %v, want %v", plan.Recorded, want)
 	}
 	same(t, "history after the second setup", history(t, b), recordedAs(daily))
-	if unknown, err := store.UnknownTables(t.Context(), b.Admin, []store.Table{table}); err != nil || len(unknown) > 0 {
+	if unknown, err := setup.UnknownTables(t.Context(), b.Admin, []store.Table{table}); err != nil || len(unknown) > 0 {
 		t.Error("unknown tables", unknown, err)
 	}
 }
@@ -162,7 +163,7 @@ func TestHistoryNamesRules(t *testing.T) {
 	} {
 		b := start(t)
 		set(t, b, tt.old)
-		plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.new)}, store.SetupOptions{DryRun: true})
+		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.new)}, setup.Options{DryRun: true})
 		if err != nil || len(plan.Refused()) != 1 {
 			t.Fatal(tt.name, plan, err)
 		}
@@ -241,7 +242,7 @@ func TestHistoryOfChanges(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := start(t)
 			set(t, b, tt.builds...)
-			plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)}, store.SetupOptions{DryRun: true})
+			plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)}, setup.Options{DryRun: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,7 +253,7 @@ func TestHistoryOfChanges(t *testing.T) {
 				t.Errorf("plan\n%s\nwant\n%s", got, tt.plan)
 			}
 			before := history(t, b)
-			_, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)})
+			_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)})
 			if refused := strings.Contains(tt.plan, "refused"); refused != (err != nil) {
 				t.Fatal(err)
 			} else if refused {
@@ -272,14 +273,14 @@ func TestHistoryOfOlderBuild(t *testing.T) {
 	set(t, b, daily)
 	allow := func(layout, name string) {
 		t.Helper()
-		if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, store.SetupOptions{Allow: []string{name}}); err != nil {
+		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, setup.Options{Allow: []string{name}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	allow(hourly, "other_layout:t/m")
 	allow(weekly, "other_layout:t/m")
 	for _, older := range []string{daily, hourly, daily + mem} {
-		_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(older)}, store.SetupOptions{Allow: []string{"other_layout:t/m"}})
+		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(older)}, setup.Options{Allow: []string{"other_layout:t/m"}})
 		want := []string{"older_layout:t/m"}
 		if older == daily+mem { // nobody knows
 			want = nil
@@ -288,13 +289,13 @@ func TestHistoryOfOlderBuild(t *testing.T) {
 		if older == daily+mem {
 			break
 		}
-		var e *store.RefusedError
-		if !errors.As(err, &e) || len(e.Changes) != 1 || e.Changes[0].Kind != store.RecordLayout || len(e.Changes[0].Facts) != 1 || !strings.HasPrefix(e.Changes[0].Facts[0], `bucket: 1w "iso_week" → 1`) {
+		var e *setup.RefusedError
+		if !errors.As(err, &e) || len(e.Changes) != 1 || e.Changes[0].Kind != setup.RecordLayout || len(e.Changes[0].Facts) != 1 || !strings.HasPrefix(e.Changes[0].Facts[0], `bucket: 1w "iso_week" → 1`) {
 			t.Errorf("error %v, want the bucket", err)
 		}
 	}
 	allow(weekly, "older_layout:t/m")
-	_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily + mem)})
+	_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily + mem)})
 	same(t, "the build that was allowed", refused(err), []string{"older_layout:t/m"})
 	same(t, "history", history(t, b), recordedAs(daily, hourly, weekly, daily+mem, weekly))
 }
@@ -304,10 +305,10 @@ func TestHistoryOfExistingTable(t *testing.T) {
 	b := start(t)
 	bare := laidOut(daily)
 	bare.Layout = ""
-	if _, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{bare}); err != nil {
+	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{bare}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)})
+	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +323,7 @@ func TestHistoryOfExistingTable(t *testing.T) {
 func TestHistoryOfSharedTable(t *testing.T) {
 	b := start(t)
 	set(t, b, daily)
-	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(foreign)})
+	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(foreign)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +331,7 @@ func TestHistoryOfSharedTable(t *testing.T) {
 	set(t, b, daily)
 	both := []store.Table{laidOut(daily), laidOut(foreign)}
 	for range 2 {
-		plan, err := store.Setup(t.Context(), b.Admin, b.Client, both, store.SetupOptions{TablePrefix: "x_"})
+		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, both, setup.Options{TablePrefix: "x_"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +340,7 @@ func TestHistoryOfSharedTable(t *testing.T) {
 			t.Error(plan)
 		}
 	}
-	_, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(strings.Replace(foreign, "unix_s", "unix_ms", 1)), laidOut(daily)})
+	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(strings.Replace(foreign, "unix_s", "unix_ms", 1)), laidOut(daily)})
 	same(t, "refused", refused(err), []string{"other_layout:t/other"})
 	v1 := "btgen layout v1\n"
 	same(t, "history", history(t, b), []string{
@@ -356,7 +357,7 @@ func TestHistoryOfDeletedTable(t *testing.T) {
 		if err := b.Admin.DeleteTable(t.Context(), "t"); err != nil {
 			t.Fatal(err)
 		}
-		plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)})
+		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)})
 		if err != nil {
 			t.Fatal(i, err)
 		}
@@ -374,7 +375,7 @@ func TestHistoryOfMissingFamily(t *testing.T) {
 	if err := b.Admin.DeleteColumnFamily(t.Context(), "t", "n"); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{both})
+	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{both})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,29 +385,29 @@ func TestHistoryOfMissingFamily(t *testing.T) {
 func TestHistoryErrors(t *testing.T) {
 	b := start(t)
 	tables := []store.Table{laidOut(daily)}
-	if _, err := store.Setup(t.Context(), b.Admin, nil, tables); !isHistoryError(err, "there is no client to read and write it: pass a *bigtable.Client, or set SetupOptions.NoHistory, or --no-history of btgen-live, to set up without a history") {
+	if _, err := setup.Setup(t.Context(), b.Admin, nil, tables); !isHistoryError(err, "there is no client to read and write it: pass a *bigtable.Client, or set setup.Options.NoHistory, or --no-history of btgen-live, to set up without a history") {
 		t.Error("without a client:", err)
 	}
-	plan, err := store.Setup(t.Context(), b.Admin, nil, tables, store.SetupOptions{NoHistory: true})
+	plan, err := setup.Setup(t.Context(), b.Admin, nil, tables, setup.Options{NoHistory: true})
 	if err != nil || history(t, b) != nil {
 		t.Error("without a history:", err, history(t, b))
 	}
 	same(t, "changes", show(plan), made(tables...))
-	var table *store.TableError
-	if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{{ID: "layouts"}}, store.SetupOptions{TablePrefix: "btgen_"}); !errors.As(err, &table) {
+	var table *setup.TableError
+	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{{ID: "layouts"}}, setup.Options{TablePrefix: "btgen_"}); !errors.As(err, &table) {
 		t.Error("a table in place of the history:", err)
 	}
 	set(t, b, daily)
 	overwrite(t, b, "m/0002", "btgen layout v9\n...")
-	if _, err := store.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `column "m/0002" was written by a newer btgen`) {
+	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `column "m/0002" was written by a newer btgen`) {
 		t.Error("a newer form:", err)
 	}
 	overwrite(t, b, "m/0002", "btgen layout v1\nrubbish")
-	if _, err := store.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `undecodable fact "rubbish"`) {
+	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `undecodable fact "rubbish"`) {
 		t.Error("a damaged layout:", err)
 	}
 	overwrite(t, b, "note", "hello")
-	if _, err := store.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `unknown column "note"`) {
+	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `unknown column "note"`) {
 		t.Error("a foreign column:", err)
 	}
 }
@@ -416,13 +417,13 @@ func overwrite(t *testing.T, b *storetest.Bigtable, column, value string) {
 	m := bigtable.NewMutation()
 	m.DeleteCellsInFamily("layouts")
 	m.Set("layouts", column, 1000, []byte(value))
-	if err := b.Client.Open(store.HistoryTable).Apply(t.Context(), "t", m); err != nil {
+	if err := b.Client.Open(setup.HistoryTable).Apply(t.Context(), "t", m); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func isHistoryError(err error, part string) bool {
-	var e *store.HistoryError
+	var e *setup.HistoryError
 	return errors.As(err, &e) && strings.Contains(err.Error(), part)
 }
 
@@ -475,11 +476,11 @@ func steps(t *testing.T, f func(t *testing.T, step int, b *storetest.Bigtable, w
 					want = laidOut(daily + "; family n: events")
 				}
 				f(t, step+1, b, want)
-				_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{want})
+				_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{want})
 				if err != nil {
 					t.Fatal("repeated:", err)
 				}
-				plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{want}, store.SetupOptions{DryRun: true})
+				plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{want}, setup.Options{DryRun: true})
 				if err != nil || !plan.Empty() {
 					t.Error("still to do:", plan, err)
 				}
@@ -511,7 +512,7 @@ func TestHistoryKilled(t *testing.T) {
 					return invoke()
 				}}
 				admin, client := m.clients(t, b)
-				_, err := store.Setup(t.Context(), admin, client, []store.Table{want})
+				_, err := setup.Setup(t.Context(), admin, client, []store.Table{want})
 				if err == nil && m.calls >= step {
 					t.Fatal("no error")
 				}
@@ -535,7 +536,7 @@ func TestHistoryLostReply(t *testing.T) {
 			return err
 		}}
 		admin, client := m.clients(t, b)
-		plan, err := store.Setup(t.Context(), admin, client, []store.Table{want})
+		plan, err := setup.Setup(t.Context(), admin, client, []store.Table{want})
 		if err != nil || plan.Empty() {
 			t.Fatal(plan, err)
 		}
@@ -551,7 +552,7 @@ func TestHistoryRace(t *testing.T) {
 	m := &meddler{on: func(call int, method string, invoke func() error) error {
 		if strings.Contains(method, "CheckAndMutate") && !won {
 			won = true
-			if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{rival}); err != nil {
+			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{rival}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -560,14 +561,14 @@ func TestHistoryRace(t *testing.T) {
 	admin, client := m.clients(t, b)
 	own := laidOut(daily + "; family n: events")
 	own.ID, rival.ID = "race", "race"
-	plan, err := store.Setup(t.Context(), admin, client, []store.Table{own})
+	plan, err := setup.Setup(t.Context(), admin, client, []store.Table{own})
 	if !isHistoryError(err, "of table race, in table btgen_layouts: another process recorded a different layout at the same time, and this setup did not change the table: deploy only one of the two builds, and run setup again") || !plan.Empty() {
 		t.Error(plan, err)
 	}
 	if families := live(t, b.Admin, "race"); len(families) != 1 {
 		t.Errorf("the loser has changed the table: %v", families)
 	}
-	_, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
+	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
 	same(t, "refused", refused(err), []string{"other_layout:race/m"})
 }
 
@@ -577,7 +578,7 @@ func TestHistoryConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily), laidOut(foreign)}); err != nil {
+			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily), laidOut(foreign)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -595,7 +596,7 @@ func TestHistoryPermissions(t *testing.T) {
 		code   codes.Code
 		want   string
 	}{
-		{"CreateTable", codes.PermissionDenied, "grant permission to create the table, and to read and mutate its rows, or set SetupOptions.NoHistory, or --no-history of btgen-live, to set up without a history"},
+		{"CreateTable", codes.PermissionDenied, "grant permission to create the table, and to read and mutate its rows, or set setup.Options.NoHistory, or --no-history of btgen-live, to set up without a history"},
 		{"CheckAndMutate", codes.PermissionDenied, "of table t, in table btgen_layouts: rpc error: code = PermissionDenied desc = no: grant permission"},
 		{"CheckAndMutate", codes.FailedPrecondition, "use an app profile with single-cluster routing"},
 	} {
@@ -607,7 +608,7 @@ func TestHistoryPermissions(t *testing.T) {
 			return invoke()
 		}}
 		admin, client := m.clients(t, b)
-		_, err := store.Setup(t.Context(), admin, client, []store.Table{laidOut(daily)}, store.SetupOptions{Timeout: 10 * time.Second})
+		_, err := setup.Setup(t.Context(), admin, client, []store.Table{laidOut(daily)}, setup.Options{Timeout: 10 * time.Second})
 		if !isHistoryError(err, tt.want) {
 			t.Errorf("%s: %v", tt.method, err)
 		}

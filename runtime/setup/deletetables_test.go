@@ -1,4 +1,4 @@
-package store_test
+package setup_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -36,10 +37,10 @@ func put(t *testing.T, b *storetest.Bigtable, table, family string, days int) {
 }
 
 // deletes calls DeleteTables today.
-func deletes(t *testing.T, b *storetest.Bigtable, tables []store.Table, names []string, o store.DeleteTablesOptions) ([]store.Unmanaged, error) {
+func deletes(t *testing.T, b *storetest.Bigtable, tables []store.Table, names []string, o setup.DeleteOptions) ([]setup.Unmanaged, error) {
 	t.Helper()
 	o.Now = func() time.Time { return today }
-	return store.DeleteTables(t.Context(), b.Admin, b.Client, tables, names, o)
+	return setup.DeleteTables(t.Context(), b.Admin, b.Client, tables, names, o)
 }
 
 // lives reports whether a table exists.
@@ -55,7 +56,7 @@ func lives(t *testing.T, b *storetest.Bigtable, table string) bool {
 // A table is deleted only if its layout has ended and its events have expired, or if its removal
 // was accepted by name; and only if no cell in it is alive, whoever wrote it.
 func TestDeleteTables(t *testing.T) {
-	removed := store.DeleteTablesOptions{Removed: []string{"t"}}
+	removed := setup.DeleteOptions{Removed: []string{"t"}}
 	protect := func(t *testing.T, b *storetest.Bigtable) {
 		if err := b.Admin.UpdateTableWithDeletionProtection(t.Context(), "t", bigtable.Protected); err != nil {
 			t.Fatal(err)
@@ -74,7 +75,7 @@ func TestDeleteTables(t *testing.T) {
 		name    string
 		layout  string
 		prepare func(t *testing.T, b *storetest.Bigtable)
-		options store.DeleteTablesOptions
+		options setup.DeleteOptions
 		tables  []store.Table // of the schemas
 		keep    string        // part of the reason; empty if the table is deleted
 	}{
@@ -118,7 +119,7 @@ func TestDeleteTables(t *testing.T) {
 			deleted, again := deletes(t, b, tt.tables, []string{"t"}, tt.options)
 			same(t, "error of the dry run", fmt.Sprint(err), fmt.Sprint(again))
 			same(t, "planned", planned, deleted)
-			var kept *store.KeptError
+			var kept *setup.KeptError
 			switch {
 			case tt.keep == "" && (again != nil || len(deleted) != 1 || lives(t, b, "t")):
 				t.Errorf("deleted %v, error %v", deleted, again)
@@ -143,13 +144,13 @@ func TestDeleteTablesOfOthers(t *testing.T) {
 	if err := b.Admin.CreateTable(t.Context(), "theirs"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := deletes(t, b, nil, []string{"t", "theirs", "tpyo", store.HistoryTable, "t/n"}, store.DeleteTablesOptions{})
+	_, err := deletes(t, b, nil, []string{"t", "theirs", "tpyo", setup.HistoryTable, "t/n"}, setup.DeleteOptions{})
 	same(t, "error", fmt.Sprint(err), `nothing was deleted:
 table theirs: the history of layouts does not have it: btgen deletes only what it has set up
 table tpyo: it does not exist, and the history of layouts does not have it: check the name
 table btgen_layouts: it contains the history of layouts
 family n of table t: it does not exist, and the history of layouts does not have it: check the name`)
-	for _, table := range []string{"t", "theirs", store.HistoryTable} {
+	for _, table := range []string{"t", "theirs", setup.HistoryTable} {
 		if !lives(t, b, table) {
 			t.Errorf("table %s was deleted", table)
 		}
@@ -165,21 +166,21 @@ func TestDeleteFamily(t *testing.T) {
 	now := []store.Table{laidOut(since(daysAgo(60), hourly))}
 	for _, layout := range []string{hourly, hourly + mem} {
 		set(t, b, layout)
-		plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, store.SetupOptions{DryRun: true})
+		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, setup.Options{DryRun: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := store.ExamineUnmanaged(t.Context(), b.Admin, b.Client, plan.Unmanaged)
+		found, err := setup.ExamineUnmanaged(t.Context(), b.Admin, b.Client, plan.Unmanaged)
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
 		same(t, "plan", found[0].String(), "? family n of table t: not in the schemas, left alone: its layout ended on "+dateAgo(60)+", and its newest event expired on "+dateAgo(30)+"; to delete it: btgen-live delete-table t/n")
 	}
 	put(t, b, "t", "m", 1)
-	if _, err := deletes(t, b, now, []string{"t/m"}, store.DeleteTablesOptions{}); err == nil {
+	if _, err := deletes(t, b, now, []string{"t/m"}, setup.DeleteOptions{}); err == nil {
 		t.Error("the family in use was deleted")
 	}
-	deleted, err := deletes(t, b, now, []string{"t/n"}, store.DeleteTablesOptions{})
+	deleted, err := deletes(t, b, now, []string{"t/n"}, setup.DeleteOptions{})
 	if err != nil || len(deleted) != 1 {
 		t.Fatal(deleted, err)
 	}
@@ -194,7 +195,7 @@ func TestExamineUnmanaged(t *testing.T) {
 	for id, layout := range map[string]string{"x_old": until(daysAgo(60), daily), "x_new": until(daysAgo(5), daily), "x_other": daily} {
 		table := laidOut(layout)
 		table.ID = id
-		if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}); err != nil {
+		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,15 +203,15 @@ func TestExamineUnmanaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	show := func(removed ...string) string {
-		unknown, err := store.UnknownTables(t.Context(), b.Admin, nil, store.SetupOptions{TablePrefix: "x_"})
+		unknown, err := setup.UnknownTables(t.Context(), b.Admin, nil, setup.Options{TablePrefix: "x_"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := store.ExamineUnmanaged(t.Context(), b.Admin, b.Client, unknown, store.DeleteTablesOptions{TablePrefix: "x_", Removed: removed})
+		found, err := setup.ExamineUnmanaged(t.Context(), b.Admin, b.Client, unknown, setup.DeleteOptions{TablePrefix: "x_", Removed: removed})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return store.Plan{Unmanaged: found}.String()
+		return setup.Plan{Unmanaged: found}.String()
 	}
 	want := `? table x_new: not in the schemas, left alone: its layout ended on ` + dateAgo(5) + `, and its newest event expires on ` + dateAgo(-25) + `: it can be deleted after ` + dateAgo(-32) + `
 ? table x_old: not in the schemas, left alone: its layout ended on ` + dateAgo(60) + `, and its newest event expired on ` + dateAgo(30) + `; to delete it: btgen-live delete-table x_old
@@ -236,7 +237,7 @@ func TestDeleteTablesInterrupted(t *testing.T) {
 				for _, id := range []string{"old1", "old2"} {
 					table := laidOut(until(daysAgo(60), daily))
 					table.ID = id
-					if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}); err != nil {
+					if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -254,8 +255,8 @@ func TestDeleteTablesInterrupted(t *testing.T) {
 					return invoke()
 				}}
 				admin, client := m.clients(t, b)
-				o := store.DeleteTablesOptions{Now: func() time.Time { return today }}
-				deleted, err := store.DeleteTables(t.Context(), admin, client, []store.Table{laidOut(hourly)}, names, o)
+				o := setup.DeleteOptions{Now: func() time.Time { return today }}
+				deleted, err := setup.DeleteTables(t.Context(), admin, client, []store.Table{laidOut(hourly)}, names, o)
 				sure := step - 1 // deletions with a reply
 				if how == "lost reply" {
 					sure = len(names)

@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Unmanaged is a live table, or a part of one, that is not in the schemas. Setup does not
@@ -92,25 +95,25 @@ type Lister interface {
 	Tables(ctx context.Context) ([]string, error)
 }
 
-// UnknownTables returns the tables of an instance that begin with SetupOptions.TablePrefix
+// UnknownTables returns the tables of an instance that begin with Options.TablePrefix
 // and are not in tables, sorted. It takes the options of [Setup] and uses TablePrefix and
 // Timeout. [Setup] ignores them, because they may belong to other schemas;
 // [ExamineUnmanaged] says which of them can be deleted.
-func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...SetupOptions) ([]Unmanaged, error) {
-	o := setupOptions(opts)
-	ctx, cancel := within(ctx, o.Timeout)
+func UnknownTables(ctx context.Context, admin Lister, tables []store.Table, opts ...Options) ([]Unmanaged, error) {
+	o := defaults(opts)
+	ctx, cancel := call.Within(ctx, o.Timeout)
 	defer cancel()
 	ids, err := admin.Tables(ctx)
 	if status.Code(err) == codes.NotFound {
 		return nil, &InstanceError{err}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the tables: %w", explain(ctx, err))
+		return nil, fmt.Errorf("listing the tables: %w", call.Explain(ctx, err))
 	}
 	var unknown []Unmanaged
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		bare, ours := strings.CutPrefix(id, o.TablePrefix)
-		if ours && id != HistoryTable && !slices.ContainsFunc(tables, func(t Table) bool { return t.ID == bare }) {
+		if ours && id != HistoryTable && !slices.ContainsFunc(tables, func(t store.Table) bool { return t.ID == bare }) {
 			unknown = append(unknown, Unmanaged{Table: id})
 		}
 	}

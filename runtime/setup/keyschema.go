@@ -1,37 +1,20 @@
-package store
+package setup
 
 import (
 	"slices"
-	"strings"
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// KeySchema defines how GoogleSQL for Bigtable reads the row keys of a table: as one
-// column per segment. Writers and readers do not need it.
-type KeySchema struct {
-	Delimiter string // between the fields; empty for ordered code
-	Fields    []codec.KeyField
-}
-
-// String returns the columns, such as "region STRING, slot BYTES".
-func (k *KeySchema) String() string {
-	columns := make([]string, len(k.Fields))
-	for i, f := range k.Fields {
-		columns[i] = f.String()
-	}
-	return strings.Join(columns, ", ")
-}
-
-// equal reports whether two schemas define the same columns; neither may be nil.
-func (k *KeySchema) equal(other *KeySchema) bool {
+// equalKeys reports whether two row key schemas define the same columns; neither may be nil.
+func equalKeys(k, other *store.KeySchema) bool {
 	return k.Delimiter == other.Delimiter && slices.Equal(k.Fields, other.Fields)
 }
 
-// structType converts the schema to the client's type; nil for none.
-func (k *KeySchema) structType() *bigtable.StructType {
+// structType converts a row key schema to the client's type; nil for none.
+func structType(k *store.KeySchema) *bigtable.StructType {
 	if k == nil {
 		return nil
 	}
@@ -51,8 +34,8 @@ func (k *KeySchema) structType() *bigtable.StructType {
 
 // compareKeySchema returns the change of a table's row key schema, if any. Bigtable
 // allows adding one at any time, but not changing it.
-func compareKeySchema(t Table, live liveTable) []Change {
-	want := t.KeySchema.structType()
+func compareKeySchema(t store.Table, live liveTable) []Change {
+	want := structType(t.KeySchema)
 	switch {
 	case want == nil:
 		return nil

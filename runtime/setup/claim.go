@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Several setups of different builds may run at once, and be killed at any time. Creating a
@@ -139,9 +141,9 @@ func (c *claim) hazardous() bool {
 }
 
 // claim returns what to record of a table; live is nil if it does not exist.
-func (h *layoutHistory) claim(t Table, live *liveTable) (*claim, error) {
+func (h *layoutHistory) claim(t store.Table, live *liveTable) (*claim, error) {
 	row := h.rows[t.ID]
-	all, err := t.layouts()
+	all, err := layoutsOf(&t)
 	if err != nil || len(all) == 0 {
 		return &claim{}, err
 	}
@@ -238,19 +240,19 @@ const maxConflicts = 50
 
 // record records what is to be recorded of a table, and reports whether this setup did. live is nil
 // if the table does not exist. What the setup has found so far is allowed.
-func (h *layoutHistory) record(ctx context.Context, t Table, live *liveTable) (own bool, err error) {
+func (h *layoutHistory) record(ctx context.Context, t store.Table, live *liveTable) (own bool, err error) {
 	return h.settle(ctx, t, live, errConcurred, true)
 }
 
 // confirm records that a table exists, and that the layouts are still the recorded ones.
-func (h *layoutHistory) confirm(ctx context.Context, t Table, live *liveTable) error {
+func (h *layoutHistory) confirm(ctx context.Context, t store.Table, live *liveTable) error {
 	_, err := h.settle(ctx, t, live, errReplaced, false)
 	return err
 }
 
 // settle adds a step if there is anything to record. What others have recorded in the meantime
 // is compared, and never allowed: it then returns an error with the given contradiction.
-func (h *layoutHistory) settle(ctx context.Context, t Table, live *liveTable, contradiction error, allowed bool) (own bool, err error) {
+func (h *layoutHistory) settle(ctx context.Context, t store.Table, live *liveTable, contradiction error, allowed bool) (own bool, err error) {
 	creates := allowed // a missing table
 	for range maxConflicts {
 		c, err := h.claim(t, live)
@@ -280,8 +282,8 @@ func (h *layoutHistory) settle(ctx context.Context, t Table, live *liveTable, co
 }
 
 // again reads the history of a table and, after that, the table, which is nil if it does not exist.
-func (h *layoutHistory) again(ctx context.Context, t Table) (*liveTable, error) {
-	rows, err := h.read(ctx, []Table{t})
+func (h *layoutHistory) again(ctx context.Context, t store.Table) (*liveTable, error) {
+	rows, err := h.read(ctx, []store.Table{t})
 	if err != nil {
 		return nil, err
 	}
@@ -295,8 +297,8 @@ func (h *layoutHistory) again(ctx context.Context, t Table) (*liveTable, error) 
 
 // recheck confirms the layouts of tables for which the setup has added no step, if any other did
 // so since it read them.
-func (h *layoutHistory) recheck(ctx context.Context, tables []Table) (errs []error) {
-	rest := slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return t.Layout == "" || h.added[t.ID] })
+func (h *layoutHistory) recheck(ctx context.Context, tables []store.Table) (errs []error) {
+	rest := slices.DeleteFunc(slices.Clone(tables), func(t store.Table) bool { return t.Layout == "" || h.added[t.ID] })
 	if len(rest) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 func maxAge(days int) codec.GCRule {
@@ -22,10 +23,10 @@ func anyOf(r ...codec.GCRule) codec.GCRule { return codec.GCRule{Kind: codec.GCU
 func allOf(r ...codec.GCRule) codec.GCRule { return codec.GCRule{Kind: codec.GCIntersection, Rules: r} }
 
 // planRule returns the only change of a family's rule.
-func planRule(t *testing.T, have codec.GCRule, want Family, allow ...string) Change {
+func planRule(t *testing.T, have codec.GCRule, want store.Family, allow ...string) Change {
 	t.Helper()
 	want.Name = "m"
-	plan := planFor([]Table{{ID: "t", Families: []Family{want}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, allow)
+	plan := planFor([]store.Table{{ID: "t", Families: []store.Family{want}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, allow)
 	if len(plan.Changes) != 1 || len(plan.Unmanaged) != 0 {
 		t.Fatalf("plan %v, want one change", plan)
 	}
@@ -39,88 +40,88 @@ func TestPlanRules(t *testing.T) {
 	shifted := codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * ageDay}
 	for _, c := range []struct {
 		have codec.GCRule
-		want Family
+		want store.Family
 		name string
 		text string // after "~ rule of family m of table t: "
 	}{
 		// Ages.
-		{maxAge(7), Family{GC: maxAge(30)}, "rule:t/m", "max_age 7d → 30d"},
-		{maxAge(7), Family{GC: maxAge(97)}, "rule:t/m", "max_age 7d → 97d"},
-		{maxAge(7), Family{GC: maxAge(98)}, "rule:t/m", "max_age 7d → 98d (" + replicated + ") [T10]"},
-		{maxAge(30), Family{GC: maxAge(7)}, "shorter_age:t/m", "max_age 30d → 7d (deletes data older than 7d) [T09]"},
-		{codec.GCRule{}, Family{GC: maxAge(7)}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d) [T09]"},
+		{maxAge(7), store.Family{GC: maxAge(30)}, "rule:t/m", "max_age 7d → 30d"},
+		{maxAge(7), store.Family{GC: maxAge(97)}, "rule:t/m", "max_age 7d → 97d"},
+		{maxAge(7), store.Family{GC: maxAge(98)}, "rule:t/m", "max_age 7d → 98d (" + replicated + ") [T10]"},
+		{maxAge(30), store.Family{GC: maxAge(7)}, "shorter_age:t/m", "max_age 30d → 7d (deletes data older than 7d) [T09]"},
+		{codec.GCRule{}, store.Family{GC: maxAge(7)}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d) [T09]"},
 		{
-			maxAge(1), Family{GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 36 * time.Hour / 100}},
+			maxAge(1), store.Family{GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 36 * time.Hour / 100}},
 			"shorter_age:t/m", "max_age 1d → 21m36s (deletes data older than 21m36s) [T09]",
 		},
 		// Versions.
-		{maxVersions(1), Family{GC: maxVersions(3)}, "rule:t/m", "max_versions 1 → 3"},
-		{maxVersions(3), Family{GC: maxVersions(1)}, "fewer_versions:t/m", "max_versions 3 → 1 (deletes all but the newest cell of each column) [T09]"},
-		{codec.GCRule{}, Family{GC: maxVersions(2)}, "fewer_versions:t/m", "keep forever → max_versions 2 (deletes all but the newest 2 cells of each column) [T09]"},
+		{maxVersions(1), store.Family{GC: maxVersions(3)}, "rule:t/m", "max_versions 1 → 3"},
+		{maxVersions(3), store.Family{GC: maxVersions(1)}, "fewer_versions:t/m", "max_versions 3 → 1 (deletes all but the newest cell of each column) [T09]"},
+		{codec.GCRule{}, store.Family{GC: maxVersions(2)}, "fewer_versions:t/m", "keep forever → max_versions 2 (deletes all but the newest 2 cells of each column) [T09]"},
 		// Both.
-		{maxAge(7), Family{GC: anyOf(maxAge(7), maxVersions(3))}, "fewer_versions:t/m", "max_age 7d → any_of(max_age 7d, max_versions 3) (deletes all but the newest 3 cells of each column) [T09]"},
-		{maxVersions(3), Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m", "max_versions 3 → any_of(max_age 7d, max_versions 3) (deletes data older than 7d) [T09]"},
+		{maxAge(7), store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "fewer_versions:t/m", "max_age 7d → any_of(max_age 7d, max_versions 3) (deletes all but the newest 3 cells of each column) [T09]"},
+		{maxVersions(3), store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m", "max_versions 3 → any_of(max_age 7d, max_versions 3) (deletes data older than 7d) [T09]"},
 		{
-			codec.GCRule{}, Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age+fewer_versions:t/m",
+			codec.GCRule{}, store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age+fewer_versions:t/m",
 			"keep forever → any_of(max_age 7d, max_versions 3) (deletes data older than 7d, and all but the newest 3 cells of each column) [T09]",
 		},
 		{
-			maxAge(7), Family{GC: maxVersions(3)}, "fewer_versions:t/m",
+			maxAge(7), store.Family{GC: maxVersions(3)}, "fewer_versions:t/m",
 			"max_age 7d → max_versions 3 (deletes all but the newest 3 cells of each column; " + replicated + ") [T09, T10]",
 		},
-		{maxVersions(3), Family{GC: maxAge(7)}, "shorter_age:t/m", "max_versions 3 → max_age 7d (deletes data older than 7d) [T09]"},
+		{maxVersions(3), store.Family{GC: maxAge(7)}, "shorter_age:t/m", "max_versions 3 → max_age 7d (deletes data older than 7d) [T09]"},
 		{
-			anyOf(maxAge(30), maxVersions(3)), Family{GC: anyOf(maxAge(7), maxVersions(9))}, "shorter_age:t/m",
+			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: anyOf(maxAge(7), maxVersions(9))}, "shorter_age:t/m",
 			"any_of(max_age 30d, max_versions 3) → any_of(max_age 7d, max_versions 9) (deletes data older than 7d) [T09]",
 		},
 		{
-			anyOf(maxAge(30), maxVersions(3)), Family{GC: anyOf(maxAge(97), maxVersions(1))}, "fewer_versions:t/m",
+			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: anyOf(maxAge(97), maxVersions(1))}, "fewer_versions:t/m",
 			"any_of(max_age 30d, max_versions 3) → any_of(max_age 97d, max_versions 1) (deletes all but the newest cell of each column) [T09]",
 		},
 		{
-			allOf(maxAge(30), maxVersions(3)), Family{GC: allOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m",
+			allOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m",
 			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 3) (deletes cells that the old rule keeps and the new one does not) [T09]",
 		},
 		{
-			allOf(maxAge(30), maxVersions(3)), Family{GC: allOf(maxAge(7), maxVersions(2))}, "shorter_age+fewer_versions:t/m",
+			allOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(maxAge(7), maxVersions(2))}, "shorter_age+fewer_versions:t/m",
 			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 2) (deletes cells that the old rule keeps and the new one does not) [T09]",
 		},
 		{ // a cell of 10 days and the third of its column is lost, though neither limit alone loses one
-			anyOf(maxAge(30), maxVersions(3)), Family{GC: allOf(anyOf(maxAge(30), maxVersions(2)), anyOf(maxAge(7), maxVersions(3)))}, "shorter_age+fewer_versions:t/m",
+			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: allOf(anyOf(maxAge(30), maxVersions(2)), anyOf(maxAge(7), maxVersions(3)))}, "shorter_age+fewer_versions:t/m",
 			"any_of(max_age 30d, max_versions 3) → all_of(any_of(max_age 7d, max_versions 3), any_of(max_age 30d, max_versions 2)) " +
 				"(deletes cells that the old rule keeps and the new one does not) [T09]",
 		},
 		{ // the newest cell was kept at any age
-			allOf(maxAge(7), maxVersions(1)), Family{GC: maxAge(7)}, "shorter_age+fewer_versions:t/m",
+			allOf(maxAge(7), maxVersions(1)), store.Family{GC: maxAge(7)}, "shorter_age+fewer_versions:t/m",
 			"all_of(max_age 7d, max_versions 1) → max_age 7d (deletes data older than 7d) [T09]",
 		},
-		{maxAge(7), Family{GC: allOf(maxAge(7), maxVersions(3))}, "rule:t/m", "max_age 7d → all_of(max_age 7d, max_versions 3) (" + replicated + ") [T10]"},
-		{maxAge(7), Family{GC: anyOf(maxAge(7), allOf(maxAge(7), maxVersions(3)))}, "rule:t/m", "max_age 7d → any_of(max_age 7d, all_of(max_age 7d, max_versions 3))"},
+		{maxAge(7), store.Family{GC: allOf(maxAge(7), maxVersions(3))}, "rule:t/m", "max_age 7d → all_of(max_age 7d, max_versions 3) (" + replicated + ") [T10]"},
+		{maxAge(7), store.Family{GC: anyOf(maxAge(7), allOf(maxAge(7), maxVersions(3)))}, "rule:t/m", "max_age 7d → any_of(max_age 7d, all_of(max_age 7d, max_versions 3))"},
 		{ // equal rules have the same form
-			anyOf(maxVersions(3), maxAge(7)), Family{GC: anyOf(anyOf(maxAge(30)), maxVersions(3))}, "rule:t/m",
+			anyOf(maxVersions(3), maxAge(7)), store.Family{GC: anyOf(anyOf(maxAge(30)), maxVersions(3))}, "rule:t/m",
 			"any_of(max_age 7d, max_versions 3) → any_of(max_age 30d, max_versions 3)",
 		},
 		// No rule.
-		{maxAge(7), Family{}, "drop_rule:t/m", "max_age 7d → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
-		{maxVersions(3), Family{}, "drop_rule:t/m", "max_versions 3 → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
+		{maxAge(7), store.Family{}, "drop_rule:t/m", "max_age 7d → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
+		{maxVersions(3), store.Family{}, "drop_rule:t/m", "max_versions 3 → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
 		// Expiry.
 		{
-			maxAge(30), Family{GC: second, Life: expiry}, "one_second:t/m",
+			maxAge(30), store.Family{GC: second, Life: expiry}, "one_second:t/m",
 			"max_age 30d → 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]",
 		},
 		{
-			codec.GCRule{}, Family{GC: second, Life: expiry}, "one_second:t/m",
+			codec.GCRule{}, store.Family{GC: second, Life: expiry}, "one_second:t/m",
 			"keep forever → max_age 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]",
 		},
 		{
-			maxAge(7), Family{GC: maxAge(30), Life: shifted}, "default_expiration:t/m",
+			maxAge(7), store.Family{GC: maxAge(30), Life: shifted}, "default_expiration:t/m",
 			"max_age 7d → 30d (Bigtable applies max_age 30d to existing cells, regardless of what their timestamps mean) [T06]",
 		},
 		{
-			second, Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m",
+			second, store.Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m",
 			"max_age 1s → 365d (Bigtable applies max_age 365d to existing cells, regardless of what their timestamps mean; " + replicated + ") [T06, T10]",
 		},
-		{second, Family{GC: maxAge(30), Life: codec.Lifetime{Timestamp: codec.TimestampWrite}},
+		{second, store.Family{GC: maxAge(30), Life: codec.Lifetime{Timestamp: codec.TimestampWrite}},
 			"one_second:t/m", "max_age 1s → 30d (its cell timestamps may be expiries, and expired cells would reappear) [T06]",
 		},
 	} {
@@ -144,11 +145,11 @@ func TestPlanRules(t *testing.T) {
 // are separate and sorted.
 func TestPlanOrder(t *testing.T) {
 	const on, off = bigtable.Protected, bigtable.Unprotected
-	hosts := &KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
-	other := &KeySchema{Fields: hosts.Fields}
-	tables := []Table{
-		{ID: "z", Families: []Family{{Name: "c", GC: maxAge(1)}, {Name: "new", GC: maxVersions(1)}, {Name: "a"}, {Name: "b"}}},
-		{ID: "y", Families: []Family{{Name: "m", GC: maxAge(1)}, {Name: "l"}}, Splits: []string{"a", "b", "c", "d"}},
+	hosts := &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
+	other := &store.KeySchema{Fields: hosts.Fields}
+	tables := []store.Table{
+		{ID: "z", Families: []store.Family{{Name: "c", GC: maxAge(1)}, {Name: "new", GC: maxVersions(1)}, {Name: "a"}, {Name: "b"}}},
+		{ID: "y", Families: []store.Family{{Name: "m", GC: maxAge(1)}, {Name: "l"}}, Splits: []string{"a", "b", "c", "d"}},
 		{ID: "x"},
 		{ID: "k1", KeySchema: hosts}, {ID: "k2", KeySchema: hosts}, {ID: "k3", KeySchema: hosts}, {ID: "k4"},
 		{ID: "p1", DeletionProtection: on, KeySchema: hosts}, {ID: "p2", DeletionProtection: on}, {ID: "p3", DeletionProtection: off},
@@ -158,7 +159,7 @@ func TestPlanOrder(t *testing.T) {
 		"z":  {families: map[string]liveFamily{"c": {rule: maxAge(2)}, "a": {}, "b": {rule: maxAge(1), valueType: "SumAggregator"}, "old": {}, "new2": {}}},
 		"x":  {families: map[string]liveFamily{"m": {}}},
 		"w":  {families: map[string]liveFamily{"m": {}}},
-		"k1": {}, "k2": {keySchema: hosts.structType()}, "k3": {keySchema: other.structType()}, "k4": {keySchema: other.structType()},
+		"k1": {}, "k2": {keySchema: structType(hosts)}, "k3": {keySchema: structType(other)}, "k4": {keySchema: structType(other)},
 		"p1": {}, "p2": {protected: true}, "p3": {protected: true}, "p4": {}, "p5": {protected: true},
 	}
 	const want = `+ family new of table z: max_versions 1
@@ -233,7 +234,7 @@ func TestPlanReportsEveryLoss(t *testing.T) {
 	now := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		have, want := drawRule(t, 2), drawRule(t, 2)
-		plan := planFor([]Table{{ID: "t", Families: []Family{{Name: "m", GC: want}}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, nil)
+		plan := planFor([]store.Table{{ID: "t", Families: []store.Family{{Name: "m", GC: want}}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, nil)
 		if have.Equal(want) {
 			if !plan.Empty() {
 				t.Fatalf("%s for equal rules", plan)

@@ -1,15 +1,13 @@
-package store
+package setup
 
 import (
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-)
 
-// EmulatorVariable is the environment variable with the address of an emulator, to which
-// clients of Bigtable connect instead of the service.
-const EmulatorVariable = "BIGTABLE_EMULATOR_HOST"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
 
 // DraftError is the error for tables that are drafts: their layouts may still change freely, so
 // stored events could become unreadable.
@@ -23,15 +21,15 @@ func (e *DraftError) Error() string {
 	if len(e.Tables) > 1 {
 		tables, them = "tables "+strings.Join(e.Tables, ", ")+" are drafts", "them"
 	}
-	return fmt.Sprintf("%s, whose layout may still change; setup creates %s only on an emulator: remove draft: true from the schema and run btgen generate, or set SetupOptions.AllowDrafts in tests", tables, them)
+	return fmt.Sprintf("%s, whose layout may still change; setup creates %s only on an emulator: remove draft: true from the schema and run btgen generate, or set setup.Options.AllowDrafts in tests", tables, them)
 }
 
 // CheckDrafts returns the *DraftError with which Setup refuses the tables, without sending a
-// request; nil if there are no drafts, SetupOptions.AllowDrafts is set, or clients connect to an
+// request; nil if there are no drafts, Options.AllowDrafts is set, or clients connect to an
 // emulator.
-func CheckDrafts(tables []Table, opts ...SetupOptions) error {
-	o := setupOptions(opts)
-	if o.AllowDrafts || os.Getenv(EmulatorVariable) != "" {
+func CheckDrafts(tables []store.Table, opts ...Options) error {
+	o := defaults(opts)
+	if o.AllowDrafts || os.Getenv(store.EmulatorVariable) != "" {
 		return nil
 	}
 	var drafts []string

@@ -1,4 +1,4 @@
-package store_test
+package setup_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -58,14 +59,14 @@ func TestSetupHalfway(t *testing.T) {
 		return next(ctx, req)
 	})
 	for _, want := range []string{"creating table t: ", "creating family a of table t: "} {
-		plan, err := store.Setup(t.Context(), admin, nil, []store.Table{small})
+		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
 		if status.Code(err) != codes.Internal || !strings.Contains(err.Error(), want) || !plan.Empty() {
 			t.Errorf("changed %v, error %v, want %q", plan, err, want)
 		}
 	}
 	broken.Store(false)
 	for _, want := range [][]string{made(small)[1:], nil} {
-		plan, err := store.Setup(t.Context(), admin, nil, []store.Table{small})
+		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func TestSetupLostReplyOfHalf(t *testing.T) {
 		}
 		return nil, status.Error(codes.Unavailable, "connection reset")
 	})
-	plan, err := store.Setup(t.Context(), admin, nil, []store.Table{small})
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 		}
 		return next(ctx, req)
 	})
-	if _, err := store.Setup(t.Context(), admin, nil, []store.Table{small}); err != nil {
+	if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{small}); err != nil {
 		t.Fatal(err)
 	}
 	strict.Store(true)
@@ -115,7 +116,7 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 	const explanation = " (if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule) [T10]"
 	for _, code := range []codes.Code{codes.FailedPrecondition, codes.InvalidArgument, codes.PermissionDenied} {
 		failure.Store(uint32(code))
-		plan, err := store.Setup(t.Context(), admin, nil, []store.Table{other, {ID: "u"}})
+		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{other, {ID: "u"}})
 		want := "changing the rule of family a of table t: rpc error: code = " + code.String() + " desc = cannot relax the rule" + explanation +
 			"\nchanging the rule of family b of table t: rpc error: code = " + code.String() + " desc = cannot relax the rule" + explanation
 		if code == codes.PermissionDenied {
@@ -132,7 +133,7 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 		}
 	}
 	strict.Store(false)
-	plan, err := store.Setup(t.Context(), admin, nil, []store.Table{other})
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{other})
 	if err != nil || len(plan.Changes) != 2 {
 		t.Errorf("changed %v, error %v", plan, err)
 	}
@@ -156,7 +157,7 @@ func TestSetupRaceThroughTheClient(t *testing.T) {
 		}
 		return next(ctx, req)
 	})
-	plan, err := store.Setup(t.Context(), admin, nil, []store.Table{small})
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestSetupRaceThenReadFails(t *testing.T) {
 		}
 		return nil
 	}
-	plan, err := store.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
+	plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
 	if err == nil || err.Error() != "reading table t: rpc error: code = PermissionDenied desc = you may not" {
 		t.Errorf("error %v", err)
 	}
@@ -210,7 +211,7 @@ func TestSetupDeletionProtection(t *testing.T) {
 		{tables: []store.Table{table(bigtable.Unprotected), table(bigtable.None), other}},
 		{tables: []store.Table{table(bigtable.None), table(bigtable.Protected), other}, plan: "+ deletion protection of table t\n", protected: true},
 	} {
-		plan, err := store.Setup(t.Context(), b.Admin, nil, step.tables, store.SetupOptions{Allow: []string{step.allow}})
+		plan, err := setup.Setup(t.Context(), b.Admin, nil, step.tables, setup.Options{Allow: []string{step.allow}})
 		got := plan.String()
 		if names := refused(err); len(names) > 0 {
 			got, err = "refused "+strings.Join(names, ", "), nil
@@ -225,8 +226,8 @@ func TestSetupDeletionProtection(t *testing.T) {
 			}
 		}
 	}
-	_, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{table(bigtable.Unprotected), table(bigtable.Protected)})
-	if _, ok := errors.AsType[*store.TableError](err); !ok {
+	_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table(bigtable.Unprotected), table(bigtable.Protected)})
+	if _, ok := errors.AsType[*setup.TableError](err); !ok {
 		t.Errorf("two schemas that differ give %v, want a *TableError", err)
 	}
 }
@@ -238,14 +239,14 @@ func TestSetupKeepsDeletionProtection(t *testing.T) {
 	for _, declared := range []bigtable.DeletionProtection{bigtable.Protected, bigtable.None} {
 		b := start(t)
 		table := store.Table{ID: "t", DeletionProtection: bigtable.Protected}
-		if _, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{table}); err != nil {
+		if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table}); err != nil {
 			t.Fatal(err)
 		}
 		table.DeletionProtection = declared
 		table.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}}}
 		for range 2 { // the server does not store a row key schema
-			plan, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{table})
-			if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Kind != store.AddKeySchema {
+			plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table})
+			if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Kind != setup.AddKeySchema {
 				t.Errorf("plan %s, error %v", plan, err)
 			}
 			if info, err := b.Admin.TableInfo(t.Context(), "t"); err != nil || info.DeletionProtection != bigtable.Protected {
@@ -265,10 +266,10 @@ func TestSetupDeletionProtectionLostReply(t *testing.T) {
 		}
 		return reply, err
 	})
-	if _, err := store.Setup(t.Context(), admin, nil, []store.Table{{ID: "t"}}); err != nil {
+	if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{{ID: "t"}}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := store.Setup(t.Context(), admin, nil, []store.Table{{ID: "t", DeletionProtection: bigtable.Protected}})
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{{ID: "t", DeletionProtection: bigtable.Protected}})
 	if err != nil || plan.String() != "+ deletion protection of table t\n" {
 		t.Errorf("plan %s, error %v", plan, err)
 	}
@@ -290,13 +291,13 @@ func TestSetupWithoutInstance(t *testing.T) {
 				return nil, status.Error(codes.NotFound, "Instance not found")
 			})
 			for _, dry := range []bool{true, false} {
-				plan, err := store.Setup(t.Context(), admin, nil, []store.Table{small}, store.SetupOptions{DryRun: dry})
-				if missing, ok := errors.AsType[*store.InstanceError](err); !ok || status.Code(missing.Err) != codes.NotFound || !plan.Empty() {
+				plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small}, setup.Options{DryRun: dry})
+				if missing, ok := errors.AsType[*setup.InstanceError](err); !ok || status.Code(missing.Err) != codes.NotFound || !plan.Empty() {
 					t.Errorf("plan %s, error %v", plan, err)
 				}
 			}
-			_, err := store.UnknownTables(t.Context(), admin, nil)
-			if _, ok := errors.AsType[*store.InstanceError](err); ok != (list == codes.NotFound) {
+			_, err := setup.UnknownTables(t.Context(), admin, nil)
+			if _, ok := errors.AsType[*setup.InstanceError](err); ok != (list == codes.NotFound) {
 				t.Error(err)
 			}
 		})
@@ -310,7 +311,7 @@ func TestSetupWithoutInstance(t *testing.T) {
 		return next(ctx, req)
 	})
 	for _, admin := range []*bigtable.AdminClient{b.Admin, denied} {
-		if plan, err := store.Setup(t.Context(), admin, nil, []store.Table{small}); err != nil || len(plan.Changes) != 3 {
+		if plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small}); err != nil || len(plan.Changes) != 3 {
 			t.Errorf("plan %s, error %v", plan, err)
 		}
 	}
@@ -321,8 +322,8 @@ func TestSetupConfirm(t *testing.T) {
 	b := start(t)
 	no := errors.New("no")
 	for _, dry := range []bool{true, false} {
-		var seen store.Plan
-		plan, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{small}, store.SetupOptions{DryRun: dry, Confirm: func(p store.Plan) error { seen = p; return no }})
+		var seen setup.Plan
+		plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small}, setup.Options{DryRun: dry, Confirm: func(p setup.Plan) error { seen = p; return no }})
 		if !errors.Is(err, no) || !plan.Empty() {
 			t.Errorf("plan %s, error %v", plan, err)
 		}
@@ -333,7 +334,7 @@ func TestSetupConfirm(t *testing.T) {
 	}
 	asked := 0
 	for _, want := range [][]string{made(small), nil} {
-		plan, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{small}, store.SetupOptions{Confirm: func(p store.Plan) error {
+		plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small}, setup.Options{Confirm: func(p setup.Plan) error {
 			asked++
 			same(t, "changes", show(p), want)
 			return nil

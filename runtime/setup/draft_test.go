@@ -1,4 +1,4 @@
-package store_test
+package setup_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -21,21 +22,21 @@ func TestDrafts(t *testing.T) {
 		{ID: "shared", Families: []store.Family{{Name: "b"}}, Draft: true},
 	}
 	t.Setenv(store.EmulatorVariable, "")
-	for _, o := range []store.SetupOptions{{TablePrefix: "p_"}, {TablePrefix: "p_", DryRun: true}} {
-		_, err := store.Setup(ctx, nil, nil, tables, o) // without a client, a request would panic
-		var draft *store.DraftError
+	for _, o := range []setup.Options{{TablePrefix: "p_"}, {TablePrefix: "p_", DryRun: true}} {
+		_, err := setup.Setup(ctx, nil, nil, tables, o) // without a client, a request would panic
+		var draft *setup.DraftError
 		if !errors.As(err, &draft) || len(draft.Tables) != 1 || draft.Tables[0] != "p_shared" || !strings.Contains(err.Error(), "remove draft: true") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if plan, err := store.Setup(ctx, bt.Admin, nil, tables[:1]); err != nil || plan.Empty() {
+	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables[:1]); err != nil || plan.Empty() {
 		t.Errorf("without drafts: %v, %v", plan, err)
 	}
-	if plan, err := store.Setup(ctx, bt.Admin, nil, tables, store.SetupOptions{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
+	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables, setup.Options{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
 		t.Errorf("allowed: %v, %v", plan, err)
 	}
 	t.Setenv(store.EmulatorVariable, bt.Addr)
-	if plan, err := store.Setup(ctx, bt.Admin, nil, tables, store.SetupOptions{TablePrefix: "b_"}); err != nil || plan.Empty() {
+	if plan, err := setup.Setup(ctx, bt.Admin, nil, tables, setup.Options{TablePrefix: "b_"}); err != nil || plan.Empty() {
 		t.Errorf("on an emulator: %v, %v", plan, err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // liveTable describes a live table.
@@ -28,7 +30,7 @@ type liveFamily struct {
 }
 
 // readTables returns the live tables that exist, by ID.
-func readTables(ctx context.Context, admin retryAdmin, tables []Table) (map[string]liveTable, error) {
+func readTables(ctx context.Context, admin retryAdmin, tables []store.Table) (map[string]liveTable, error) {
 	live := map[string]liveTable{}
 	for _, t := range tables {
 		table, found, err := readTable(ctx, admin, t.ID)
@@ -74,19 +76,19 @@ func (e *InstanceError) Unwrap() error { return e.Err }
 // confirmInstance returns an *[InstanceError] if tables are missing because their
 // instance does not exist; the service uses the same status code for both. It does not
 // doubt other errors.
-func confirmInstance(ctx context.Context, admin retryAdmin, tables []Table, live map[string]liveTable) error {
+func confirmInstance(ctx context.Context, admin retryAdmin, tables []store.Table, live map[string]liveTable) error {
 	lister, ok := admin.admin.(Lister)
 	if !ok || len(live) == len(tables) {
 		return nil
 	}
-	limited, cancel := within(ctx, admin.timeout)
+	limited, cancel := call.Within(ctx, admin.timeout)
 	defer cancel()
 	_, err := lister.Tables(limited)
 	switch status.Code(err) {
 	case codes.NotFound:
 		return &InstanceError{err}
 	case codes.PermissionDenied: // the message of the service may tell
-		i := slices.IndexFunc(tables, func(t Table) bool { _, found := live[t.ID]; return !found })
+		i := slices.IndexFunc(tables, func(t store.Table) bool { _, found := live[t.ID]; return !found })
 		_, err := admin.tableInfo(ctx, tables[i].ID)
 		if said := status.Convert(err).Message(); status.Code(err) == codes.NotFound && strings.Contains(said, "nstance") && !strings.Contains(said, "tables/"+tables[i].ID) {
 			return &InstanceError{err}

@@ -1,4 +1,4 @@
-package store
+package setup
 
 import (
 	"cmp"
@@ -13,15 +13,17 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// DeleteTablesOptions configure [ExamineUnmanaged] and [DeleteTables]. The zero value is valid.
+// DeleteOptions configure [ExamineUnmanaged] and [DeleteTables]. The zero value is valid.
 // If several are passed, the last one replaces the others.
-type DeleteTablesOptions struct {
+type DeleteOptions struct {
 	// TablePrefix precedes every table ID, for example "staging_".
 	TablePrefix string
-	// Timeout limits each request, including its retries. 0 means DefaultTimeout; with
-	// NoTimeout, a call whose context has no deadline may retry forever.
+	// Timeout limits each request, including its retries. 0 means
+	// [store.DefaultTimeout]; with [store.NoTimeout], a call whose context has no deadline may retry forever.
 	Timeout time.Duration
 	// Now is the clock for times to live; time.Now if nil.
 	Now func() time.Time
@@ -56,7 +58,7 @@ func (e *KeptError) Error() string {
 // the stored cells say about them, and whether [DeleteTables] would delete them. For each one
 // whose newest event should have expired, it looks for a cell that has not. It changes nothing.
 // The error is a *[HistoryError] if the history cannot be read.
-func ExamineUnmanaged(ctx context.Context, admin Admin, client Client, found []Unmanaged, opts ...DeleteTablesOptions) ([]Unmanaged, error) {
+func ExamineUnmanaged(ctx context.Context, admin Admin, client store.Client, found []Unmanaged, opts ...DeleteOptions) ([]Unmanaged, error) {
 	x, err := newExaminer(ctx, admin, client, found, opts)
 	if err != nil {
 		return nil, err
@@ -77,14 +79,14 @@ func ExamineUnmanaged(ctx context.Context, admin Admin, client Client, found []U
 // [Setup] has recorded in the history of layouts and no schema uses anymore:
 //
 //   - The last layout there ended more than its time to live and a week ago, or
-//     DeleteTablesOptions.Removed contains the table or family.
+//     DeleteOptions.Removed contains the table or family.
 //   - The history knows every column family.
 //   - No cell is stored there that is younger than the age in the family's garbage collection
 //     rule, whoever wrote it; without an age, no cell at all.
 //   - The table is not protected from deletion.
 //
 // If any name does not meet these conditions, it deletes nothing, and returns a *[KeptError].
-// It returns what it deleted, or would delete with DeleteTablesOptions.DryRun. What no longer
+// It returns what it deleted, or would delete with DeleteOptions.DryRun. What no longer
 // exists is left out, so a call can be repeated: after any failure, or if the process is
 // killed, some of the tables are deleted, each as a whole, and the rest is unchanged.
 // The history keeps the layouts of deleted tables; a table that is created again with the same
@@ -92,7 +94,7 @@ func ExamineUnmanaged(ctx context.Context, admin Admin, client Client, found []U
 //
 // A cell that another program writes after the check is deleted, too. Bigtable can restore a
 // deleted table for seven days (gcloud bigtable instances tables undelete), but not a family.
-func DeleteTables(ctx context.Context, admin Deleter, client Client, tables []Table, names []string, opts ...DeleteTablesOptions) ([]Unmanaged, error) {
+func DeleteTables(ctx context.Context, admin Deleter, client store.Client, tables []store.Table, names []string, opts ...DeleteOptions) ([]Unmanaged, error) {
 	var found []Unmanaged
 	for _, name := range names {
 		table, family, _ := strings.Cut(name, "/")
@@ -134,22 +136,22 @@ func DeleteTables(ctx context.Context, admin Deleter, client Client, tables []Ta
 // examiner finds out which tables and families may be deleted.
 type examiner struct {
 	admin   retryAdmin
-	client  Client
+	client  store.Client
 	history map[string]historyRow // by table
-	options DeleteTablesOptions
+	options DeleteOptions
 }
 
-func newExaminer(ctx context.Context, admin Admin, client Client, found []Unmanaged, opts []DeleteTablesOptions) (*examiner, error) {
-	o := last(opts)
-	o.Now, o.Timeout = clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
+func newExaminer(ctx context.Context, admin Admin, client store.Client, found []Unmanaged, opts []DeleteOptions) (*examiner, error) {
+	o := call.Last(opts)
+	o.Now, o.Timeout = call.Clock(o.Now), cmp.Or(o.Timeout, store.DefaultTimeout)
 	x := &examiner{admin: retryAdmin{admin, o.Timeout}, client: client, options: o}
 	if client == nil {
 		return nil, &HistoryError{Err: errNoClient}
 	}
-	var tables []Table
+	var tables []store.Table
 	for _, u := range found {
-		if !slices.ContainsFunc(tables, func(t Table) bool { return t.ID == u.Table }) {
-			tables = append(tables, Table{ID: u.Table})
+		if !slices.ContainsFunc(tables, func(t store.Table) bool { return t.ID == u.Table }) {
+			tables = append(tables, store.Table{ID: u.Table})
 		}
 	}
 	if tables == nil {
@@ -162,9 +164,9 @@ func newExaminer(ctx context.Context, admin Admin, client Client, found []Unmana
 }
 
 // inUse returns why a table or family is not unmanaged; empty if it is.
-func (x *examiner) inUse(tables []Table, u Unmanaged) string {
-	uses := func(t Table) bool {
-		return x.options.TablePrefix+t.ID == u.Table && (u.Family == "" || slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == u.Family }))
+func (x *examiner) inUse(tables []store.Table, u Unmanaged) string {
+	uses := func(t store.Table) bool {
+		return x.options.TablePrefix+t.ID == u.Table && (u.Family == "" || slices.ContainsFunc(t.Families, func(f store.Family) bool { return f.Name == u.Family }))
 	}
 	switch {
 	case u.Table == HistoryTable:
@@ -252,7 +254,7 @@ func (x *examiner) youngCell(ctx context.Context, table, family string, rule cod
 		}
 	}
 	filters = append(filters, bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
-	ctx, cancel := within(ctx, x.options.Timeout)
+	ctx, cancel := call.Within(ctx, x.options.Timeout)
 	defer cancel()
 	cell := ""
 	err := x.client.OpenTable(table).ReadRows(ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -261,7 +263,7 @@ func (x *examiner) youngCell(ctx context.Context, table, family string, rule cod
 		}
 		return false
 	}, bigtable.LimitRows(1), bigtable.RowFilter(bigtable.ChainFilters(filters...)))
-	return cell, explain(ctx, err)
+	return cell, call.Explain(ctx, err)
 }
 
 // delete deletes a table or family. If a reply is lost, another attempt may find that it no

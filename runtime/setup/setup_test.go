@@ -1,0 +1,1456 @@
+package setup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+func age(d time.Duration) codec.GCRule { return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: d} }
+func versions(n int) codec.GCRule      { return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: n} }
+func anyOf(r ...codec.GCRule) codec.GCRule {
+	return codec.GCRule{Kind: codec.GCUnion, Rules: r}
+}
+func allOf(r ...codec.GCRule) codec.GCRule {
+	return codec.GCRule{Kind: codec.GCIntersection, Rules: r}
+}
+
+const day = 24 * time.Hour
+
+// sample is a table with one family per kind of rule.
+var sample = store.Table{ID: "t", Families: []store.Family{
+	{Name: "old", GC: age(7 * day)},
+	{Name: "many", GC: versions(3)},
+	{Name: "either", GC: anyOf(age(time.Hour), versions(1))},
+	{Name: "both", GC: allOf(age(90*time.Second), anyOf(versions(2), age(365*day)))},
+	{Name: "kept"},
+}}
+
+// small is a table with families a and b.
+var small = store.Table{ID: "t", Families: []store.Family{{Name: "a", GC: age(day)}, {Name: "b", GC: versions(1)}}}
+
+// made returns the changes of tables that did not exist.
+func made(tables ...store.Table) []string {
+	var out []string
+	for _, t := range tables {
+		out = append(out, "+ table "+t.ID)
+		for _, f := range t.Families {
+			out = append(out, madeFamily(t, f))
+		}
+	}
+	return out
+}
+
+func madeFamily(t store.Table, f store.Family) string {
+	return fmt.Sprintf("+ family %s of table %s: %s", f.Name, t.ID, said(f.GC))
+}
+
+// said returns a rule in the notation of schemas, without the code under test.
+func said(r codec.GCRule) string {
+	switch r.Kind {
+	case codec.GCMaxAge:
+		if r.MaxAge%day == 0 {
+			return fmt.Sprintf("max_age %dd", r.MaxAge/day)
+		}
+		return "max_age " + strings.TrimSuffix(r.MaxAge.String(), "0m0s")
+	case codec.GCMaxVersions:
+		return fmt.Sprint("max_versions ", r.MaxVersions)
+	case codec.GCNone:
+		return "keep forever"
+	}
+	var rules []string
+	for _, sub := range r.Rules {
+		rules = append(rules, said(sub))
+	}
+	return map[codec.GCKind]string{codec.GCUnion: "any_of", codec.GCIntersection: "all_of"}[r.Kind] + "(" + strings.Join(rules, ", ") + ")"
+}
+
+func show(plan setup.Plan) []string {
+	var out []string
+	for _, c := range plan.Changes {
+		out = append(out, c.String())
+	}
+	return out
+}
+
+// refused returns the names of the refused changes in an error.
+func refused(err error) []string {
+	var names []string
+	if e, ok := errors.AsType[*setup.RefusedError](err); ok {
+		for _, c := range e.Changes {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// unsettled returns the names of the remaining changes in an error.
+func unsettled(err error) []string {
+	var names []string
+	if e, ok := errors.AsType[*setup.VerifyError](err); ok {
+		for _, c := range e.Changes {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// same fails unless got equals want.
+func same(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, what string, got, want any, opts ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, opts...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// start starts an in-memory server.
+func start(t *testing.T) *storetest.Bigtable {
+	return storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+}
+
+// wire returns the rule as Bigtable's message, without the code under test.
+func wire(r codec.GCRule) *adminpb.GcRule {
+	var rules []*adminpb.GcRule
+	for _, sub := range r.Rules {
+		rules = append(rules, wire(sub))
+	}
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxAge{MaxAge: durationpb.New(r.MaxAge)}}
+	case codec.GCMaxVersions:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxNumVersions{MaxNumVersions: int32(r.MaxVersions)}}
+	case codec.GCUnion:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_Union_{Union: &adminpb.GcRule_Union{Rules: rules}}}
+	case codec.GCIntersection:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: &adminpb.GcRule_Intersection{Rules: rules}}}
+	}
+	return &adminpb.GcRule{}
+}
+
+// rules draws rules as in schemas: nested, in whole seconds.
+func rules() *rapid.Generator[codec.GCRule] { return rulesOf(3) }
+
+func rulesOf(depth int) *rapid.Generator[codec.GCRule] {
+	return rapid.Custom(func(t *rapid.T) codec.GCRule {
+		kinds := []codec.GCKind{codec.GCMaxAge, codec.GCMaxVersions}
+		if depth > 0 {
+			kinds = append(kinds, codec.GCUnion, codec.GCIntersection)
+		}
+		r := codec.GCRule{Kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
+		switch r.Kind {
+		case codec.GCMaxAge:
+			r.MaxAge = time.Duration(rapid.Int64Range(1, math.MaxInt64/int64(time.Second)).Draw(t, "seconds")) * time.Second
+		case codec.GCMaxVersions:
+			r.MaxVersions = rapid.IntRange(1, math.MaxInt32).Draw(t, "versions")
+		default:
+			r.Rules = rapid.SliceOfN(rulesOf(depth-1), 1, 4).Draw(t, "rules")
+		}
+		return r
+	})
+}
+
+// requests records the requests that create tables and families.
+type requests struct {
+	mu       sync.Mutex
+	families map[string]*adminpb.ColumnFamily // by table/family
+	updates  []string                         // table/family: the fields
+	splits   map[string][]string              // by table
+}
+
+func (r *requests) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	r.mu.Lock()
+	switch req := req.(type) {
+	case *adminpb.CreateTableRequest:
+		for name, f := range req.GetTable().GetColumnFamilies() {
+			r.families[req.GetTableId()+"/"+name] = f
+		}
+		for _, s := range req.GetInitialSplits() {
+			r.splits[req.GetTableId()] = append(r.splits[req.GetTableId()], string(s.GetKey()))
+		}
+	case *adminpb.ModifyColumnFamiliesRequest:
+		for _, m := range req.GetModifications() {
+			family := req.GetName()[strings.LastIndexByte(req.GetName(), '/')+1:] + "/" + m.GetId()
+			r.families[family] = m.GetCreate()
+			if m.GetUpdate() != nil {
+				r.families[family] = m.GetUpdate()
+				r.updates = append(r.updates, family+": "+strings.Join(m.GetUpdateMask().GetPaths(), " "))
+			}
+		}
+	}
+	r.mu.Unlock()
+	return next(ctx, method, req, reply, conn, opts...)
+}
+
+// recorded returns an admin client of the server, and a record of its requests.
+func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requests) {
+	t.Helper()
+	r := &requests{families: map[string]*adminpb.ColumnFamily{}, splits: map[string][]string{}}
+	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(r.intercept))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close() })
+	return admin, r
+}
+
+func TestSetupCreatesTables(t *testing.T) {
+	admin, sent := recorded(t, start(t))
+	other := store.Table{ID: "other", Families: sample.Families[:1]}
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{sample, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), made(sample, other))
+	want := map[string]*adminpb.ColumnFamily{"other/old": {GcRule: wire(age(7 * day))}}
+	for _, f := range sample.Families {
+		want["t/"+f.Name] = &adminpb.ColumnFamily{GcRule: wire(f.GC)}
+	}
+	same(t, "families sent", sent.families, want, protocmp.Transform())
+
+	clear(sent.families)
+	plan, err = setup.Setup(t.Context(), admin, nil, []store.Table{sample, other})
+	if err != nil || !plan.Empty() || len(sent.families) > 0 {
+		t.Errorf("a second time it changed %v, sent %v, error %v", plan, sent.families, err)
+	}
+}
+
+func TestSetupAddsMissingFamilies(t *testing.T) {
+	admin, sent := recorded(t, start(t))
+	part := store.Table{ID: "t", Families: sample.Families[1:3]}
+	if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{part}); err != nil {
+		t.Fatal(err)
+	}
+	clear(sent.families)
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{sample})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := []store.Family{sample.Families[0], sample.Families[3], sample.Families[4]}
+	var want []string
+	families := map[string]*adminpb.ColumnFamily{}
+	for _, f := range added {
+		want = append(want, madeFamily(sample, f))
+		families["t/"+f.Name] = &adminpb.ColumnFamily{GcRule: wire(f.GC)}
+	}
+	same(t, "changes", show(plan), want)
+	same(t, "families sent", sent.families, families, protocmp.Transform())
+}
+
+func TestSetupLeavesOtherFamiliesAlone(t *testing.T) {
+	b := start(t)
+	both := store.Table{ID: "t", Families: sample.Families}
+	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{both}); err != nil {
+		t.Fatal(err)
+	}
+	one := store.Table{ID: "t", Families: sample.Families[:1]}
+	plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{one})
+	if err != nil || !plan.Empty() {
+		t.Errorf("changed %v, error %v", plan, err)
+	}
+	same(t, "strays", plan.String(), `? family both of table t: not in the schemas, left alone
+? family either of table t: not in the schemas, left alone
+? family kept of table t: not in the schemas, left alone
+? family many of table t: not in the schemas, left alone
+`)
+	if n := len(live(t, b.Admin, "t")); n != len(sample.Families) {
+		t.Errorf("the table has %d families, want %d", n, len(sample.Families))
+	}
+}
+
+// live returns the rules of a table as the client formats them.
+func live(t testing.TB, admin setup.Admin, table string) map[string]string {
+	t.Helper()
+	info, err := admin.TableInfo(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := map[string]string{}
+	for _, f := range info.FamilyInfos {
+		families[f.Name] = f.GCPolicy
+	}
+	return families
+}
+
+// hazards are changes that are refused, each with the name that allows it.
+var hazards = []struct {
+	name       string
+	have, want store.Family
+	message    string
+	t10        bool
+}{
+	{
+		"shorter_age:t/f", store.Family{GC: age(30 * day)}, store.Family{GC: age(7 * day)},
+		"~ rule of family f of table t: max_age 30d → 7d (deletes data older than 7d) [T09]", false,
+	},
+	{
+		"fewer_versions:t/f", store.Family{GC: versions(3)}, store.Family{GC: versions(1)},
+		"~ rule of family f of table t: max_versions 3 → 1 (deletes all but the newest cell of each column) [T09]", false,
+	},
+	{
+		"shorter_age+fewer_versions:t/f", store.Family{}, store.Family{GC: anyOf(age(7*day), versions(2))},
+		"~ rule of family f of table t: keep forever → any_of(max_age 7d, max_versions 2) " +
+			"(deletes data older than 7d, and all but the newest 2 cells of each column) [T09]", false,
+	},
+	{
+		"drop_rule:t/f", store.Family{GC: age(30 * day)}, store.Family{},
+		"~ rule of family f of table t: max_age 30d → keep forever (keeps every cell forever; " +
+			"rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule) [T10]", true,
+	},
+	{
+		"one_second:t/f", store.Family{GC: age(30 * day)},
+		store.Family{GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
+		"~ rule of family f of table t: max_age 30d → 1s " +
+			"(Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]", false,
+	},
+	{
+		"default_expiration:t/f", store.Family{GC: age(2 * day)},
+		store.Family{GC: age(3 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 3 * day}},
+		"~ rule of family f of table t: max_age 2d → 3d " +
+			"(Bigtable applies max_age 3d to existing cells, regardless of what their timestamps mean) [T06]", false,
+	},
+}
+
+// one returns table t with one family f like the given one.
+func one(f store.Family) store.Table {
+	f.Name = "f"
+	return store.Table{ID: "t", Families: []store.Family{f}}
+}
+
+// Setup refuses a change that may delete data, and makes no other change, until it is
+// allowed by name. Then it sends the rule of the schema and nothing else.
+func TestSetupRefuses(t *testing.T) {
+	for _, c := range hazards {
+		t.Run(c.name, func(t *testing.T) {
+			admin, sent := recorded(t, start(t))
+			if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{one(c.have)}); err != nil {
+				t.Fatal(err)
+			}
+			before := live(t, admin, "t")
+			clear(sent.families)
+
+			wanted := one(c.want)
+			wanted.Families = append(wanted.Families, store.Family{Name: "new", GC: versions(2)})
+			tables := []store.Table{{ID: "u", Families: small.Families}, wanted}
+			plan, err := setup.Setup(t.Context(), admin, nil, tables, setup.Options{Allow: []string{"shorter_age:t/new", c.name + "x"}})
+			same(t, "refused", refused(err), []string{c.name})
+			message := "nothing was changed: these changes are refused unless allowed by name (setup.Options.Allow, or --allow of btgen-live)\n" +
+				c.message + "\n  refused; to allow it: " + c.name
+			if err == nil || err.Error() != message {
+				t.Errorf("error %v, want %s", err, message)
+			}
+			if !plan.Empty() || len(sent.families) > 0 {
+				t.Errorf("it changed %v and sent %v", plan, sent.families)
+			}
+			same(t, "families", live(t, admin, "t"), before)
+
+			allowed := setup.Options{Allow: []string{c.name}}
+			plan, err = setup.Setup(t.Context(), admin, nil, tables, allowed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			added := madeFamily(wanted, wanted.Families[1])
+			same(t, "changes", show(plan), append(made(tables[0]), added, c.message))
+			same(t, "updates", sent.updates, []string{"t/f: gc_rule"})
+			same(t, "rule sent", sent.families["t/f"].GetGcRule(), wire(c.want.GC), protocmp.Transform())
+
+			plan, err = setup.Setup(t.Context(), admin, nil, tables, allowed)
+			if err != nil || plan.String() != "" {
+				t.Errorf("a second time it changed %v, error %v", plan, err)
+			}
+		})
+	}
+}
+
+// The rules that the two kinds of expiration require, in a new family.
+func TestSetupExpiry(t *testing.T) {
+	admin, sent := recorded(t, start(t))
+	table := store.Table{ID: "t", Families: []store.Family{
+		{Name: "second", GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
+		{Name: "default", GC: age(2 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}},
+	}}
+	for i := range 2 {
+		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{table})
+		if err != nil || plan.Empty() != (i > 0) {
+			t.Errorf("round %d: changed %v, error %v", i, plan, err)
+		}
+	}
+	same(t, "families sent", sent.families, map[string]*adminpb.ColumnFamily{
+		"t/second":  {GcRule: wire(age(time.Second))},
+		"t/default": {GcRule: wire(age(2 * day))},
+	}, protocmp.Transform())
+}
+
+// A rule that keeps more is changed without being allowed.
+func TestSetupRelaxes(t *testing.T) {
+	for _, c := range []struct {
+		have, want codec.GCRule
+		message    string
+	}{
+		{age(7 * day), age(30 * day), "max_age 7d → 30d"},
+		{versions(1), versions(3), "max_versions 1 → 3"},
+		{anyOf(age(7*day), versions(1)), anyOf(age(7*day), versions(2)), "any_of(max_age 7d, max_versions 1) → any_of(max_age 7d, max_versions 2)"},
+		{versions(1), allOf(age(7*day), versions(1)), "max_versions 1 → all_of(max_age 7d, max_versions 1)"},
+	} {
+		t.Run(c.message, func(t *testing.T) {
+			admin, sent := recorded(t, start(t))
+			for _, rule := range []codec.GCRule{c.have, c.want} {
+				plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{one(store.Family{GC: rule})})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(sent.updates) > 0 {
+					same(t, "changes", show(plan), []string{"~ rule of family f of table t: " + c.message})
+				}
+			}
+			same(t, "updates", sent.updates, []string{"t/f: gc_rule"})
+			same(t, "rule sent", sent.families["t/f"].GetGcRule(), wire(c.want), protocmp.Transform())
+		})
+	}
+}
+
+// A family with an aggregate type does not accept plain cells. Bigtable never removes
+// the type, whatever is allowed.
+func TestSetupValueType(t *testing.T) {
+	b := start(t)
+	sum := bigtable.Family{ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}}
+	conf := &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"f": sum}}
+	if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {
+		t.Fatal(err)
+	}
+	tables := []store.Table{one(store.Family{GC: age(day)})}
+	plan, err := setup.Setup(t.Context(), b.Admin, nil, tables, setup.Options{Allow: []string{"value_type:t/f", "shorter_age:t/f"}})
+	same(t, "refused", refused(err), []string{"value_type:t/f"})
+	want := `~ value type of family f of table t: SumAggregator → none (Bigtable cannot change the value type of an existing family)
+  refused; it cannot be allowed: give the family another name in the schema`
+	if err == nil || !strings.HasSuffix(err.Error(), want) || !plan.Empty() {
+		t.Errorf("changed %v, error %v, want %s", plan, err, want)
+	}
+}
+
+// A dry run reports what a run would do and marks what it would refuse. It sends
+// nothing.
+func TestSetupDryRun(t *testing.T) {
+	admin, sent := recorded(t, start(t))
+	first := store.Table{ID: "t", Families: []store.Family{{Name: "a", GC: age(7 * day)}, {Name: "b", GC: versions(2)}, {Name: "x"}}}
+	if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{first}); err != nil {
+		t.Fatal(err)
+	}
+	before := live(t, admin, "t")
+	clear(sent.families)
+	dry := setup.Options{DryRun: true}
+	tables := []store.Table{{ID: "u", Families: small.Families, Splits: []string{"a"}}, {ID: "t", Families: []store.Family{
+		{Name: "a", GC: age(day)}, {Name: "c"}, {Name: "b", GC: versions(9)},
+	}}}
+	plan, err := setup.Setup(t.Context(), admin, nil, tables, dry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "plan", plan.String(), `+ table u, split at 1 key
++ family a of table u: max_age 1d
++ family b of table u: max_versions 1
++ family c of table t: keep forever
+~ rule of family a of table t: max_age 7d → 1d (deletes data older than 1d) [T09]
+  refused; to allow it: shorter_age:t/a
+~ rule of family b of table t: max_versions 2 → 9
+? family x of table t: not in the schemas, left alone
+`)
+	allow := setup.Options{Allow: []string{"shorter_age:t/a"}}
+	dryAllow := allow
+	dryAllow.DryRun = true
+	allowed, err := setup.Setup(t.Context(), admin, nil, tables, dryAllow)
+	if err != nil || len(allowed.Refused()) > 0 {
+		t.Errorf("refused %v although it is allowed, error %v", allowed.Refused(), err)
+	}
+	if len(sent.families) > 0 {
+		t.Errorf("it sent %v", sent.families)
+	}
+	same(t, "families", live(t, admin, "t"), before)
+	done, err := setup.Setup(t.Context(), admin, nil, tables, allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "what was done", done, allowed)
+}
+
+func TestSetupSplits(t *testing.T) {
+	admin, sent := recorded(t, start(t))
+	table := store.Table{ID: "t", Families: small.Families, Splits: []string{"b", "a", "b"}}
+	other := store.Table{ID: "t", Families: []store.Family{{Name: "c"}}, Splits: []string{"c", "a"}}
+	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{table, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "splits sent", sent.splits, map[string][]string{"t": {"a", "b", "c"}})
+	same(t, "table", show(plan)[0], "+ table t, split at 3 keys")
+	table.Splits = []string{"z"}
+	plan, err = setup.Setup(t.Context(), admin, nil, []store.Table{table, other})
+	if err != nil || !plan.Empty() || len(sent.splits["t"]) != 3 {
+		t.Errorf("a second time it changed %v, split %v, error %v", plan, sent.splits, err)
+	}
+}
+
+// A table that no server would accept is reported before anything is sent.
+func TestSetupImpossibleTables(t *testing.T) {
+	many := make([]string, 60)
+	for i := range many {
+		many[i] = fmt.Sprintf("%03d", i)
+	}
+	more := make([]string, 60)
+	for i := range more {
+		more[i] = fmt.Sprintf("x%03d", i)
+	}
+	prefix := setup.Options{TablePrefix: "a_long_prefix_of_a_team_"}
+	for _, c := range []struct {
+		tables []store.Table
+		opts   setup.Options
+		want   string // of the last table
+	}{
+		{[]store.Table{{ID: "u"}, {ID: strings.Repeat("t", 26)}}, prefix, ""},
+		{[]store.Table{{ID: "u"}, {ID: strings.Repeat("t", 27)}}, prefix, `table a_long_prefix_of_a_team_ttttttttttttttttttttttttttt: ` +
+			`the ID with the prefix "a_long_prefix_of_a_team_" has 51 characters, but Bigtable allows 50 [L07]`},
+		{[]store.Table{{ID: strings.Repeat("t", 51)}}, setup.Options{}, "table " + strings.Repeat("t", 51) +
+			": the ID has 51 characters, but Bigtable allows 50 [L07]"},
+		{[]store.Table{{ID: "t"}}, setup.Options{TablePrefix: "-x"}, `table -xt: the ID with the prefix "-x" must consist of letters, digits and _ - . and must not begin with - or . [L07]`},
+		{[]store.Table{{ID: "t\n"}}, setup.Options{}, "table t\n: the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
+		{[]store.Table{{}}, setup.Options{}, "table : the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
+		{[]store.Table{{ID: "t", Splits: many}, {ID: "t", Splits: more}}, setup.Options{}, "table t: it has 120 initial splits, but Bigtable allows 100 [L12]"},
+		{
+			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "b", GC: versions(2)}}}}, setup.Options{},
+			"table t: two schemas declare family b with different times to live: rename one of them",
+		},
+		{
+			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "a", GC: age(day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: day}}}}}, setup.Options{},
+			"table t: two schemas declare family a with different times to live: rename one of them",
+		},
+		{[]store.Table{small, small}, setup.Options{}, ""},
+	} {
+		f := &fake{}
+		c.opts.DryRun = true
+		_, err := setup.Setup(t.Context(), f, nil, c.tables, c.opts)
+		e, _ := errors.AsType[*setup.TableError](err)
+		switch {
+		case c.want == "":
+			if err != nil {
+				t.Errorf("error %v", err)
+			}
+		case e == nil || e.Error() != c.want || len(f.calls) > 0:
+			t.Errorf("error %v after calls %v, want %s", err, f.calls, c.want)
+		}
+	}
+}
+
+// UnknownTables does not report tables with another prefix or in the schemas.
+func TestUnknownTables(t *testing.T) {
+	b := start(t)
+	for _, id := range []string{"x_t", "x_old", "t", "y_t", "x_a"} {
+		if err := b.Admin.CreateTable(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for prefix, want := range map[string][]setup.Unmanaged{
+		"x_": {{Table: "x_a"}, {Table: "x_old"}},
+		"":   {{Table: "x_a"}, {Table: "x_old"}, {Table: "x_t"}, {Table: "y_t"}},
+		"z_": nil,
+	} {
+		got, err := setup.UnknownTables(t.Context(), b.Admin, []store.Table{small, {ID: "none"}}, setup.Options{TablePrefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "strays under "+prefix, got, want)
+	}
+	same(t, "text", setup.Unmanaged{Table: "x_a"}.String(), "? table x_a: not in the schemas, left alone")
+}
+
+// Equivalent rules are equal.
+func TestSetupComparesNormalRules(t *testing.T) {
+	b := start(t)
+	table := func(r codec.GCRule) []store.Table {
+		return []store.Table{{ID: "t", Families: []store.Family{{Name: "f", GC: r}}}}
+	}
+	if _, err := setup.Setup(t.Context(), b.Admin, nil, table(anyOf(anyOf(versions(3), age(day)), age(day)))); err != nil {
+		t.Fatal(err)
+	}
+	if plan, err := setup.Setup(t.Context(), b.Admin, nil, table(anyOf(age(day), versions(3)))); err != nil || !plan.Empty() {
+		t.Errorf("changed %v, error %v", plan, err)
+	}
+	if plan, err := setup.Setup(t.Context(), b.Admin, nil, table(allOf(age(day), versions(3)))); err != nil || len(plan.Changes) != 1 {
+		t.Errorf("changed %v, error %v, want the rule", plan, err)
+	}
+}
+
+func TestSetupPrefix(t *testing.T) {
+	b := start(t)
+	plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small}, setup.Options{TablePrefix: "x_"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), made(store.Table{ID: "x_t", Families: small.Families}))
+	if _, err := b.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
+		t.Errorf("the table without the prefix: error %v, want NotFound", err)
+	}
+	_, err = setup.Setup(t.Context(), b.Admin, nil,
+		[]store.Table{{ID: "t", Families: []store.Family{{Name: "a"}}}}, setup.Options{TablePrefix: "x_"})
+	same(t, "refused", refused(err), []string{"drop_rule:x_t/a"})
+}
+
+// A rule has the size that the linter computes, is read back as the same rule, and a
+// second run has nothing to do.
+func TestSetupRuleRoundTrip(t *testing.T) {
+	admin, sent := recorded(t, start(t))
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		rule := rapid.OneOf(rules(), rapid.Just(codec.GCRule{})).Draw(rt, "rule")
+		n++
+		table := store.Table{ID: fmt.Sprintf("t%d", n), Families: []store.Family{{Name: "f", GC: rule}}}
+		asTable := []store.Table{table}
+		asFamily := []store.Table{{ID: "all", Families: []store.Family{{Name: table.ID, GC: rule}}}}
+		for _, tables := range [][]store.Table{asTable, asFamily} {
+			key := tables[0].ID + "/" + tables[0].Families[0].Name
+			for i := range 2 {
+				plan, err := setup.Setup(context.Background(), admin, nil, tables)
+				if err != nil || i > 0 && !plan.Empty() {
+					rt.Fatalf("round %d: changes %v, error %v", i, plan, err)
+				}
+			}
+			got := sent.families[key].GetGcRule()
+			same(rt, "rule sent for "+key, got, wire(rule), protocmp.Transform())
+			if size := proto.Size(got); rule.WireSize() != size {
+				rt.Errorf("WireSize of %s is %d, and %d bytes were sent", rule, rule.WireSize(), size)
+			}
+		}
+	})
+}
+
+// Setup sends a row key schema as Bigtable documents it, for new and existing tables. A
+// server that does not store it is not an error.
+func TestSetupRowKeySchema(t *testing.T) {
+	var sent []*adminpb.Type_Struct
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		switch r := req.(type) {
+		case *adminpb.CreateTableRequest:
+			sent = append(sent, r.Table.RowKeySchema)
+		case *adminpb.UpdateTableRequest:
+			same(t, "mask", r.UpdateMask.Paths, []string{"row_key_schema"})
+			sent = append(sent, r.Table.RowKeySchema)
+		}
+		return next(ctx, req)
+	})
+	text := one(store.Family{GC: age(day)})
+	text.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
+	ordered := text
+	ordered.ID, ordered.KeySchema = "u", &store.KeySchema{Fields: text.KeySchema.Fields}
+	without := ordered
+	without.KeySchema = nil
+	for _, step := range []struct {
+		table store.Table
+		want  string
+	}{
+		{text, "+ row key schema of table t: host STRING, slot BYTES\n"},
+		{without, ""},
+		{ordered, "+ row key schema of table u: host STRING, slot BYTES\n"},
+	} {
+		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{step.table})
+		if err != nil || !strings.HasSuffix(plan.String(), step.want) {
+			t.Errorf("%v, plan\n%swant one that ends with\n%s", err, plan, step.want)
+		}
+	}
+	fields := []*adminpb.Type_Struct_Field{
+		{FieldName: "host", Type: &adminpb.Type{Kind: &adminpb.Type_StringType{StringType: &adminpb.Type_String{
+			Encoding: &adminpb.Type_String_Encoding{Encoding: &adminpb.Type_String_Encoding_Utf8Bytes_{}}}}}},
+		{FieldName: "slot", Type: &adminpb.Type{Kind: &adminpb.Type_BytesType{BytesType: &adminpb.Type_Bytes{
+			Encoding: &adminpb.Type_Bytes_Encoding{Encoding: &adminpb.Type_Bytes_Encoding_Raw_{Raw: &adminpb.Type_Bytes_Encoding_Raw{}}}}}}},
+	}
+	want := []*adminpb.Type_Struct{
+		{Fields: fields, Encoding: &adminpb.Type_Struct_Encoding{Encoding: &adminpb.Type_Struct_Encoding_DelimitedBytes_{
+			DelimitedBytes: &adminpb.Type_Struct_Encoding_DelimitedBytes{Delimiter: []byte("#")}}}},
+		nil,
+		{Fields: fields, Encoding: &adminpb.Type_Struct_Encoding{Encoding: &adminpb.Type_Struct_Encoding_OrderedCodeBytes_{
+			OrderedCodeBytes: &adminpb.Type_Struct_Encoding_OrderedCodeBytes{}}}},
+	}
+	same(t, "sent", sent, want, protocmp.Transform())
+	_, err := setup.Setup(t.Context(), admin, nil, []store.Table{text, {ID: "t", KeySchema: ordered.KeySchema}})
+	if tableErr := (*setup.TableError)(nil); !errors.As(err, &tableErr) {
+		t.Errorf("two schemas that differ give %v, want a *TableError", err)
+	}
+}
+
+func TestSetupConcurrently(t *testing.T) {
+	var call sync.Mutex
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		call.Lock() // bttest has a data race between reading and changing a rule
+		defer call.Unlock()
+		return next(ctx, req)
+	})
+	tables := []store.Table{sample, {ID: "u", Families: small.Families}, {ID: "v", Families: sample.Families[1:]}}
+	tables = append(tables, one(store.Family{GC: age(7 * day)}))
+	tables[3].ID = "w"
+	older := one(store.Family{GC: age(day)})
+	older.ID = "w"
+	if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{{ID: "v"}, older}); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var changes []string
+	for range 8 {
+		group.Go(func() {
+			mine, err := setup.Setup(t.Context(), admin, nil, tables)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			changes = append(changes, show(mine)...)
+			mu.Unlock()
+		})
+	}
+	group.Wait()
+	slices.Sort(changes)
+	want := slices.Sorted(slices.Values(append(made(tables[:3]...), "~ rule of family f of table w: max_age 1d → 7d")))
+	want = slices.DeleteFunc(want, func(s string) bool { return s == "+ table v" })
+	made := slices.DeleteFunc(slices.Clone(changes), func(s string) bool { return s[0] != '+' })
+	same(t, "what was made", made, want[:len(want)-1])
+	same(t, "changes of all", slices.Compact(changes), want) // several runs may change the same rule
+}
+
+// A server that accepts connections and does not reply.
+func TestSetupTimesOutOnSilence(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	admin, err := storetest.ConnectAdmin(t.Context(), l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	_, err = setup.Setup(t.Context(), admin, nil, []store.Table{small}, setup.Options{Timeout: 50 * time.Millisecond})
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "reading table t") {
+		t.Errorf("error %v, want that the deadline passed while it read table t", err)
+	}
+}
+
+// fake is an in-memory Admin.
+type fake struct {
+	tables map[string]map[string]bigtable.GCPolicy
+	calls  []string
+	// before is called first, with the call as "info t", "table t", "family t/f" or
+	// "update t/f". An error that it returns ends the call.
+	before func(ctx context.Context, call string) error
+}
+
+func (f *fake) begin(ctx context.Context, call string) error {
+	if f.tables == nil {
+		f.tables = map[string]map[string]bigtable.GCPolicy{}
+	}
+	f.calls = append(f.calls, call)
+	if f.before == nil {
+		return nil
+	}
+	return f.before(ctx, call)
+}
+
+func (f *fake) TableInfo(ctx context.Context, table string) (*bigtable.TableInfo, error) {
+	if err := f.begin(ctx, "info "+table); err != nil {
+		return nil, err
+	}
+	families, found := f.tables[table]
+	if !found {
+		return nil, status.Error(codes.NotFound, "no table "+table)
+	}
+	info := &bigtable.TableInfo{}
+	for name, rule := range families {
+		info.FamilyInfos = append(info.FamilyInfos, bigtable.FamilyInfo{Name: name, FullGCPolicy: rule})
+	}
+	return info, nil
+}
+
+func (f *fake) CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error {
+	if err := f.begin(ctx, "table "+conf.TableID); err != nil {
+		return err
+	}
+	if _, found := f.tables[conf.TableID]; found {
+		return status.Error(codes.AlreadyExists, "there is a table "+conf.TableID)
+	}
+	f.tables[conf.TableID] = map[string]bigtable.GCPolicy{}
+	for name, family := range conf.ColumnFamilies {
+		f.tables[conf.TableID][name] = family.GCPolicy
+	}
+	return nil
+}
+
+func (f *fake) CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error {
+	if err := f.begin(ctx, "family "+table+"/"+family); err != nil {
+		return err
+	}
+	if _, found := f.tables[table][family]; found {
+		return status.Error(codes.AlreadyExists, "there is a family "+family)
+	}
+	f.tables[table][family] = config.GCPolicy
+	return nil
+}
+
+func (f *fake) UpdateFamily(ctx context.Context, table, family string, config bigtable.Family, _ ...bigtable.UpdateFamilyOption) error {
+	if err := f.begin(ctx, "update "+table+"/"+family); err != nil {
+		return err
+	}
+	if _, found := f.tables[table][family]; !found {
+		return status.Error(codes.NotFound, "no family "+family)
+	}
+	f.tables[table][family] = config.GCPolicy
+	return nil
+}
+
+func (f *fake) UpdateTableWithRowKeySchema(ctx context.Context, table string, _ bigtable.StructType) error {
+	return f.begin(ctx, "row key schema "+table)
+}
+
+func (f *fake) UpdateTableWithDeletionProtection(ctx context.Context, table string, _ bigtable.DeletionProtection) error {
+	return f.begin(ctx, "deletion protection "+table)
+}
+
+// count returns how many times a call was made.
+func (f *fake) count(call string) int {
+	n := 0
+	for _, c := range f.calls {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+// Another process creates the table after setup has read it and before setup creates
+// it.
+func TestSetupTableRace(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		theirs  map[string]bigtable.GCPolicy
+		changes []string
+		left    []string
+	}{
+		{name: "the same", theirs: map[string]bigtable.GCPolicy{"a": bigtable.MaxAgePolicy(day), "b": bigtable.MaxVersionsPolicy(1)}},
+		{name: "less", theirs: map[string]bigtable.GCPolicy{"a": bigtable.MaxAgePolicy(day)}, changes: []string{madeFamily(small, small.Families[1])}},
+		{
+			name: "another rule", theirs: map[string]bigtable.GCPolicy{"a": bigtable.MaxAgePolicy(day), "b": bigtable.MaxVersionsPolicy(9)},
+			left: []string{"fewer_versions:t/b"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fake{}
+			f.before = func(_ context.Context, call string) error {
+				if call == "table t" {
+					f.tables["t"] = c.theirs
+				}
+				return nil
+			}
+			plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small})
+			same(t, "changes", show(plan), c.changes)
+			same(t, "left", unsettled(err), c.left)
+			if err != nil && c.left == nil {
+				t.Errorf("error %v", err)
+			}
+			same(t, "first calls", f.calls[:3], []string{"info t", "table t", "info t"})
+		})
+	}
+}
+
+// Another process creates the family after setup has read the table and before setup
+// creates it.
+func TestSetupFamilyRace(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		theirs bigtable.GCPolicy
+		left   []string
+	}{
+		{name: "the same rule", theirs: bigtable.MaxAgePolicy(day)},
+		{name: "another rule", theirs: bigtable.NoGcPolicy(), left: []string{"shorter_age:t/a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {}}}
+			f.before = func(_ context.Context, call string) error {
+				if call == "family t/a" {
+					f.tables["t"]["a"] = c.theirs
+				}
+				return nil
+			}
+			plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small})
+			same(t, "changes", show(plan), []string{madeFamily(small, small.Families[1])})
+			same(t, "left", unsettled(err), c.left)
+			if err != nil && c.left == nil {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// A server that alternately reports that a family exists and does not exist is an
+// error, not an endless loop.
+func TestSetupFamilyContradiction(t *testing.T) {
+	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {}}}
+	f.before = func(_ context.Context, call string) error {
+		if call == "family t/a" {
+			return status.Error(codes.AlreadyExists, "there is a family a")
+		}
+		return nil
+	}
+	plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small})
+	same(t, "changes", show(plan), []string{madeFamily(small, small.Families[1])})
+	same(t, "left", unsettled(err), []string{"family:t/a"})
+}
+
+// Setup reads changes back: if a rule was not stored as sent, this run reports it, not
+// the next one.
+func TestSetupReadsBack(t *testing.T) {
+	kept := func(family string) func(*fake) {
+		return func(f *fake) { f.tables["t"][family] = bigtable.MaxVersionsPolicy(7) }
+	}
+	for _, c := range []struct {
+		name    string
+		tables  map[string]map[string]bigtable.GCPolicy
+		meddle  func(*fake) // before the read that follows the last change
+		changes []string
+		want    string
+	}{
+		{"a table's rule", nil, kept("b"), made(small), "~ rule of family b of table t: max_versions 7 → 1 (deletes all but the newest cell of each column) [T09]"},
+		{
+			"a family's rule", map[string]map[string]bigtable.GCPolicy{"t": {"a": bigtable.MaxAgePolicy(day)}}, kept("b"),
+			[]string{madeFamily(small, small.Families[1])}, "~ rule of family b of table t: max_versions 7 → 1 (deletes all but the newest cell of each column) [T09]",
+		},
+		{
+			"a family is gone", map[string]map[string]bigtable.GCPolicy{"t": {"a": bigtable.MaxAgePolicy(day)}},
+			func(f *fake) { delete(f.tables["t"], "b") },
+			[]string{madeFamily(small, small.Families[1])}, "+ family b of table t: max_versions 1",
+		},
+		{"the table is gone", nil, func(f *fake) { delete(f.tables, "t") }, made(small), strings.Join(made(small), "\n")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fake{tables: c.tables}
+			f.before = func(_ context.Context, call string) error {
+				if call == "info t" && f.count(call) == 2 {
+					c.meddle(f)
+				}
+				return nil
+			}
+			plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
+			same(t, "changes", show(plan), append(c.changes, "+ table u"))
+			want := "after setup, the tables differ from what it sent: check for concurrent changes, " +
+				"and whether the server stores everything that it is sent; then run setup again\n" + c.want
+			if err == nil || err.Error() != want {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		})
+	}
+}
+
+// If reading a change back fails, setup still reports what was done.
+func TestSetupReadBackFails(t *testing.T) {
+	for _, code := range []codes.Code{codes.PermissionDenied, codes.Unavailable} {
+		for name, tables := range map[string]map[string]map[string]bigtable.GCPolicy{
+			"table": nil, "family": {"t": {"a": bigtable.MaxAgePolicy(day)}},
+		} {
+			t.Run(code.String()+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := &fake{tables: tables}
+					f.before = func(_ context.Context, call string) error {
+						if call == "info t" && f.count(call) > 1 {
+							return status.Error(code, "not now")
+						}
+						return nil
+					}
+					plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
+					if !slices.Contains(show(plan), madeFamily(small, small.Families[1])) {
+						t.Errorf("changes %v lack what was made", plan)
+					}
+					if status.Code(err) != code || !strings.Contains(err.Error(), "reading table t") {
+						t.Errorf("error %v, want %v while it read table t", err, code)
+					}
+					if gaveUp := code == codes.Unavailable; errors.Is(err, context.DeadlineExceeded) != gaveUp {
+						t.Errorf("error %v: it must give up only where time is up", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Setup reports both the failure of a family and that of the read that follows.
+func TestSetupReadBackFailsToo(t *testing.T) {
+	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {}}}
+	f.before = func(_ context.Context, call string) error {
+		switch {
+		case call == "family t/a":
+			return status.Error(codes.InvalidArgument, "no such rule")
+		case call == "info t" && f.count(call) > 1:
+			return status.Error(codes.PermissionDenied, "you may not")
+		}
+		return nil
+	}
+	_, err := setup.Setup(t.Context(), f, nil, []store.Table{small})
+	for _, want := range []string{"creating family a of table t: ", "no such rule", "reading table t: ", "you may not"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v lacks %q", err, want)
+		}
+	}
+}
+
+// The client drops fractions of a second, which the first run reports. The linter
+// rejects such an age (L10).
+func TestSetupFractionOfASecond(t *testing.T) {
+	b := start(t)
+	table := store.Table{ID: "t", Families: []store.Family{{Name: "f", GC: age(2500 * time.Millisecond)}}}
+	for _, change := range []string{"+ table t", "~ rule of family f of table t: max_age 2s → 2s500ms"} {
+		plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table})
+		same(t, "change", show(plan)[0], change)
+		same(t, "left", unsettled(err), []string{"rule:t/f"})
+	}
+}
+
+// busy is the error of the service while another request changes the same table.
+var busy = status.Error(codes.FailedPrecondition,
+	"Could not modify schema of projects/p/instances/i/tables/t due to concurrent modifications. "+
+		"This could mean another change to this table's schema, or a change to the replication topology (adding/removing a cluster).")
+
+func TestSetupRetriesTransientErrors(t *testing.T) {
+	for _, failure := range []error{
+		status.Error(codes.Unavailable, "try again"), status.Error(codes.Aborted, "try again"),
+		status.Error(codes.DeadlineExceeded, "took too long"), busy,
+	} {
+		t.Run(status.Code(failure).String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {"b": bigtable.MaxVersionsPolicy(1), "c": bigtable.MaxVersionsPolicy(1)}}}
+				left := map[string]int{"info t": 3, "family t/a": 5, "update t/c": 2, "info u": 1, "table u": 7}
+				f.before = func(_ context.Context, call string) error {
+					if left[call] > 0 {
+						left[call]--
+						return failure
+					}
+					return nil
+				}
+				u := store.Table{ID: "u", Families: small.Families}
+				wider := store.Table{ID: "t", Families: append(slices.Clone(small.Families), store.Family{Name: "c", GC: versions(2)})}
+				plan, err := setup.Setup(t.Context(), f, nil, []store.Table{wider, u})
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "changes", show(plan), append([]string{
+					madeFamily(small, small.Families[0]), "~ rule of family c of table t: max_versions 1 → 2",
+				}, made(u)...))
+				if n := len(f.calls); n != 3+5+2+1+7+8 {
+					t.Errorf("%d calls, want 26: %v", n, f.calls)
+				}
+			})
+		})
+	}
+}
+
+// The delays between attempts grow up to a limit and are random.
+func TestSetupWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := func() []time.Duration {
+			var waits []time.Duration
+			last := time.Now()
+			f := &fake{before: func(context.Context, string) error {
+				waits = append(waits, time.Since(last))
+				last = time.Now()
+				if len(waits) > 12 {
+					return status.Error(codes.Internal, "enough")
+				}
+				return status.Error(codes.Unavailable, "try again")
+			}}
+			if _, err := setup.Setup(t.Context(), f, nil, []store.Table{small}); status.Code(err) != codes.Internal {
+				t.Fatal(err)
+			}
+			return waits[1:]
+		}
+		first := waits()
+		most := 100 * time.Millisecond
+		for i, wait := range first {
+			if wait < most/2 || wait >= most {
+				t.Errorf("wait %d is %v, want between %v and %v", i, wait, most/2, most)
+			}
+			most = min(2*most, 5*time.Second)
+		}
+		if slices.Equal(first, waits()) {
+			t.Error("two runs wait in step")
+		}
+	})
+}
+
+// Errors from the real client, not from a fake: transient ones are retried, and others
+// are returned with the code and message of the service.
+func TestSetupThroughTheClient(t *testing.T) {
+	t.Parallel()
+	const create, modify = "CreateTable", "ModifyColumnFamilies"
+	for _, method := range []string{create, modify} {
+		for _, c := range []struct {
+			failure error
+			passes  bool
+		}{
+			{status.Error(codes.Unavailable, "try again"), true},
+			{busy, true},
+			{status.Error(codes.PermissionDenied, "Missing IAM permission: bigtable.tables.create"), false},
+			{status.Error(codes.InvalidArgument, "no such rule"), false},
+		} {
+			t.Run(method+" "+status.Code(c.failure).String(), func(t *testing.T) {
+				b := start(t)
+				if method == modify {
+					if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{{ID: "t"}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				failures := 0
+				once := func(ctx context.Context, name string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+					if strings.HasSuffix(name, "/"+method) && failures == 0 {
+						failures++
+						return c.failure
+					}
+					return next(ctx, name, req, reply, conn, opts...)
+				}
+				admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(once))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer admin.Close()
+				_, err = setup.Setup(t.Context(), admin, nil, []store.Table{{ID: "t", Families: small.Families[:1]}})
+				switch {
+				case failures != 1:
+					t.Errorf("failed %d times, want once", failures)
+				case c.passes && err != nil:
+					t.Errorf("error %v for what passes", err)
+				case !c.passes && (status.Code(err) != status.Code(c.failure) || !strings.Contains(err.Error(), status.Convert(c.failure).Message())):
+					t.Errorf("error %v, want %v", err, c.failure)
+				}
+			})
+		}
+	}
+}
+
+// A reply is lost: the retry finds that the object exists. That counts as created, but
+// its owner is unknown, so setup creates what is missing.
+func TestSetupLostReply(t *testing.T) {
+	ours := map[string]bigtable.GCPolicy{"a": bigtable.MaxAgePolicy(day), "b": bigtable.MaxVersionsPolicy(1)}
+	less := map[string]bigtable.GCPolicy{"b": bigtable.MaxVersionsPolicy(1)}
+	for _, c := range []struct {
+		name    string
+		call    string // the call whose reply is lost
+		before  map[string]bigtable.GCPolicy
+		after   map[string]bigtable.GCPolicy
+		failure codes.Code
+		want    []string
+	}{
+		{"table", "table t", nil, ours, codes.Unavailable, made(small)},
+		{"table, too late", "table t", nil, ours, codes.DeadlineExceeded, made(small)},
+		{"table of somebody else", "table t", nil, less, codes.Unavailable, []string{"+ table t", made(small)[2], made(small)[1]}},
+		{"table that surely was not made", "table t", nil, ours, codes.Aborted, nil},
+		{"family", "family t/a", less, ours, codes.Unavailable, made(small)[1:2]},
+		{"family that surely was not made", "family t/a", less, ours, codes.Aborted, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{tables: map[string]map[string]bigtable.GCPolicy{}}
+				if c.before != nil {
+					f.tables["t"] = maps.Clone(c.before)
+				}
+				f.before = func(_ context.Context, call string) error {
+					if call == c.call && f.count(call) == 1 {
+						f.tables["t"] = maps.Clone(c.after)
+						return status.Error(c.failure, "connection reset")
+					}
+					return nil
+				}
+				plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small})
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "changes", show(plan), c.want)
+			})
+		})
+	}
+}
+
+func TestSetupEnds(t *testing.T) {
+	unavailable := func(context.Context, string) error { return status.Error(codes.Unavailable, "try again") }
+	hanging := func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	for _, c := range []struct {
+		name    string
+		before  func(context.Context, string) error
+		options setup.Options
+		parent  time.Duration // deadline of the caller; 0 for none
+		want    time.Duration
+	}{
+		{"unavailable, default timeout", unavailable, setup.Options{}, 0, store.DefaultTimeout},
+		{"unavailable, timeout", unavailable, setup.Options{Timeout: 2 * time.Second}, 0, 2 * time.Second},
+		{"unavailable, the caller's deadline", unavailable, setup.Options{}, 3 * time.Second, 3 * time.Second},
+		{"unavailable, the caller's deadline alone", unavailable, setup.Options{Timeout: store.NoTimeout}, time.Hour, time.Hour},
+		{"a call hangs", hanging, setup.Options{Timeout: time.Second}, 0, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if c.parent > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.parent)
+					defer cancel()
+				}
+				f := &fake{before: c.before}
+				began := time.Now()
+				plan, err := setup.Setup(ctx, f, nil, []store.Table{small, {ID: "u"}}, c.options)
+				if !errors.Is(err, context.DeadlineExceeded) || !plan.Empty() {
+					t.Errorf("changes %v, error %v, want that the deadline passed", plan, err)
+				}
+				if code := status.Code(err); code != codes.Unavailable && code != codes.DeadlineExceeded {
+					t.Errorf("code %v of error %v, want the server's", code, err)
+				}
+				if took := time.Since(began); took != c.want {
+					t.Errorf("took %v, want %v", took, c.want)
+				}
+				if slices.Contains(f.calls, "info u") {
+					t.Error("it went on with the next table")
+				}
+			})
+		})
+	}
+}
+
+func TestSetupEndsAtAFamily(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {}}}
+		f.before = func(_ context.Context, call string) error {
+			if call == "family t/b" {
+				return status.Error(codes.Unavailable, "try again")
+			}
+			return nil
+		}
+		table := store.Table{ID: "t", Families: append(slices.Clone(small.Families), store.Family{Name: "c"})}
+		plan, err := setup.Setup(t.Context(), f, nil, []store.Table{table})
+		same(t, "changes", show(plan), []string{madeFamily(table, table.Families[0])})
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "creating family b of table t") {
+			t.Errorf("error %v, want that the deadline passed at family b", err)
+		}
+		same(t, "calls without repetitions", slices.Compact(f.calls), []string{"info t", "family t/a", "family t/b"})
+		f.before = nil
+		plan, err = setup.Setup(t.Context(), f, nil, []store.Table{table})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "changes of the second run", show(plan), []string{madeFamily(table, table.Families[1]), madeFamily(table, table.Families[2])})
+	})
+}
+
+// The timeout applies to each request: many slow ones may take longer.
+func TestSetupTimeoutIsPerRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{before: func(context.Context, string) error {
+			time.Sleep(40 * time.Second)
+			return nil
+		}}
+		began := time.Now()
+		plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
+		if err != nil || len(plan.Changes) != 4 {
+			t.Errorf("changes %v, error %v", plan, err)
+		}
+		if took := time.Since(began); took != 240*time.Second {
+			t.Errorf("took %v, want 240s", took)
+		}
+	})
+}
+
+func TestSetupCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := &fake{before: func(context.Context, string) error { return status.Error(codes.Unavailable, "try again") }}
+		time.AfterFunc(time.Second, cancel)
+		_, err := setup.Setup(ctx, f, nil, []store.Table{small, {ID: "u"}})
+		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want that it was cancelled", err)
+		}
+		if slices.Contains(f.calls, "info u") {
+			t.Error("it went on with the next table")
+		}
+	})
+}
+
+// Setup ends with its context, even if the context has another cause.
+func TestSetupCanceledWithCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		shutdown := errors.New("shutting down")
+		f := &fake{before: func(_ context.Context, call string) error {
+			if call == "info t" {
+				cancel(shutdown)
+			}
+			return status.Error(codes.Unavailable, "try again")
+		}}
+		_, err := setup.Setup(ctx, f, nil, []store.Table{small, {ID: "u"}})
+		if !errors.Is(err, shutdown) {
+			t.Errorf("error %v, want the cause", err)
+		}
+		same(t, "calls", f.calls, []string{"info t"})
+	})
+}
+
+// Permanent errors are returned at once, and the other tables are created, unless it is
+// unknown whether a change must be refused.
+func TestSetupSurfacesErrors(t *testing.T) {
+	for _, c := range []struct{ call, message string }{
+		{"info t", "reading table t"},
+		{"table t", "creating table t"},
+		{"family s/a", "creating family a of table s"},
+	} {
+		t.Run(c.call, func(t *testing.T) {
+			f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"s": {}}}
+			f.before = func(_ context.Context, call string) error {
+				if call == c.call {
+					return status.Error(codes.PermissionDenied, "you may not")
+				}
+				return nil
+			}
+			tables := []store.Table{{ID: "s", Families: small.Families}, small, {ID: "u"}}
+			plan, err := setup.Setup(t.Context(), f, nil, tables)
+			if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), c.message) {
+				t.Errorf("error %v, want PermissionDenied and %q", err, c.message)
+			}
+			for _, want := range []string{"+ table u", madeFamily(tables[0], small.Families[1])} {
+				if slices.Contains(show(plan), want) == (c.call == "info t") {
+					t.Errorf("changes %v and %q", show(plan), want)
+				}
+			}
+			if n := f.count(c.call); n != 1 {
+				t.Errorf("%q was called %d times", c.call, n)
+			}
+		})
+	}
+}
+
+// A FailedPrecondition for another reason is not retried.
+func TestSetupFailedPrecondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{before: func(context.Context, string) error {
+			return status.Error(codes.FailedPrecondition, "cannot relax pure age-based GC for a replicated family")
+		}}
+		if _, err := setup.Setup(t.Context(), f, nil, []store.Table{small}); status.Code(err) != codes.FailedPrecondition || len(f.calls) != 1 {
+			t.Errorf("error %v after %d calls, want FailedPrecondition after one", err, len(f.calls))
+		}
+	})
+}
+
+// A second run completes what the first could not.
+func TestSetupAfterFailure(t *testing.T) {
+	tables := []store.Table{{ID: "s", Families: sample.Families}, small, {ID: "u", Families: small.Families}}
+	for _, broken := range []string{"info t", "table t", "table u", "family s/many", "family s/kept"} {
+		t.Run(broken, func(t *testing.T) {
+			f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"s": {}}}
+			f.before = func(_ context.Context, call string) error {
+				if call == broken {
+					return status.Error(codes.Internal, "out of order")
+				}
+				return nil
+			}
+			first, err := setup.Setup(t.Context(), f, nil, tables)
+			if status.Code(err) != codes.Internal {
+				t.Fatalf("error %v, want Internal", err)
+			}
+			f.before = nil
+			second, err := setup.Setup(t.Context(), f, nil, tables)
+			if err != nil || second.Empty() {
+				t.Fatalf("second run: changes %v, error %v", second, err)
+			}
+			got := slices.Sorted(slices.Values(show(setup.Plan{Changes: append(first.Changes, second.Changes...)})))
+			same(t, "changes of both", got, slices.Sorted(slices.Values(made(tables...)[1:])))
+			third, err := setup.Setup(t.Context(), f, nil, tables)
+			if err != nil || !third.Empty() {
+				t.Errorf("third run: changes %v, error %v", third, err)
+			}
+		})
+	}
+}
+
+// Every rule survives the conversion to the client's policies.
+func TestSetupPolicies(t *testing.T) {
+	f := &fake{}
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		rule := rules().Draw(rt, "rule")
+		other := rules().Draw(rt, "other")
+		n++
+		table := func(r codec.GCRule) []store.Table {
+			return []store.Table{{ID: fmt.Sprint(n), Families: []store.Family{{Name: "f", GC: r}}}}
+		}
+		if _, err := setup.Setup(context.Background(), f, nil, table(rule)); err != nil {
+			rt.Fatal(err)
+		}
+		plan, err := setup.Setup(context.Background(), f, nil, table(other))
+		names := refused(err)
+		oneSecond := rule.Equal(age(time.Second)) // its cells may have their expiry as timestamp
+		if rule.Equal(other) || !oneSecond && other.Retention(0).Covers(rule.Retention(0)) {
+			if err != nil || plan.Empty() != rule.Equal(other) {
+				rt.Fatalf("changes %v, error %v for a rule that keeps as much", plan, err)
+			}
+			return
+		}
+		if len(names) != 1 || !plan.Empty() || f.count(fmt.Sprintf("update %d/f", n)) > 0 {
+			rt.Fatalf("changes %v, error %v for a rule that keeps less", plan, err)
+		}
+		plan, err = setup.Setup(context.Background(), f, nil, table(other), setup.Options{Allow: names})
+		if err != nil || len(plan.Changes) != 1 || !plan.Changes[0].Want.Equal(other) {
+			rt.Fatalf("changes %v, error %v for a rule that is allowed", plan, err)
+		}
+	})
+}
+
+func TestSetupWithoutTables(t *testing.T) {
+	f := &fake{}
+	plan, err := setup.Setup(t.Context(), f, nil, nil)
+	if plan.String() != "" || err != nil || len(f.calls) > 0 {
+		t.Errorf("changes %v, error %v, calls %v", plan, err, f.calls)
+	}
+}
+
+// Setup does not change a rule that was changed after it was read, because the plan was
+// made for another one.
+func TestSetupRuleChangedMeanwhile(t *testing.T) {
+	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {"a": bigtable.MaxAgePolicy(7 * day)}}}
+	f.before = func(_ context.Context, call string) error {
+		if call == "info t" && f.count(call) == 2 {
+			f.tables["t"]["a"] = bigtable.MaxAgePolicy(90 * day)
+		}
+		return nil
+	}
+	plan, err := setup.Setup(t.Context(), f, nil, []store.Table{{ID: "t", Families: []store.Family{{Name: "a", GC: age(30 * day)}}}})
+	var failed *setup.VerifyError
+	if !errors.As(err, &failed) || !plan.Empty() || f.count("update t/a") != 0 {
+		t.Errorf("plan %v, error %v after %v", plan, err, f.calls)
+	}
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Table describes a table to [Setup].
+type Table struct {
+	ID       string // without prefix
+	Families []Family
+	// Splits are the row keys at which a new table is split into tablets, at most 100.
+	// They do not affect an existing table.
+	Splits []string
+	// KeySchema defines how GoogleSQL reads the row keys; nil for no definition.
+	KeySchema *KeySchema
+	// DeletionProtection specifies whether Bigtable refuses to delete the table;
+	// bigtable.None leaves the setting unchanged.
+	DeletionProtection bigtable.DeletionProtection
+	// Layout contains the facts that decide how the events of a schema are stored in the
+	// table, for the history of setups: "key: value", separated by "; ", on one line for
+	// each layout by time, newest first. If it is empty, the table has no history.
+	Layout string
+	// Draft reports whether the layout of the table may still change; see [DraftError].
+	Draft bool
+	// WriteOnly reports whether readers do not use the table, because it has `serves:
+	// false`.
+	WriteOnly bool
+}
+
+// Family is a column family.
+type Family struct {
+	Name string
+	GC   codec.GCRule   // garbage collection rule
+	Life codec.Lifetime // meaning of its timestamps, and which cells are live
+	// Class is the TTL class of the family's events, counting from 1; 0 if events have
+	// no class.
+	Class int
+}
+
+// KeySchema defines how GoogleSQL for Bigtable reads the row keys of a table: as one
+// column per segment. Writers and readers do not need it.
+type KeySchema struct {
+	Delimiter string // between the fields; empty for ordered code
+	Fields    []codec.KeyField
+}
+
+// String returns the columns, such as "region STRING, slot BYTES".
+func (k *KeySchema) String() string {
+	columns := make([]string, len(k.Fields))
+	for i, f := range k.Fields {
+		columns[i] = f.String()
+	}
+	return strings.Join(columns, ", ")
+}
+
+// Tables returns the tables of a schema for [Setup].
+func Tables[E any](mappings []*Mapping[E]) []Table {
+	var tables []Table
+	for _, l := range mappings {
+		for _, p := range l.Periods() {
+			tables = addTable(tables, p.Table)
+		}
+	}
+	return tables
+}
+
+// addTable adds a table, or the layout of a period to the table with its ID.
+func addTable(tables []Table, t Table) []Table {
+	i := slices.IndexFunc(tables, func(known Table) bool { return known.ID == t.ID })
+	if i < 0 {
+		return append(tables, t)
+	}
+	tables[i] = tables[i].with(t)
+	return tables
+}
+
+// with returns the table with an earlier layout of its events: those of its families that t
+// does not have, and its facts.
+func (t Table) with(earlier Table) Table {
+	if t.Layout != "" {
+		t.Layout += "\n" + earlier.Layout
+	}
+	t.Families = slices.Clone(t.Families)
+	for _, f := range earlier.Families {
+		if !slices.ContainsFunc(t.Families, func(own Family) bool { return own.Name == f.Name }) {
+			t.Families = append(t.Families, f)
+		}
+	}
+	return t
+}
+
+// hasClasses reports whether each family belongs to a TTL class.
+func (t *Table) hasClasses() bool { return len(t.Families) > 0 && t.Families[0].Class > 0 }
