@@ -51,7 +51,7 @@ func (r *Reader[E]) ReadMany(ctx context.Context, series []E, from, to time.Time
 // beginMany is begin for several values.
 func (r *reader) beginMany(ctx context.Context, q *query, values []event, from, to time.Time, opts []ReadOptions) reading {
 	read := r.begin(ctx, q, r.mapping.new(), from, to, opts)
-	read.options.Limit = max(0, call.Last(opts).Limit) // begin limits the newest event of one series
+	read.options.Limit = call.Last(opts).Limit // begin limits the newest event of one series
 	read.many = &many{all: values}
 	return read
 }

@@ -54,7 +54,7 @@ type WriterOptions struct {
 // the others.
 type BatcherOptions struct {
 	// MaxEvents is the maximum number of events in a batch. 0 means DefaultMaxEvents;
-	// with NoLimit, only MaxBytes limits a batch.
+	// with NoMaxEvents, only MaxBytes limits a batch.
 	MaxEvents int
 	// MaxBytes is the size of the mutations, in bytes, at which a batch is full. The
 	// last event may exceed it. 0 means DefaultMaxBytes; a negative value means 1, so
@@ -85,8 +85,8 @@ const (
 
 // Values that disable a limit, as any negative value does.
 const (
-	NoTimeout = time.Duration(-1)
-	NoLimit   = -1
+	NoTimeout   = time.Duration(-1) // for the timeouts of all options, and for BatcherOptions.MaxAge
+	NoMaxEvents = -1                // for BatcherOptions.MaxEvents
 )
 
 // readerOptions returns the options of a reader with their defaults filled in.

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"reflect"
 	"strings"
 	"testing"
@@ -43,10 +45,6 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	if len(got) != 2 || got[0].Value != 1 || got[1].Value != 2 {
 		t.Errorf("read %v", got)
 	}
-	for range r.Read(t.Context(), sample{Series: "s"}, time.Time{}, now, ReadOptions{Limit: NoLimit}) {
-		got = got[1:]
-	}
-	same(t, 0, len(got))
 	same(t, 0, calls)
 
 	b := NewBatcher(w, nil, BatcherOptions{MaxEvents: 1, MaxBytes: 1, MaxAge: time.Hour, MaxConcurrentBatches: 1, LastWins: true}, BatcherOptions{})
@@ -55,7 +53,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 
 // TestNegativeOptions checks which values disable a limit, and that meaningless values do no harm.
 func TestNegativeOptions(t *testing.T) {
-	off := batcherOptions([]BatcherOptions{{MaxEvents: NoLimit, MaxBytes: 100, MaxAge: NoTimeout}})
+	off := batcherOptions([]BatcherOptions{{MaxEvents: NoMaxEvents, MaxBytes: 100, MaxAge: NoTimeout}})
 	same(t, BatcherOptions{MaxEvents: 100, MaxBytes: 100, MaxAge: NoTimeout, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, off)
 	odd := batcherOptions([]BatcherOptions{{MaxBytes: -5, MaxConcurrentBatches: -5}})
 	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: 1, MaxAge: DefaultMaxAge, MaxConcurrentBatches: 1}, odd)
@@ -67,12 +65,52 @@ func TestNegativeOptions(t *testing.T) {
 	}
 }
 
+// TestNegativeLimit: every read refuses a negative limit, rather than yielding all events, and sends
+// no request.
+func TestNegativeLimit(t *testing.T) {
+	l, q, base := days(), everywhere(days()), sample{Series: "s"}
+	from, to, columns := time.Time{}, at(86400), sampleColumns{}
+	r := NewReader(noTables{}, l)
+	for _, o := range []ReadOptions{
+		{}, {NewestFirst: true}, {LatestOnly: true}, {TimeOrder: true}, {Fields: []Field{}}, {Page: &Page{Size: 1}},
+	} {
+		o.Limit = -1
+		for name, events := range map[string]iter.Seq2[sample, error]{
+			"Read":       r.Read(t.Context(), base, from, to, o),
+			"Query":      r.Query(t.Context(), q, base, from, to, o),
+			"QueryRange": r.QueryRange(t.Context(), q, base, base, from, to, o),
+			"QueryMany":  r.QueryMany(t.Context(), q, []sample{base}, from, to, o),
+			"ReadMany":   r.ReadMany(t.Context(), []sample{base}, from, to, o),
+		} {
+			n := 0
+			for _, err := range events {
+				var limit *LimitError
+				if n++; !errors.As(err, &limit) || limit.Limit != -1 {
+					t.Errorf("%s with %+v: error %v", name, o, err)
+				}
+			}
+			same(t, 1, n)
+		}
+		into := intoColumns(l.untyped())
+		for name, err := range map[string]error{
+			"ReadColumns":      ReadColumns(t.Context(), r, into, &columns, nil, base, from, to, o),
+			"ReadColumnsRange": ReadColumnsRange(t.Context(), r, into, &columns, q, base, base, from, to, o),
+			"ReadColumnsMany":  ReadColumnsMany(t.Context(), r, into, &columns, q, []sample{base}, from, to, o),
+		} {
+			var limit *LimitError
+			if !errors.As(err, &limit) || limit.Limit != -1 {
+				t.Errorf("%s with %+v: error %v", name, o, err)
+			}
+		}
+	}
+}
+
 // TestBatcherWithoutLimits adds events to a batcher that sends on Flush alone: neither
 // their number nor their age sends them. Its memory is bounded by MaxBytes.
 func TestBatcherWithoutLimits(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	close(g.open)
-	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoLimit, MaxAge: NoTimeout})
+	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxAge: NoTimeout})
 	for i := range DefaultMaxEvents + 1 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}
@@ -81,7 +119,7 @@ func TestBatcherWithoutLimits(t *testing.T) {
 	if g.requests() == 0 {
 		t.Error("nothing was sent")
 	}
-	b = NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoLimit, MaxBytes: 1000, MaxAge: NoTimeout})
+	b = NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxBytes: 1000, MaxAge: NoTimeout})
 	for range 5000 {
 		must(t, b.Add(t.Context(), nth(1))) // equal events take no more bytes
 		must(t, b.batcher.acquire(t.Context()))

@@ -85,8 +85,8 @@ type Query[E any] struct {
 type ReadOptions struct {
 	// NewestFirst yields events in reverse order, newest first.
 	NewestFirst bool
-	// Limit is the maximum number of events; 0 or NoLimit for no limit. The read requests no more
-	// rows than that, unless TimeOrder or LatestOnly requires them.
+	// Limit is the maximum number of events; 0 for no limit, and a *LimitError below that. The
+	// read requests no more rows than that, unless TimeOrder or LatestOnly requires them.
 	Limit int
 	// TimeOrder yields the events of a query of several series in order of time, rather
 	// than by bucket and series. The read then holds one bucket of all series in
@@ -203,9 +203,8 @@ type reading struct {
 // begin returns a new reading.
 func (r *reader) begin(ctx context.Context, q *query, given event, from, to time.Time, opts []ReadOptions) reading {
 	o := call.Last(opts)
-	o.Limit = max(o.Limit, 0)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
-	if o.LatestOnly && !q.MultiSeries {
+	if o.LatestOnly && !q.MultiSeries && o.Limit >= 0 {
 		o.Limit = 1
 	}
 	read := reading{
@@ -236,13 +235,18 @@ func (r *reading) run(yield yielder) {
 	}, yield)
 }
 
-// runOf calls read, unless the time range is invalid, which passes what it yields to count.
+// runOf calls read, which passes what it yields to count, unless the time range or the limit is
+// invalid.
 func (r *reading) runOf(read func(), yield yielder) {
 	r.ctx = r.reader.options.Hooks.start(r.ctx, &r.op)
 	defer func() { r.reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
 	r.yield = yield
 	if from, to := r.assembler.from, r.assembler.to; to.IsZero() || from.After(to) {
 		r.count(r.reader.mapping.new(), &RangeError{From: from, To: to})
+		return
+	}
+	if r.options.Limit < 0 {
+		r.count(r.reader.mapping.new(), &LimitError{r.options.Limit})
 		return
 	}
 	read()
