@@ -12,9 +12,17 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
+// The history answers one question: may a build with this layout set up this table, or would it
+// then miss events that are stored in another layout? The schema of a live table does not say,
+// since it has families and rules, but neither keys nor columns.
+//
 // Several setups of different builds may run at once, and be killed at any time. Creating a
 // table and recording its layout are separate requests, so a row of the history is a log: every
 // setup adds the next step with a conditional mutation, which fails if another one was faster.
+// The column of a step is its number, and the condition is that the column does not exist: the
+// steps of a table thus have one order, on which all setups agree, and none is ever changed. A
+// setup that loses reads the row and the table again, and decides anew. There are no locks and no
+// leases, which a killed setup would leave behind, and no clocks, except for layouts by time.
 //
 // A setup that finds no table adds the step "creates" with its layouts, creates the table, and
 // adds the step "exists". Each "creates" begins a life of the table, which has no events of
@@ -23,6 +31,22 @@ import (
 //
 // The history is read before the tables: what a step was decided on then holds when it is added. A
 // setup that adds none reads the history once more.
+//
+// A setup is done in this order, and a kill between any two requests leaves a state that the next
+// one continues from:
+//
+//  1. Read the history, then the live tables; plan, and refuse what is not allowed.
+//  2. Record: add a step with the layouts. What others have recorded since the plan is compared
+//     again, but is no longer allowed by name, because nobody has seen it. If this fails, the table
+//     is not touched: the history may be ahead of a table, and never behind it.
+//  3. Create or change the table.
+//  4. Confirm: add "exists" where the table was being created, and read the history of the others
+//     again. A setup that another one has overruled in the meantime fails here, after it has
+//     changed the table, but before its caller writes any event.
+//
+// So at most one of several layouts that contradict each other is confirmed, unless another one is
+// allowed by name. TestModelOfClaims explores all orders of these steps in a model, with kills, and
+// shows that the protocol fails if any of these rules is left out.
 
 // stepKind is what a setup was about to do when it added a step.
 type stepKind string

@@ -15,22 +15,66 @@ import (
 )
 
 // assembler makes events out of the cells of rows.
+//
+// Bigtable sends a row as its cells, by family, column and time. An event is one datum of each
+// column, whose time is in the row key, in timestamps or in qualifiers, depending on the pattern.
+// The way from one to the other has four steps:
+//
+//  1. timeOf parses the key. It puts the series into base, and returns the time of the event or
+//     the start of the bucket. Most rows have the series of the row before: their keys differ only
+//     in what is between prefix and suffix, and the rest is not parsed again.
+//  2. The cells of a bucket go to groups, one for each TTL class, because an event and all its data
+//     have one class. In a group, the data of each column are in ascending order of time, whatever
+//     the order of the read is. Rows with a single event skip this step.
+//  3. The frame aligns the columns: its k-th event has the k-th cell of each column, or a hole.
+//     Mostly, all columns have data at the same instants, and are taken as they are. Otherwise,
+//     they are merged by time and sequence number.
+//  4. yield passes the events on: column by column to a taker, if nothing is left out and nothing
+//     has a default, and one by one otherwise.
+//
+// These hold between the steps:
+//
+//   - Columns are known by their index in Mapping.Columns, in groups, frames and projections.
+//     The older columns of a field follow all others, and dropOlder removes their data where a
+//     newer column of the field has any, so that an event has one datum for each field.
+//   - The events of a bucket are in ascending order in the frame. Only yield turns the order.
+//   - Groups and frame are memory of the reader, which the next row overwrites, and cells refer to
+//     the memory of their row. An event is thus valid until the yielder returns, and a row is
+//     released after its last event was yielded. Rows with a single event wait in the frame for
+//     those that arrived in the same response, so that a taker gets many events at once; flush
+//     ends that.
+//   - What is live is decided twice: by the filter, when the server reads a row, and again when an
+//     event is yielded, because a caller may take longer than the data live. The freshness of a
+//     frame is the time until which this check is not needed. A rank among newer cells is known
+//     only in buckets that were read to their end; in others it holds until ranksEnd, and what
+//     depends on it is not live from then on.
+//   - An event is yielded if any of its data is live, apart from its write time. What it lacks
+//     then gets its default, or is an error.
+//   - A cell or key that cannot be decoded is yielded as an error of its event, and the read goes
+//     on. A cell outside the bucket of its row is such an error, too: a read of its time would not
+//     look into this row. A row of another mapping is none: the reader of that one yields it.
 type assembler struct {
 	rowAssembler
-	mapping    *mapping
-	base       event              // an event with only the series of the row
-	prefix     string             // what precedes the time in the keys of the series; empty for several series
-	suffix     string             // what follows the time in these keys
-	known      bool               // base has the series of these keys
-	times      codec.TimeReader   // parses the times of these keys, for single-event rows
-	labels     codec.LabelReader  // parses the labels of these keys, for other rows
-	latestOnly bool               // one event per series suffices
-	match      func(e event) bool // whether the read includes a row's series; nil if it includes all
-	into       taker              // takes events in columnar form; nil if they are yielded one by one
-	event      event              // the event that is being made
-	found      bool               // some of its data is live
-	marks      bool               // mark is wanted
-	mark       mark               // of the event
+	delivery
+	mapping *mapping
+	base    event              // an event with only the series of the row
+	prefix  string             // what precedes the time in the keys of the series; empty for several series
+	suffix  string             // what follows the time in these keys
+	known   bool               // base has the series of these keys
+	times   codec.TimeReader   // parses the times of these keys, for single-event rows
+	labels  codec.LabelReader  // parses the labels of these keys, for other rows
+	match   func(e event) bool // whether the read includes a row's series; nil if it includes all
+	event   event              // the event that is being made
+	found   bool               // some of its data is live
+	mark    mark               // of the event, if marks are wanted
+}
+
+// delivery is how the caller of a read gets its events. It is the same for all mappings of a
+// read, whose assemblers are made one after the other.
+type delivery struct {
+	latestOnly bool  // one event per series suffices
+	marks      bool  // the marks of events are wanted
+	into       taker // takes events in columnar form; nil if they are yielded one by one
 }
 
 // rowAssembler assigns the cells of rows to events, and says which are live.

@@ -27,6 +27,36 @@ const maxCopied = 5000
 //     more, and settles these places first.
 //   - Nothing else is deleted, unless the target serves no reads or it is a repair: then events of
 //     the target that the source lacks are what a run without a checkpoint has left.
+//
+// # Why places are settled
+//
+// Between the read of an event and the write of its copy, a program may delete it from both
+// tables, or replace it. The copy then arrives last, and would remain. Bigtable has no write that
+// depends on another table, so every change of the target is checked after it was made.
+//
+// # Why the target is read first
+//
+// Programs change the source first. What the target has when it is read, the source had before,
+// and if the source lacks it afterwards, it was deleted there. In the other order, an event that a
+// program writes between the two reads would look the same, and be deleted. A change of a program
+// that the read of the source does not see yet reaches the target after that, and so after what
+// was settled: it needs no repair. A round that finds both equal is therefore the last one. What
+// keeps changing for maxRounds is left to Verify, and counted as Unsettled.
+//
+// # Why places are recorded first
+//
+// A process that is killed cannot settle what it wrote. The next run has to know where that was,
+// since an event that is deleted in the meantime is in no range of the source anymore. Requests of
+// a killed process may still be on their way; each has a time limit, and the checkpoint says when
+// the last of them has ended (Until). After that time nothing arrives, so that settling is final.
+// The clock may have been set back meanwhile: a run never waits longer than requests take (Wait).
+//
+// # What is not deleted
+//
+// The absence of an event in the source proves its deletion only if the source would still have it.
+// A source that loses it earlier, by its time to live or because of max_versions, tells nothing;
+// the target then keeps it (wouldHold). The clocks of Bigtable and of this process may differ, so
+// an event within a minute of its expiry counts as lost, too (skew).
 func (b *backfill[E]) copy(ctx context.Context) error {
 	err := b.copyAll(ctx)
 	b.mu.Lock()

@@ -186,9 +186,10 @@ func (r *reading) sortable(periods []period) error {
 func (r *reading) enter(p period) {
 	a := &r.assembler
 	r.reader, r.q = p.reader, p.query
-	newestFirst, latestOnly, marks, into := a.newestFirst, a.latestOnly, a.marks, a.into
+	kept := a.delivery
 	*a = p.reader.newAssembler(r.given)
-	a.from, a.to, a.newestFirst, a.latestOnly, a.marks, a.into = p.from, p.to, newestFirst, latestOnly, marks, into
+	a.delivery, a.newestFirst = kept, r.options.NewestFirst
+	a.from, a.to = p.from, p.to
 	if a.into != nil {
 		a.into.enter(p.reader.mapping)
 	}

@@ -23,6 +23,40 @@ import (
 // The outbox retries the same entries as the client would: after a complete response
 // those with transient errors, and after a broken stream all that the attempt sent. It
 // is not safe for concurrent use.
+//
+// # One attempt
+//
+// Send calls the client, which opens a stream for each attempt. The interceptor gives the stream
+// the codec of the outbox (mutateRows), removes the placeholder from the request (SendMsg), and the
+// codec appends the entries that are to be sent (Marshal). The codec takes the answers of the
+// server out of each response, so that the client sees empty ones (Unmarshal). At the end of the
+// stream, the client gets one answer more, for its placeholder (RecvMsg): success or, if any entry
+// should be retried, a transient error, for which the client makes the next attempt.
+//
+// # What is known about an entry
+//
+// A wrong answer to "is it stored?" loses data or stores it twice, so each entry has a result:
+//
+//   - stored is final. The server has said so, and a later failure of the call changes nothing.
+//   - seen is whether the current attempt has an answer for the entry. An attempt without one may
+//     have stored it, and so may one whose answer is a transient error.
+//   - unsure remembers such an attempt once another one begins. If the last attempt fails, too, the
+//     error is an [UnsureError], even if its answer is definite: it says nothing about the others.
+//
+// Attempts are therefore counted where the entries are encoded: an interceptor that repeats a call
+// by itself encodes them again. gRPC can repeat a call without that, so its retries are disabled
+// for these streams.
+//
+// # What must not happen
+//
+//   - The placeholder is sent: it names a family that cannot exist, so Bigtable rejects it.
+//   - The entries are not sent, but the client reports success, because another interceptor forces
+//     its codec: then nothing was encoded, the server got a request without entries, and the
+//     stream fails. Send returns false, and the caller sends ordinary mutations.
+//   - The memory of the entries is reused while gRPC still sends it: a call may end before its
+//     request is written. The buffer counts its users, and the last one returns it to the pool.
+//   - A server sends answers without end: their number in a response is limited by that of the
+//     entries.
 type Outbox struct {
 	entries *[]byte // fields of the request, concatenated
 	ends    []int   // end of each entry
