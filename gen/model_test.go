@@ -15,8 +15,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // TestModel compiles random schemas and runs their code against an in-memory server.
@@ -117,8 +119,13 @@ func accessPath(l *layout.Layout, q *layout.Query) model.AccessPath {
 	if q.Table.Metrics() {
 		streams *= len(q.Table.Columns)
 	}
+	series := make([]any, len(l.Series))
+	for i := range series {
+		series[i] = sample.SeriesValue(l, q.Table, i)
+	}
+	spans, _ := q.Spans(&codec.KeyValues{Series: value.Pointers(l, series, nil)}, q.Table.MetricNames()) // examples are valid
 	out := model.AccessPath{
-		Streams: streams, Gathered: sample.Gathers(l, q),
+		Streams: streams, Gathered: q.Table.Shape(l).Gathers(&scan.Read{Spans: spans, MultiSeries: q.MultiSeries()}),
 		Timed:      q.Timed,
 		Contiguous: q.Contiguous() && !q.Table.Metrics() && !q.Table.Endless(),
 		Single:     len(q.By) == len(l.Series),

@@ -183,10 +183,14 @@ func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
 func (s *Schema) query(q *layout.Query) *store.Query[Event] {
 	out := &store.Query[Event]{
 		Name: q.Name, AllTimes: !q.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(),
-		Spans: func(e *Event) ([]codec.Span, error) { return q.Spans(&codec.KeyValues{Series: value.Pointers(s.layout, e.Series, nil)}, q.Table.MetricNames()) },
+		Spans: func(e *Event) ([]codec.Span, error) {
+			return q.Spans(&codec.KeyValues{Series: value.Pointers(s.layout, e.Series, nil)}, q.Table.MetricNames())
+		},
 	}
 	if q.ByKeys(s.layout) {
-		out.Keys = func(given *Event) (*codec.KeyPattern, error) { return q.Pattern(&codec.KeyValues{Series: value.Pointers(s.layout, given.Series, nil)}) }
+		out.Keys = func(given *Event) (*codec.KeyPattern, error) {
+			return q.Pattern(&codec.KeyValues{Series: value.Pointers(s.layout, given.Series, nil)})
+		}
 	}
 	if filtered := q.Filtered; len(filtered) > 0 {
 		out.Match = func(e, given *Event) bool {

@@ -85,11 +85,6 @@ func (r *Result) Hot(l *layout.Layout, t *layout.Table, load layout.Load) bool {
 	return Hot(t, load, r.Tablet.Peak)
 }
 
-// Simulate runs a load on a table without errors. It is deterministic.
-func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
-	return new(Simulator).Simulate(l, t, load)
-}
-
 // Simulator runs one load after another in the same memory: that of the longest keys. The zero
 // value is ready for use.
 type Simulator struct {

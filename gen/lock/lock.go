@@ -96,9 +96,6 @@ type Layout struct {
 	Accepted   []Acceptance // the changes from the next older layout, sorted by Change
 }
 
-// Endless reports whether each series has one row: its key does not contain the time.
-func (l *Layout) Endless() bool { return l.Pattern.Bucketed() && l.Bucket.Endless() }
-
 // HasPoints reports whether the columns are those of OpenTSDB.
 func (l *Layout) HasPoints() bool {
 	return slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Values == codec.OpenTSDBValues && !c.Retired })

@@ -48,12 +48,6 @@ func Requests(l *layout.Layout, q *layout.Query, now, from, to time.Time, column
 	return out
 }
 
-// Gathers reports whether one request reads the rows of several salts or fields,
-// provided that they are few.
-func Gathers(l *layout.Layout, q *layout.Query) bool {
-	return q.Table.Shape(l).Gathers(readOf(l, q, time.Time{}, time.Time{}, nil))
-}
-
 // keyPattern returns the pattern for the row keys of a query with example values.
 func keyPattern(l *layout.Layout, q *layout.Query) *codec.KeyPattern {
 	p, _ := q.Pattern(exampleValues(l, q.Table)) // example values are valid

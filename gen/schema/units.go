@@ -331,50 +331,6 @@ func parseCalendar(s string, all []quantity, unit int) (Span, error) {
 	return Span{Months: int(months)}, nil
 }
 
-// sizeUnits are the units of a size in bytes.
-var sizeUnits = []struct {
-	name string
-	size int64
-}{
-	{"B", 1},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-}
-
-// ParseSize parses a number of bytes, with or without a unit, such as "4096", "16KiB",
-// "1MB" or "10MiB". Errors say what to write instead.
-func ParseSize(s string) (int64, error) {
-	const syntax = "write a whole number and a unit, as in 16KiB, 1MB or 10MiB"
-	all, ok := quantities(s, quantitySyntax)
-	if !ok || len(all) != 1 {
-		return 0, &problem{quote(s) + " is not a size", syntax}
-	}
-	q := all[0]
-	size := int64(0)
-	for _, u := range sizeUnits {
-		if q.unit == u.name || q.unit == "" {
-			size = u.size
-			break
-		}
-		if strings.EqualFold(q.unit, u.name) {
-			return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), "write " + diag.Code(q.number+u.name)}
-		}
-	}
-	if size == 0 {
-		hint := syntax
-		if strings.ContainsAny(q.unit[:1], "kKmMgGtT") && len(q.unit) == 1 {
-			unit := q.number + strings.ToUpper(q.unit)
-			hint = "write " + diag.Code(unit+"B") + " or " + diag.Code(unit+"iB")
-		}
-		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), hint}
-	}
-	n, err := strconv.ParseInt(q.number, 10, 64)
-	if err != nil || n > math.MaxInt64/size {
-		return 0, &problem{quote(s) + " is too large", "write a smaller size"}
-	}
-	return n * size, nil
-}
-
 var rateSyntax = regexp.MustCompile(`^([1-9][0-9]{0,11})/(.+)$`)
 
 // rateHint returns the hint for a rate with an invalid period.

@@ -97,33 +97,6 @@ func TestParseSpan(t *testing.T) {
 	}
 }
 
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"0": 0, "4096": 4096, "4096B": 4096, "1KB": 1000, "16KiB": 16384, "1MB": 1000000, "10MiB": 10 << 20, "2GB": 2e9, "1GiB": 1 << 30,
-		"1TB": 1e12, "8388607TiB": 8388607 << 40,
-	} {
-		if got, err := ParseSize(text); got != want || err != nil {
-			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"":                     `"" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
-		"-1MB":                 `"-1MB" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
-		"1.5MB":                `"1.5MB" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
-		"1MB2KB":               `"1MB2KB" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
-		"1mb":                  "\"1mb\" has the unknown unit \"mb\": write `1MB`",
-		"1kib":                 "\"1kib\" has the unknown unit \"kib\": write `1KiB`",
-		"10m":                  "\"10m\" has the unknown unit \"m\": write `10MB` or `10MiB`",
-		"10PB":                 `"10PB" has the unknown unit "PB": write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
-		"8388608TiB":           `"8388608TiB" is too large: write a smaller size`,
-		"99999999999999999999": `"99999999999999999999" is too large: write a smaller size`,
-	} {
-		if _, err := ParseSize(text); err == nil || err.Error() != want {
-			t.Errorf("%s: got %v, want %s", text, err, want)
-		}
-	}
-}
-
 func TestParseRate(t *testing.T) {
 	for text, want := range map[string]float64{"1/s": 1, "10/s": 10, "1/m": 1. / 60, "100/1h": 100. / 3600, "6/1m": .1, "1/1ms": 1000, "1/w": 1. / 604800} {
 		if got, err := parseRate(text); math.Abs(got-want) > 1e-12 || err != nil {
