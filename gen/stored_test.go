@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -17,7 +18,7 @@ import (
 )
 
 // TestStoredBytes writes events of the example schemas to an in-memory server, and compares
-// the bytes that it stores with the bounds of [sample.Estimate]: each cell with its row key,
+// the bytes that it stores with the bounds of [estimate.Estimate]: each cell with its row key,
 // family, qualifier, timestamp and value. If the sizes of values are declared, the bounds are
 // at most a factor of 1.3 apart.
 func TestStoredBytes(t *testing.T) {
@@ -35,12 +36,12 @@ func TestStoredBytes(t *testing.T) {
 		for _, table := range l.Tables {
 			events := completeEvents(l, table)
 			stored := storedBytes(t, b, l, table, events) / float64(len(events))
-			if bounds := sample.EstimateOf(l, table).Event; stored < bounds.Lower || stored > bounds.Upper {
+			if bounds := estimate.Of(l, table).Event; stored < bounds.Lower || stored > bounds.Upper {
 				t.Errorf("%s, table %s: %.1f bytes an event, not %v", path, table.ID, stored, bounds)
 			}
 			declared := *l
 			declared.Expect.Widths = widthsOf(l, events)
-			bounds := sample.EstimateOf(&declared, table).Event
+			bounds := estimate.Of(&declared, table).Event
 			if stored < bounds.Lower || stored > bounds.Upper {
 				t.Errorf("%s, table %s, sizes declared: %.1f bytes an event, not %v", path, table.ID, stored, bounds)
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -53,8 +54,8 @@ type Read struct {
 
 // Stored is the data at a time after the first write, before compression.
 type Stored struct {
-	After string        `json:"after"`
-	Bytes sample.Bounds `json:"bytes"`
+	After string          `json:"after"`
+	Bytes estimate.Bounds `json:"bytes"`
 	// Steady reports whether garbage collection keeps pace with writes from then on.
 	Steady bool `json:"steady,omitempty"`
 }
@@ -94,7 +95,7 @@ func Of(l *layout.Layout) Plan {
 	p := Plan{Clusters: max(1, l.Expect.Clusters), Peak: load.Peak(), BusiestSeries: load.Busiest(), Reads: []Read{}}
 	units := 0.0 // rows of 1 KB written per second
 	for _, t := range l.Tables {
-		e := sample.EstimateOf(l, t)
+		e := estimate.Of(l, t)
 		rows := events * float64(t.RowsPerEvent())
 		bytes := events * e.Event.Upper
 		p.Writes.Rows += rows * p.Peak
@@ -166,19 +167,19 @@ func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
 		q = l.Queries[i]
 		out.Series, out.SeriesAssumed = Matches(l, &q)
 	}
-	e := sample.EstimateOf(l, q.Table)
+	e := estimate.Of(l, q.Table)
 	from, _, _ := sample.Day(q.Table)
-	var w sample.Work
+	var w estimate.Work
 	if r.Method == schema.LatestMethod {
 		_, _, now := sample.Day(q.Table)
-		w, out.Seeks = sample.LatestWork(l, now), seeksOf(sample.LatestRequests(l, now))
+		w, out.Seeks = estimate.LatestWork(l, now), seeksOf(sample.LatestRequests(l, now))
 	} else {
 		span := r.Range
 		if span == 0 {
 			span, out.RangeAssumed = AssumedRange, true
 		}
 		out.Range = schema.FormatDuration(span)
-		w = sample.WorkOf(l, &q, from.Add(span), from, from.Add(span), nil)
+		w = estimate.WorkOf(l, &q, from.Add(span), from, from.Add(span), nil)
 		out.Seeks = seeksOf(sample.Requests(l, &q, from.Add(span), from, from.Add(span), nil))
 	}
 	out.Bytes = out.Series * scannedBytes(&e, &w, q.Table)
@@ -187,7 +188,7 @@ func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
 
 // scannedBytes returns what the server reads at most for the given work: the returned cells and the skipped rows. Where values are column names, it reads all cells
 // of the rows, since their times are not in the order of the cells.
-func scannedBytes(e *sample.Estimate, w *sample.Work, t *layout.Table) float64 {
+func scannedBytes(e *estimate.Estimate, w *estimate.Work, t *layout.Table) float64 {
 	event := e.Event.Upper
 	row := event / float64(e.RowsPerEvent) * e.EventsPerRow
 	if t.Metrics() {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -143,7 +143,7 @@ tables:
 		if found.HasErrors() {
 			t.Fatal(found)
 		}
-		e := sample.EstimateOf(l, l.Tables[0])
+		e := estimate.Of(l, l.Tables[0])
 		p := capacity.Of(l)
 		if e.LivePerRow != versions || e.EventsPerRow != versions+7*86_400 || e.CellsPerRow != cells*e.EventsPerRow {
 			t.Errorf("%s: %v live of %v events, %v cells", rule, e.LivePerRow, e.EventsPerRow, e.CellsPerRow)

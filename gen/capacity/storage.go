@@ -3,8 +3,8 @@ package capacity
 import (
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -32,11 +32,11 @@ func storedOver(l *layout.Layout) []Stored {
 // is true if it never does.
 func steadyAfter(l *layout.Layout) (after time.Duration, forever bool) {
 	for _, t := range l.Tables {
-		for _, c := range sample.EstimateOf(l, t).Cells {
+		for _, c := range estimate.Of(l, t).Cells {
 			if c.Longest == 0 {
 				return 0, true
 			}
-			after = max(after, c.Longest+sample.CollectionLag)
+			after = max(after, c.Longest+estimate.CollectionLag)
 		}
 		if t.Endless() { // the horizon can be that of a number of events
 			after = (after + time.Hour - 1).Truncate(time.Hour)
@@ -46,10 +46,10 @@ func steadyAfter(l *layout.Layout) (after time.Duration, forever bool) {
 }
 
 // storedAfter returns the data of all tables at some time after the first write.
-func storedAfter(l *layout.Layout, age time.Duration) sample.Bounds {
-	var out sample.Bounds
+func storedAfter(l *layout.Layout, age time.Duration) estimate.Bounds {
+	var out estimate.Bounds
 	for _, t := range l.Tables {
-		e := sample.EstimateOf(l, t)
+		e := estimate.Of(l, t)
 		out = out.Plus(e.StoredAfter(age))
 	}
 	return out

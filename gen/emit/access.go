@@ -9,7 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/prose"
 )
 
 // ctxParam is the first parameter of calls that may block.
@@ -143,7 +143,7 @@ func olderTables(t *layout.Table, preposition string) string {
 	text := ""
 	for _, older := range t.Older {
 		if older.ID != t.ID {
-			text += fmt.Sprintf(", and %s %s table %s", sample.Period(older), preposition, older.ID)
+			text += fmt.Sprintf(", and %s %s table %s", prose.Period(older), preposition, older.ID)
 		}
 	}
 	return text

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -51,12 +52,12 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	for _, segment := range t.Segments {
 		switch {
 		case segment.Kind == codec.SeriesSegment && segment.Form != (codec.KeyForm{}):
-			out = append(out, gocode.Sentence(upperFirst(sample.Describe(l, t, segment))))
+			out = append(out, gocode.Sentence(upperFirst(prose.Describe(l, t, segment))))
 		case segment.Kind == codec.BucketSegment, segment.Kind == codec.TimeSegment, segment.Kind == codec.SaltSegment, segment.Kind == codec.SequenceSegment:
-			out = append(out, gocode.Sentence(upperFirst(strings.TrimPrefix(sample.Describe(l, t, segment), "the "))))
+			out = append(out, gocode.Sentence(upperFirst(strings.TrimPrefix(prose.Describe(l, t, segment), "the "))))
 		}
 	}
-	out = append(out, sample.Holds(l, t))
+	out = append(out, prose.Holds(l, t))
 	for i := range t.Families {
 		f := &t.Families[i]
 		switch {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -18,11 +18,11 @@ import (
 //
 //	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
 func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
-	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s%s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, s.ofSeries(q), sample.Where(s.layout, q), sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q), sample.Together(s.layout, q))}
+	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s%s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, s.ofSeries(q), prose.Where(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))}
 	if q.Doc != "" {
 		text = append(text, "", gocode.Sentence(q.Doc))
 	}
-	for _, note := range sample.Notes(s.layout, q) {
+	for _, note := range prose.Notes(s.layout, q) {
 		text = append(text, "", note)
 	}
 	return gocode.Doc(text...).Line().
@@ -93,7 +93,7 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 	if s.hasPoints() {
 		without = ""
 	}
-	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once%s. %s Its errors are those of Read.", names.SeriesMethod, names.Method, without, sample.Listing(s.layout, q))
+	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once%s. %s Its errors are those of Read.", names.SeriesMethod, names.Method, without, prose.Listing(s.layout, q))
 	return gocode.Doc(text).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
@@ -116,7 +116,7 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 	if s.hasPoints() {
 		what = "rows"
 	}
-	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads %s %s.", names.DeleteMethod, s.ofSeries(q), what, strings.Join(sample.Deletes(q), "; "))
+	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads %s %s.", names.DeleteMethod, s.ofSeries(q), what, strings.Join(prose.Deletes(q), "; "))
 	all := fmt.Sprintf("%s deletes all events, %s, as %s does, whatever their times, as DeleteSeries does for one series.", names.DeleteAllMethod, s.ofSeries(q), names.DeleteMethod)
 	ends := []jen.Code{jen.Id("from"), jen.Id("to")}
 	return jen.Add(s.deleting(q, names.DeleteMethod, text, "DeleteQuery", ends)).Line().Line().

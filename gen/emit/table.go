@@ -10,7 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
-	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -199,7 +199,7 @@ func (s *schemaFile) mappingVar(t *layout.Table) jen.Code {
 
 // ofEvents returns which events have a layout, for a table with several.
 func ofEvents(t *layout.Table) string {
-	if period := sample.Period(t); period != "" {
+	if period := prose.Period(t); period != "" {
 		return " for " + period
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/prose"
 )
 
 // ttlField is a field of the event about its time to live.
@@ -46,7 +46,7 @@ func expiresAtNote(l *layout.Layout) string {
 	case l.MustExpire():
 		return ", if TTL is 0; one of them is required"
 	}
-	return ", if TTL is 0; the zero time means " + sample.Defaults(l) + " after the write"
+	return ", if TTL is 0; the zero time means " + prose.Defaults(l) + " after the write"
 }
 
 // declareTTLFields declares these fields in the event.
@@ -70,7 +70,7 @@ func (s *schemaFile) classType() jen.Code {
 		Add(gocode.Doc(fmt.Sprintf("The values of %s, and how long their events live.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for i, class := range s.layout.Classes {
-			g.Id(s.names.ClassValue(class)).Id(name).Op("=").Lit(i + 1).Comment("// " + sample.ClassAges(s.layout, i+1))
+			g.Id(s.names.ClassValue(class)).Id(name).Op("=").Lit(i + 1).Comment("// " + prose.ClassAges(s.layout, i+1))
 		}
 	})
 }

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -109,9 +111,9 @@ func loadOf(l *layout.Layout) Load {
 func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
 	events := sample.Events(l, t, examples, moreExamples)
 	out := Table{
-		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: sample.Holds(l, t), Unread: t.Idle, Key: keyOf(l, t),
+		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: prose.Holds(l, t), Unread: t.Idle, Key: keyOf(l, t),
 		Events: []Event{}, Rows: []Row{},
-		Size: sizeOf(sample.EstimateOf(l, t)), Choices: choices(s, index, l, t), Guidance: guidanceOf(t),
+		Size: sizeOf(estimate.Of(l, t)), Choices: choices(s, index, l, t), Guidance: guidanceOf(t),
 		Periods: periodsOf(l, t),
 	}
 	for i := range t.Families {
@@ -147,7 +149,7 @@ func keyOf(l *layout.Layout, t *layout.Table) Key {
 	out := Key{Form: sample.ShowKey(t.Key.String()), Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
 	parts := sample.KeyParts(l, t)
 	for i, g := range t.Segments {
-		segment := Segment{Name: oneLine(g.Title()), Kind: kinds[g.Kind], Means: sample.Means(l, t, g), Joined: g.Joined}
+		segment := Segment{Name: oneLine(g.Title()), Kind: kinds[g.Kind], Means: prose.Means(l, t, g), Joined: g.Joined}
 		if g.Kind == codec.SeriesSegment {
 			segment.Doc = oneLine(l.Series[g.Series].Doc)
 		}
@@ -173,7 +175,7 @@ var kinds = map[codec.SegmentKind]string{
 
 // familyOf explains a family.
 func familyOf(l *layout.Layout, f *layout.Family) Family {
-	out := Family{Name: f.Name, TTL: string(f.Strategy), Timestamp: sample.Timestamp(f), GC: f.GC.String(), Collected: sample.Collected(f), Read: sample.ReadFilter(f)}
+	out := Family{Name: f.Name, TTL: string(f.Strategy), Timestamp: prose.Timestamp(f), GC: f.GC.String(), Collected: prose.Collected(f), Read: prose.ReadFilter(f)}
 	if f.Class > 0 {
 		out.Class = l.Classes[f.Class-1]
 	}
@@ -308,7 +310,7 @@ func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) 
 }
 
 // sizeOf shows an estimate.
-func sizeOf(e sample.Estimate) Size {
+func sizeOf(e estimate.Estimate) Size {
 	out := Size{
 		KeyBytes: e.KeyBytes, RowsPerEvent: e.RowsPerEvent, CellsPerEvent: e.CellsPerEvent,
 		EventsPerRow: e.EventsPerRow, LivePerRow: e.LivePerRow,

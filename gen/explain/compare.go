@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/sample"
@@ -58,9 +59,9 @@ func choiceOf(s *schema.Schema, chosen bool) Choice {
 		return out
 	}
 	t := l.Tables[0]
-	size, q := sizeOf(sample.EstimateOf(l, t)), l.ReadQuery()
+	size, q := sizeOf(estimate.Of(l, t)), l.ReadQuery()
 	from, to, now := sample.Day(t)
-	day, newest := Work(sample.WorkOf(l, &q, now, from, to, nil)), Work(sample.LatestWork(l, now))
+	day, newest := Work(estimate.WorkOf(l, &q, now, from, to, nil)), Work(estimate.LatestWork(l, now))
 	out.Size, out.Day, out.Newest = &size, &day, &newest
 	events := sample.Events(l, t, pictured, morePictured)
 	out.Picture, out.PictureEvents, out.PictureLater = pictureOf(l, t, events), len(events), later(t, events)
@@ -293,6 +294,6 @@ func numbered(label string) bool { return slices.Contains([]byte(label), '%') }
 
 // moderate reports whether the rows of a variant have a moderate size.
 func moderate(l *layout.Layout) bool {
-	e := sample.EstimateOf(l, l.Tables[0])
+	e := estimate.Of(l, l.Tables[0])
 	return e.Moderate()
 }

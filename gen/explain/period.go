@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -34,7 +35,7 @@ func periodsOf(l *layout.Layout, t *layout.Table) []Period {
 		}
 		for _, g := range p.Segments {
 			if g.Kind == codec.BucketSegment || g.Kind == codec.TimeSegment {
-				period.Means = sample.Means(l, p, g)
+				period.Means = prose.Means(l, p, g)
 			}
 		}
 		if len(p.Families) > 0 {

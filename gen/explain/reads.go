@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -58,9 +60,9 @@ func given(l *layout.Layout, q *layout.Query) []string {
 func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	from, to, now := sample.Day(q.Table)
 	return Read{
-		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: sample.AllRanges(q) + sample.Together(l, q), Order: sample.Order(l, q),
+		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: prose.AllRanges(q) + prose.Together(l, q), Order: prose.Order(l, q),
 		From: showTime(from), To: showTime(to), Requests: requestsOf(sample.Requests(l, q, now, from, to, columns)),
-		Expected: Work(sample.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(), Scan: oneLine(q.Scan), Deletes: sample.Deletes(q),
+		Expected: Work(estimate.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(), Scan: oneLine(q.Scan), Deletes: prose.Deletes(q),
 	}
 }
 
@@ -69,8 +71,8 @@ func latest(l *layout.Layout) Read {
 	q := l.ReadQuery()
 	_, _, now := sample.Day(q.Table)
 	return Read{
-		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: sample.LatestFinds(l), Order: "a single event: the latest",
-		Requests: requestsOf(sample.LatestRequests(l, now)), Expected: Work(sample.LatestWork(l, now)),
+		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: prose.LatestFinds(l), Order: "a single event: the latest",
+		Requests: requestsOf(sample.LatestRequests(l, now)), Expected: Work(estimate.LatestWork(l, now)),
 	}
 }
 

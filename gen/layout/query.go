@@ -143,6 +143,9 @@ func (q *Query) Periods() []*Query {
 // rows or because the keys select the time.
 func (q *Query) ByKeys(l *Layout) bool { return q.Filters(q.Table.Shape(l).ByTimestamp()) }
 
+// Listed reports whether one request reads the rows of several values.
+func (q *Query) Listed(l *Layout) bool { return q.Table.Shape(l).Lists(nil, false) }
+
 // Rest returns what [Table.Rest] returns, if the time follows what the query specifies; else
 // 0, because the query filters keys.
 func (q *Query) Rest(l *Layout) int {

@@ -10,7 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -88,7 +88,7 @@ func TestPlans(t *testing.T) {
 		{columns, "metric, region, line, host, bucket", "", "the whole table for each field"},
 	} {
 		_, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))
-		if got := sample.Ranges(q); got != test.want {
+		if got := prose.Ranges(q); got != test.want {
 			t.Errorf("%s of [%s] by [%s]:\n got %s\nwant %s", test.pattern, test.segments, test.by, got, test.want)
 		}
 		all := test.by == "" && strings.HasSuffix(test.want, "the time range") // the query returns all of them
@@ -113,7 +113,7 @@ func TestLongestTable(t *testing.T) {
 	} {
 		l, q := answer(t, "{by: ["+test.by+"]}", test.tables)
 		compare(t, test.want, q.Table.ID)
-		compare(t, test.note, strings.Join(sample.Notes(l, q), " "))
+		compare(t, test.note, strings.Join(prose.Notes(l, q), " "))
 	}
 }
 
@@ -132,7 +132,7 @@ func TestAllSeries(t *testing.T) {
 	} {
 		_, q := answer(t, "{by: []}", tables)
 		compare(t, "salted", q.Table.ID)
-		compare(t, "the rows of all series within the time range for each of 16 salt buckets, read in parallel and merged", sample.Ranges(q))
+		compare(t, "the rows of all series within the time range for each of 16 salt buckets, read in parallel and merged", prose.Ranges(q))
 		compare(t, false, q.Scans())
 	}
 	// Of two tables that must be read as a whole, the one that keeps events longer.
@@ -211,7 +211,7 @@ func checkHint(t *testing.T, pattern, by, hint string) {
 	}
 	q := &l.Queries[0]
 	if _, open := q.Unbound(); by != "" && (open || q.Scans() || len(q.FilteredBy) > 0) {
-		t.Errorf("%s, by %s: %s", hint, by, sample.Ranges(q))
+		t.Errorf("%s, by %s: %s", hint, by, prose.Ranges(q))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -25,7 +25,7 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Pattern != codec.BucketNewCells && t.Pattern != codec.SingleUnserialized {
 		return
 	}
-	e := sample.EstimateOf(l, t)
+	e := estimate.Of(l, t)
 	if around := e.Event.Typical - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
 		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", serializedOf(t.Pattern))+"; it cannot read single fields",
 			"an event takes %s cells: %s of values and %s of overhead; serialized, it takes one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
@@ -43,7 +43,7 @@ func serializedOf(p codec.Pattern) codec.Pattern {
 
 // longNames is C02.
 func longNames(l *layout.Layout, t *layout.Table, report reporter) {
-	e := sample.EstimateOf(l, t)
+	e := estimate.Of(l, t)
 	if e.CellsPerRow < manyCells {
 		return
 	}

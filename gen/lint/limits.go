@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/sample"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -42,7 +43,7 @@ func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 
 // cellSize is L02 for the declared value_bytes; the writer checks each cell.
 func cellSize(l *layout.Layout, t *layout.Table, report reporter) {
-	switch n := sample.EstimateOf(l, t).Cell; {
+	switch n := estimate.Of(l, t).Cell; {
 	case n > maxCellBytes:
 		report.at(t.Pos, storeElsewhere, "a cell takes %s by the declared value_bytes; Bigtable allows at most 100 MiB", size(n))
 	case n > recommendedCell:
@@ -56,7 +57,7 @@ const storeElsewhere = "store large values elsewhere, and only their locations i
 // rowSize is L03: an error if the lower bound exceeds the limit at a declared rate, and
 // a warning if it does at an assumed rate.
 func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
-	e := sample.EstimateOf(l, t)
+	e := estimate.Of(l, t)
 	known := !e.Load.AssumedRate || !t.Pattern.Bucketed() && !e.Load.AssumedValueBytes
 	rule := ""
 	switch {
@@ -83,7 +84,7 @@ func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.Bucketed() {
 		return
 	}
-	e := sample.EstimateOf(l, t)
+	e := estimate.Of(l, t)
 	switch {
 	case e.CellsPerRow <= maxRowCells:
 	case replaces(&e):
@@ -95,12 +96,12 @@ func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 
 // replaces reports whether events replace each other in the row of a series, so that most of a
 // large row awaits garbage collection.
-func replaces(e *sample.Estimate) bool {
+func replaces(e *estimate.Estimate) bool {
 	return e.Horizon > 0 && 2*e.LivePerRow < e.EventsPerRow && e.Horizon != e.Retention
 }
 
 // smaller proposes how to keep the rows of a table smaller.
-func (r reporter) smaller(l *layout.Layout, t *layout.Table, e *sample.Estimate) string {
+func (r reporter) smaller(l *layout.Layout, t *layout.Table, e *estimate.Estimate) string {
 	if replaces(e) {
 		return declared(l, "write less often: of the events that replace each other, a batch needs only the newest of a series")
 	}
@@ -126,7 +127,7 @@ func qualifierSize(l *layout.Layout, t *layout.Table, report reporter) {
 			report.at(c.Pos, "shorten it", "the column name has %s bytes; Bigtable allows at most %s", number(float64(len(c.Qualifier))), number(maxQualifierBytes))
 		}
 	}
-	if e := sample.EstimateOf(l, t); t.Metrics() && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
+	if e := estimate.Of(l, t); t.Metrics() && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
 		report.at(t.PatternPos, "use bucket_new_cells", "values of %s by value_bytes become column names; Bigtable allows at most %s", size(e.Datum), size(maxQualifierBytes))
 	}
 }

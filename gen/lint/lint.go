@@ -10,7 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -192,7 +192,7 @@ func (s subject) checkAllowances(rules []Rule) diag.List {
 func checkScan(q *layout.Query) diag.List {
 	var found diag.List
 	if q.Scan != "" && !slices.ContainsFunc(q.AllPeriods(), (*layout.Query).Scans) {
-		found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, sample.Ranges(q)).Hint = "remove scan"
+		found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, prose.Ranges(q)).Hint = "remove scan"
 	}
 	return found
 }

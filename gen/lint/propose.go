@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -126,7 +126,7 @@ func timeLast(l *layout.Layout, t *layout.Table) []codec.Segment {
 
 // suits reports whether the rows of a bucket satisfy L03, L15 and T15: size with room to
 // grow, number of cells, and a width of at most the shortest time to live.
-func suits(e sample.Estimate, width codec.Bucket) bool {
+func suits(e estimate.Estimate, width codec.Bucket) bool {
 	return e.Row.Typical <= recommendedRowBytes/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || width.Widest() <= e.Shortest)
 }
 
@@ -134,7 +134,7 @@ func suits(e sample.Estimate, width codec.Bucket) bool {
 // size, so that these rules agree on one proposal.
 func (r reporter) narrower(l *layout.Layout, t *layout.Table) string {
 	for _, width := range t.Narrower() {
-		if other := t.WithBucket(l, width); width%l.Precision == 0 && suits(sample.EstimateOf(l, other), other.Bucket) {
+		if other := t.WithBucket(l, width); width%l.Precision == 0 && suits(estimate.Of(l, other), other.Bucket) {
 			return declared(l, "use "+r.bucket(t, other))
 		}
 	}

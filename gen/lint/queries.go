@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -18,11 +20,11 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 	const why = "if it may read that much, give a reason, as in `scan: \"a nightly export\"`"
 	if q.Other {
 		report.at(q.DeletePos, why+"; or remove delete, and delete each series with DeleteSeries",
-			"to delete by query %s, the writer reads %s: %s", q.Name, sample.Extent(q), noPrefix(l, q))
+			"to delete by query %s, the writer reads %s: %s", q.Name, prose.Extent(q), noPrefix(l, q))
 		return
 	}
 	if earlier(q) {
-		report.at(q.Pos, why, "query %s reads %s for %s: %s", q.Name, sample.Extent(q), sample.Period(q.Table), noPrefix(l, q))
+		report.at(q.Pos, why, "query %s reads %s for %s: %s", q.Name, prose.Extent(q), prose.Period(q.Table), noPrefix(l, q))
 		return
 	}
 	if len(q.By) == 0 {
@@ -30,11 +32,11 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 		if !q.Table.Metrics() {
 			hint = report.newTable(l, q, why+"; or add a table whose key begins with a salt and the time")
 		}
-		report.at(q.Pos, hint, "query %s reads %s: %s", q.Name, sample.Extent(q), noPrefix(l, q))
+		report.at(q.Pos, hint, "query %s reads %s: %s", q.Name, prose.Extent(q), noPrefix(l, q))
 		return
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("%s; or add a table whose key begins with %s", why, given(l, q))),
-		"query %s reads %s to find one %s: %s", q.Name, sample.Extent(q), given(l, q), noPrefix(l, q))
+		"query %s reads %s to find one %s: %s", q.Name, prose.Extent(q), given(l, q), noPrefix(l, q))
 }
 
 // earlier reports whether a query is that of an earlier layout, which cannot change.
@@ -74,11 +76,11 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 		gives = "gives only a part of"
 	}
 	reads := "it reads the rows of all times"
-	if w := sample.WorkOf(l, q, now, from, to, nil); w.Walked > 0 {
+	if w := estimate.WorkOf(l, q, now, from, to, nil); w.Walked > 0 {
 		reads = fmt.Sprintf("a day takes %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
 	}
 	if earlier(q) {
-		report.at(q.Pos, whileRead("K18"), "for %s, query %s %s %s, which precedes the time in %q: %s", sample.Period(q.Table), q.Name, gives, l.Series[series].Name, q.Table.ID, reads)
+		report.at(q.Pos, whileRead("K18"), "for %s, query %s %s %s, which precedes the time in %q: %s", prose.Period(q.Table), q.Name, gives, l.Series[series].Name, q.Table.ID, reads)
 		return
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it: %s; or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),
@@ -94,7 +96,7 @@ func hashedKey(l *layout.Layout, q *layout.Query, report reporter) {
 	switch {
 	case q.Salts <= wideSalt:
 	case earlier(q):
-		report.at(q.Pos, whileRead("K08"), "for %s, query %s reads %d key ranges, one per salt bucket", sample.Period(q.Table), q.Name, q.Salts)
+		report.at(q.Pos, whileRead("K08"), "for %s, query %s reads %d key ranges, one per salt bucket", prose.Period(q.Table), q.Name, q.Salts)
 	default:
 		report.at(q.Pos, report.ownSalt(l, q, "compute the salt from values that the query gives, or use fewer salt buckets"),
 			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Salts, wideSalt)
@@ -106,7 +108,7 @@ func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
 	switch {
 	case q.Salts <= 1 || q.Salts > wideSalt || len(q.By) == 0:
 	case earlier(q):
-		report.at(q.Pos, whileRead("K09"), "for %s, query %s does not give every value in the salt: each call reads %d key ranges", sample.Period(q.Table), q.Name, q.Salts)
+		report.at(q.Pos, whileRead("K09"), "for %s, query %s does not give every value in the salt: each call reads %d key ranges", prose.Period(q.Table), q.Name, q.Salts)
 	default:
 		report.at(q.Pos, report.ownSalt(l, q, "allow it: "+allow("K09", "a few times a day")+"; or compute the salt from values that it gives, to read one range"),
 			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Salts)

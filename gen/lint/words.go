@@ -3,8 +3,8 @@ package lint
 import (
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -48,4 +48,4 @@ func writes(load layout.Load) string {
 }
 
 // sizes formats the bounds of a size.
-func sizes(b sample.Bounds) string { return words.Sizes(b.Lower, b.Upper) }
+func sizes(b estimate.Bounds) string { return words.Sizes(b.Lower, b.Upper) }

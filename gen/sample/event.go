@@ -97,7 +97,7 @@ func step(l *layout.Layout) time.Duration {
 func eventAt(l *layout.Layout, n int, at time.Time) Event {
 	e := Event{Time: at, WrittenAt: at.Add(writeDelay), Values: make([]any, len(l.Fields))}
 	for i := range l.Fields {
-		e.Values[i] = exampleValue(&l.Fields[i], n, at)
+		e.Values[i] = Value(&l.Fields[i], n, at)
 	}
 	if n == 1 {
 		leaveOut(l, &e)

@@ -2,7 +2,6 @@ package sample
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -168,112 +166,4 @@ func exampleBytes(form codec.KeyForm) []byte {
 		out = out[:form.Pad]
 	}
 	return out
-}
-
-// Describe describes a segment of the key.
-func Describe(l *layout.Layout, t *layout.Table, g codec.Segment) string {
-	if g.Kind == codec.SeriesSegment {
-		return l.Series[g.Series].Name + ": " + Means(l, t, g)
-	}
-	return Means(l, t, g)
-}
-
-// Means is like [Describe] without the name of the series value.
-func Means(l *layout.Layout, t *layout.Table, g codec.Segment) string {
-	switch g.Kind {
-	case codec.SeriesSegment:
-		return fmt.Sprintf("%s, %s", l.Series[g.Series].Type, DescribeForm(g.Form))
-	case codec.SaltSegment:
-		return describeSalt(l, g)
-	case codec.SequenceSegment:
-		return "the sequence: distinguishes events with the same time"
-	case codec.MetricSegment:
-		return "the column name of a field"
-	case codec.ConstSegment:
-		return "a constant"
-	case codec.BucketSegment:
-		return "the bucket: " + describeBucket(t.Bucket)
-	default:
-		return "the time: " + t.Time.String()
-	}
-}
-
-// describeBucket describes the width and the label of a bucket.
-func describeBucket(b codec.Bucket) string {
-	text := fmt.Sprintf("%s wide, labeled %s", schema.Span{Fixed: b.Every, Months: b.Months}, b.Label)
-	if b.Label.Kind == codec.NumberLabel {
-		text += " from " + b.Origin.Format("2006-01-02")
-	}
-	return text
-}
-
-// describeSalt describes a salt.
-func describeSalt(l *layout.Layout, g codec.Segment) string {
-	var names []string
-	for _, i := range g.Salted {
-		names = append(names, l.Series[i].Name)
-	}
-	return fmt.Sprintf("the salt: a hash of %s in %d buckets", strings.Join(names, " and "), g.Buckets)
-}
-
-// DescribeForm describes the encoding of a value in a key.
-func DescribeForm(f codec.KeyForm) string {
-	text := "as " + f.Encoding.String()
-	if f.Pad > 0 {
-		text += fmt.Sprintf(", padded to %d", f.Pad)
-	}
-	if f.Escape {
-		text += ", escaped"
-	}
-	if f.Reverse {
-		text += ", in descending order"
-	}
-	return text
-}
-
-// Holds describes what a row of the table and its cells contain.
-func Holds(l *layout.Layout, t *layout.Table) string {
-	if t.Endless() {
-		return strings.Replace(holds(l, t), "the events in a bucket", "all events of a series", 1)
-	}
-	return holds(l, t)
-}
-
-// holds is Holds for rows of buckets and of single events.
-func holds(l *layout.Layout, t *layout.Table) string {
-	switch t.Pattern {
-	case codec.BucketNewColumns:
-		holds := "A row contains one field of the events in a bucket. Each value is the name of a column with an empty cell, whose timestamp is the time of the event."
-		if t.RowsPerEvent() > 1 {
-			holds += " An event is several rows, so it cannot be written with WriteOptions.IfAbsent."
-		}
-		return holds
-	case codec.BucketNewCells:
-		return "A row contains the events in a bucket. Each field is a column with a cell per event, whose timestamp is the time of the event."
-	case codec.BucketSerialized:
-		return "A row contains the events in a bucket. Each event is a cell with all fields, whose timestamp is the time of the event."
-	case codec.BucketOffsets:
-		return holdsOffsets(l, t)
-	case codec.SingleSerialized:
-		return "A row contains one event, as a cell with all fields."
-	}
-	return "A row contains one event, with a column per field."
-}
-
-// holdsOffsets is Holds for columns that are named after times.
-func holdsOffsets(l *layout.Layout, t *layout.Table) string {
-	if t.HasPoints() {
-		return "A row contains the data points of an hour. Each event is a column with the value, named by OpenTSDB after the time in the hour and the type and length of the value. OpenTSDB may compact or append several events into one cell."
-	}
-	holds := "the value"
-	if t.Serialized() {
-		holds = "all fields"
-	}
-	width := t.Offset(l).Width()
-	bytes := fmt.Sprintf("%d bytes", width)
-	if width == 1 {
-		bytes = "1 byte"
-	}
-	return fmt.Sprintf("A row contains the events in a bucket. Each event is a column with %s. Its name is the time since the start of the bucket, in steps of %s, big-endian in %s.",
-		holds, schema.FormatDuration(l.Precision), bytes)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -39,19 +40,13 @@ tables:
 	return nil
 }
 
-// cells returns a table with bucket_new_cells.
-func cells(bucket, ttl string) string {
-	return fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, id, bucket]}, bucket: %s, family: m, ttl: %s}
-`, bucket, ttl)
-}
-
 // TestPicture compares the example with a key of generated code.
 func TestPicture(t *testing.T) {
 	l := resolve(t, "1m", `  numbered: {pattern: bucket_new_columns, key: {delimiter: "#", segments: [{const: v1}, id, host, metric, bucket]}, bucket: {every: 1w, origin: 2022-01-03, label: "w%04d"}, family: m, ttl: {keep: forever}}
 `)
 	compare(t, "v1#id#host#metric#bucket", l.Tables[0].Key.String())
 	compare(t, "v1#7#host#a#w0001", sample.Key(l, l.Tables[0]))
-	compare(t, "the bucket: 1w wide, labeled w%04d from 2022-01-03", sample.Describe(l, l.Tables[0], l.Tables[0].Segments[4]))
+	compare(t, "the bucket: 1w wide, labeled w%04d from 2022-01-03", prose.Describe(l, l.Tables[0], l.Tables[0].Segments[4]))
 }
 
 // Comments of generated code show keys on one line: those that are not printable are

@@ -54,7 +54,7 @@ func TestLikelyValues(t *testing.T) {
 	} {
 		f := layout.Field{Name: test.name, Unit: test.unit, Type: test.typ}
 		for n := range 8 {
-			v := reflect.ValueOf(exampleValue(&f, n, time.Now())).Convert(reflect.TypeFor[float64]()).Float()
+			v := reflect.ValueOf(Value(&f, n, time.Now())).Convert(reflect.TypeFor[float64]()).Float()
 			if test.low < 0 && test.high < 0 && v > 0 || v < test.low || v > test.high {
 				t.Errorf("%s in %q, %s: %v, want from %v to %v", test.name, test.unit, test.typ, v, test.low, test.high)
 			}
@@ -87,12 +87,12 @@ type fataler interface {
 func checkVaried(t fataler, f *layout.Field) {
 	t.Helper()
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
-	first := exampleValue(f, 0, at)
+	first := Value(f, 0, at)
 	if f.Example != nil && !reflect.DeepEqual(first, f.Example) {
 		t.Fatalf("%+v: the first event has %v", f, first)
 	}
 	for n := range 9 {
-		v := exampleValue(f, n, at)
+		v := Value(f, n, at)
 		if reflect.TypeOf(v) != reflect.TypeOf(first) {
 			t.Fatalf("%+v: %T beside %T", f, v, first)
 		}
@@ -208,7 +208,7 @@ func TestVariation(t *testing.T) {
 	} {
 		var got []string
 		for n := range 4 {
-			got = append(got, fmt.Sprint(exampleValue(&test.f, n, at)))
+			got = append(got, fmt.Sprint(Value(&test.f, n, at)))
 		}
 		compare(t, test.want, strings.Join(got, " "))
 	}

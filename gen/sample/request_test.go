@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -52,7 +52,7 @@ func TestPaginatedRequests(t *testing.T) {
 		l, q := oneQuery(t, "1s", test.table, "kind")
 		requests := sample.Requests(l, q, from, from, from.Add(time.Hour), nil)
 		compare(t, test.requests, len(requests))
-		compare(t, test.limit, sample.WorkOf(l, q, from, from, from.Add(time.Hour), nil).Pages)
+		compare(t, test.limit, estimate.WorkOf(l, q, from, from, from.Add(time.Hour), nil).Pages)
 		if test.limit == 0 && len(requests[0].Rows) != 64 {
 			t.Errorf("%d ranges", len(requests[0].Rows))
 		}
@@ -86,59 +86,6 @@ func TestTimeInKeys(t *testing.T) {
 	if _, cells := filters[1].(scan.Cells); len(filters) != 2 || !cells { // of any time
 		t.Error(filters)
 	}
-}
-
-// The returned cells of a column are as old as its own family keeps them.
-func TestWorkOfFamilies(t *testing.T) {
-	l := familiesLayout(t)
-	q := l.ReadQuery()
-	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
-	to := from.Add(24 * time.Hour)
-	for name, test := range map[string]struct {
-		columns []int
-		want    sample.Work
-	}{
-		"a":    {[]int{0}, sample.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b shows which events exist without a
-		"b":    {[]int{1}, sample.Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
-		"both": {nil, sample.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
-	} {
-		got := sample.WorkOf(l, &q, to, from, to, test.columns)
-		if got != test.want {
-			t.Errorf("%s: %+v, want %+v", name, got, test.want)
-		}
-	}
-	// A day later, all data with a lifetime of an hour has expired: only b shows which
-	// events exist.
-	got := sample.WorkOf(l, &q, to.Add(24*time.Hour), from, to, []int{0})
-	compare(t, 86_400.0, got.Cells)
-}
-
-// familiesLayout returns a layout with fields in two families, one of which keeps an
-// hour.
-func familiesLayout(t *testing.T) *layout.Layout {
-	t.Helper()
-	s, found := schema.Parse("event.yaml", []byte(`btgen: v1
-package: app
-name: Event
-series: {host: string}
-time: {precision: 1s}
-fields: {a: {type: int64, optional: true, family: s}, b: {type: int64, family: l}}
-tables:
-  events:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, bucket]}
-    bucket: 1h
-    families: {s: {ttl: {max_age: 1h}}, l: {ttl: {max_age: 30d}}}
-expect: {rate: 1/s}
-`))
-	if len(found) > 0 {
-		t.Fatal(found)
-	}
-	l, found := layout.Resolve(s)
-	if found.HasErrors() {
-		t.Fatal(found)
-	}
-	return l
 }
 
 // If a cell is live only by its rank, cells of its bucket after the range determine the

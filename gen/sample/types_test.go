@@ -20,7 +20,7 @@ func TestSamples(t *testing.T) {
 			t.Errorf("samples lacks type %s", typ)
 			continue
 		}
-		first := own.field(f, exampleTime)
+		first := own.field(f, SeriesTime)
 		all := []any{first, own.vary(f, first, 1)}
 		if reflect.DeepEqual(first, all[1]) {
 			t.Errorf("%s: %v does not vary", typ, first)

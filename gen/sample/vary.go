@@ -18,8 +18,8 @@ import (
 // strides are the numbers of steps by which successive events differ from the example.
 var strides = []int64{0, 1, 3, 2}
 
-// exampleValue returns the field's value in the n-th event, typed like Field.Default.
-func exampleValue(f *layout.Field, n int, at time.Time) any {
+// Value returns the field's value in the n-th event, typed like Field.Default.
+func Value(f *layout.Field, n int, at time.Time) any {
 	example := f.Example
 	if example == nil {
 		example = samplesOf(f.Type).field(f, at)

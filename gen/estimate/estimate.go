@@ -1,10 +1,13 @@
-package sample
+// Package estimate estimates the sizes of tables, and the cost of reads, from the declared load
+// and example events.
+package estimate
 
 import (
 	"math"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 )
 
 // Bounds are an average size in bytes before compression, of which only bounds are known.
@@ -82,13 +85,13 @@ const CollectionLag = 7 * 24 * time.Hour
 // timestampBytes is the size of a cell timestamp.
 const timestampBytes = 8
 
-// EstimateOf estimates the size of a table under the load of its schema.
-func EstimateOf(l *layout.Layout, t *layout.Table) Estimate {
+// Of estimates the size of a table under the load of its schema.
+func Of(l *layout.Layout, t *layout.Table) Estimate {
 	e := Estimate{Load: l.Load(), RowsPerEvent: int64(t.RowsPerEvent()), EventsPerRow: 1, LivePerRow: 1}
 	if !t.Complete() {
 		return e // the layout has an error
 	}
-	e.KeyBytes = int64(len(Key(l, t)))
+	e.KeyBytes = int64(len(sample.Key(l, t)))
 	e.Cells = cellsOf(l, t, e.Load)
 	e.fillRow(t)
 	values := 0.0 // what a row contains at least of an event

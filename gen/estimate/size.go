@@ -1,4 +1,4 @@
-package sample
+package estimate
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -90,10 +91,10 @@ func familyWidth(t *layout.Table, c layout.Column) Bounds {
 // offsetWidth bounds the size of the name of a column of bucket_offsets.
 func offsetWidth(l *layout.Layout, t *layout.Table) Bounds {
 	if t.HasPoints() {
-		n := float64(len(t.Offset(l).AppendPointForm(nil, Time(t).Add(l.Precision), 0)))
+		n := float64(len(t.Offset(l).AppendPointForm(nil, sample.Time(t).Add(l.Precision), 0)))
 		return Bounds{2, n, n}
 	}
-	return exactly(float64(len(t.Offset(l).Append(nil, Time(t), 0))))
+	return exactly(float64(len(t.Offset(l).Append(nil, sample.Time(t), 0))))
 }
 
 // datumWidth bounds what a cell stores of an event.
@@ -145,7 +146,7 @@ func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
 	case as.Text() && f.Type == schema.Enum:
 		return enumWidth(f.Enum)
 	case as.Text() && own.TextWidth.Usual == 0:
-		return numberWidth(f, len(ShowValue(f, exampleValue(f, 0, exampleTime))))
+		return numberWidth(f, len(sample.ShowValue(f, sample.Value(f, 0, exampleTime))))
 	case as.Text():
 		return bounds(own.TextWidth)
 	case (as == codec.BigEndianValues || as == codec.LittleEndianValues) && own.Sized > 0:
@@ -228,7 +229,7 @@ func protoWidth(f *layout.Field, load layout.Load) Bounds {
 	case own.Variable:
 		return width(f, codec.BinaryValues, load).each(func(n float64) float64 { return n + float64(lengthBytes(int64(n))) })
 	case f.Type == schema.Duration:
-		if v, ok := exampleValue(f, 0, exampleTime).(time.Duration); ok && v%time.Second == 0 {
+		if v, ok := sample.Value(f, 0, exampleTime).(time.Duration); ok && v%time.Second == 0 {
 			return Bounds{3, 5, 7} // as are most others
 		}
 		return bounds(own.ProtoWidth)
@@ -241,7 +242,7 @@ func protoWidth(f *layout.Field, load layout.Load) Bounds {
 		}
 		return out
 	}
-	if v, ok := exampleValue(f, 0, exampleTime).(int64); ok && v < 0 {
+	if v, ok := sample.Value(f, 0, exampleTime).(int64); ok && v < 0 {
 		return exactly(10) // as of all negative numbers
 	}
 	digits := width(f, codec.TextValues, load)
@@ -268,7 +269,7 @@ func keyWidth(l *layout.Layout, t *layout.Table, load layout.Load) Bounds {
 	for i := range t.Segments {
 		out = out.Plus(exactly(float64(len(t.DelimiterAfter(i)))))
 	}
-	for i, part := range KeyParts(l, t) {
+	for i, part := range sample.KeyParts(l, t) {
 		bytes := exactly(float64(len(part.Bytes)))
 		if g := t.Segments[i]; g.Kind == codec.SeriesSegment {
 			bytes = segmentWidth(&l.Series[g.Series], t, g, load, bytes)

@@ -1,13 +1,15 @@
-package sample_test
+package estimate_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-
-	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -63,7 +65,7 @@ tables:
 		if found.HasErrors() {
 			t.Fatal(found)
 		}
-		e := sample.EstimateOf(l, l.Tables[0])
+		e := estimate.Of(l, l.Tables[0])
 		event := e.Event.Typical - e.Values + test.values
 		if math.Abs(event-test.event) > 1e-9 {
 			t.Errorf("%s: an event of %v bytes, want %v (%s)", l.Tables[0].Pattern, event, test.event, test.cell)
@@ -81,7 +83,94 @@ func TestEstimateRows(t *testing.T) {
 		"  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {max_age: 1d}}\n": 8 * 24 * 60,
 	} {
 		l := resolve(t, "1m", tables)
-		e := sample.EstimateOf(l, l.Tables[0])
+		e := estimate.Of(l, l.Tables[0])
 		compare(t, want, e.Rows)
 	}
+}
+
+// The returned cells of a column are as old as its own family keeps them.
+func TestWorkOfFamilies(t *testing.T) {
+	l := familiesLayout(t)
+	q := l.ReadQuery()
+	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	to := from.Add(24 * time.Hour)
+	for name, test := range map[string]struct {
+		columns []int
+		want    estimate.Work
+	}{
+		"a":    {[]int{0}, estimate.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b shows which events exist without a
+		"b":    {[]int{1}, estimate.Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
+		"both": {nil, estimate.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
+	} {
+		got := estimate.WorkOf(l, &q, to, from, to, test.columns)
+		if got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+	// A day later, all data with a lifetime of an hour has expired: only b shows which
+	// events exist.
+	got := estimate.WorkOf(l, &q, to.Add(24*time.Hour), from, to, []int{0})
+	compare(t, 86_400.0, got.Cells)
+}
+
+// familiesLayout returns a layout with fields in two families, one of which keeps an
+// hour.
+func familiesLayout(t *testing.T) *layout.Layout {
+	t.Helper()
+	s, found := schema.Parse("event.yaml", []byte(`btgen: v1
+package: app
+name: Event
+series: {host: string}
+time: {precision: 1s}
+fields: {a: {type: int64, optional: true, family: s}, b: {type: int64, family: l}}
+tables:
+  events:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [host, bucket]}
+    bucket: 1h
+    families: {s: {ttl: {max_age: 1h}}, l: {ttl: {max_age: 30d}}}
+expect: {rate: 1/s}
+`))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	l, found := layout.Resolve(s)
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	return l
+}
+
+func compare(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// resolve resolves tables below a schema with the given precision.
+func resolve(t *testing.T, precision, tables string) *layout.Layout {
+	t.Helper()
+	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {host: string, id: {type: int64, example: 7}}
+time: {precision: %s}
+fields: {a: {type: int64, number: 1}, b: {type: string, number: 2, column: bb, values: text}}
+tables:
+%s`, precision, tables))
+	if len(found) == 0 {
+		var l *layout.Layout
+		if l, found = layout.Resolve(s); len(found) == 0 {
+			return l
+		}
+	}
+	t.Fatal(found)
+	return nil
+}
+
+// cells returns a table with bucket_new_cells.
+func cells(bucket, ttl string) string {
+	return fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, id, bucket]}, bucket: %s, family: m, ttl: %s}
+`, bucket, ttl)
 }

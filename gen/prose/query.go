@@ -1,4 +1,4 @@
-package sample
+package prose
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -30,7 +31,7 @@ func Order(l *layout.Layout, q *layout.Query) string {
 func orderOfMany(l *layout.Layout, q *layout.Query) string {
 	given := l.Series[q.Many[0]].Name
 	switch one := *q; {
-	case !listed(l, q):
+	case !q.Listed(l):
 		one.Many = nil
 		return fmt.Sprintf("by %s in row key order, then %s", given, Order(l, &one))
 	case q.Timed && q.Salts == 1 && !knows(q, q.Many[0]) && !q.Table.Pattern.Bucketed():
@@ -43,9 +44,6 @@ func orderOfMany(l *layout.Layout, q *layout.Query) string {
 
 // knows reports whether the known segments before the time contain a series value.
 func knows(q *layout.Query, series int) bool { return q.Table.SegmentOf(series) < q.Before }
-
-// listed reports whether one request reads the rows of several values.
-func listed(l *layout.Layout, q *layout.Query) bool { return q.Table.Shape(l).Lists(nil, false) }
 
 // Listing describes how the series of a query are listed.
 func Listing(l *layout.Layout, q *layout.Query) string {
@@ -69,7 +67,7 @@ func Together(l *layout.Layout, q *layout.Query) string {
 	switch {
 	case len(q.Many) == 0:
 		return ""
-	case listed(l, q):
+	case q.Listed(l):
 		return fmt.Sprintf(", for each %s, in one request", l.Series[q.Many[0]].Name)
 	}
 	return fmt.Sprintf(", for each %s, one after the other", l.Series[q.Many[0]].Name)
@@ -198,4 +196,29 @@ func Notes(l *layout.Layout, q *layout.Query) []string {
 		out = append(out, fmt.Sprintf("Events may expire earlier in table %s than in table %s, which Read reads.", q.Table.ID, l.Read.ID))
 	}
 	return out
+}
+
+// LatestFinds describes the rows that a search for the newest event requests.
+func LatestFinds(l *layout.Layout) string {
+	shape := l.Read.Shape(l)
+	text := "the last row of the series"
+	if l.Read.Endless() {
+		text = "the row of the series"
+	}
+	if shape.Descending() {
+		text = "the first row of the series"
+	}
+	if shape.Ties {
+		text = "the first two rows of the series and, if they have the same time, the last one"
+	}
+	if !shape.InOrder() {
+		text = "the keys of the series' rows, then the newest row"
+	}
+	if l.Read.Metrics() {
+		text += ", for each field"
+	}
+	if _, recent := sample.LatestRecent(l, sample.Time(l.Read)); recent {
+		return "the rows from the current bucket on; if there are none, " + text
+	}
+	return text
 }
