@@ -2,6 +2,7 @@ package infer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -90,13 +91,10 @@ func jsonType(value []byte) string {
 		if json.Unmarshal(value, &s) != nil {
 			return "json"
 		}
-		switch {
-		case s != "" && is(isTime, []byte(s)):
+		if s != "" && is(isTime, []byte(s)) {
 			return "timestamp"
-		case s != "" && is(isUUID, []byte(s)):
-			return "uuid"
 		}
-		return "string"
+		return cmp.Or(identifier([]byte(s)), "string")
 	case 't', 'f':
 		return "bool"
 	case '{', '[':
@@ -116,7 +114,10 @@ func common(a, b string) string {
 	if a == b {
 		return a
 	}
-	numbers, texts := []string{"int64", "float64"}, []string{"string", "uuid", "timestamp"}
+	numbers, texts := []string{"int64", "float64"}, []string{"string", "timestamp"}
+	for _, id := range identifiers {
+		texts = append(texts, id.typ)
+	}
 	switch {
 	case slices.Contains(numbers, a) && slices.Contains(numbers, b):
 		return "float64"
@@ -146,7 +147,7 @@ func protoMembers(blobs [][]byte) ([]*member, bool) {
 			}
 			f := found[int(number)]
 			if f == nil {
-				f = &protoField{wire: typ, member: &member{number: int(number)}}
+				f = &protoField{wire: typ, ids: map[string]int{}, member: &member{number: int(number)}}
 				found[int(number)] = f
 			}
 			if f.wire != typ {
@@ -167,9 +168,10 @@ func protoMembers(blobs [][]byte) ([]*member, bool) {
 // protoField is a field of protobuf messages.
 type protoField struct {
 	*member
-	wire                       protowire.Type
-	repeated                   bool
-	odd, times, strings, uuids int // fixed numbers that are no floats; bytes that are Timestamps, strings, UUIDs
+	wire                protowire.Type
+	repeated            bool
+	odd, times, strings int            // fixed numbers that are no floats; bytes that are Timestamps, strings
+	ids                 map[string]int // bytes that are IDs, by type
 }
 
 // add examines one more value, in wire format without its tag.
@@ -191,8 +193,8 @@ func (f *protoField) add(b []byte, again bool) {
 		if text(v) {
 			f.strings++
 		}
-		if len(v) == 16 && is(isBinaryUUID, v) {
-			f.uuids++
+		if typ := binaryIdentifier(v); typ != "" {
+			f.ids[typ]++
 		}
 		if timestamped(v) {
 			f.times++
@@ -226,6 +228,16 @@ func timestamped(b []byte) bool {
 	return r.Err() == nil && len(b) > 0 && plausible(t) && t.After(time.Time{})
 }
 
+// identified returns the type of the IDs that all values are; empty if they are not.
+func (f *protoField) identified() string {
+	for _, id := range identifiers {
+		if f.ids[id.typ] == f.n {
+			return id.typ
+		}
+	}
+	return ""
+}
+
 // decide sets the type of the field.
 func (f *protoField) decide() *member {
 	f.typ = map[protowire.Type]string{protowire.VarintType: "int64", protowire.Fixed64Type: "float64", protowire.Fixed32Type: "float32", protowire.BytesType: "bytes"}[f.wire]
@@ -234,8 +246,8 @@ func (f *protoField) decide() *member {
 		f.typ = "timestamp"
 	case f.wire == protowire.BytesType && f.strings == f.n:
 		f.typ = "string"
-	case f.wire == protowire.BytesType && f.uuids == f.n:
-		f.typ = "uuid"
+	case f.wire == protowire.BytesType && f.identified() != "":
+		f.typ = f.identified()
 	case f.wire == protowire.BytesType:
 		f.doubt = "Is it bytes or a message?"
 	case f.odd > 0:

@@ -417,7 +417,7 @@ func blobFields(blobs [][]byte) (fields []field, format, ask string) {
 		f := field{name: m.name, typ: m.typ, number: m.number, doubt: m.doubt, example: m.example}
 		if m.number > 0 {
 			f.name = fmt.Sprintf("field_%d", m.number)
-			f.optional = m.n < len(blobs) && (m.typ == "uuid" || m.typ == "timestamp") // others are zero if they are absent
+			f.optional = m.n < len(blobs) && schema.ParseType(m.typ).Traits().ProtoZero // others are zero if they are absent
 		} else {
 			f.optional = m.n < len(blobs)
 		}

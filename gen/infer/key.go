@@ -477,8 +477,8 @@ func (k *key) seriesOf(i int) (series, bool) {
 		if s.typ, options = "bytes", fmt.Sprintf("encoding: raw, pad: %d", w); w == 0 {
 			options = "encoding: raw, escape: true"
 		}
-	case all(p.values, func(v string) bool { return is(isUUID, []byte(v)) }):
-		s.typ = "uuid"
+	case identified(p.values, identifier) != "":
+		s.typ = identified(p.values, identifier)
 	case all(p.values, func(v string) bool { return is(isInt, []byte(v)) && v[0] != '+' }):
 		if s.typ = "int64"; strings.Contains(k.delimiter, "-") {
 			s.typ = "uint64" // the text of others may contain the delimiter
@@ -509,8 +509,8 @@ func binaryPart(p *part, w int) (typ, options string) {
 	first := []byte(p.values[0])
 	top := func(v string) bool { return v[0] < 0x80 }
 	switch {
-	case w == 16 && all(p.values, func(v string) bool { return is(isBinaryUUID, []byte(v)) }):
-		return "uuid", "encoding: binary"
+	case identified(p.values, binaryIdentifier) != "":
+		return identified(p.values, binaryIdentifier), "encoding: binary"
 	case w == 8 && all(p.values, top):
 		return "uint64", "encoding: binary"
 	case w == 4 && all(p.values, top):

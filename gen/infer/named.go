@@ -62,7 +62,7 @@ func (k *key) named(cols []*column) named {
 
 // likeValue reports whether a column name looks like a number, a time, an ID, or bytes.
 func likeValue(name string) bool {
-	return name != "" && (isDigits(name) || !text([]byte(name)) || is(isUUID, []byte(name)) || is(isTime, []byte(name)) ||
+	return name != "" && (isDigits(name) || !text([]byte(name)) || identifier([]byte(name)) != "" || is(isTime, []byte(name)) ||
 		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }) || len(name) == 26 && upperULID(name))
 }
 

@@ -62,6 +62,43 @@ const (
 	kinds
 )
 
+// identifiers are the types of IDs: hardly any other value looks like theirs.
+var identifiers = []struct {
+	typ          string
+	text, binary int // kinds
+}{
+	{"uuid", isUUID, isBinaryUUID},
+}
+
+// identifier returns the type of an ID as text; empty if it is none.
+func identifier(b []byte) string {
+	for _, id := range identifiers {
+		if len(b) > 0 && is(id.text, b) {
+			return id.typ
+		}
+	}
+	return ""
+}
+
+// binaryIdentifier returns the type of an ID in binary; empty if it is none.
+func binaryIdentifier(b []byte) string {
+	for _, id := range identifiers {
+		if len(b) > 0 && is(id.binary, b) {
+			return id.typ
+		}
+	}
+	return ""
+}
+
+// identified returns the type of values that are all IDs of one type; empty if they are not.
+func identified(values []string, of func(b []byte) string) string {
+	typ := of([]byte(values[0]))
+	if !all(values, func(v string) bool { return of([]byte(v)) == typ }) {
+		return ""
+	}
+	return typ
+}
+
 // add examines one more value.
 func (v *values) add(b []byte) {
 	v.n++
