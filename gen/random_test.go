@@ -397,7 +397,7 @@ func (s *randomSchema) typed(what string, field bool) string {
 func (s *randomSchema) segment(name string) string {
 	number := []string{"decimal, pad: 20", "decimal, pad: 19, reverse: true", "hex, pad: 16", "hex, pad: 8, reverse: true", "binary", "binary, reverse: true", "little_endian"}
 	forms := map[string][]string{
-		"string": {"text, escape: true", "hex"}, "bytes": {"base64url", "raw, pad: 4", "raw, escape: true"}, "bool": {"binary"},
+		"string": {"text, escape: true", "hex", "base32hex"}, "bytes": {"base64url", "base32hex", "raw, pad: 4", "raw, escape: true"}, "bool": {"binary"},
 		"int32": number, "int64": number, "uint32": number, "uint64": number, "duration": number,
 		"timestamp": {"binary", "decimal, reverse: true"}, "uuid": {"hex", "binary"}, "enum": {"decimal, pad: 3", "binary, reverse: true"},
 	}[s.types[name]]

@@ -240,11 +240,7 @@ func (s *schemaFile) keyForm(f codec.KeyForm) *jen.Statement {
 	}
 	var fields []field
 	if f.Encoding != codec.KeyText {
-		name := map[codec.KeyEncoding]string{
-			codec.KeyDecimal: "KeyDecimal", codec.KeyHex: "KeyHex", codec.KeyBase64URL: "KeyBase64URL", codec.KeyRaw: "KeyRaw", codec.KeyBinary: "KeyBinary",
-			codec.KeyBigEndian: "KeyBigEndian", codec.KeyLittleEndian: "KeyLittleEndian",
-		}[f.Encoding]
-		fields = append(fields, field{"Encoding", s.codec(name)})
+		fields = append(fields, field{"Encoding", s.codec(f.Encoding.Constant())})
 	}
 	if f.Pad > 0 {
 		fields = append(fields, field{"Pad", jen.Lit(f.Pad)})

@@ -543,7 +543,7 @@ var classes = func() map[string][]rule {
 func forms(typ string) []string {
 	number := []string{"", "", "encoding: decimal, pad: 20", "encoding: hex, pad: 16", "encoding: decimal, pad: 20, reverse: true", "encoding: binary"}
 	return map[string][]string{
-		"string": {"", "", "encoding: text, escape: true", "encoding: hex"}, "bytes": {"", "encoding: base64url", "encoding: hex"}, "bool": {"", "encoding: binary"},
+		"string": {"", "", "encoding: text, escape: true", "encoding: hex", "encoding: base32hex"}, "bytes": {"", "encoding: base64url", "encoding: hex"}, "bool": {"", "encoding: binary"},
 		"int32": number, "int64": number, "uint32": number, "uint64": number, "uuid": {"", "encoding: binary"}, "enum": {"", "encoding: decimal, pad: 3"},
 	}[typ]
 }

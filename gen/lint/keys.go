@@ -228,7 +228,7 @@ func opaque(l *layout.Layout, t *layout.Table, g codec.Segment) (what, text stri
 	case codec.SeriesSegment:
 		f := l.Series[g.Series]
 		binary := g.Form.Encoding >= codec.KeyRaw
-		if binary && f.Type != schema.Bytes || g.Form.Encoding == codec.KeyHex && f.Type == schema.String {
+		if binary && f.Type != schema.Bytes || g.Form.Encoding.Alphabet() != "" && f.Type == schema.String {
 			return fmt.Sprintf("series value %q", f.Name), f.Name
 		}
 	case codec.BucketSegment:

@@ -103,18 +103,16 @@ func (v sqlValue) enum(f *layout.Field) sqlValue {
 
 // segment decodes a series value in the row key.
 func (v sqlValue) segment(f *layout.Field, form codec.KeyForm) sqlValue {
+	hex := form.Encoding == codec.KeyHex || form.Encoding == codec.KeyText && f.Type == schema.Bytes
+	switch {
+	case hex && f.Type == schema.String:
+		return v.call("FROM_HEX", "BYTES").cast("STRING")
+	case hex && f.Type == schema.Bytes:
+		return v.call("FROM_HEX", "BYTES")
+	case !hex && form.Encoding.Alphabet() != "": // GoogleSQL does not decode these alphabets
+		return v.with("%s without padding.", form.Encoding)
+	}
 	switch f.Type {
-	case schema.String:
-		if form.Encoding == codec.KeyHex {
-			return v.call("FROM_HEX", "BYTES").cast("STRING")
-		}
-	case schema.Bytes:
-		switch form.Encoding {
-		case codec.KeyText, codec.KeyHex:
-			return v.call("FROM_HEX", "BYTES")
-		case codec.KeyBase64URL:
-			return v.with(base64Remark)
-		}
 	case schema.Bool:
 		return v.cast("BOOL")
 	case schema.Timestamp:

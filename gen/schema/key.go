@@ -10,7 +10,13 @@ import (
 )
 
 // encodings are the encodings of series values in keys.
-var encodings = []string{"text", "decimal", "hex", "base64url", "raw", "binary", "big_endian", "little_endian"}
+var encodings = func() []string {
+	var names []string
+	for _, e := range codec.KeyEncodings() {
+		names = append(names, e.String())
+	}
+	return names
+}()
 
 // maxPad is the largest pad, in characters: that of raw bytes that fill a row key. Package
 // layout checks the limits of the other encodings.
@@ -103,7 +109,7 @@ var (
 		keys: []key[Segment]{
 			must(put("name", "the series value, or metric", segmentNameForm, func(s *Segment) *Value[string] { return &s.Name }).
 				also("With options for its encoding. For example, {name: slot, encoding: hex, pad: 16}.")),
-			put("encoding", "how the value is encoded, one of "+oneOf(encodings), word("encoding", encodings, map[string]string{"base64": "base64url", "int": "decimal", "string": "text", "bytes": "raw", "bigendian": "big_endian", "littleendian": "little_endian", "le": "little_endian", "be": "big_endian"}), func(s *Segment) *Value[string] { return &s.Encoding }).
+			put("encoding", "how the value is encoded, one of "+oneOf(encodings), word("encoding", encodings, map[string]string{"base64": "base64url", "base32": "base32hex", "int": "decimal", "string": "text", "bytes": "raw", "bigendian": "big_endian", "littleendian": "little_endian", "le": "little_endian", "be": "big_endian"}), func(s *Segment) *Value[string] { return &s.Encoding }).
 				also("The default is text for strings, decimal for numbers, hex for bytes."),
 			put("pad", "the number of characters that the value is padded to", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }).
 				also("Padded numbers sort in numeric order and can be reversed. Raw bytes, and strings as text, must have exactly this length."),

@@ -91,8 +91,8 @@ func (w *KeyWriter) StringAs(segment string, f KeyForm, v string) {
 	case !w.accepts(segment, f, StringSegment):
 	case !utf8.ValidString(v):
 		w.fail(segment, quote(v), ErrUTF8)
-	case f.Encoding == KeyHex:
-		w.end(segment, hex.AppendEncode(w.buf, []byte(v)))
+	case f.Encoding != KeyText:
+		w.end(segment, keyEncodings[f.Encoding].append(w.buf, []byte(v)))
 	case f.Pad > 0 && f.Pad != len(v):
 		w.fail(segment, quote(v), ErrRange)
 	case f.Pad > 0:
@@ -125,13 +125,13 @@ const terminator = "\x00\x01"
 // Bytes writes v in lowercase hex.
 func (w *KeyWriter) Bytes(segment string, v []byte) { w.BytesAs(segment, KeyForm{}, v) }
 
-// BytesAs writes v in hex, in base64url, or unchanged. With a pad, it rejects values of
+// BytesAs writes v in hex, base64url, base32hex, or unchanged. With a pad, it rejects values of
 // another length with [ErrRange].
 func (w *KeyWriter) BytesAs(segment string, f KeyForm, v []byte) {
 	switch {
 	case !w.accepts(segment, f, BytesSegment):
-	case f.Encoding == KeyBase64URL:
-		w.end(segment, base64url.AppendEncode(w.buf, v))
+	case f.Encoding.Alphabet() != "":
+		w.end(segment, keyEncodings[f.Encoding].append(w.buf, v))
 	case f.Encoding != KeyRaw:
 		w.end(segment, hex.AppendEncode(w.buf, v))
 	case f.Pad == 0:

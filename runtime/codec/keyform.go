@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"encoding/base32"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,23 +25,50 @@ const (
 	KeyDecimal                         // a number in decimal
 	KeyHex                             // lowercase hex
 	KeyBase64URL                       // base64url without padding (RFC 4648, section 5)
+	KeyBase32Hex                       // base32hex in lower case without padding (RFC 4648, section 7), whose order is that of the bytes
 	KeyRaw                             // unchanged bytes
 	KeyBinary                          // a fixed number of bytes, big-endian, that sort
 	KeyBigEndian                       // two's complement, big-endian: negative numbers sort after positive ones
 	KeyLittleEndian                    // two's complement, little-endian: does not sort
 )
 
-// keyEncodings describe the encodings: their names in schemas and, of those of bytes as text,
-// the characters, in the order of the bytes that they stand for.
-var keyEncodings = [...]struct{ name, alphabet string }{
-	KeyText:         {"text", ""},
-	KeyDecimal:      {"decimal", ""},
-	KeyHex:          {"hex", "0123456789abcdef"},
-	KeyBase64URL:    {"base64url", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"},
-	KeyRaw:          {"raw", ""},
-	KeyBinary:       {"binary", ""},
-	KeyBigEndian:    {"big_endian", ""},
-	KeyLittleEndian: {"little_endian", ""},
+// keyEncodings describe the encodings: their names in schemas and in Go and, of those of bytes
+// as text, the characters, in the order of the numbers that they stand for, and the functions.
+// decode accepts only what append writes.
+var keyEncodings = [...]struct {
+	name, constant, alphabet string
+	append                   func(dst, v []byte) []byte
+	decode                   func(v string) ([]byte, bool)
+}{
+	KeyText:         {name: "text", constant: "KeyText"},
+	KeyDecimal:      {name: "decimal", constant: "KeyDecimal"},
+	KeyHex:          {"hex", "KeyHex", "0123456789abcdef", hex.AppendEncode, decodeHex},
+	KeyBase64URL:    {"base64url", "KeyBase64URL", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", AppendTextBytes, decodeBase64},
+	KeyBase32Hex:    {"base32hex", "KeyBase32Hex", base32Alphabet, base32hex.AppendEncode, decodeBase32},
+	KeyRaw:          {name: "raw", constant: "KeyRaw"},
+	KeyBinary:       {name: "binary", constant: "KeyBinary"},
+	KeyBigEndian:    {name: "big_endian", constant: "KeyBigEndian"},
+	KeyLittleEndian: {name: "little_endian", constant: "KeyLittleEndian"},
+}
+
+// decodeBase64 decodes base64url.
+func decodeBase64(v string) ([]byte, bool) {
+	b, err := TextBytes([]byte(v))
+	return b, err == nil
+}
+
+const base32Alphabet = "0123456789abcdefghijklmnopqrstuv"
+
+var base32hex = base32.NewEncoding(base32Alphabet).WithPadding(base32.NoPadding)
+
+// decodeBase32 decodes base32hex. Unlike the standard library, it rejects line breaks and
+// nonzero trailing bits.
+func decodeBase32(v string) ([]byte, bool) {
+	b, err := base32hex.DecodeString(v)
+	if err != nil || base32hex.EncodeToString(b) != v {
+		return nil, false
+	}
+	return b, true
 }
 
 // KeyEncodings returns all encodings.
@@ -60,6 +89,21 @@ func ParseKeyEncoding(s string) (KeyEncoding, error) {
 		}
 	}
 	return 0, fmt.Errorf("key encoding %q: want %s", s, listEncodings(all))
+}
+
+// Constant returns the name of the encoding in Go; empty if there is no such encoding.
+func (e KeyEncoding) Constant() string {
+	if e < 0 || int(e) >= len(keyEncodings) {
+		return ""
+	}
+	return keyEncodings[e].constant
+}
+
+// sorts reports whether encoded bytes sort like the bytes, if what follows sorts before all
+// characters.
+func (e KeyEncoding) sorts() bool {
+	alphabet := []byte(e.Alphabet())
+	return len(alphabet) > 0 && slices.IsSorted(alphabet)
 }
 
 // Alphabet returns the characters of an encoding of bytes as text, in the order of the
@@ -84,8 +128,8 @@ func (e KeyEncoding) String() string {
 // rejects the others with [ErrForm].
 //
 //	type              encodings
-//	string            text (pad or escape), hex
-//	bytes             text (the same as hex), hex, base64url, raw (pad or escape)
+//	string            text (pad or escape), hex, base32hex
+//	bytes             text (the same as hex), hex, base64url, base32hex, raw (pad or escape)
 //	bool              text, binary of 1 byte
 //	int               text and decimal (pad, reverse), hex (pad, reverse), binary of 4 or 8 bytes (reverse), big_endian, little_endian
 //	uint              the same, without big_endian, which is binary
@@ -135,8 +179,8 @@ var segments = [...]struct {
 	encodings []KeyEncoding
 	binary    int
 }{
-	StringSegment:    {"string", []KeyEncoding{KeyText, KeyHex}, 0},
-	BytesSegment:     {"bytes", []KeyEncoding{KeyText, KeyHex, KeyBase64URL, KeyRaw}, 0},
+	StringSegment:    {"string", []KeyEncoding{KeyText, KeyHex, KeyBase32Hex}, 0},
+	BytesSegment:     {"bytes", []KeyEncoding{KeyText, KeyHex, KeyBase64URL, KeyBase32Hex, KeyRaw}, 0},
 	BoolSegment:      {"bool", []KeyEncoding{KeyText, KeyBinary}, 1},
 	Int32Segment:     {"int32", numberEncodings, 4},
 	Int64Segment:     {"int64", numberEncodings, 8},
@@ -268,7 +312,7 @@ func (f KeyForm) Sorts(t SegmentType, delimiter string) bool {
 		switch {
 		case f.Escape, f.InBytes(t), f.Terminated(t) && delimiter == "":
 			return true
-		case f.Encoding == KeyHex, t == BytesSegment && f.Encoding == KeyText:
+		case f.Encoding.sorts(), t == BytesSegment && f.Encoding == KeyText:
 			return delimiter != "" && delimiter[0] < '0'
 		}
 		return false

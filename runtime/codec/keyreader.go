@@ -47,10 +47,10 @@ func (r *KeyReader) String(segment string) string { return r.StringAs(segment, K
 // StringAs reads what [KeyWriter.StringAs] wrote.
 func (r *KeyReader) StringAs(segment string, f KeyForm) string {
 	v, ok := r.take(segment, f, StringSegment)
-	if ok && f.Encoding == KeyHex {
-		b, valid := decodeHex(v)
+	if ok && f.Encoding != KeyText {
+		b, valid := keyEncodings[f.Encoding].decode(v)
 		if !valid {
-			return fail[string](r, segment, v, "lower-case hex")
+			return fail[string](r, segment, v, "lower-case "+f.Encoding.String())
 		}
 		v = string(b)
 	}
@@ -72,16 +72,12 @@ func (r *KeyReader) BytesAs(segment string, f KeyForm) []byte {
 	switch f.Encoding {
 	case KeyRaw:
 		return []byte(v)
-	case KeyBase64URL:
-		b, err := TextBytes([]byte(v))
-		if err != nil {
-			return fail[[]byte](r, segment, v, "base64url")
-		}
-		return b
+	case KeyText:
+		f.Encoding = KeyHex
 	}
-	b, ok := decodeHex(v)
+	b, ok := keyEncodings[f.Encoding].decode(v)
 	if !ok {
-		return fail[[]byte](r, segment, v, "lower-case hex")
+		return fail[[]byte](r, segment, v, f.Encoding.String())
 	}
 	return b
 }

@@ -46,7 +46,7 @@ func drawKey(t *rapid.T) drawnKey {
 
 // forms are forms for each type of a segment; not all fit every delimiter.
 var drawnForms = []KeyForm{
-	{}, {}, {Escape: true}, {Pad: 3}, {Encoding: KeyHex}, {Encoding: KeyRaw}, {Encoding: KeyRaw, Pad: 2}, {Encoding: KeyBase64URL}, {Encoding: KeyBinary},
+	{}, {}, {Escape: true}, {Pad: 3}, {Encoding: KeyHex}, {Encoding: KeyRaw}, {Encoding: KeyRaw, Pad: 2}, {Encoding: KeyBase64URL}, {Encoding: KeyBase32Hex}, {Encoding: KeyBinary},
 	{Encoding: KeyBinary, Reverse: true}, {Encoding: KeyDecimal, Pad: 19}, {Encoding: KeyDecimal, Pad: 19, Reverse: true}, {Encoding: KeyHex, Pad: 16},
 	{Encoding: KeyBigEndian}, {Encoding: KeyLittleEndian},
 }
