@@ -51,13 +51,15 @@ func TestOptionsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	manual := string(text) + string(backfills)
-	fields := optionFields(t, "../runtime/store")
-	if len(fields) < 40 {
-		t.Errorf("only %d options", len(fields))
-	}
-	for field := range fields {
-		if !strings.Contains(manual, "`"+field+"`") {
-			t.Errorf("the manual does not list the option %s", field)
+	for pkg, least := range map[string]int{"setup": 8, "store": 30} {
+		fields := optionFields(t, filepath.Join("../runtime", pkg))
+		if len(fields) < least {
+			t.Errorf("package %s: only %d options", pkg, len(fields))
+		}
+		for field := range fields {
+			if !strings.Contains(manual, "`"+field+"`") {
+				t.Errorf("the manual does not list the option %s of package %s", field, pkg)
+			}
 		}
 	}
 }
