@@ -142,13 +142,6 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // summarize returns the digests of what a table has. counted is whether to count rows and
 // events, and to tell the progress.
 func (b *backfill[E]) summarize(ctx context.Context, l *mapping, from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {

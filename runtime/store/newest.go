@@ -188,3 +188,8 @@ func (t *rowReader) stored(ctx context.Context, op *Operation, lookup scan.Reque
 	slices.SortFunc(out, func(a, b scan.Stored) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
+
+// spanOf returns the index of the span that has the key.
+func spanOf(spans []codec.Span, key string) int {
+	return max(0, slices.IndexFunc(spans, func(s codec.Span) bool { return s.Has(key) }))
+}

@@ -311,32 +311,6 @@ func (r *reading) enterPart(part *scan.Part) (begin string, skipped bool) {
 	}
 }
 
-// since returns the rows of a request that a page which begins with the rows of a key prefix can
-// have: those from there on, in reading order.
-func since(rows []codec.Rows, begin string) []codec.Rows {
-	edge := codec.PrefixRows(begin)
-	var left []codec.Rows
-	for _, r := range rows {
-		switch {
-		case r.Keys != nil:
-			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool {
-				return r.Reverse && edge.End != "" && key >= edge.End || !r.Reverse && key < begin
-			})
-			if len(r.Keys) == 0 {
-				continue
-			}
-		case !r.Reverse:
-			r.Start = max(r.Start, begin)
-		case edge.End != "" && (r.End == "" || edge.End < r.End):
-			r.End = edge.End
-		}
-		if r.Keys != nil || r.End == "" || r.Start < r.End {
-			left = append(left, r)
-		}
-	}
-	return left
-}
-
 // tokenVersion is the first byte of a token.
 const tokenVersion = 2
 
@@ -410,4 +384,12 @@ func readVarint[N int64 | uint64](b *[]byte, read func([]byte) (N, int)) N {
 	}
 	*b = (*b)[n:]
 	return v
+}
+
+// earlier returns the earlier of two times.
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

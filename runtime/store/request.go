@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -389,4 +390,30 @@ func rowSet(rows []codec.Rows) bigtable.RowSet {
 		}
 	}
 	return ranges
+}
+
+// since returns the rows of a request that a page which begins with the rows of a key prefix can
+// have: those from there on, in reading order.
+func since(rows []codec.Rows, begin string) []codec.Rows {
+	edge := codec.PrefixRows(begin)
+	var left []codec.Rows
+	for _, r := range rows {
+		switch {
+		case r.Keys != nil:
+			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool {
+				return r.Reverse && edge.End != "" && key >= edge.End || !r.Reverse && key < begin
+			})
+			if len(r.Keys) == 0 {
+				continue
+			}
+		case !r.Reverse:
+			r.Start = max(r.Start, begin)
+		case edge.End != "" && (r.End == "" || edge.End < r.End):
+			r.End = edge.End
+		}
+		if r.Keys != nil || r.End == "" || r.Start < r.End {
+			left = append(left, r)
+		}
+	}
+	return left
 }

@@ -11,15 +11,28 @@
 // official client, through [bigtable.TableAPI].
 //
 // An application uses the options ([ReaderOptions], [WriterOptions], [BatcherOptions],
-// [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), the
-// interfaces [EventReader], [EventWriter] and [EventBatcher], [Hooks], and the errors. The following names are for generated
-// code, which declares the layout of a schema with them, and change with the generator:
+// [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), the interfaces
+// [EventReader], [EventWriter] and [EventBatcher], [Hooks], and the errors. The following names
+// are for generated code, which declares the layout of a schema with them, and change with the
+// generator:
 //
 //   - the layout: [Mapping], [NewMapping], [Keys], [Cells], [Query], [Span], [TTLFields]
 //   - its columns: [Columns], [NewColumns], [Column], [Field], [Older], [Was], [Required],
 //     [Part] and the functions that return one
 //   - what wraps it: [NewReader], [NewEventReader], [ReadColumns], [NewWriter],
 //     [NewEventWriter], [NewBatcher], [Tables], [TableReader], [TableWriter]
+//
+// # Layers
+//
+// The files form layers, which TestLayers lists and checks. From the top, each calls only itself
+// and those below it:
+//
+//   - moving: backfills with checkpoints, and digests of events
+//   - deleting: deletions, and the types that generated code embeds
+//   - reading: readers, pages, and scanners of whole tables
+//   - writing: writers and batchers
+//   - rows: mappings, and events as the cells of rows
+//   - requests: options, hooks, errors, and requests that the client retries
 package store
 
 import (

@@ -141,8 +141,3 @@ func (s *severalSpans) gather(most int) error {
 	}
 	return nil
 }
-
-// spanOf returns the index of the span that has the key.
-func spanOf(spans []codec.Span, key string) int {
-	return max(0, slices.IndexFunc(spans, func(s codec.Span) bool { return s.Has(key) }))
-}
