@@ -96,8 +96,8 @@ func rowOf(l *layout.Layout, t *layout.Table, e *Event, metric string) Row {
 func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column int) {
 	c := t.Columns[column]
 	cell := Cell{Event: n, Column: column, Family: c.Family, Qualifier: c.Qualifier}
-	if e.Class > 0 && t.HasClasses() {
-		cell.Family = e.Class - 1
+	if i := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Class == e.Class }); e.Class > 0 && i >= 0 {
+		cell.Family = i
 	}
 	micros, err := t.Families[cell.Family].Life.Micros(e.WrittenAt, e.Time, e.ExpiresAt, e.TTL)
 	if err != nil {
