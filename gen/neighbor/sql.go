@@ -127,7 +127,8 @@ func (v sqlValue) segment(f *layout.Field, form codec.KeyForm) sqlValue {
 		if form.Encoding != codec.KeyText {
 			return v.number(f, form).with("%s.", enumValues(f))
 		}
-	case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
+	}
+	if f.Type.Traits().Integer() {
 		return v.number(f, form)
 	}
 	return v
