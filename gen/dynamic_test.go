@@ -182,13 +182,13 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 	deletesAll := map[string]func(context.Context, model.Series, store.DeleteOptions) (store.Deletion, error){}
 	for _, q := range d.schema.Queries() {
 		deletesAll[q.Name] = func(ctx context.Context, given model.Series, o store.DeleteOptions) (store.Deletion, error) {
-			return d.dynamic.DeleteAllQuery(ctx, deleter, q.Name, []any{given.Host, given.Shard}, o)
+			return d.dynamic.DeleteAllQuery(ctx, deleter, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, o)
 		}
 		deletes[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
-			return d.dynamic.DeleteQuery(ctx, deleter, q.Name, []any{given.Host, given.Shard}, from, to, o)
+			return d.dynamic.DeleteQuery(ctx, deleter, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, from, to, o)
 		}
 		queries[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			return r.Query(ctx, q.Name, []any{given.Host, given.Shard}, from, to,
+			return r.Query(ctx, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, from, to,
 				how.Options())
 		}
 	}
@@ -196,7 +196,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 	for _, q := range d.schema.Queries() {
 		listed[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time) iter.Seq2[model.Series, error] {
 			return func(yield func(model.Series, error) bool) {
-				for s, err := range r.QuerySeries(ctx, q.Name, []any{given.Host, given.Shard}, from, to) {
+				for s, err := range r.QuerySeries(ctx, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, from, to) {
 					if !yield(model.Series{Host: s[0].(string), Shard: s[1].(int64)}, err) {
 						return
 					}
@@ -208,30 +208,27 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 	for _, q := range d.schema.PartQueries() {
 		parts[q.Name] = func(ctx context.Context, low, high model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
 			if q.Prefix != "" {
-				return r.Query(ctx, q.Name, []any{low.Host, low.Shard}, from, to, how.Options())
+				return r.Query(ctx, q.Name, dynamic.Values{Series: []any{low.Host, low.Shard}}, from, to, how.Options())
 			}
 			end := any(high.Host)
 			if q.Range == "Shard" {
 				end = high.Shard
 			}
-			return r.QueryRange(ctx, q.Name, []any{low.Host, low.Shard}, end, from, to, how.Options())
+			return r.Query(ctx, q.Name, dynamic.Values{Series: []any{low.Host, low.Shard}, End: end}, from, to, how.Options())
 		}
 	}
 	where := map[string]func(context.Context, model.Series, int64, int64, time.Time, time.Time, model.Order) iter.Seq2[dynamic.Event, error]{}
 	for _, q := range d.schema.WhereQueries() {
 		where[q.Name] = func(ctx context.Context, given model.Series, low, high int64, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
 			bounds := func(v int64) []any { return append([]any{v}, make([]any, len(d.schema.Fields)-1)...) }
-			bound, err := r.Where(q.Name, bounds(low), bounds(high))
-			if err != nil {
-				return func(yield func(dynamic.Event, error) bool) { yield(dynamic.Event{}, err) }
-			}
-			return bound.Query(ctx, q.Name, []any{given.Host, given.Shard}, from, to, how.Options())
+			v := dynamic.Values{Series: []any{given.Host, given.Shard}, Low: bounds(low), High: bounds(high)}
+			return r.Query(ctx, q.Name, v, from, to, how.Options())
 		}
 	}
 	many := map[string]model.AskMany[dynamic.Event]{}
 	for _, q := range d.schema.ManyQueries() {
 		many[q.Name] = func(ctx context.Context, given model.Series, several []model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			var values []any
+			values := []any{}
 			for _, s := range several {
 				if q.Takes("Host") {
 					values = append(values, s.Host)
@@ -239,7 +236,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 					values = append(values, s.Shard)
 				}
 			}
-			return r.QueryMany(ctx, q.Name, []any{given.Host, given.Shard}, values, from, to, how.Options())
+			return r.Query(ctx, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}, Several: values}, from, to, how.Options())
 		}
 	}
 	series := func(bases []dynamic.Event) (out [][]any) {
@@ -286,10 +283,10 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			return deleter.Delete(ctx, events, o)
 		},
 		DeleteRange: func(ctx context.Context, base dynamic.Event, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
-			return deleter.DeleteRange(ctx, base, from, to, o)
+			return deleter.DeleteRange(ctx, store.SeriesOf(base), from, to, o)
 		},
 		DeleteSeries: func(ctx context.Context, base dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
-			return deleter.DeleteSeries(ctx, base, o)
+			return deleter.DeleteAll(ctx, store.SeriesOf(base), o)
 		},
 		Replace: func(ctx context.Context, old, updated dynamic.Event) error { return deleter.Replace(ctx, old, updated) },
 	}

@@ -42,16 +42,16 @@ tables:
 				return w.Delete(t.Context(), []dynamic.Event{e})
 			},
 			"DeleteRange": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return w.DeleteRange(t.Context(), series, at, at.Add(1))
+				return w.DeleteRange(t.Context(), store.SeriesOf(series), at, at.Add(1))
 			},
 			"DeleteSeries": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return w.DeleteSeries(t.Context(), series)
+				return w.DeleteAll(t.Context(), store.SeriesOf(series))
 			},
 			"DeleteBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return l.DeleteQuery(t.Context(), w, "BySite", given, at, at.Add(1))
+				return l.DeleteQuery(t.Context(), w, "BySite", dynamic.Values{Series: given}, at, at.Add(1))
 			},
 			"DeleteAllBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return l.DeleteAllQuery(t.Context(), w, "BySite", given)
+				return l.DeleteAllQuery(t.Context(), w, "BySite", dynamic.Values{Series: given})
 			},
 		} {
 			if err := writer.Write(t.Context(), e); err != nil {
@@ -66,7 +66,7 @@ tables:
 			}
 		}
 		nowhere := dynamic.Event{Series: []any{"a/b#", "u"}}
-		_, err := l.NewWriter(client, all).DeleteSeries(t.Context(), nowhere)
+		_, err := l.NewWriter(client, all).DeleteAll(t.Context(), store.SeriesOf(nowhere))
 		if _, refused := errors.AsType[*codec.FieldError](err); !refused {
 			t.Errorf("%s first: a series that no table can store: %v", tables, err)
 		}

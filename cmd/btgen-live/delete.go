@@ -100,13 +100,13 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
 		switch {
 		case d.query != "" && d.all:
-			return schema.DeleteAllQuery(ctx, w, d.query, series, o)
+			return schema.DeleteAllQuery(ctx, w, d.query, dynamic.Values{Series: series}, o)
 		case d.query != "":
-			return schema.DeleteQuery(ctx, w, d.query, series, from, to, o)
+			return schema.DeleteQuery(ctx, w, d.query, dynamic.Values{Series: series}, from, to, o)
 		case d.all:
-			return w.DeleteSeries(ctx, dynamic.Event{Series: series}, o)
+			return w.DeleteAll(ctx, store.SeriesOf(dynamic.Event{Series: series}), o)
 		}
-		return w.DeleteRange(ctx, dynamic.Event{Series: series}, from, to, o)
+		return w.DeleteRange(ctx, store.SeriesOf(dynamic.Event{Series: series}), from, to, o)
 	}
 	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
 }

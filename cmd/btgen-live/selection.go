@@ -202,22 +202,10 @@ func (s *selected) events(ctx context.Context, client store.Client, ro store.Rea
 	return reader.Read(ctx, s.series, s.from, s.to, o)
 }
 
-// found yields what the query finds.
+// found yields what the query selects.
 func (s *selected) found(ctx context.Context, reader *dynamic.Reader, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
-	q := s.query
-	if s.low != nil {
-		var err error
-		if reader, err = reader.Where(q.Name, s.low, s.high); err != nil {
-			return func(yield func(dynamic.Event, error) bool) { yield(dynamic.Event{}, err) }
-		}
-	}
-	switch {
-	case s.many != nil:
-		return reader.QueryMany(ctx, q.Name, s.series, s.values, s.from, s.to, o)
-	case len(q.Range) > 0:
-		return reader.QueryRange(ctx, q.Name, s.series, s.end, s.from, s.to, o)
-	}
-	return reader.Query(ctx, q.Name, s.series, s.from, s.to, o)
+	v := dynamic.Values{Series: s.series, Several: s.values, End: s.end, Low: s.low, High: s.high}
+	return reader.Query(ctx, s.query.Name, v, s.from, s.to, o)
 }
 
 // all yields the events of a table.

@@ -141,7 +141,7 @@ func (y *year) reads(ts *testscript.TestScript, neg bool, args []string) {
 		if !latest.Time.Equal(last.Time) {
 			ts.Fatalf("the latest event is %v, and not %v", latest, last)
 		}
-		for e, err := range r.Query(context.Background(), args[3], []any{meter, int64(7)}, time.Time{}, now) {
+		for e, err := range r.Query(context.Background(), args[3], dynamic.Values{Series: []any{meter, int64(7)}}, time.Time{}, now) {
 			ts.Check(err)
 			y.same(ts, s, &e, args[2])
 			asked++

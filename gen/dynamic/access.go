@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,37 +16,116 @@ func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *st
 	return store.NewWriter(client, s.Mappings(), opts...)
 }
 
-// DeleteQuery deletes what a query of the schema finds with from <= time < to from all tables,
-// as [store.Writer.DeleteQuery] does. The schema must allow it with delete. w is a writer of
-// the schema, and given has a value for each of Layout.Series; only those that the query
-// specifies are used.
-func (s *Schema) DeleteQuery(ctx context.Context, w *store.Writer[Event], name string, given []any, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	deletes, base, err := s.deletes(name, given)
+// DeleteQuery deletes what a query of the schema selects with from <= time < to from all tables,
+// as [store.Writer.DeleteRange] does. The schema must allow it with delete. w is a writer of
+// the schema.
+func (s *Schema) DeleteQuery(ctx context.Context, w *store.Writer[Event], name string, v Values, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	of, err := s.deletes(name, v)
 	if err != nil {
 		return store.Deletion{}, err
 	}
-	return w.DeleteQuery(ctx, deletes, base, from, to, opts...)
+	return w.DeleteRange(ctx, of, from, to, opts...)
 }
 
-// DeleteAllQuery deletes what a query of the schema finds, whatever the time, as
-// [store.Writer.DeleteAllQuery] does. The other arguments are those of DeleteQuery.
-func (s *Schema) DeleteAllQuery(ctx context.Context, w *store.Writer[Event], name string, given []any, opts ...store.DeleteOptions) (store.Deletion, error) {
-	deletes, base, err := s.deletes(name, given)
+// DeleteAllQuery deletes what a query of the schema selects, whatever the time, as
+// [store.Writer.DeleteAll] does. The other arguments are those of DeleteQuery.
+func (s *Schema) DeleteAllQuery(ctx context.Context, w *store.Writer[Event], name string, v Values, opts ...store.DeleteOptions) (store.Deletion, error) {
+	of, err := s.deletes(name, v)
 	if err != nil {
 		return store.Deletion{}, err
 	}
-	return w.DeleteAllQuery(ctx, deletes, base, opts...)
+	return w.DeleteAll(ctx, of, opts...)
 }
 
-// deletes returns the queries of all tables with which a query deletes, and an event with its
-// values.
-func (s *Schema) deletes(name string, given []any) ([]*store.Query[Event], Event, error) {
-	q := s.queries[name]
-	if q == nil || q.deletes == nil {
-		return nil, Event{}, fmt.Errorf("the schema has no query %q with `delete: true`", name)
+// deletes returns what a query that deletes selects.
+func (s *Schema) deletes(name string, v Values) (store.Selection[Event], error) {
+	if q := s.queries[name]; q == nil || q.of.Deletes == nil {
+		return store.Selection[Event]{}, fmt.Errorf("the schema has no query %q with `delete: true`", name)
 	}
-	base, err := s.given(q, given)
-	return q.deletes, base, err
+	_, of, err := s.selects(name, v)
+	return of, err
+}
+
+// Values are the values of a query. They have the types that package value lists.
+type Values struct {
+	Series []any // one for each of Layout.Series; only those that the query specifies are used
+	// Several replaces the series value of which the query takes several; nil for the one in Series.
+	Several []any
+	// End is the end of a range, which begins with the value in Series.
+	End any
+	// Low and High have a value for each of Layout.Fields; only those of the conditions of the query
+	// are used. See [store.Selection.Where].
+	Low, High []any
+}
+
+// selects returns a query with its values.
+func (s *Schema) selects(name string, v Values) (q *query, of store.Selection[Event], err error) {
+	if q = s.queries[name]; q == nil {
+		return nil, of, fmt.Errorf("the schema has no query %q", name)
+	}
+	if len(v.Series) != len(s.layout.Series) {
+		return nil, of, fmt.Errorf("%w: %d series values, not %d", codec.ErrValue, len(s.layout.Series), len(v.Series))
+	}
+	of = store.Selection[Event]{Query: q.query, Many: len(q.of.Many) > 0}
+	if of.Low, err = s.bases(q, v.Series, v.Several); err != nil {
+		return nil, of, err
+	}
+	if len(q.of.Range) > 0 {
+		ends := slices.Clone(v.Series)
+		ends[q.of.Range[0]] = v.End
+		if of.High, err = s.bases(q, ends, v.Several); err != nil {
+			return nil, of, err
+		}
+	}
+	if len(q.of.Where) > 0 {
+		if err := s.checkBounds(q, v); err != nil {
+			return nil, of, err
+		}
+		of = of.Where(Event{Values: v.Low}, Event{Values: v.High})
+	}
+	return q, of, nil
+}
+
+// bases returns an event with the series values that a query specifies, or one for each of several.
+func (s *Schema) bases(q *query, series, several []any) ([]Event, error) {
+	given := append([]int{}, q.of.Given()...) // not nil, even if the query specifies none
+	if len(q.of.Many) == 0 {
+		base, err := s.base(series, given)
+		return []Event{base}, err
+	}
+	if several == nil {
+		several = []any{series[q.of.Many[0]]}
+	}
+	var out []Event
+	for _, v := range several {
+		values := slices.Clone(series)
+		values[q.of.Many[0]] = v
+		base, err := s.base(values, given)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, base)
+	}
+	return out, nil
+}
+
+// checkBounds rejects values of conditions of other Go types.
+func (s *Schema) checkBounds(q *query, v Values) error {
+	for _, w := range q.of.Where {
+		ends := [][]any{v.Low, v.High}
+		if w.Equal {
+			ends = ends[:1]
+		}
+		for _, values := range ends {
+			if len(values) != len(s.layout.Fields) {
+				return fmt.Errorf("%w: %d fields, not %d", codec.ErrValue, len(s.layout.Fields), len(values))
+			}
+			if err := s.checkBound(&s.layout.Fields[w.Field], values[w.Field]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // NewScanners returns scanners of the events of all series in a table of the schema: one for
@@ -83,46 +161,6 @@ func (s *Schema) NewScanners(client store.Client, table string, opts ...store.Re
 type Reader struct {
 	schema  *Schema
 	readers map[*table]*store.Reader[Event]
-	where   map[string]*store.Query[Event] // queries with the values of their conditions, by name
-}
-
-// Where returns a reader whose queries with the given name select events by values of fields, as
-// [store.Query.Where] does. low and high have a value for each of Layout.Fields; only those of the
-// conditions of the query are used.
-func (r *Reader) Where(name string, low, high []any) (*Reader, error) {
-	q := r.schema.queries[name]
-	if q == nil || len(q.of.Where) == 0 {
-		return nil, fmt.Errorf("the schema has no query %q with where", name)
-	}
-	for _, w := range q.of.Where {
-		ends := [][]any{low, high}
-		if w.Equal {
-			ends = ends[:1]
-		}
-		for _, values := range ends {
-			if len(values) != len(r.schema.layout.Fields) {
-				return nil, fmt.Errorf("%w: %d fields, not %d", codec.ErrValue, len(r.schema.layout.Fields), len(values))
-			}
-			if err := r.schema.checkBound(&r.schema.layout.Fields[w.Field], values[w.Field]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	out := *r
-	out.where = maps.Clone(r.where)
-	if out.where == nil {
-		out.where = map[string]*store.Query[Event]{}
-	}
-	out.where[name] = q.query.Where(Event{Values: low}, Event{Values: high})
-	return &out, nil
-}
-
-// query returns a query with the values of its conditions, if they are known.
-func (r *Reader) query(q *query) *store.Query[Event] {
-	if bound := r.where[q.of.Name]; bound != nil {
-		return bound
-	}
-	return q.query
 }
 
 // NewReader returns a reader of the tables that the schema reads.
@@ -149,7 +187,7 @@ func (r *Reader) Read(ctx context.Context, series []any, from, to time.Time, opt
 		return failed(err)
 	}
 	_, reader := r.whole()
-	return r.complete(reader.Read(ctx, base, from, to, opts...))
+	return r.complete(reader.Read(ctx, store.SeriesOf(base), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, as [store.Reader.Latest] does.
@@ -170,105 +208,52 @@ func (r *Reader) ReadColumns(ctx context.Context, series []any, from, to time.Ti
 		return err
 	}
 	t, reader := r.whole()
-	return store.ReadColumns(ctx, reader, t.columns, columns, nil, base, from, to, opts...)
+	return store.ReadColumns(ctx, reader, t.columns, columns, store.SeriesOf(base), from, to, opts...)
 }
 
-// Query yields the events that a query of the schema finds with from <= time < to, as
-// [store.Reader.Query] does. given has a value for each of Layout.Series; only those that
-// the query specifies are used.
-func (r *Reader) Query(ctx context.Context, name string, given []any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
-	q := r.schema.queries[name]
-	if q == nil {
-		return failed(fmt.Errorf("the schema has no query %q", name))
-	}
-	if len(q.of.Range) > 0 {
-		return failed(fmt.Errorf("query %q takes a range: call QueryRange", name))
-	}
-	base, err := r.schema.given(q, given)
+// Query yields the events that a query of the schema selects with from <= time < to, as
+// [store.Reader.Read] does.
+func (r *Reader) Query(ctx context.Context, name string, v Values, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
+	q, of, err := r.schema.selects(name, v)
 	if err != nil {
 		return failed(err)
 	}
-	return r.complete(r.readers[q.table].Query(ctx, r.query(q), base, from, to, opts...))
+	return r.complete(r.readers[q.table].Read(ctx, of, from, to, opts...))
 }
 
-// QueryMany yields the events that a query of several values finds with from <= time < to, as
-// [store.Reader.QueryMany] does. given has a value for each of Layout.Series, as for Query; the
-// one that the query gives several times is replaced by each of several.
-func (r *Reader) QueryMany(ctx context.Context, name string, given, several []any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
-	q := r.schema.queries[name]
-	if q == nil || len(q.of.Many) == 0 {
-		return failed(fmt.Errorf("the schema has no query %q with many", name))
-	}
-	if len(given) != len(r.schema.layout.Series) {
-		return failed(fmt.Errorf("%w: %d series values, not %d", codec.ErrValue, len(r.schema.layout.Series), len(given)))
-	}
-	var bases []Event
-	for _, v := range several {
-		values := slices.Clone(given)
-		values[q.of.Many[0]] = v
-		base, err := r.schema.given(q, values)
-		if err != nil {
-			return failed(err)
-		}
-		bases = append(bases, base)
-	}
-	return r.complete(r.readers[q.table].QueryMany(ctx, r.query(q), bases, from, to, opts...))
-}
-
-// QueryRange yields the events that a query with a range finds with from <= time < to, as
-// [store.Reader.QueryRange] does. given is as for Query, with the start of the range; high is its
-// end.
-func (r *Reader) QueryRange(ctx context.Context, name string, given []any, high any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
-	q := r.schema.queries[name]
-	if q == nil || len(q.of.Range) == 0 {
-		return failed(fmt.Errorf("the schema has no query %q with range", name))
-	}
-	low, err := r.schema.given(q, given)
+// QueryColumns appends what Query yields to columns, as [store.ReadColumns] does.
+func (r *Reader) QueryColumns(ctx context.Context, name string, v Values, from, to time.Time, columns *Columns, opts ...store.ReadOptions) error {
+	q, of, err := r.schema.selects(name, v)
 	if err != nil {
-		return failed(err)
+		return err
 	}
-	ends := slices.Clone(given)
-	ends[q.of.Range[0]] = high
-	end, err := r.schema.given(q, ends)
-	if err != nil {
-		return failed(err)
-	}
-	return r.complete(r.readers[q.table].QueryRange(ctx, r.query(q), low, end, from, to, opts...))
+	return store.ReadColumns(ctx, r.readers[q.table], q.table.columns, columns, of, from, to, opts...)
 }
 
-// QuerySeries yields the series that a query finds, as [store.QuerySeries] does. given is as for
-// Query.
-func (r *Reader) QuerySeries(ctx context.Context, name string, given []any, from, to time.Time) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		q := r.schema.queries[name]
-		if q == nil {
-			yield(nil, fmt.Errorf("the schema has no query %q", name))
-			return
-		}
-		base, err := r.schema.given(q, given)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		r.readers[q.table].QuerySeries(ctx, r.query(q), base, from, to)(func(e Event, err error) bool { return yield(e.Series, err) })
+// QuerySeries yields the series of the events that a query selects, as [store.ReadSeries] does.
+func (r *Reader) QuerySeries(ctx context.Context, name string, v Values, from, to time.Time) iter.Seq2[[]any, error] {
+	q, of, err := r.schema.selects(name, v)
+	if err != nil {
+		return func(yield func([]any, error) bool) { yield(nil, err) }
 	}
+	return store.ReadSeries[[]any](ctx, r.readers[q.table], of, from, to)
 }
 
 // ReadMany yields the events of several series with from <= time < to, as
 // [store.EventReader.ReadMany] does.
 func (r *Reader) ReadMany(ctx context.Context, series [][]any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
-	bases, err := r.schema.bases(series)
+	bases, err := r.schema.each(series)
 	if err != nil {
 		return failed(err)
 	}
 	_, reader := r.whole()
-	return r.complete(reader.ReadMany(ctx, bases, from, to, opts...))
+	return r.complete(reader.Read(ctx, store.ManySeriesOf(bases), from, to, opts...))
 }
 
 // LatestMany yields the newest event of each of several series, as [store.Reader.LatestMany]
 // does.
 func (r *Reader) LatestMany(ctx context.Context, series [][]any) iter.Seq2[Event, error] {
-	bases, err := r.schema.bases(series)
+	bases, err := r.schema.each(series)
 	if err != nil {
 		return failed(err)
 	}
@@ -276,8 +261,8 @@ func (r *Reader) LatestMany(ctx context.Context, series [][]any) iter.Seq2[Event
 	return r.complete(reader.LatestMany(ctx, bases))
 }
 
-// bases returns an event for each of several series.
-func (s *Schema) bases(series [][]any) ([]Event, error) {
+// each returns an event for each of several series.
+func (s *Schema) each(series [][]any) ([]Event, error) {
 	var out []Event
 	for _, values := range series {
 		base, err := s.base(values, nil)
@@ -287,11 +272,6 @@ func (s *Schema) bases(series [][]any) ([]Event, error) {
 		out = append(out, base)
 	}
 	return out, nil
-}
-
-// given returns an event with the series values that a query specifies.
-func (s *Schema) given(q *query, values []any) (Event, error) {
-	return s.base(values, append([]int{}, q.of.Given()...)) // not nil, even if the query specifies none
 }
 
 // base returns an event with the series values of a read: those with the indexes in by,

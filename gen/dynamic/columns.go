@@ -17,8 +17,11 @@ type part = store.Part[Event, Columns]
 // columns describes the parts of an event, and the columns of a table that contain them.
 func (s *Schema) columns(t *layout.Table) *store.Columns[Event, Columns] {
 	parts := []part{
-		store.SeriesPartFunc(
-			func(e *Event) *[]any { return &e.Series }, func(c *Columns) *[][]any { return &c.Series }, sameSeries, ownValues),
+		store.AnySeriesPart(
+			func(e *Event) *[]any { return &e.Series }, func(c *Columns) *[][]any { return &c.Series },
+			func(series, to []any) []any { return value.Pointers(s.layout, series, to) },
+			func(series *[]any, from []any) { *series = value.FromPointers(s.layout, from) },
+			sameSeries, ownValues),
 		store.TimePart(func(e *Event) *time.Time { return &e.Time }, func(c *Columns) *[]time.Time { return &c.Time }),
 	}
 	if s.layout.Sequence {
@@ -118,8 +121,8 @@ func (s *Schema) valuesOf(field int) func(c *Columns) *[]any {
 	}
 }
 
-// sameSeries reports whether two events have the same series.
-func sameSeries(a, b *Event) bool { return slices.EqualFunc(a.Series, b.Series, value.Equal) }
+// sameSeries reports whether two series are the same.
+func sameSeries(a, b []any) bool { return slices.EqualFunc(a, b, value.Equal) }
 
 // ownValues clones what an event shares with its copies.
 func ownValues(e *Event) {

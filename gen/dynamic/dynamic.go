@@ -6,7 +6,6 @@ package dynamic
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -60,10 +59,9 @@ type table struct {
 
 // query is a query as described to the store.
 type query struct {
-	of      *layout.Query
-	table   *table
-	query   *store.Query[Event]
-	deletes []*store.Query[Event] // of each table
+	of    *layout.Query
+	table *table
+	query *store.Query[Event]
 }
 
 // New returns the schema of a layout without errors.
@@ -74,11 +72,7 @@ func New(l *layout.Layout) *Schema {
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		out := &query{of: q, table: s.tables[q.Table], query: s.query(q)}
-		for k := range q.Deletes {
-			out.deletes = append(out.deletes, s.query(&q.Deletes[k]))
-		}
-		s.queries[q.Name] = out
+		s.queries[q.Name] = &query{of: q, table: s.tables[q.Table], query: queryOf(q)}
 	}
 	return s
 }
@@ -116,16 +110,11 @@ func tableOf(l *layout.Layout, t *layout.Table) store.Table {
 
 // table describes a table to the store.
 func (s *Schema) table(t *layout.Table) *table {
-	l := store.Mapping[Event]{Table: tableOf(s.layout, t), Pattern: t.Pattern, Precision: s.layout.Precision, Check: s.check}
-	if t.Pattern.Bucketed() {
-		l.Bucket = t.Bucket
-	} else {
-		l.TimeKey, l.Ties = t.Time, t.Ties()
-	}
+	l := store.Mapping[Event]{Table: tableOf(s.layout, t), Pattern: t.Pattern, Key: t.Key, Precision: s.layout.Precision, Check: s.check}
 	if t.CountsCells() {
 		l.MaxCells = t.MaxCells
 	}
-	if t.HasSequence() {
+	if t.Sequence {
 		l.Sequence = func(e *Event) *uint32 { return &e.Sequence }
 	}
 	l.Since = t.Since
@@ -133,75 +122,14 @@ func (s *Schema) table(t *layout.Table) *table {
 		l.Older = append(l.Older, s.table(older).layout)
 	}
 	columns := s.columns(t)
-	return &table{t, columns, store.NewMapping(columns, s.keys(t), l)}
+	return &table{t, columns, store.NewMapping(columns, l)}
 }
 
-// keys describes the row keys of a table.
-func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
-	path := s.layout.SeriesPath(t)
-	write := func(e *Event, metric string, segments []codec.Segment) codec.KeyWriter {
-		w := t.KeyWriter()
-		value.WriteSegments(s.layout, t, &w, segments, &value.Key{Series: e.Series, Salt: value.OwnSalt, Metric: metric, At: e.Time, Sequence: e.Sequence})
-		return w
-	}
-	keys := store.Keys[Event]{
-		Append: func(e *Event, metric string, dst []byte) ([]byte, error) {
-			w := write(e, metric, t.Segments)
-			key, err := w.Key()
-			return append(dst, key...), err
-		},
-		Prefix: func(e *Event, metric string) ([]byte, error) {
-			w := write(e, metric, t.BeforeTime())
-			if t.Endless() {
-				return w.Key()
-			}
-			return w.Prefix()
-		},
-		Parse: func(row string, e *Event) (time.Time, error) {
-			k, err := value.Read(s.layout, t, row)
-			e.Series = k.Series
-			if t.HasSequence() && !t.Sequence {
-				e.Sequence = k.Sequence
-			}
-			return k.At, err
-		},
-		Delimiter: t.TimeDelimiter(), Rest: t.Rest(), Open: !path.Whole, PerEvent: t.Pattern.Bucketed() && !t.SharesRows(),
-	}
-	if path.After > 0 {
-		keys.Suffix = func(e *Event, metric string) ([]byte, error) {
-			w := write(e, metric, t.AfterTime()[:path.After])
-			if path.Whole {
-				return w.Key()
-			}
-			return w.Prefix()
-		}
-	}
-	return keys
-}
-
-// query describes a query to the store.
-func (s *Schema) query(q *layout.Query) *store.Query[Event] {
-	out := &store.Query[Event]{
-		Name: q.Name, AllTimes: !q.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(),
-		Spans: func(e *Event) ([]codec.Span, error) {
-			return q.Spans(&codec.KeyValues{Series: value.Pointers(s.layout, e.Series, nil)}, q.Table.MetricNames())
-		},
-	}
-	if q.ByKeys(s.layout) {
-		out.Keys = func(given *Event) (*codec.KeyPattern, error) {
-			return q.Pattern(&codec.KeyValues{Series: value.Pointers(s.layout, given.Series, nil)})
-		}
-	}
-	if filtered := q.Filtered; len(filtered) > 0 {
-		out.Match = func(e, given *Event) bool {
-			return !slices.ContainsFunc(filtered, func(i int) bool { return !value.Equal(e.Series[i], given.Series[i]) })
-		}
-	}
+// queryOf describes a query to the store.
+func queryOf(q *layout.Query) *store.Query[Event] {
+	out := &store.Query[Event]{Name: q.Name, Given: q.Selects()}
 	for _, w := range q.Where {
 		out.Conditions = append(out.Conditions, store.Condition{Field: store.Field(q.Table.ColumnOf(w.Field).Qualifier), Equal: w.Equal})
-	}
-	for i := range q.Older {
-		out.Older = append(out.Older, s.query(&q.Older[i]))
 	}
 	return out
 }

@@ -103,14 +103,14 @@ func (s *schemaFile) place() string {
 //
 //	type BalloonBatcher struct { store.EventBatcher[BalloonEvent] }
 func (s *schemaFile) batcherType() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches, when there are enough of them or they have waited long enough. Every event that it accepts is written or reported as failed. Its memory is bounded, except for failures that are being reported.", s.names.Batcher, s.layout.Name)).Line().
+	return gocode.Doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches; see store.Batcher.", s.names.Batcher, s.layout.Name)).Line().
 		Type().Id(s.names.Batcher).Struct(s.store("EventBatcher").Types(jen.Id(s.names.Event)))
 }
 
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return gocode.Doc(
-		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from its own goroutine, with the *store.WriteError that Write would return. The function may add the event again, but must not call Flush or Close, which wait for it. It should return quickly, because other failures accumulate in memory in the meantime.",
+		s.names.NewBatcher+" returns a batcher that writes through w; see store.NewBatcher.",
 	).Add(notInlined()).
 		Func().Id(s.names.NewBatcher).Params(
 		jen.Id("w").Op("*").Id(s.names.Writer),
@@ -206,11 +206,7 @@ func holds(t *layout.Table) string {
 // setup declares the setup function.
 func (s *schemaFile) setup() jen.Code {
 	return gocode.Doc(
-		fmt.Sprintf("%s reconciles %s with the schema and returns what it changed;", s.names.Setup, s.tableList()),
-		"a second call changes nothing. It refuses a change that may delete data with",
-		"a *setup.RefusedError, and changes nothing, unless setup.Options.Allow names the",
-		"change. With setup.Options.DryRun it returns what it would change. The client records",
-		"the layouts in table btgen_layouts, so that older code does not set up the tables.",
+		fmt.Sprintf("%s reconciles %s with the schema; see setup.Setup.", s.names.Setup, s.tableList()),
 	).Add(notInlined()).
 		Func().Id(s.names.Setup).
 		Params(ctxParam(), jen.Id("admin").Add(s.runtimeSetup("Admin")), s.clientParam(), jen.Id("opts").Op("...").Add(s.runtimeSetup("Options"))).
@@ -235,8 +231,7 @@ func (s *schemaFile) backfill() jen.Code {
 
 // mappings declares the list of the mappings to all tables.
 func (s *schemaFile) mappings() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s lists the mappings to all tables.", s.names.Mappings)).Line().
-		Var().Id(s.names.Mappings).Op("=").Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).
+	return jen.Var().Id(s.names.Mappings).Op("=").Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).
 		ValuesFunc(func(g *jen.Group) {
 			for _, t := range s.layout.Tables {
 				g.Id(s.names.Table(t).Mapping)

@@ -42,17 +42,15 @@ func beamFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, e
 		layout: l,
 	}}
 	s.ImportName(runtime.BeamModule, "beamstore")
-	taken := []string{"dst", "e", "encoded", "err", "given", "mappings", "queries", "r"}
+	taken := []string{"dst", "e", "encoded", "err", "mappings", "queries", "r"}
 	for i := range l.Queries {
-		taken = append(taken, n.Query(&l.Queries[i]).Params...)
+		taken = append(taken, n.Query(&l.Queries[i]).Parameters()...)
 	}
 	s.importPackage(l.Package, taken...)
 	s.parts = s.eventParts()
 	s.add(s.schemaVar(), s.newSchema())
 	for i := range l.Queries {
-		if !l.Queries[i].TakesRange() {
-			s.add(s.query(&l.Queries[i]))
-		}
+		s.add(s.query(&l.Queries[i]))
 	}
 	s.add(s.encode(), s.decode(), s.appendLine())
 	source, err := s.render()
@@ -181,7 +179,7 @@ func (s *beamFile) schemaVar() jen.Code {
 
 // newSchema declares the function that describes the schema and registers it.
 func (s *beamFile) newSchema() jen.Code {
-	e, given := jen.Id("e"), jen.Id("given")
+	e := jen.Id("e")
 	pointer := jen.Op("*").Add(s.event())
 	queries := "_"
 	if len(s.layout.Queries) > 0 {
@@ -202,14 +200,7 @@ func (s *beamFile) newSchema() jen.Code {
 			CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 				for i := range s.layout.Queries {
 					q := &s.layout.Queries[i]
-					match := jen.True()
-					params := jen.List(jen.Id("_"), jen.Id("_")).Add(pointer)
-					if len(q.By) > 0 {
-						match, params = s.sameValues("e", "given", q.By), jen.List(e, given).Add(pointer)
-					}
-					g.Lit(q.Name).Op(":").Add(lines(
-						field{"Table", jen.Lit(q.Table.ID)}, field{"Rows", jen.Id("queries").Index(jen.Lit(i))},
-						field{"Match", jen.Func().Params(params).Bool().Block(jen.Return(match))}))
+					g.Lit(q.Name).Op(":").Add(inline(field{"Table", jen.Lit(q.Table.ID)}, field{"Query", jen.Id("queries").Index(jen.Lit(i))}))
 				}
 			})})
 	}
@@ -220,37 +211,15 @@ func (s *beamFile) newSchema() jen.Code {
 	)
 }
 
-// query declares the function that returns a query:
+// query declares the function that returns a query with its values:
 //
 //	func ReadingByRegion(region string) beamstore.Query
 func (s *beamFile) query(q *layout.Query) jen.Code {
 	name := s.names.Query(q).Beam
-	params := s.names.Query(q).Params
-	what := "all events"
-	var given []string
-	var fields []field
-	for n, i := range q.By {
-		f := &s.layout.Series[i]
-		given = append(given, f.Name)
-		fields = append(fields, field{s.names.Field(f).Name, jen.Id(params[n])})
-	}
-	values := jen.Null()
-	if len(given) > 0 {
-		what = "the events of the series with the given " + list(given)
-		values = jen.Id(s.names.Series).Op(":").Add(s.own(s.names.Series)).Add(inline(fields...))
-	}
-	return gocode.Doc(fmt.Sprintf("%s selects %s.", name, what)).Line().
-		Func().Id(name).ParamsFunc(func(g *jen.Group) {
-		for n, i := range q.By {
-			f := &s.layout.Series[i]
-			t := s.goType(f)
-			if f.Type == schema.Enum {
-				t = s.own(s.names.Field(f).Enum)
-			}
-			g.Id(params[n]).Add(t)
-		}
-	}).Add(s.beamstore("Query")).Block(
-		jen.Return(jen.Id(s.layout.Name).Dot("NewQuery").Call(jen.Lit(q.Name), s.event().Values(values))),
+	of := jen.Id(s.layout.Name).Dot("Queries").Index(jen.Lit(q.Name)).Dot("Query")
+	return gocode.Doc(fmt.Sprintf("%s selects the events %s.", name, s.ofSeries(q))).Line().
+		Func().Id(name).ParamsFunc(func(g *jen.Group) { s.valueParams(g, q) }).Add(s.beamstore("Query")).Block(
+		jen.Return(jen.Id(s.layout.Name).Dot("NewQuery").Call(s.bound(q, of))),
 	)
 }
 

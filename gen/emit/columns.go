@@ -37,7 +37,7 @@ func (s *schemaFile) columnsFields() []columnsField {
 //
 //	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
 func (s *schemaFile) columnsType() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s holds events column by column. All slices have the same length.", s.names.Columns)).Line().
+	return gocode.Doc(fmt.Sprintf("%s holds events in slices of equal length.", s.names.Columns)).Line().
 		Type().Id(s.names.Columns).StructFunc(func(g *jen.Group) {
 		for _, f := range s.columnsFields() {
 			g.Id(f.name).Index().Add(f.typ)
@@ -67,8 +67,7 @@ func (s *schemaFile) columnsMethods() jen.Code {
 //		…
 //	)
 func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s maps the parts of an event to the columns of table %s and to the slices of %s.", s.names.Table(t).Columns, t.ID, s.names.Columns)).Line().
-		Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
+	return jen.Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
 		g.Add(s.seriesPart())
 		g.Add(s.store("TimePart").Call(s.accessors("Time", "Time", jen.Qual("time", "Time"))...))
 		if s.layout.Sequence {
@@ -110,33 +109,18 @@ func oneLine(statement jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Open: "{", Close: "}"}, statement)
 }
 
-// seriesPart renders the series of an event. Go cannot compare slices.
+// seriesPart renders the series of an event, with pointers to its values. Go cannot compare slices.
 func (s *schemaFile) seriesPart() jen.Code {
-	args := s.accessors(s.names.Series, "Series", jen.Id(s.names.Series))
-	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
-		return s.store("SeriesPart").Call(args...)
+	part := "SeriesPart"
+	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
+		part = "BytesSeriesPart"
 	}
-	return s.store("SeriesPartFunc").Call(append(args, jen.Id(s.names.Same), jen.Id(s.names.Own))...)
-}
-
-// seriesFuncs declares the functions for series with slices: one compares the series of
-// two events, and one clones the slices.
-func (s *schemaFile) seriesFuncs() []jen.Code {
-	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
-		return nil
+	values := jen.Func().Params(jen.Id("s").Op("*").Id(s.names.Series), jen.Id("to").Index().Any()).Index().Any().Add(oneLine(
+		jen.Return(jen.Append(append([]jen.Code{jen.Id("to")}, s.seriesPointers("s")...)...))))
+	if len(s.layout.Series) == 0 {
+		values = jen.Func().Params(jen.Id("_").Op("*").Id(s.names.Series), jen.Id("to").Index().Any()).Index().Any().Add(oneLine(jen.Return(jen.Id("to"))))
 	}
-	same := gocode.Doc(s.names.Same + " reports whether two events have the same series.").Line().
-		Func().Id(s.names.Same).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.Event)).Bool().Block(jen.Return(s.sameValues("a", "b", s.layout.AllSeries())))
-	own := gocode.Doc(s.names.Own + " clones the slices in the series of an event.").Line().
-		Func().Id(s.names.Own).Params(jen.Id("e").Op("*").Id(s.names.Event)).BlockFunc(func(g *jen.Group) {
-		for i := range s.layout.Series {
-			if f := &s.layout.Series[i]; isSlice(f) {
-				v := jen.Id("e").Dot(s.names.Field(f).Name)
-				g.Add(v.Clone().Op("=").Qual("bytes", "Clone").Call(v))
-			}
-		}
-	})
-	return []jen.Code{same, own}
+	return s.store(part).Call(append(s.accessors(s.names.Series, "Series", jen.Id(s.names.Series)), values)...)
 }
 
 // ttlPart renders the part for a field about the time to live.
@@ -254,21 +238,15 @@ func (s *schemaFile) fieldConsts() jen.Code {
 	})
 }
 
-// columnsComment describes the errors of methods that read columns.
-const columnsComment = "It leaves out events that cannot be decoded and returns the first *store.DecodeError after it has read all others; any other error ends the read."
-
 // queryColumns declares the method that reads a query in columnar form.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s appends the events that %s yields to columns, which may be reused. %s", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method, columnsComment)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s appends the events of %s to columns, as ReadColumns does.", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method)).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).ColumnsMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Id("columns").Op("*").Id(s.names.Columns)
 		g.Add(s.optsParam("ReadOptions"))
-	}).Error().BlockFunc(func(g *jen.Group) {
-		given, many := s.given(g, q)
-		g.Return(s.store("ReadColumns"+many).Call(
-			jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Id(s.names.Table(q.Table).Columns), jen.Id("columns"),
-			s.queryRef(q), given, jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
-		))
-	})
+	}).Error().Block(jen.Return(s.store("ReadColumns").Call(
+		jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Id(s.names.Table(q.Table).Columns), jen.Id("columns"),
+		s.selected(q), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
+	)))
 }

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -90,48 +91,39 @@ func upperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// newKeyWriter renders the creation of a writer for the table's keys, or for their
-// prefixes and suffixes.
-func (s *schemaFile) newKeyWriter(g *jen.Group, t *layout.Table, name string, dst jen.Code) {
-	g.Id(name).Op(":=").Add(s.codec("NewKeyWriter")).Call(dst, jen.Lit(t.Delimiter))
-	if t.KeyFields != nil {
-		g.Id(name).Dot("Structured").Call()
+// keyVar declares the facts of the row keys of a table:
+//
+//	var balloonCellsKey = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "location"}, …}, …}
+func (s *schemaFile) keyVar(t *layout.Table) jen.Code {
+	key := t.Key
+	fields := s.fields(reflect.ValueOf(key))
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == "Segments" })
+	fields[i].value = jen.Index().Add(s.codec("Segment")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+		for _, segment := range key.Segments {
+			g.Add(inline(s.segment(segment)...))
+		}
+	})
+	return gocode.Doc(fmt.Sprintf("%s describes the row keys of table %s%s.", s.names.Table(t).KeyVar, t.ID, ofEvents(t))).Line().
+		Var().Id(s.names.Table(t).KeyVar).Op("=").Add(s.codec("Key")).Add(lines(fields...))
+}
+
+// segment renders the fields of a segment. The names of an enum are those of its type.
+func (s *schemaFile) segment(segment codec.Segment) []field {
+	fields := s.fields(reflect.ValueOf(segment))
+	for i := range fields {
+		if fields[i].name == "Enum" {
+			fields[i].value = jen.Id(s.names.Field(&s.layout.Series[segment.Series]).EnumNames)
+		}
 	}
+	return fields
 }
 
 // keyAppend declares the Append method of a key.
 func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
-	text := []string{
-		"Append appends the key to dst. It returns a *codec.FieldError if a segment is empty or",
-		"contains the delimiter, if the table cannot represent the time, or if the key",
-		"exceeds 4 KiB.",
-	}
-	if t.Endless() {
-		text[1] = "contains the delimiter, or if the key"
-	}
-	return gocode.Doc(text...).Line().
+	return gocode.Doc("Append appends the key to dst; its errors are those of codec.KeyWriter.Key.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Append").Params(jen.Id("dst").Index().Byte()).
-		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
-		s.newKeyWriter(g, t, "w", jen.Id("dst"))
-		if t.Endless() {
-			s.writeSegments(g, t, t.Segments, ofKey())
-			g.Return(jen.Id("w").Dot("Key").Call())
-			return
-		}
-		if len(t.BeforeTime()) > 0 {
-			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
-		}
-		if t.Segments[len(t.BeforeTime())].Joined {
-			g.Id("w").Dot("Join").Call()
-		}
-		if t.Pattern.Bucketed() {
-			g.Id("w").Dot("Bucket").Call(jen.Id(s.names.Table(t).Bucket), jen.Id("k").Dot("Bucket"))
-		} else {
-			g.Id("w").Dot("Time").Call(jen.Id(s.names.Table(t).Time), jen.Id("k").Dot("Time"))
-		}
-		s.writeSegments(g, t, t.AfterTime(), ofKey())
-		g.Return(jen.Id("w").Dot("Key").Call())
-	})
+		Params(jen.Index().Byte(), jen.Error()).Add(oneLine(
+		jen.Return(jen.Id(s.names.Table(t).KeyVar).Dot("Append").Call(jen.Id("dst"), jen.Id("k").Dot("values").Call()))))
 }
 
 // keyPrefix declares the Prefix method of a key.
@@ -139,19 +131,10 @@ func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
 	if t.Endless() {
 		return nil // Append returns the only key of a series
 	}
-	text := []string{"Prefix returns the prefix of the keys of the series, up to and including the", "delimiter before the time."}
-	if t.Delimiter == "" {
-		text = []string{"Prefix returns the prefix of the keys of the series, up to the time."}
-	}
-	return gocode.Doc(text...).Line().
+	return gocode.Doc("Prefix returns what precedes the time in the keys of the series.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Prefix").Params().
-		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
-		s.newKeyWriter(g, t, "w", jen.Nil())
-		if len(t.BeforeTime()) > 0 {
-			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
-		}
-		g.Return(jen.Id("w").Dot("Prefix").Call())
-	})
+		Params(jen.Index().Byte(), jen.Error()).Add(oneLine(
+		jen.Return(jen.Id(s.names.Table(t).KeyVar).Dot("Prefix").Call(jen.Id("k").Dot("values").Call()))))
 }
 
 // keyString declares the String method of a key, unless a series value has its name.
@@ -159,219 +142,54 @@ func (s *schemaFile) keyString(t *layout.Table) jen.Code {
 	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.Field(&f).Name == "String" }) {
 		return nil
 	}
-	return gocode.Doc("String returns the key, quoted if it is not printable, or the error if it is invalid.").Line().
+	return gocode.Doc("String returns the key, quoted if it is not printable, or its error.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("String").Params().String().Add(oneLine(
 		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil())))))
-}
-
-// keyWrite declares the method that writes the segments before the time.
-func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
-	if len(t.BeforeTime()) == 0 || t.Endless() {
-		return nil
-	}
-	return gocode.Doc("write writes the segments before the time.").Line().
-		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("write").Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).
-		BlockFunc(func(g *jen.Group) { s.writeSegments(g, t, t.BeforeTime(), ofKey()) })
-}
-
-// keySuffix declares the method that returns the segments after the time.
-func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
-	path := s.layout.SeriesPath(t)
-	if path.After == 0 {
-		return nil
-	}
-	end := "Prefix"
-	if path.Whole {
-		end = "Key"
-	}
-	return gocode.Doc("suffix returns the segments after the time in the keys of the series.").Line().
-		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("suffix").Params().
-		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
-		s.newKeyWriter(g, t, "w", jen.Nil())
-		s.writeSegments(g, t, t.AfterTime()[:path.After], ofKey())
-		g.Return(jen.Id("w").Dot(end).Call())
-	})
-}
-
-// keyCode names the variables in code that writes a key.
-type keyCode struct {
-	to     string // the codec.KeyWriter
-	from   string // the struct with the series values
-	metric *jen.Statement
-	salt   *jen.Statement // nil if it is computed from the series values
-}
-
-// ofKey returns the variables in methods of a key.
-func ofKey() keyCode { return keyCode{to: "w", from: "k", metric: jen.Id("k").Dot("Metric")} }
-
-// writeSegments renders the segments other than the time.
-func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []codec.Segment, c keyCode) {
-	for _, segment := range segments {
-		if segment.Joined {
-			g.Id(c.to).Dot("Join").Call()
-		}
-		switch segment.Kind {
-		case codec.SeriesSegment:
-			g.Add(s.writeSegment(c, &s.layout.Series[segment.Series], segment.Form))
-		case codec.MetricSegment:
-			g.Id(c.to).Dot("String").Call(jen.Lit("metric"), jen.Add(c.metric))
-		case codec.ConstSegment:
-			g.Id(c.to).Dot("Const").Call(jen.Lit(segment.Const))
-		case codec.SequenceSegment:
-			g.Id(c.to).Dot("Sequence").Call(jen.Id(c.from).Dot("Sequence"))
-		case codec.SaltSegment:
-			if c.salt != nil {
-				g.Id(c.to).Dot("SaltNumber").Call(jen.Lit(segment.Buckets), jen.Add(c.salt))
-				continue
-			}
-			g.Id(c.to).Dot("BeginSalt").Call(jen.Lit(segment.Buckets))
-			for _, i := range segment.Salted {
-				g.Add(s.writeSegment(c, &s.layout.Series[i], t.FormOf(i)))
-			}
-			g.Id(c.to).Dot("EndSalt").Call()
-		}
-	}
-}
-
-// keyForm renders the form of a value in a key; nil for the default of its type.
-func (s *schemaFile) keyForm(f codec.KeyForm) *jen.Statement {
-	if f == (codec.KeyForm{}) {
-		return nil
-	}
-	var fields []field
-	if f.Encoding != codec.KeyText {
-		fields = append(fields, field{"Encoding", s.codec(f.Encoding.Constant())})
-	}
-	if f.Pad > 0 {
-		fields = append(fields, field{"Pad", jen.Lit(f.Pad)})
-	}
-	if f.Reverse {
-		fields = append(fields, field{"Reverse", jen.True()})
-	}
-	if f.Escape {
-		fields = append(fields, field{"Escape", jen.True()})
-	}
-	return s.codec("KeyForm").Add(inline(fields...))
-}
-
-// segmentMethod returns the method of the key codec for a type, the type of its
-// parameter if it differs from the Go type, and the size of a number in bits.
-func segmentMethod(t schema.Type) (method, wide string, bits int) {
-	switch t {
-	case schema.Int32:
-		return "Int", "int64", 32
-	case schema.Int64:
-		return "Int", "", 64
-	case schema.Uint32:
-		return "Uint", "uint64", 32
-	case schema.Uint64:
-		return "Uint", "", 64
-	}
-	return suffix(t), "", 0
-}
-
-// writeSegment renders the code that writes one series value.
-func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm) jen.Code {
-	method, wide, bits := segmentMethod(f.Type)
-	value := jen.Id(c.from).Dot(s.names.Field(f).Name)
-	args := []jen.Code{jen.Lit(f.Name)}
-	as := s.keyForm(form)
-	if as != nil {
-		method += "As"
-		args = append(args, as)
-	}
-	switch {
-	case f.Type == schema.Enum:
-		args = append(args, jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(value))
-	case wide != "":
-		args = append(args, jen.Id(wide).Call(value))
-	default:
-		args = append(args, value)
-	}
-	if as != nil && bits > 0 {
-		args = append(args, jen.Lit(bits))
-	}
-	return jen.Id(c.to).Dot(method).Call(args...)
 }
 
 // keyParse declares the function that parses a key.
 func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s parses a row key. Errors are of type *codec.FieldError.", s.names.Table(t).ParseKey)).Line().
 		Func().Id(s.names.Table(t).ParseKey).Params(jen.Id("row").String()).
-		Params(jen.Id(s.names.Table(t).Key), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Var().Id("k").Id(s.names.Table(t).Key)
-		g.Id("r").Op(":=").Add(s.codec("NewKeyReader")).Call(jen.Id("row"), jen.Lit(t.Delimiter))
-		for i, segment := range t.Segments {
-			if segment.Joined {
-				g.Id("r").Dot("Join").Call(jen.Lit(t.Tail(i)))
-			}
-			g.Add(s.parseSegment(t, segment))
-		}
-		g.Return(jen.Id("k"), jen.Id("r").Dot("Close").Call())
-	})
+		Params(jen.Id("k").Id(s.names.Table(t).Key), jen.Err().Error()).Block(
+		jen.Err().Op("=").Id(s.names.Table(t).KeyVar).Dot("Parse").Call(jen.Id("row"), jen.Id("k").Dot("values").Call()),
+		jen.Return(jen.Id("k"), jen.Err()),
+	)
 }
 
-// parseSegment renders the code that parses one segment.
-func (s *schemaFile) parseSegment(t *layout.Table, segment codec.Segment) jen.Code {
-	r := func(method string, args ...jen.Code) *jen.Statement { return jen.Id("r").Dot(method).Call(args...) }
-	switch segment.Kind {
-	case codec.ConstSegment:
-		if segment.Tells {
-			return r("Kind", jen.Lit(segment.Const))
-		}
-		return r("Const", jen.Lit(segment.Const))
-	case codec.SaltSegment:
-		return r("Salt", jen.Lit(segment.Buckets))
-	case codec.SequenceSegment:
-		return jen.Id("k").Dot("Sequence").Op("=").Add(r("Sequence"))
-	case codec.MetricSegment:
-		return jen.Id("k").Dot("Metric").Op("=").Add(r("String", jen.Lit("metric")))
-	case codec.BucketSegment:
-		return jen.Id("k").Dot("Bucket").Op("=").Add(r("Bucket", jen.Id(s.names.Table(t).Bucket)))
-	case codec.TimeSegment:
-		return jen.Id("k").Dot("Time").Op("=").Add(r("Time", jen.Id(s.names.Table(t).Time)))
-	}
-	f := &s.layout.Series[segment.Series]
-	method, wide, bits := segmentMethod(f.Type)
-	args := []jen.Code{jen.Lit(f.Name)}
-	if as := s.keyForm(segment.Form); as != nil {
-		method += "As"
-		args = append(args, as)
-	}
-	if bits > 0 {
-		args = append(args, jen.Lit(bits))
-	}
-	if f.Type == schema.Enum {
-		args = append(args, jen.Id(s.names.Field(f).EnumNames))
-	}
-	value := r(method, args...)
-	if wide != "" || f.Type == schema.Enum {
-		value = s.goType(f).Call(value)
-	}
-	return jen.Id("k").Dot(s.names.Field(f).Name).Op("=").Add(value)
-}
-
-// keyOf renders the key of an event e: BalloonCellsKey{Location: e.Location, …}.
-func (s *schemaFile) keyOf(t *layout.Table, withTime bool, more ...field) *jen.Statement {
+// keyValues declares the method that points to the content of a key:
+//
+//	func (k *BalloonCellsKey) values() *codec.KeyValues {
+//		return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
+//	}
+func (s *schemaFile) keyValues(t *layout.Table) jen.Code {
 	var fields []field
+	if len(s.layout.Series) > 0 {
+		fields = append(fields, field{"Series", jen.Index().Any().Values(s.seriesPointers("k")...)})
+	}
 	for _, segment := range t.Segments {
-		switch segment.Kind {
-		case codec.SeriesSegment:
-			name := s.names.Field(&s.layout.Series[segment.Series]).Name
-			fields = append(fields, field{name, jen.Id("e").Dot(name)})
-		case codec.BucketSegment:
-			if withTime {
-				fields = append(fields, field{"Bucket", jen.Id("e").Dot("Time")})
-			}
-		case codec.TimeSegment:
-			if withTime {
-				fields = append(fields, field{"Time", jen.Id("e").Dot("Time")})
-			}
-		case codec.SequenceSegment:
-			if withTime {
-				fields = append(fields, field{"Sequence", jen.Id("e").Dot("Sequence")})
-			}
+		name := map[codec.SegmentKind][2]string{
+			codec.MetricSegment: {"Metric", "Metric"}, codec.BucketSegment: {"At", "Bucket"}, codec.TimeSegment: {"At", "Time"}, codec.SequenceSegment: {"Sequence", "Sequence"},
+		}[segment.Kind]
+		if name[0] != "" {
+			fields = append(fields, field{name[0], jen.Op("&").Id("k").Dot(name[1])})
 		}
 	}
-	return jen.Id(s.names.Table(t).Key).Add(inline(append(fields, more...)...))
+	return gocode.Doc("values points to the content of the key.").Line().
+		Func().Params(jen.Id("k").Op("*").Id(s.names.Table(t).Key)).Id("values").Params().Op("*").Add(s.codec("KeyValues")).Add(oneLine(
+		jen.Return(jen.Op("&").Add(s.codec("KeyValues")).Add(inline(fields...)))))
+}
+
+// seriesPointers renders pointers to the series values of a variable, as codec.KeyValues has them.
+func (s *schemaFile) seriesPointers(of string) []jen.Code {
+	var out []jen.Code
+	for i := range s.layout.Series {
+		f := &s.layout.Series[i]
+		pointer := jen.Op("&").Id(of).Dot(s.names.Field(f).Name)
+		if f.Type == schema.Enum {
+			pointer = jen.Parens(jen.Op("*").Int64()).Call(pointer)
+		}
+		out = append(out, pointer)
+	}
+	return out
 }

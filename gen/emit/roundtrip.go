@@ -58,7 +58,7 @@ func (r *roundTrip) example() jen.Code {
 		fields = append(fields, field{"Sequence", jen.Uint32().Call(jen.Id("n"))})
 	}
 	if len(r.layout.Classes) > 0 {
-		fields = append(fields, field{"Class", r.pick(r.layout.Classes, r.names.ClassValue)})
+		fields = append(fields, field{"Class", r.pick(jen.Id("n"), r.layout.Classes, r.names.ClassValue)})
 	}
 	for i := range r.layout.Fields {
 		f := &r.layout.Fields[i]
@@ -70,25 +70,30 @@ func (r *roundTrip) example() jen.Code {
 }
 
 // pick renders the n-th of some values.
-func (r *roundTrip) pick(values []string, name func(string) string) *jen.Statement {
+func (r *roundTrip) pick(n jen.Code, values []string, name func(string) string) *jen.Statement {
 	return r.storetest("Pick").CallFunc(func(g *jen.Group) {
-		g.Id("n")
+		g.Add(n)
 		for _, v := range values[:min(3, len(values))] {
 			g.Add(r.own(name(v)))
 		}
 	})
 }
 
+// exampleAt renders a value of a field, whether or not it is optional.
+func (r *roundTrip) exampleAt(f *layout.Field, n jen.Code) *jen.Statement {
+	if f.Type != schema.Enum {
+		return r.storetest(suffix(f.Type)).Call(n)
+	}
+	var values []string
+	for _, v := range f.Enum {
+		values = append(values, v.Name)
+	}
+	return r.pick(n, values, func(v string) string { return r.names.Field(f).Value(v) })
+}
+
 // exampleOf renders the n-th value of a field.
 func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
-	value := r.storetest(suffix(f.Type)).Call(jen.Id("n"))
-	if f.Type == schema.Enum {
-		var values []string
-		for _, v := range f.Enum {
-			values = append(values, v.Name)
-		}
-		value = r.pick(values, func(v string) string { return r.names.Field(f).Value(v) })
-	}
+	value := r.exampleAt(f, jen.Id("n"))
 	switch {
 	case !f.Optional || always && isSlice(f):
 		return value
@@ -124,9 +129,7 @@ func (r *roundTrip) test() jen.Code {
 				jen.Id("t").Dot("Fatal").Call(jen.Err()))
 			r.reads(g)
 			for i := range r.layout.Queries {
-				if !r.layout.Queries[i].TakesRange() {
-					r.query(g, &r.layout.Queries[i])
-				}
+				r.query(g, &r.layout.Queries[i])
 			}
 		})
 	})
@@ -281,29 +284,96 @@ func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) 
 }
 
 // query renders a query by the values of the first series, and the same query in
-// columnar form in a range with one event.
+// columnar form in a range with one event. A prefix is the whole value, and a range or a condition
+// begins with a value. The series of the events are those of the first one or of several.
 func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
-	var args []jen.Code
-	for _, i := range q.By {
-		f := &r.layout.Series[i]
-		value := jen.Id("series").Index(jen.Lit(0)).Dot(r.names.Field(f).Name)
-		if slices.Contains(q.Many, i) {
-			value = jen.Index().Add(r.goType(f)).Values(value, value)
-		}
-		args = append(args, value)
-	}
+	args := r.queryArgs(q)
 	how := "SameInAnyOrder"
 	if len(q.By) == len(r.layout.Series) {
 		how = "Same"
 	}
 	var want []jen.Code
 	for n := range len(r.Times) + len(r.Series) - 1 {
-		if n < len(r.Times) || r.Series[n-len(r.Times)+1].Matches(q) {
+		if r.Matches(max(0, n-len(r.Times)+1), q) {
 			want = append(want, jen.Id(r.wanted(q)).Index(jen.Lit(n)))
 		}
 	}
 	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
 	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{time(0), jen.Id("end")})
-	r.same(g, how, q.Name, jen.Id("r").Dot(r.names.Query(q).Method).Call(call...), want...)
-	r.same(g, "Same", q.Name+"Columns of a range", r.columns(r.names.Query(q).ColumnsMethod, time(1), time(2), args...), jen.Id(r.wanted(q)).Index(jen.Lit(1)))
+	r.same(g, how, q.Name, jen.Id("r").Dot(r.names.Query(q).Method).Call(call...), r.met(q, want)...)
+	if r.Matches(0, q) {
+		r.same(g, "Same", q.Name+"Columns of a range", r.columns(r.names.Query(q).ColumnsMethod, time(1), time(2), args...), r.met(q, []jen.Code{jen.Id(r.wanted(q)).Index(jen.Lit(1))})...)
+	}
+	if q.Series {
+		series := jen.Id("r").Dot(r.names.Query(q).SeriesMethod).Call(slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{time(0), jen.Id("end")})...)
+		r.same(g, "SameInAnyOrder", r.names.Query(q).SeriesMethod, series, r.storetest("SeriesOf").CallFunc(func(g *jen.Group) {
+			g.Func().Params(jen.Id("e").Add(r.own(r.names.Event))).Add(r.own(r.names.Series)).Block(jen.Return(jen.Id("e").Dot(r.names.Series)))
+			for _, event := range r.met(q, want) {
+				g.Add(event)
+			}
+		}).Op("..."))
+	}
+}
+
+// queryArgs renders the values of a query.
+func (r *roundTrip) queryArgs(q *layout.Query) []jen.Code {
+	var args []jen.Code
+	of := func(i int) *jen.Statement {
+		return jen.Id("series").Index(jen.Lit(0)).Dot(r.names.Field(&r.layout.Series[i]).Name)
+	}
+	for _, i := range q.By {
+		value := of(i)
+		if slices.Contains(q.Many, i) {
+			value = jen.Index().Add(r.goType(&r.layout.Series[i])).Values(value, of(i))
+		}
+		args = append(args, value)
+	}
+	for _, i := range q.Prefix {
+		args = append(args, of(i))
+	}
+	for _, i := range q.Range {
+		args = append(args, of(i), r.literal(&r.layout.Series[i], r.End(i)))
+	}
+	for i, w := range q.Where {
+		args = append(args, r.bound(q, i, 0))
+		if !w.Equal {
+			args = append(args, r.bound(q, i, 1))
+		}
+	}
+	return args
+}
+
+// bound renders one of the values of a condition.
+func (r *roundTrip) bound(q *layout.Query, condition, end int) *jen.Statement {
+	f, equal := &r.layout.Fields[q.Where[condition].Field], q.Where[condition].Equal
+	value := func(n int) *jen.Statement { return r.exampleAt(f, jen.Lit(n)) }
+	if equal {
+		return value(1)
+	}
+	return r.storetest([]string{"Lower", "Higher"}[end]).Call(value(1), value(2))
+}
+
+// met renders those of some events that meet the conditions of a query.
+func (r *roundTrip) met(q *layout.Query, events []jen.Code) []jen.Code {
+	if len(q.Where) == 0 {
+		return events
+	}
+	condition := jen.Null()
+	for i, w := range q.Where {
+		if i > 0 {
+			condition.Op("&&")
+		}
+		value := jen.Id("e").Dot(r.names.Field(&r.layout.Fields[w.Field]).Name)
+		if w.Equal {
+			condition.Add(r.storetest("Equal").Call(value, r.bound(q, i, 0)))
+		} else {
+			condition.Add(r.storetest("Within").Call(value, r.bound(q, i, 0), r.bound(q, i, 1)))
+		}
+	}
+	return []jen.Code{r.storetest("Filter").CallFunc(func(g *jen.Group) {
+		g.Func().Params(jen.Id("e").Add(r.own(r.names.Event))).Bool().Block(jen.Return(condition))
+		for _, event := range events {
+			g.Add(event)
+		}
+	}).Op("...")}
 }

@@ -56,20 +56,17 @@ func (s *schemaFile) declare() {
 		s.add(s.backfill())
 	}
 	for _, t := range s.layout.AllPeriods() {
-		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
+		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyParse(t), s.keyValues(t))
 	}
 	s.add(s.mappings(), s.beamAccess())
 	for _, t := range s.layout.AllPeriods() {
-		s.add(s.timeVar(t), s.columnsVar(t), s.mappingVar(t))
+		s.add(s.keyVar(t), s.columnsVar(t), s.mappingVar(t))
 	}
 	for i := range s.layout.Queries {
-		for _, q := range s.layout.Queries[i].AllPeriods() {
-			s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
-		}
-		s.add(s.deletesVar(&s.layout.Queries[i]))
+		q := &s.layout.Queries[i]
+		s.add(s.querySelect(q))
 	}
 	s.add(s.check())
-	s.add(s.seriesFuncs()...)
 	if s.layout.Stores(layout.Protobuf) {
 		s.add(s.appendProto(), s.parseProto())
 	}
@@ -205,17 +202,15 @@ func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
 // enumString declares the String method of an enum.
 func (s *schemaFile) enumString(f *layout.Field) jen.Code {
 	return gocode.Doc("String returns the name of the value, or its number if it has none.").Line().
-		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("String").Params().String().Block(
-		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v")))),
-	)
+		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("String").Params().String().Add(oneLine(
+		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v"))))))
 }
 
 // enumMarshal declares the MarshalText method of an enum.
 func (s *schemaFile) enumMarshal(f *layout.Field) jen.Code {
 	return gocode.Doc("MarshalText returns the name of the value, for JSON and flags; an error if it has none.").Line().
-		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("MarshalText").Params().Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Return(s.codec("MarshalEnum").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v")))),
-	)
+		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("MarshalText").Params().Params(jen.Index().Byte(), jen.Error()).Add(oneLine(
+		jen.Return(s.codec("MarshalEnum").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v"))))))
 }
 
 // enumUnmarshal declares the UnmarshalText method of an enum.

@@ -20,7 +20,7 @@ func suffix(t schema.Type) string { return t.Traits().Codec }
 func (s *schemaFile) goType(f *layout.Field) *jen.Statement {
 	switch t := f.Type.Traits().Go; {
 	case f.Type == schema.Enum:
-		return jen.Id(s.names.Field(f).Enum)
+		return s.own(s.names.Field(f).Enum)
 	case t.Package == schema.CodecPackage:
 		return s.codec(t.Name)
 	case t.Package != "":

@@ -58,7 +58,7 @@ func (c *comparer) absence(old, new lock.Column) bool {
 
 // restoredAs compares the meaning of an absent field, which was removed and is back. It cannot
 // become required again, because newer events lack it.
-func (c *comparer) restoredAs(old, new lock.Column, at difference) {
+func (c *comparer) restoredAs(old, new lock.Column, at Change) {
 	n := len(c.changes)
 	c.presence(widened(old, new.Type), new, at)
 	if required(old) && len(c.changes) > n {
@@ -67,7 +67,7 @@ func (c *comparer) restoredAs(old, new lock.Column, at difference) {
 }
 
 // presence compares the meaning of an absent field.
-func (c *comparer) presence(old, new lock.Column, at difference) {
+func (c *comparer) presence(old, new lock.Column, at Change) {
 	same := old.Optional == new.Optional && (old.Default == nil) == (new.Default == nil) && (old.Default == nil || *old.Default == *new.Default)
 	at.Old, at.New = presenceText(old), presenceText(new)
 	at.way.restore = at.Old

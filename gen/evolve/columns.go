@@ -106,7 +106,7 @@ func (c *comparer) columns(renamed map[string]string) {
 		if required(old) && !old.Written {
 			follows = "programs with the old code cannot read new events, which lack it; deploy readers first"
 		}
-		c.add(fieldRemoved, difference{Item: item(old), place: atTable, Old: c.show(old)}, "field %q is removed: %s", item(old), follows)
+		c.add(fieldRemoved, Change{Item: item(old), place: atTable, Old: c.show(old)}, "field %q is removed: %s", item(old), follows)
 	}
 	for _, new := range c.new.Live() {
 		c.mixed(new)
@@ -205,7 +205,7 @@ func (c *comparer) in(l *lock.Layout, col lock.Column) string {
 // field that it continues have it in an older one.
 func (c *comparer) added(new lock.Column) {
 	c.abandoned(new)
-	at := difference{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}
+	at := Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}
 	if !new.Written && required(new) {
 		at.Old = "absent"
 		c.add(requiredAdded, at, "required field %q is added: %s", item(new), c.lacking())
@@ -267,14 +267,14 @@ func (c *comparer) reused(old, new lock.Column) bool {
 		if other {
 			was, is = item(old)+" in "+was, item(new)+" in "+is
 		}
-		c.reuse(difference{Item: item(new), place: atColumn, column: new.Key, Old: was, New: is}, old)
+		c.reuse(Change{Item: item(new), place: atColumn, column: new.Key, Old: was, New: is}, old)
 		return true
 	}
 	return false
 }
 
 // reuse adds a change of a field that is stored in the place of a removed one.
-func (c *comparer) reuse(at difference, old lock.Column) {
+func (c *comparer) reuse(at Change, old lock.Column) {
 	at.way.number = c.free()
 	c.add(placeReused, at, "%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(old), at.Item)
 }
@@ -296,7 +296,7 @@ func (c *comparer) again(old, new lock.Column) {
 		return
 	}
 	if c.absence(old, new) && !required(new) {
-		c.restoredAs(old, new, difference{Item: item(new), place: atColumn, column: new.Key})
+		c.restoredAs(old, new, Change{Item: item(new), place: atColumn, column: new.Key})
 		return
 	}
 	if required(new) {
@@ -304,7 +304,7 @@ func (c *comparer) again(old, new lock.Column) {
 		return
 	}
 	c.abandoned(new)
-	c.add(fieldAdded, difference{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)},
+	c.add(fieldAdded, Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)},
 		"field %q is added again: stored events have the values that were written with it", item(new))
 }
 
@@ -321,7 +321,7 @@ func (c *comparer) torn(new lock.Column) bool {
 	if classes < 2 || c.new.Pattern != codec.BucketNewCells || new.Written {
 		return false
 	}
-	c.reuse(difference{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, new)
+	c.reuse(Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, new)
 	last := &c.changes[len(c.changes)-1]
 	last.Message = fmt.Sprintf("field %q is read again: events that were written with another TTL class meanwhile have its older value in both classes", item(new))
 	return true
@@ -410,7 +410,7 @@ func hasField(l *lock.Layout, name string) bool {
 }
 
 // exchanged adds the change for a column that gets another field.
-func (c *comparer) exchanged(old, new lock.Column, at difference) {
+func (c *comparer) exchanged(old, new lock.Column, at Change) {
 	was, is := owner(c.old, old), owner(c.new, new)
 	at.Old, at.New = was+" in "+at.Old, is+" in "+at.New
 	i := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return !col.Retired && col.Was == "" && item(col) == is })
@@ -426,7 +426,7 @@ func (c *comparer) exchanged(old, new lock.Column, at difference) {
 }
 
 // text compares the encoding of values that are stored one by one.
-func (c *comparer) text(old, new lock.Column, at difference) {
+func (c *comparer) text(old, new lock.Column, at Change) {
 	if old.Values == new.Values || old.Type == schema.String || old.Type == schema.JSON {
 		return
 	}
@@ -439,7 +439,7 @@ func (c *comparer) text(old, new lock.Column, at difference) {
 }
 
 // typeOf compares the types of a field. It reports whether the new one can read stored values.
-func (c *comparer) typeOf(old, new lock.Column, at difference) bool {
+func (c *comparer) typeOf(old, new lock.Column, at Change) bool {
 	if c.widens(old, new) {
 		c.add(typeWider, at, "field %q: %s becomes %s, which can hold every stored value: the type of the Go field changes", item(new), old.Type, new.Type)
 		return true

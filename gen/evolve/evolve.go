@@ -35,8 +35,8 @@ const (
 	atEnum // a value of the enum of a column, or of a segment
 )
 
-// difference is one between two sets of facts.
-type difference struct {
+// Change is a difference between two sets of facts.
+type Change struct {
 	Rule    *Rule
 	Item    string // the part that changes, such as a column; empty for the whole table
 	Message string // what changes, and the consequence
@@ -70,16 +70,16 @@ type enumPair struct {
 }
 
 // name returns the name by which a change of a table is accepted.
-func (c *difference) name(table string) string {
+func (c *Change) name(table string) string {
 	if c.Item == "" {
 		return c.Rule.ID + ":" + table
 	}
 	return c.Rule.ID + ":" + table + "/" + c.Item
 }
 
-// compare returns the changes between two sets of facts of the same table. It does not consider
+// Compare returns the changes between two sets of facts of the same table. It does not consider
 // whether events are stored under the old facts.
-func compare(old, new *lock.Layout) []difference {
+func Compare(old, new *lock.Layout) []Change {
 	c := &comparer{old: old, new: new}
 	if c.pattern() {
 		c.beside()
@@ -97,11 +97,11 @@ func compare(old, new *lock.Layout) []difference {
 // comparer collects changes.
 type comparer struct {
 	old, new *lock.Layout
-	changes  []difference
+	changes  []Change
 }
 
 // add adds a change of a rule.
-func (c *comparer) add(rule *Rule, change difference, format string, args ...any) *difference {
+func (c *comparer) add(rule *Rule, change Change, format string, args ...any) *Change {
 	change.Rule, change.Message = rule, fmt.Sprintf(format, args...)
 	c.changes = append(c.changes, change)
 	return &c.changes[len(c.changes)-1]
@@ -109,13 +109,13 @@ func (c *comparer) add(rule *Rule, change difference, format string, args ...any
 
 // at returns a change of the field in a new column, with what is stored now and before. way.column
 // is the old column.
-func (c *comparer) at(old, new lock.Column) difference {
-	return difference{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
+func (c *comparer) at(old, new lock.Column) Change {
+	return Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
 }
 
 // unread returns a change of a field that is not read from an old column, and the way out.
-func (c *comparer) unread(old, new lock.Column, format string, args ...any) difference {
-	return difference{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: fmt.Sprintf(format, args...)}}
+func (c *comparer) unread(old, new lock.Column, format string, args ...any) Change {
+	return Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: fmt.Sprintf(format, args...)}}
 }
 
 // pattern compares the meaning of rows and cells. It reports whether they differ; rows and
@@ -123,14 +123,14 @@ func (c *comparer) unread(old, new lock.Column, format string, args ...any) diff
 func (c *comparer) pattern() bool {
 	switch {
 	case c.old.Pattern != c.new.Pattern:
-		c.add(patternChanged, difference{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}},
+		c.add(patternChanged, Change{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}},
 			"pattern %s becomes %s: stored events are in different rows and cells and are not read", c.old.Pattern, c.new.Pattern)
 	case c.old.Blob != c.new.Blob:
-		c.add(patternChanged, difference{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}},
+		c.add(patternChanged, Change{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}},
 			"the format of events changes from %s to %s: stored values cannot be decoded", blobText(c.old), blobText(c.new))
 	default:
 		if c.old.BlobColumn != c.new.BlobColumn {
-			c.add(fieldElsewhere, difference{
+			c.add(fieldElsewhere, Change{
 				Item: c.new.BlobColumn, place: atPattern, Old: "column " + c.old.BlobColumn, New: "column " + c.new.BlobColumn,
 				way: way{restore: "blob: {column: " + quoted(c.old.BlobColumn) + "}"},
 			}, "the column of serialized events changes from %q to %q: stored events are not read", c.old.BlobColumn, c.new.BlobColumn)
@@ -154,9 +154,9 @@ func blobRestore(l *lock.Layout) string {
 	return "blob: {format: " + string(l.Blob) + "}"
 }
 
-// merge returns the new facts plus all columns and enum values of the old ones, so that none is
+// Merge returns the new facts plus all columns and enum values of the old ones, so that none is
 // reused with a different meaning.
-func merge(old, new *lock.Layout) lock.Layout {
+func Merge(old, new *lock.Layout) lock.Layout {
 	out := *new
 	out.Number, out.Accepted = old.Number, old.Accepted
 	out.Columns = slices.Clone(new.Columns)

@@ -54,22 +54,22 @@ func (c *comparer) families() map[string]string {
 		switch {
 		case len(removed) == 1 && len(added) == 1:
 			renamed[f.Name] = added[0].Name
-			c.add(familyChanged, difference{Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)},
+			c.add(familyChanged, Change{Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)},
 				"family %q becomes %q: stored cells are not read, and setup leaves the old family alone", f.Name, added[0].Name)
 		case f.Class:
-			c.add(familyChanged, difference{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}},
+			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}},
 				"family %q of a TTL class is removed: its stored events are not read", f.Name)
 		case hasClasses(c.new):
-			c.add(familyChanged, difference{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}},
+			c.add(familyChanged, Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}},
 				"family %q is replaced by those of TTL classes: its stored events are not read", f.Name)
 		case c.old.Blob != "": // or its fields say what becomes of them
-			c.add(familyChanged, difference{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}},
+			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}},
 				"family %q is removed: its stored events are not read", f.Name)
 		}
 	}
 	if len(removed) != 1 || len(added) != 1 {
 		for _, f := range added {
-			c.add(familyAdded, difference{Item: f.Name, place: atFamily, family: f.Name}, "family %q is added: run setup before programs write to it", f.Name)
+			c.add(familyAdded, Change{Item: f.Name, place: atFamily, family: f.Name}, "family %q is added: run setup before programs write to it", f.Name)
 		}
 	}
 	for _, new := range c.new.Families {
@@ -160,7 +160,7 @@ func (c *comparer) unmatched(of, in *lock.Layout) []lock.Family {
 
 // age compares how long a family keeps events.
 func (c *comparer) age(old, new lock.Family) {
-	at := difference{Item: new.Name, place: atAge, family: new.Name, Old: ttlText(old), New: ttlText(new), way: way{restore: "ttl: " + ttlText(old)}}
+	at := Change{Item: new.Name, place: atAge, family: new.Name, Old: ttlText(old), New: ttlText(new), way: way{restore: "ttl: " + ttlText(old)}}
 	a, b := lifetime(c.old, old), lifetime(c.new, new)
 	switch {
 	case old.Class != new.Class:

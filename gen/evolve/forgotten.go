@@ -31,7 +31,7 @@ var (
 func (c *Comparison) AddForgotten(now *lock.Lock, at func(*lock.Table) diag.Pos, restore string) {
 	add := func(t *lock.Table, all []lost) {
 		for _, lost := range all {
-			c.Findings = append(c.Findings, finding(t.Name, at(t), difference{
+			c.Findings = append(c.Findings, finding(t.Name, at(t), Change{
 				Rule: factForgotten, Item: lost.item, Old: lost.was,
 				Message: fmt.Sprintf("%s no longer has %s: later changes are not compared with it", lock.Name, lost.what),
 				way:     way{text: fmt.Sprintf("restore the lines: %s, and run btgen generate, which adds the changes of this version", restore)},
@@ -89,7 +89,7 @@ func (c *Comparison) kept(p *pair) bool {
 	if file == "" {
 		return false
 	}
-	c.add(p, tableForgotten, difference{way: way{text: text}}, "table %q is locked in %s: a second lock would not know what only that one records", p.facts.Name, file)
+	c.add(p, tableForgotten, Change{way: way{text: text}}, "table %q is locked in %s: a second lock would not know what only that one records", p.facts.Name, file)
 	return true
 }
 
@@ -104,7 +104,7 @@ func (c *Comparison) lostTable(t *lock.Table) bool {
 
 // lost adds the finding for a table that the lock has lost.
 func (c *Comparison) lost(p *pair) {
-	c.add(p, tableForgotten, difference{way: way{text: restoreLock}}, "%s lacks table %q, but had it when the code was generated: a new start forgets what is stored", lock.Name, p.facts.Name)
+	c.add(p, tableForgotten, Change{way: way{text: restoreLock}}, "%s lacks table %q, but had it when the code was generated: a new start forgets what is stored", lock.Name, p.facts.Name)
 }
 
 // restoreLock is the way out for a lock that has lost a table.
@@ -121,7 +121,7 @@ func (c *Comparison) lostLock() {
 		if slices.ContainsFunc(c.pairs, func(p pair) bool { return p.table != nil && p.table.ID == name }) {
 			continue
 		}
-		c.Findings = append(c.Findings, finding(name, diag.Pos{File: lock.Name}, difference{
+		c.Findings = append(c.Findings, finding(name, diag.Pos{File: lock.Name}, Change{
 			Rule: tableForgotten, way: way{text: restoreLock},
 			Message: fmt.Sprintf("%s does not exist, but had table %q when the code was generated, and the schemas have it no longer", lock.Name, name),
 		}))

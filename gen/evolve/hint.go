@@ -18,7 +18,7 @@ import (
 
 // examples returns how the same event is stored before and after a change: the first pair
 // of row keys, or of rows and columns, that differs.
-func examples(p *pair, change *difference) (old, new string) {
+func examples(p *pair, change *Change) (old, new string) {
 	like := p.layout
 	if like == nil {
 		like = &layout.Layout{}
@@ -121,7 +121,7 @@ func withExample(l *layout.Layout, i int, v any) *layout.Layout {
 }
 
 // cells returns the examples of a change of a column, with the cells of an example event.
-func cells(p *pair, change *difference) (old, new string) {
+func cells(p *pair, change *Change) (old, new string) {
 	old, new = change.Old, change.New
 	if p.old == nil || p.facts == nil || change.way.column == nil || change.Rule == fieldReplaced && change.column == "" {
 		return old, new
@@ -167,7 +167,7 @@ func firstCell(l *layout.Layout, t *layout.Table) string {
 // hinting is a change of stored data for which a way out is sought, with what it is about in the
 // schema, as far as that exists.
 type hinting struct {
-	*difference
+	*Change
 	comparison *Comparison
 	pair       *pair
 	schema     *schema.Schema
@@ -176,11 +176,11 @@ type hinting struct {
 }
 
 // hint returns what to do about a change of stored data, with schema text to paste.
-func (c *Comparison) hint(p *pair, change *difference) string {
+func (c *Comparison) hint(p *pair, change *Change) string {
 	if change.way.text != "" {
 		return change.way.text
 	}
-	h := &hinting{difference: change, comparison: c, pair: p}
+	h := &hinting{Change: change, comparison: c, pair: p}
 	h.schema, h.table, h.field = c.sources(p, change)
 	if change.Rule.way != nil {
 		if text := change.Rule.way(h); text != "" {
@@ -275,7 +275,7 @@ func renameHint(h *hinting) string {
 	if w.restore != "" {
 		keep = "keep the column: " + diag.Code(w.restore)
 	}
-	switch may, stays := mayMove(p, field, w.column), mayStay(p, h.difference, field, w.column); {
+	switch may, stays := mayMove(p, field, w.column), mayStay(p, h.Change, field, w.column); {
 	case may && stays:
 		keep = "; or " + keep
 	case may:
@@ -286,12 +286,12 @@ func renameHint(h *hinting) string {
 		return rename + "undo the change" + otherwise
 	}
 	f := *field
-	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, h.difference, field, w.column))
+	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, h.Change, field, w.column))
 	return rename + "read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + keep + otherwise
 }
 
 // mayStay reports whether a field may be written where another one was stored, under its name.
-func mayStay(p *pair, change *difference, field *schema.Field, old *lock.Column) bool {
+func mayStay(p *pair, change *Change, field *schema.Field, old *lock.Column) bool {
 	facts := p.facts.Newest()
 	i := find(facts.Columns, change.column, false)
 	if i < 0 || slices.ContainsFunc(field.Was, func(was schema.Was) bool { return was.Column.V == old.Key }) {
@@ -317,7 +317,7 @@ func mayMove(p *pair, field *schema.Field, old *lock.Column) bool {
 }
 
 // olderWas returns how was names the place of a field in stored events.
-func olderWas(p *pair, change *difference, field *schema.Field, old *lock.Column) schema.Was {
+func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) schema.Was {
 	out := schema.Was{Pos: lockPos}
 	if old.Type != field.Type.V {
 		out.Type = schema.Value[schema.Type]{V: old.Type, Pos: lockPos}
@@ -343,7 +343,7 @@ func olderWas(p *pair, change *difference, field *schema.Field, old *lock.Column
 // its old one, too, in each form in which the tables of its schema store it.
 func (h *hinting) movedField(old *lock.Column) string {
 	f := *h.field
-	was := olderWas(h.pair, h.difference, h.field, old)
+	was := olderWas(h.pair, h.Change, h.field, old)
 	for i := range h.comparison.pairs {
 		q := &h.comparison.pairs[i]
 		if q.layout != h.pair.layout || q.old == nil || q.facts == nil {
@@ -399,7 +399,7 @@ func enumText(pairs []enumPair) string {
 }
 
 // sources returns the schema, the table and the field of a change, as far as they exist.
-func (c *Comparison) sources(p *pair, change *difference) (*schema.Schema, *schema.Table, *schema.Field) {
+func (c *Comparison) sources(p *pair, change *Change) (*schema.Schema, *schema.Table, *schema.Field) {
 	if p.layout == nil || c.in.Schema == nil {
 		return nil, nil, nil
 	}

@@ -168,7 +168,7 @@ func (c *Comparison) hasFindings(old, new *layout.Layout) bool {
 
 // plain adds a finding without an example.
 func (c *Comparison) plain(rule *Rule, pos diag.Pos, item, format string, args ...any) {
-	f := finding(item, pos, difference{Rule: rule, Message: fmt.Sprintf(format, args...)})
+	f := finding(item, pos, Change{Rule: rule, Message: fmt.Sprintf(format, args...)})
 	f.Name = strings.TrimSuffix(f.Name, ":")
 	c.Findings = append(c.Findings, f)
 }

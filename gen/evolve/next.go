@@ -246,9 +246,9 @@ func (p *pair) merged(old []lock.Layout) []lock.Layout {
 			continue
 		}
 		was := &old[i-max(0, added)]
-		merged := merge(was, &new[i])
+		merged := Merge(was, &new[i])
 		if k := slices.IndexFunc(p.old.Layouts, func(l lock.Layout) bool { return l.Blob == new[i].Blob }); was.Blob != new[i].Blob && k >= 0 {
-			merged.Columns = merge(&p.old.Layouts[k], &new[i]).Columns // events were written in this format before
+			merged.Columns = Merge(&p.old.Layouts[k], &new[i]).Columns // events were written in this format before
 		}
 		out = append(out, merged)
 	}

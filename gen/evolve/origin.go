@@ -79,14 +79,14 @@ func (c *comparer) mixed(new lock.Column) {
 	all := c.origins(new)
 	main := continued(item(new), all)
 	for _, o := range all {
-		known := slices.ContainsFunc(c.changes, func(d difference) bool {
+		known := slices.ContainsFunc(c.changes, func(d Change) bool {
 			same := d.way.column != nil && d.way.column.Key == o.old.Key && d.Rule.Class == Data
 			return d.Item == item(new) && (same || d.Rule == placeReused)
 		})
 		if o.field == main || known {
 			continue
 		}
-		at := difference{Item: item(new), place: atColumn, column: new.Key, Old: o.field + " in " + c.in(c.old, o.old), New: main + " in " + c.in(c.new, o.as)}
+		at := Change{Item: item(new), place: atColumn, column: new.Key, Old: o.field + " in " + c.in(c.old, o.old), New: main + " in " + c.in(c.new, o.as)}
 		if o.as.Was == "" {
 			c.reuse(at, o.old)
 			continue
@@ -105,7 +105,7 @@ func (c *comparer) mixed(new lock.Column) {
 func (c *comparer) restored(new lock.Column) {
 	all := c.origins(new)
 	if len(all) == 0 || slices.ContainsFunc(all, func(o origin) bool { return o.live() }) ||
-		slices.ContainsFunc(c.changes, func(d difference) bool { return d.Item == item(new) && d.Rule.Class == Data }) {
+		slices.ContainsFunc(c.changes, func(d Change) bool { return d.Item == item(new) && d.Rule.Class == Data }) {
 		return
 	}
 	main := continued(item(new), all)
@@ -223,7 +223,7 @@ func (c *Comparison) disagree(field string, at *site, of string, sites []site) b
 
 // instead returns the change for a field that does not continue an earlier one, as it does
 // elsewhere, but another, or none.
-func (s *site) instead(new lock.Column, elsewhere, of string, stored lock.Column) difference {
+func (s *site) instead(new lock.Column, elsewhere, of string, stored lock.Column) Change {
 	all := s.origins[item(new)]
 	out := s.unread(stored, new, "add %s", quotedCode(s.wasText(stored, &new)))
 	if len(all) == 0 {
@@ -244,7 +244,7 @@ func (s *site) instead(new lock.Column, elsewhere, of string, stored lock.Column
 }
 
 // told reports whether the findings of a table already say what a change does.
-func (c *Comparison) told(s *site, change difference) bool {
+func (c *Comparison) told(s *site, change Change) bool {
 	rules := []*Rule{placeReused}
 	switch {
 	case change.Rule == placeForgotten:

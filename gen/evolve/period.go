@@ -94,7 +94,7 @@ func (c *Comparison) withdraw() {
 		n := 0
 		for all := p.old.Periods(); n < len(all)-1 && all[n].Since.After(c.in.Now) && placeOf(p.old, &all[n+1]) == p.old.Name; n++ {
 			at := schema.FormatInstant(all[n].Since)
-			c.add(p, layoutBegins, difference{Item: at}, "the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", at)
+			c.add(p, layoutBegins, Change{Item: at}, "the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", at)
 		}
 		if n > 0 {
 			rest := *p.old
@@ -108,10 +108,10 @@ func (c *Comparison) withdraw() {
 // removed adds the finding for a layout that the table no longer has.
 func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	if c.expired(&old[i], old[i-1].Since) {
-		c.add(p, harmless, difference{Item: until(old, i)}, "the layout before %s is removed: its events have expired", until(old, i))
+		c.add(p, harmless, Change{Item: until(old, i)}, "the layout before %s is removed: its events have expired", until(old, i))
 		return
 	}
-	c.add(p, layoutRemoved, difference{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since) + c.unlessBegun(p, old, i)}},
+	c.add(p, layoutRemoved, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since) + c.unlessBegun(p, old, i)}},
 		"the layout before %s is removed: its events are no longer read", until(old, i))
 }
 
@@ -119,7 +119,7 @@ func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 // the present time is known.
 func (c *Comparison) unlessBegun(p *pair, old []lock.Layout, i int) string {
 	newest := p.facts.Newest()
-	if !c.in.Now.IsZero() || !newest.Since.Equal(old[i].Since) || len(compare(&old[i], newest)) > 0 {
+	if !c.in.Now.IsZero() || !newest.Since.Equal(old[i].Since) || len(Compare(&old[i], newest)) > 0 {
 		return ""
 	}
 	return "; if the layout from " + until(old, i) + " on has not begun, add --now and the present time"
@@ -165,11 +165,11 @@ func until(layouts []lock.Layout, i int) string { return schema.FormatInstant(la
 func (c *Comparison) begins(p *pair, new *lock.Layout) {
 	since := schema.FormatInstant(new.Since)
 	if !c.in.Now.IsZero() && !new.Since.After(c.in.Now) {
-		c.add(p, layoutMoved, difference{Item: since, place: atSince, way: way{text: "choose a time by which all programs run the new code"}},
+		c.add(p, layoutMoved, Change{Item: since, place: atSince, way: way{text: "choose a time by which all programs run the new code"}},
 			"a new layout begins at %s, in the past: events since then are stored in the earlier layout and are not read", since)
 		return
 	}
-	c.add(p, layoutBegins, difference{Item: since, place: atSince}, "events from %s onward use a new layout: programs with the old code do not find them", since)
+	c.add(p, layoutBegins, Change{Item: since, place: atSince}, "events from %s onward use a new layout: programs with the old code do not find them", since)
 }
 
 // MovesLayout reports whether the change is a layout that begins at another time than the stored
@@ -191,11 +191,11 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 	}
 	sub, since := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}, schema.FormatInstant(new.Since)
 	if now := c.in.Now; !now.IsZero() && now.Before(old.Since) && now.Before(new.Since) {
-		c.addOf(p, sub, layoutBegins, difference{Item: since, place: atSince},
+		c.addOf(p, sub, layoutBegins, Change{Item: since, place: atSince},
 			"the layout begins at %s instead of %s, both in the future: deploy all programs before either", since, schema.FormatInstant(old.Since))
 		return
 	}
-	c.addOf(p, sub, layoutMoved, difference{Item: since, place: atSince, way: way{text: restore}},
+	c.addOf(p, sub, layoutMoved, Change{Item: since, place: atSince, way: way{text: restore}},
 		"the layout begins at %s, but the stored one %s: events between the two times are not read", since, was)
 }
 
@@ -204,14 +204,14 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 	sub, t := p.period(m), m.table
 	if was, is := placeOf(p.old, &m.old[0]), t.ID; was != is && t.Until.IsZero() {
 		keep := way{text: "keep the name `" + was + "`, or let a new layout begin in the other table, with since and before"}
-		c.addOf(p, sub, tableRemoved, difference{Old: "table " + was, New: "table " + is, way: keep},
+		c.addOf(p, sub, tableRemoved, Change{Old: "table " + was, New: "table " + is, way: keep},
 			"the newest layout moves from table %q to %q: a table cannot be renamed, and its stored events are no longer read", was, is)
 	} else if was != is {
 		until := schema.FormatInstant(t.Until)
-		c.addOf(p, sub, tableRemoved, difference{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}},
+		c.addOf(p, sub, tableRemoved, Change{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}},
 			"the layout before %s is in table %q, but its events are in %q", until, is, was)
 	}
-	for _, change := range compare(&m.old[0], &m.new[0]) {
+	for _, change := range Compare(&m.old[0], &m.new[0]) {
 		if change.Rule == lifeLonger && p.layout.Expect.Clusters > 1 {
 			change.Rule = lifeLongerClusters
 			change.Message += "; several clusters allow steps of 90 days"
@@ -227,7 +227,7 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 }
 
 // addPeriod adds a change of a layout of a table.
-func (c *Comparison) addPeriod(p, sub *pair, change difference) {
+func (c *Comparison) addPeriod(p, sub *pair, change Change) {
 	until := sub.table.Until
 	if until.IsZero() {
 		c.addTo(p, sub, change)

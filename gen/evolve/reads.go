@@ -57,7 +57,7 @@ func (c *Comparison) reads() {
 func (c *Comparison) moves(p *pair, moves []move) {
 	if len(p.lacks) > 0 && len(moves) > 0 {
 		lacks := lackText(p.lacks[0])
-		c.add(p, readLacks, difference{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + lacks, way: way{text: c.backfillHint(p, moves)}},
+		c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + lacks, way: way{text: c.backfillHint(p, moves)}},
 			"table %q serves %s, but lacks the events %s: reads do not find them", p.table.ID, readTexts(moves), lacks)
 		return
 	}
@@ -66,10 +66,10 @@ func (c *Comparison) moves(p *pair, moves []move) {
 		case m.from == nil:
 		case !outlives(p.facts, m.from.facts):
 			keep := way{text: "keep " + readText(m.read) + " in table " + m.from.table.ID + keepHint(m)}
-			c.add(p, readLacks, difference{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
+			c.add(p, readLacks, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
 				"%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(m.read), m.from.table.ID, p.table.ID)
 		default:
-			c.add(p, harmless, difference{Item: m.read, place: atServes}, "%s moves from table %q to %q, which has all events", readText(m.read), m.from.table.ID, p.table.ID)
+			c.add(p, harmless, Change{Item: m.read, place: atServes}, "%s moves from table %q to %q, which has all events", readText(m.read), m.from.table.ID, p.table.ID)
 		}
 	}
 }

@@ -75,6 +75,6 @@ func register(class Class, r Rule) *Rule {
 func (r *Rule) named(change string) bool { return strings.HasPrefix(change, r.ID+":") }
 
 // harms reports whether any of some changes is of class Data.
-func harms(changes []difference) bool {
-	return slices.ContainsFunc(changes, func(c difference) bool { return c.Rule.Class == Data })
+func harms(changes []Change) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool { return c.Rule.Class == Data })
 }

@@ -128,7 +128,7 @@ func (c *Comparison) comparePair(p *pair) {
 		c.lost(p)
 	case p.old == nil:
 		if c.known(p.layout) {
-			c.add(p, tableAdded, difference{}, "table %q is added: it contains no earlier events; run setup before programs write to it", p.table.ID)
+			c.add(p, tableAdded, Change{}, "table %q is added: it contains no earlier events; run setup before programs write to it", p.table.ID)
 		}
 	case p.table == nil && (p.old.Removed != "" || !c.in.Whole && !c.includes(p.old)):
 	case p.table == nil:
@@ -138,7 +138,7 @@ func (c *Comparison) comparePair(p *pair) {
 	case p.facts != nil:
 		c.comparePeriods(p)
 		if p.old.Removed != "" {
-			c.add(p, tableAdded, difference{}, "table %q is used again: it lacks the events that were written in the meantime", p.table.ID)
+			c.add(p, tableAdded, Change{}, "table %q is used again: it lacks the events that were written in the meantime", p.table.ID)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (c *Comparison) becomesDraft(p *pair) {
 	if p.old.Removed != "" {
 		verb, way.text = "was removed and returns as", "remove `draft: true`, or give the table another name"
 	}
-	c.add(p, tableDraft, difference{Keys: true, way: way}, "table %q %s a draft, but may contain events: its layout could change unnoticed", p.table.ID, verb)
+	c.add(p, tableDraft, Change{Keys: true, way: way}, "table %q %s a draft, but may contain events: its layout could change unnoticed", p.table.ID, verb)
 }
 
 // known reports whether events of a schema are stored in any table of the lock.
@@ -165,7 +165,7 @@ func (c *Comparison) includes(t *lock.Table) bool {
 
 // gone adds the finding for a table that is in no schema.
 func (c *Comparison) gone(p *pair) {
-	change := difference{Rule: tableRemoved, Keys: true, Message: fmt.Sprintf("table %q is removed: its stored events are no longer read", p.old.Name), way: way{text: "keep the table until its events have expired"}}
+	change := Change{Rule: tableRemoved, Keys: true, Message: fmt.Sprintf("table %q is removed: its stored events are no longer read", p.old.Name), way: way{text: "keep the table until its events have expired"}}
 	if slices.ContainsFunc(c.pairs, func(o pair) bool { return o.facts != nil && o.facts.Name == p.old.Name }) {
 		change.Message = fmt.Sprintf("family %q of table %q is removed: its stored events are no longer read", p.old.Family, p.old.Name)
 	}
@@ -182,18 +182,18 @@ func (c *Comparison) gone(p *pair) {
 }
 
 // add adds a change of a rule as a finding.
-func (c *Comparison) add(p *pair, rule *Rule, change difference, format string, args ...any) {
+func (c *Comparison) add(p *pair, rule *Rule, change Change, format string, args ...any) {
 	c.addOf(p, p, rule, change, format, args...)
 }
 
 // addOf adds a change of a rule in p, which is one layout of table of.
-func (c *Comparison) addOf(of, p *pair, rule *Rule, change difference, format string, args ...any) {
+func (c *Comparison) addOf(of, p *pair, rule *Rule, change Change, format string, args ...any) {
 	change.Rule, change.Message = rule, fmt.Sprintf(format, args...)
 	c.addTo(of, p, change)
 }
 
 // addTo adds a change of p, which is one layout of table of.
-func (c *Comparison) addTo(of, p *pair, change difference) {
+func (c *Comparison) addTo(of, p *pair, change Change) {
 	switch {
 	case change.Keys:
 		change.Old, change.New = examples(p, &change)
@@ -209,7 +209,7 @@ func (c *Comparison) addTo(of, p *pair, change difference) {
 }
 
 // finding returns the finding for a change of a table.
-func finding(table string, pos diag.Pos, change difference) Finding {
+func finding(table string, pos diag.Pos, change Change) Finding {
 	class := change.Rule.Class
 	f := Finding{Rule: change.Rule, Name: change.name(table), Old: change.Old, New: change.New}
 	f.Diagnostic = diag.Diagnostic{
@@ -270,7 +270,7 @@ func note(old, new string) string {
 }
 
 // position returns the place of a change in the schema.
-func (c *Comparison) position(p *pair, change *difference) diag.Pos {
+func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 	t := p.table
 	if t == nil {
 		return c.in.Gone(p.old)
@@ -313,7 +313,7 @@ func firstPos(all ...diag.Pos) diag.Pos {
 }
 
 // columnPos returns the place of a field, or of an enum value.
-func columnPos(p *pair, change *difference) diag.Pos {
+func columnPos(p *pair, change *Change) diag.Pos {
 	fields := slices.Concat(p.layout.Fields, p.layout.Series)
 	for i := range fields {
 		f := &fields[i]

@@ -84,7 +84,7 @@ func (c *comparer) readable(old, older lock.Column) bool {
 		return true
 	}
 	said, is := c.in(c.new, older), c.in(c.old, old)
-	c.add(valueChanged, difference{Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: is, New: said, way: way{text: "name the type and the encoding in was: " + quotedCode(c.wasText(old, nil))}},
+	c.add(valueChanged, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: is, New: said, way: way{text: "name the type and the encoding in was: " + quotedCode(c.wasText(old, nil))}},
 		"was of field %q does not say how %s is stored: stored values are undecodable or wrong", c.fieldOf(older), c.place(old))
 	return false
 }
@@ -145,7 +145,7 @@ func (c *comparer) older() (back map[string]bool) {
 	}
 	for _, older := range c.new.Older() {
 		if !c.knows(older) {
-			c.add(olderUnknown, difference{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
+			c.add(olderUnknown, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
 				"field %q is read from %s, too, which no event has as far as %s tells: is the name right?", c.fieldOf(older), c.place(older), lock.Name)
 		} else if j := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family && col.Retired }); j >= 0 {
 			c.readable(c.old.Columns[j], older)
@@ -243,7 +243,7 @@ func (c *comparer) taken(old, of lock.Column, by string) {
 	if i := find(c.new.Columns, by, false); i >= 0 {
 		field = item(c.new.Columns[i])
 	}
-	c.add(placeReused, difference{Item: field, place: atColumn, column: by, Old: c.in(c.old, old), way: way{number: c.free()}},
+	c.add(placeReused, Change{Item: field, place: atColumn, column: by, Old: c.in(c.old, old), way: way{number: c.free()}},
 		"%s, in which older events have field %q, is taken up again: their values are read as those of another field", c.place(old), item(of))
 }
 

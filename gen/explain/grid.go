@@ -39,17 +39,14 @@ const (
 )
 
 // leastWidths are the widths to which columns are shrunk, one after the other. As long as the
-// rest allows, columns are at least as wide as their parts, so that no number is broken. Texts
-// that are wider than 24 columns in one part, such as values in hexadecimal, are broken first,
-// then numbers, then words.
+// rest allows, columns are at least as wide as their parts, so that no word is broken.
 var leastWidths = []struct {
 	kind  kind
 	width int
-	rule  breakRule
+	parts bool
 }{
-	{softKind, 4, anywhere}, {textKind, 24, wholeNumbers}, {numberKind, 10, wholeNumbers}, {textKind, 8, wholeNumbers},
-	{numberKind, 1, wholeNumbers}, {textKind, 24, anywhere}, {textKind, 8, brokenNumbers}, {numberKind, 1, brokenNumbers},
-	{textKind, 8, anywhere}, {numberKind, 1, anywhere}, {textKind, 1, anywhere},
+	{softKind, 4, false}, {textKind, 24, true}, {numberKind, 10, true}, {textKind, 8, true}, {numberKind, 1, true},
+	{textKind, 8, false}, {numberKind, 1, false}, {textKind, 1, false},
 }
 
 // add adds a row.
@@ -72,17 +69,14 @@ func (g *grid) widths() []int {
 }
 
 // parts returns the width of the widest part of each column.
-func (g *grid) parts(at breakRule) []int {
+func (g *grid) parts() []int {
 	out := make([]int, len(g.widths()))
-	if at == anywhere {
-		return out
-	}
 	for _, row := range g.rows {
 		for i, c := range row {
 			if c.spans {
 				continue
 			}
-			widest := widestPart(c.text, at)
+			widest := widestPart(c.text)
 			out[i] = max(out[i], words.Width(c.mark)+widest)
 		}
 	}
@@ -105,12 +99,12 @@ func (g *grid) fits(indent string) bool {
 
 // shrink makes columns narrower, the widest first, until all of them fit.
 func (g *grid) shrink(widths []int, to int) {
+	parts := g.parts()
 	for _, least := range leastWidths {
-		parts := g.parts(least.rule)
 		for offset(widths)-gap > to {
 			widest := -1
 			for i, width := range widths {
-				if g.kind(i) == least.kind && width > max(least.width, parts[i]) && (widest < 0 || width > widths[widest]) {
+				if g.kind(i) == least.kind && width > least.width && (!least.parts || width > parts[i]) && (widest < 0 || width > widths[widest]) {
 					widest = i
 				}
 			}

@@ -64,79 +64,55 @@ func (w *textWriter) wrapped(indent string, p paint, text string) {
 func (w *textWriter) grid() grid { return grid{style: w.style, width: w.width} }
 
 // wrap breaks a text into lines between words. A word that is wider than a line, such as a row
-// key, is broken after punctuation, within numbers and times only if these are too wide, and
-// anywhere if a part still is; all spaces are kept.
+// key, is broken after punctuation and, if a part is still too wide, anywhere; all spaces are
+// kept.
 func wrap(text string, width int) []string {
 	var out []string
 	line := ""
-	fits := func(part string) bool { return words.Width(strings.TrimRight(part, " ")) <= width }
 	add := func(part string) {
-		if line != "" && !fits(line+part) {
+		if line != "" && words.Width(strings.TrimRight(line+part, " ")) > width {
 			if strings.TrimLeft(line, " ") != "" {
 				out = append(out, line)
 			}
 			line = ""
 		}
-		for !fits(part) {
+		for words.Width(strings.TrimRight(part, " ")) > width {
 			head := fitting(part, width)
 			out = append(out, head)
 			part = part[len(head):]
 		}
 		line += part
 	}
-	addParts := func(word string) {
-		for _, part := range parts(word, wholeNumbers) {
-			if fits(part) {
-				add(part)
-				continue
-			}
-			for _, finer := range parts(part, brokenNumbers) {
-				add(finer)
-			}
-		}
-	}
 	for _, word := range strings.SplitAfter(text, " ") {
-		if fits(word) {
+		if words.Width(strings.TrimRight(word, " ")) <= width {
 			add(word)
-		} else {
-			addParts(word)
+			continue
+		}
+		for _, part := range parts(word) {
+			add(part)
 		}
 	}
 	return append(out, line)
 }
 
-// breakRule is where words may be broken.
-type breakRule int
-
-const (
-	anywhere      breakRule = iota
-	brokenNumbers           // after punctuation
-	wholeNumbers            // after punctuation, except between digits, as in 2,592,000 and 12:30
-)
-
 // parts splits a word after punctuation.
-func parts(word string, at breakRule) []string {
+func parts(word string) []string {
 	var out []string
 	begin := 0
 	for i, r := range word {
-		between := i > 0 && i+1 < len(word) && digit(word[i-1]) && digit(word[i+1]) && strings.ContainsRune("-.,:", r)
-		if strings.ContainsRune("_-–/.,:;#|~+", r) && !(between && at == wholeNumbers) {
-			next := i + utf8.RuneLen(r)
-			out = append(out, word[begin:next])
-			begin = next
+		if strings.ContainsRune("_-/.,:;#|~+", r) {
+			out = append(out, word[begin:i+1])
+			begin = i + 1
 		}
 	}
 	return append(out, word[begin:])
 }
 
-// digit reports whether a byte is a decimal digit.
-func digit(b byte) bool { return '0' <= b && b <= '9' }
-
 // widestPart returns the width of the widest part of a text that wrap does not need to break.
-func widestPart(text string, at breakRule) int {
+func widestPart(text string) int {
 	widest := 0
 	for _, word := range strings.Fields(text) {
-		for _, part := range parts(word, at) {
+		for _, part := range parts(word) {
 			widest = max(widest, words.Width(part))
 		}
 	}

@@ -136,18 +136,17 @@ queries:
 }
 
 // TestNoWordIsBroken checks that explanations and comparisons of the examples contain the same
-// words, numbers and times in 80 columns as in 300.
+// words in 80 columns as in 300.
 func TestNoWordIsBroken(t *testing.T) {
-	word := regexp.MustCompile(`\p{L}{3,}|\d+([.,:]\d+)+`)
+	word := regexp.MustCompile(`\p{L}{3,}`)
 	elided := regexp.MustCompile(`\S*…\S*`)
-	hexadecimal := regexp.MustCompile(`^[a-f]+$`) // stored values are broken anywhere
 	check := func(name string, render func(width int) string) {
 		known := map[string]bool{"more": true, "fields": true} // as in "and 2 more"
 		for _, w := range word.FindAllString(render(300), -1) {
 			known[w] = true
 		}
 		for _, w := range word.FindAllString(elided.ReplaceAllString(render(80), ""), -1) {
-			if !known[w] && !hexadecimal.MatchString(w) {
+			if !known[w] {
 				t.Errorf("%s: %q is a part of a word", name, w)
 			}
 		}

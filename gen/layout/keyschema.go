@@ -37,7 +37,7 @@ func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 			field.Bytes = g.Form.Encoding == codec.KeyRaw
 		}
 		r.keyFieldName(t, g, field.Name)
-		t.KeyFields = append(t.KeyFields, field)
+		t.KeyFields, t.Structured = append(t.KeyFields, field), true
 	}
 }
 

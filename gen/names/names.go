@@ -29,7 +29,6 @@ type Schema struct {
 	Mappings               string // the variable with the mappings of all tables
 	Beam                   string // the function that gives pipelines access; empty if there is none
 	Check                  string // the function that rejects invalid events
-	Same, Own              string // the functions that compare the series of events and clone them
 	AppendProto,
 	ParseProto,
 	JSON,
@@ -71,7 +70,7 @@ type Table struct {
 	Key, ParseKey string // the type of row keys, and the function that parses them
 	Mapping       string // the variable with the mapping of events to the table
 	Columns       string // the variable with the columns
-	Bucket, Time  string // the variable for the buckets or, without these, for the time in row keys
+	KeyVar        string // the variable that describes the row keys
 	Reader        string // the field of the reader that reads the table
 }
 
@@ -80,15 +79,15 @@ type Query struct {
 	Method, ColumnsMethod string     // of the reader
 	SeriesMethod          string     // of the reader; empty if it does not list series
 	Var                   string     // the variable with the query
-	Keys, Spans           string     // the functions that return its keys and spans
+	Select                string     // the function that gives it its values
 	Beam                  string     // the function that returns it in the package for pipelines
 	Params                []string   // the parameters for its series values, in their order
 	Several               string     // the parameter for several values of one of them
 	Partial               []string   // the parameters for the prefix, or the ends of the range, of another one
 	Where                 [][]string // the parameters for the lowest and the highest value of each condition
-	// DeleteMethod is the method of the writer that deletes by the query, DeleteAllMethod the one
-	// for events of all times, and Deletes the variable with the queries of all tables.
-	DeleteMethod, DeleteAllMethod, Deletes string
+	// DeleteMethod is the method of the writer that deletes by the query, and DeleteAllMethod the
+	// one for events of all times.
+	DeleteMethod, DeleteAllMethod string
 }
 
 // Of returns the names of a schema. The layout must have no errors, and [Check] must
@@ -106,15 +105,7 @@ func (n *Schema) Field(f *layout.Field) *Field { return n.fields[f.Name] }
 func (n *Schema) Table(t *layout.Table) *Table { return n.tables[t.ID+period(t)] }
 
 // Query returns the names for a query.
-func (n *Schema) Query(q *layout.Query) *Query { return n.queries[queryName(q)] }
-
-// queryName returns what distinguishes the names for a query from those for others.
-func queryName(q *layout.Query) string {
-	if q.Other {
-		return q.Name + "In" + Exported(q.Table.ID) + period(q.Table)
-	}
-	return q.Name + period(q.Table)
-}
+func (n *Schema) Query(q *layout.Query) *Query { return n.queries[q.Name] }
 
 // ClassValue returns the name of the constant for a TTL class.
 func (n *Schema) ClassValue(class string) string { return n.classes[class] }
@@ -158,7 +149,6 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 		n.Beam = as("Beam" + l.Name)
 		as(l.Name) // in the package for pipelines, which has no other names
 	}
-	n.Same, n.Own = as("same"+l.Name), as("own"+l.Name)
 	n.AppendProto, n.ParseProto = as("append"+l.Name+"Proto"), as("parse"+l.Name+"Proto")
 	n.JSON = as(unexported(l.Name) + "JSON")
 	n.AppendJSON, n.ParseJSON = as("append"+l.Name+"JSON"), as("parse"+l.Name+"JSON")
@@ -269,7 +259,7 @@ func (n *Schema) ofTables(r *registrar, l *layout.Layout) {
 		n.tables[t.ID+period(t)] = &Table{
 			Key: as(base + "Key"), ParseKey: as("Parse" + base + "Key"),
 			Mapping: as(unexported(base) + "Mapping"), Columns: as(unexported(base) + "Columns"),
-			Bucket: as(unexported(base) + "Bucket"), Time: as(unexported(base) + "Time"),
+			KeyVar: as(unexported(base) + "Key"),
 			Reader: "read" + Exported(t.ID),
 		}
 		if t == l.Read {
@@ -306,7 +296,7 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 		method, as := r.of(methods, from), r.of(r.pkg, from)
 		n.queries[q.Name] = &Query{
 			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"),
-			Var: as(unexported(l.Name) + q.Name), Spans: as("rows" + l.Name + q.Name), Keys: as("keys" + l.Name + q.Name),
+			Var: as(unexported(l.Name) + q.Name), Select: as("select" + l.Name + q.Name),
 		}
 		if q.Series {
 			n.queries[q.Name].SeriesMethod = method(q.Name + "Series")
@@ -314,14 +304,9 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 		if q.Deletes != nil {
 			delete := r.of(writing, from)
 			n.queries[q.Name].DeleteMethod, n.queries[q.Name].DeleteAllMethod = delete("Delete"+q.Name), delete("DeleteAll"+q.Name)
-			n.queries[q.Name].Deletes = as(unexported(l.Name) + "Delete" + q.Name)
 		}
 		if l.Beam {
 			n.queries[q.Name].Beam = as(l.Name + q.Name)
-		}
-		for _, of := range q.AllPeriods()[1:] {
-			name := queryName(of)
-			n.queries[name] = &Query{Var: as(unexported(l.Name) + name), Spans: as("rows" + l.Name + name), Keys: as("keys" + l.Name + name)}
 		}
 	}
 	for i := range l.Queries {

@@ -4,6 +4,7 @@ import (
 	godoc "go/doc"
 	"go/token"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -97,6 +98,18 @@ func distinct(wanted []string, reserved map[string]bool) []string {
 			}
 			out[i], taken[name] = name, true
 		}
+	}
+	return out
+}
+
+// Parameters returns all parameters for the values of the query.
+func (q *Query) Parameters() []string {
+	out := slices.Concat(q.Params, q.Partial)
+	if q.Several != "" {
+		out = append(out, q.Several)
+	}
+	for _, ends := range q.Where {
+		out = append(out, ends...)
 	}
 	return out
 }

@@ -1,8 +1,10 @@
 package sample
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -37,9 +39,65 @@ type Series struct {
 	Differs int   // index of the value in which it differs from the first series; -1 for the first
 }
 
-// Matches reports whether a query by the values of the first series returns events of
-// s.
-func (s Series) Matches(q *layout.Query) bool { return !slices.Contains(q.By, s.Differs) }
+// Matches reports whether a query by the values of the first series returns events of the n-th. A
+// prefix is the whole value of the first series, and a range ends with [RoundTrip.End].
+func (r *RoundTrip) Matches(n int, q *layout.Query) bool {
+	s := &r.Series[n]
+	for _, i := range q.Prefix {
+		if text, _ := s.Values[i].(string); !strings.HasPrefix(text, r.Series[0].Values[i].(string)) {
+			return false
+		}
+	}
+	for _, i := range q.Range {
+		if less(s.Values[i], r.Series[0].Values[i]) || !less(s.Values[i], r.End(i)) {
+			return false
+		}
+	}
+	return !slices.Contains(q.By, s.Differs)
+}
+
+// End returns the end of a range that begins with the value of the first series: a greater one or, for
+// types without any, the same, so that the range is empty.
+func (r *RoundTrip) End(series int) any {
+	switch v := r.Series[0].Values[series].(type) {
+	case string:
+		if _, err := codec.ParseUUID(v); err == nil {
+			return "ffffffff-ffff-ffff-ffff-ffffffffffff"
+		}
+		return v + "0"
+	case []byte:
+		return append(slices.Clone(v), '0')
+	case int64:
+		return v + 1
+	case uint64:
+		return v + 1
+	case time.Time:
+		return v.Add(time.Second)
+	case time.Duration:
+		return v + time.Second
+	default:
+		return v
+	}
+}
+
+// less reports whether a series value precedes another one.
+func less(a, b any) bool {
+	switch a := a.(type) {
+	case string:
+		return a < b.(string)
+	case []byte:
+		return bytes.Compare(a, b.([]byte)) < 0
+	case int64:
+		return a < b.(int64)
+	case uint64:
+		return a < b.(uint64)
+	case time.Time:
+		return a.Before(b.(time.Time))
+	case time.Duration:
+		return a < b.(time.Duration)
+	}
+	return false
+}
 
 // NewRoundTrip returns what a test writes; false if no event fits all tables.
 func NewRoundTrip(l *layout.Layout) (*RoundTrip, bool) {

@@ -90,8 +90,7 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// writeJSONSchema returns the JSON Schema of a file with the given shape, on one line: indented, it
-// would be most of the first change that a user reviews.
+// writeJSONSchema returns the indented JSON Schema of a file with the given shape.
 func writeJSONSchema(title string, s shape) []byte {
 	var m schemaMaker
 	root := m.schema(s)
@@ -103,7 +102,11 @@ func writeJSONSchema(title string, s shape) []byte {
 	if err != nil {
 		panic(err) // impossible: it does not depend on input
 	}
-	return compact
+	var b bytes.Buffer
+	if err := json.Indent(&b, compact, "", "  "); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 // schemaMaker derives JSON Schemas from shapes.

@@ -25,7 +25,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -36,18 +35,16 @@ import (
 // kind defines how the values of one type are stored. All functions except check require
 // values of the type.
 type kind struct {
-	codings    [codec.OpenTSDBValues + 1]codec.Coding[any]                          // by encoding
-	zero       any                                                                  // omitted by protobuf
-	proto      func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte    // appends a field
-	fromProto  func(r *codec.ProtoReader, f *layout.Field) any                      // reads the current one
-	json       func(dst []byte, f *layout.Field, v any) []byte                      // appends a member
-	member     reflect.Type                                                         // of a member, when it is parsed
-	fromMember func(f *layout.Field, member any) (any, error)                       // a member that is present
-	key        func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) // writes a segment
-	fromKey    func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any    // reads a segment
-	pointer    func(f *layout.Field, v any) any                                     // to the value in a key, which is zero if v is of another type
-	pointedTo  func(f *layout.Field, p any) any                                     // the value to which such a pointer points
-	check      func(f *layout.Field, v any) error                                   // rejects other Go types, and values that no cell can store
+	codings    [codec.OpenTSDBValues + 1]codec.Coding[any]                       // by encoding
+	zero       any                                                               // omitted by protobuf
+	proto      func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte // appends a field
+	fromProto  func(r *codec.ProtoReader, f *layout.Field) any                   // reads the current one
+	json       func(dst []byte, f *layout.Field, v any) []byte                   // appends a member
+	member     reflect.Type                                                      // of a member, when it is parsed
+	fromMember func(f *layout.Field, member any) (any, error)                    // a member that is present
+	pointer    func(f *layout.Field, v any) any                                  // to the value in a key, which is zero if v is of another type
+	pointedTo  func(f *layout.Field, p any) any                                  // the value to which such a pointer points
+	check      func(f *layout.Field, v any) error                                // rejects other Go types, and values that no cell can store
 }
 
 // typed is the kind of a type whose values the codec has as T and this package as V.
@@ -58,9 +55,7 @@ type typed[T, V any] struct {
 	proto      func(dst []byte, number int, p codec.Presence, v T) []byte
 	fromProto  func(r *codec.ProtoReader) T
 	json       func(dst []byte, name string, v T) []byte
-	fromMember func(v T) V // from, if nil
-	key        func(w *codec.KeyWriter, segment string, form codec.KeyForm, v T)
-	fromKey    func(r *codec.KeyReader, segment string, form codec.KeyForm) T
+	fromMember func(v T) V    // from, if nil
 	fits       func(v V) bool // nil if all values do
 }
 
@@ -89,14 +84,6 @@ func (t typed[T, V]) kind() kind {
 			return t.fromMember(member.(T)), nil
 		}
 		return t.from(member.(T)), nil
-	}
-	k.key = func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) {
-		if v, ok := v.(V); ok {
-			t.key(w, f.Name, form, t.to(v))
-		}
-	}
-	k.fromKey = func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any {
-		return t.from(t.fromKey(r, f.Name, form))
 	}
 	k.pointer = func(_ *layout.Field, v any) any {
 		p := new(T)
@@ -153,91 +140,63 @@ var kinds = map[schema.Type]kind{
 	schema.String: typed[string, string]{
 		same[string], same[string], func(c *codec.Codings) codec.Coding[string] { return c.String },
 		codec.AppendProtoString, (*codec.ProtoReader).Text, codec.AppendJSONString, nil,
-		(*codec.KeyWriter).StringAs,
-		func(r *codec.KeyReader, segment string, form codec.KeyForm) string {
-			return strings.Clone(r.StringAs(segment, form)) // a part of many keys
-		},
 		nil,
 	}.kind(),
 	schema.Bytes: typed[[]byte, []byte]{
 		same[[]byte], present, func(c *codec.Codings) codec.Coding[[]byte] { return c.Bytes },
 		codec.AppendProtoBytes, (*codec.ProtoReader).Bytes, codec.AppendJSONBytes, nil,
-		(*codec.KeyWriter).BytesAs, (*codec.KeyReader).BytesAs, func(v []byte) bool { return v != nil },
+		func(v []byte) bool { return v != nil },
 	}.kind(),
 	schema.Bool: typed[bool, bool]{
 		same[bool], same[bool], func(c *codec.Codings) codec.Coding[bool] { return c.Bool },
 		codec.AppendProtoBool, (*codec.ProtoReader).Bool, codec.AppendJSONBool, nil,
-		(*codec.KeyWriter).BoolAs, (*codec.KeyReader).BoolAs, nil,
+		nil,
 	}.kind(),
 	schema.Int32: typed[int32, int64]{
 		func(v int64) int32 { return int32(v) }, func(v int32) int64 { return int64(v) }, func(c *codec.Codings) codec.Coding[int32] { return c.Int32 },
 		codec.AppendProtoInt32, (*codec.ProtoReader).Int32, codec.AppendJSONInt32, nil,
-		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int32) {
-			w.IntAs(segment, form, int64(v), 32)
-		},
-		func(r *codec.KeyReader, segment string, form codec.KeyForm) int32 {
-			return int32(r.IntAs(segment, form, 32))
-		},
 		func(v int64) bool { return v == int64(int32(v)) },
 	}.kind(),
 	schema.Int64: typed[int64, int64]{
 		same[int64], same[int64], func(c *codec.Codings) codec.Coding[int64] { return c.Int64 },
 		codec.AppendProtoInt64, (*codec.ProtoReader).Int64, codec.AppendJSONInt64, nil,
-		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int64) {
-			w.IntAs(segment, form, v, 64)
-		},
-		func(r *codec.KeyReader, segment string, form codec.KeyForm) int64 {
-			return r.IntAs(segment, form, 64)
-		},
 		nil,
 	}.kind(),
 	schema.Uint32: typed[uint32, uint64]{
 		func(v uint64) uint32 { return uint32(v) }, func(v uint32) uint64 { return uint64(v) }, func(c *codec.Codings) codec.Coding[uint32] { return c.Uint32 },
 		codec.AppendProtoUint32, (*codec.ProtoReader).Uint32, codec.AppendJSONUint32, nil,
-		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v uint32) {
-			w.UintAs(segment, form, uint64(v), 32)
-		},
-		func(r *codec.KeyReader, segment string, form codec.KeyForm) uint32 {
-			return uint32(r.UintAs(segment, form, 32))
-		},
 		func(v uint64) bool { return v <= math.MaxUint32 },
 	}.kind(),
 	schema.Uint64: typed[uint64, uint64]{
 		same[uint64], same[uint64], func(c *codec.Codings) codec.Coding[uint64] { return c.Uint64 },
 		codec.AppendProtoUint64, (*codec.ProtoReader).Uint64, codec.AppendJSONUint64, nil,
-		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v uint64) {
-			w.UintAs(segment, form, v, 64)
-		},
-		func(r *codec.KeyReader, segment string, form codec.KeyForm) uint64 {
-			return r.UintAs(segment, form, 64)
-		},
 		nil,
 	}.kind(),
 	schema.Float32: typed[float32, float64]{
 		func(v float64) float32 { return float32(v) }, func(v float32) float64 { return float64(v) }, func(c *codec.Codings) codec.Coding[float32] { return c.Float32 },
 		codec.AppendProtoFloat32, (*codec.ProtoReader).Float32, codec.AppendJSONFloat32, nil,
-		nil, nil, nil,
+		nil,
 	}.kind(),
 	schema.Float64: typed[float64, float64]{
 		same[float64], same[float64], func(c *codec.Codings) codec.Coding[float64] { return c.Float64 },
 		codec.AppendProtoFloat64, (*codec.ProtoReader).Float64, codec.AppendJSONFloat64, nil,
-		nil, nil, nil,
+		nil,
 	}.kind(),
 	schema.Timestamp: typed[time.Time, time.Time]{
 		same[time.Time], same[time.Time], func(c *codec.Codings) codec.Coding[time.Time] { return c.Timestamp },
 		codec.AppendProtoTimestamp, (*codec.ProtoReader).Timestamp, codec.AppendJSONTimestamp, utc,
-		(*codec.KeyWriter).TimestampAs, (*codec.KeyReader).TimestampAs, nil,
+		nil,
 	}.kind(),
 	schema.Duration: durationKind(),
 	schema.UUID: typed[codec.UUID, string]{
 		uuid, codec.UUID.String, func(c *codec.Codings) codec.Coding[codec.UUID] { return c.UUID },
 		codec.AppendProtoUUID, (*codec.ProtoReader).UUID, codec.AppendJSONUUID, nil,
-		(*codec.KeyWriter).UUIDAs, (*codec.KeyReader).UUIDAs, isUUID,
+		isUUID,
 	}.kind(),
 	schema.JSON: typed[json.RawMessage, string]{
 		func(v string) json.RawMessage { return json.RawMessage(v) }, func(v json.RawMessage) string { return string(v) }, func(c *codec.Codings) codec.Coding[json.RawMessage] { return c.JSON },
 		codec.AppendProtoJSON, (*codec.ProtoReader).JSON, codec.AppendJSONJSON, nil,
-		nil, nil, nil,
+		nil,
 	}.kind(),
 }
 
@@ -254,7 +213,7 @@ func durationKind() kind {
 	k := typed[time.Duration, time.Duration]{
 		same[time.Duration], same[time.Duration], func(c *codec.Codings) codec.Coding[time.Duration] { return c.Duration },
 		codec.AppendProtoDuration, (*codec.ProtoReader).Duration, codec.AppendJSONDuration, nil,
-		(*codec.KeyWriter).DurationAs, (*codec.KeyReader).DurationAs, nil,
+		nil,
 	}.kind()
 	k.member = reflect.TypeFor[codec.JSONDuration]()
 	k.fromMember = func(_ *layout.Field, member any) (any, error) {
@@ -281,14 +240,6 @@ var enums = kind{
 			return nil, err
 		}
 		return nameOf(f.Enum, n), nil
-	},
-	key: func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) {
-		if _, ok := v.(string); ok {
-			w.EnumAs(f.Name, form, f.Enum, numberOf(f.Enum, v))
-		}
-	},
-	fromKey: func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any {
-		return nameOf(f.Enum, r.EnumAs(f.Name, form, f.Enum))
 	},
 	pointer: func(f *layout.Field, v any) any {
 		p := new(int64)

@@ -39,18 +39,13 @@ func NewClickWriter(client store.Client, opts ...store.WriterOptions) *ClickWrit
 }
 
 // ClickBatcher gathers Click events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type ClickBatcher struct {
 	store.EventBatcher[ClickEvent]
 }
 
-// NewClickBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewClickBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewClickBatcher(w *ClickWriter, failed func(event ClickEvent, err error), opts ...store.BatcherOptions) *ClickBatcher {
@@ -81,19 +76,15 @@ func NewClickReader(client store.Client, opts ...store.ReaderOptions) *ClickRead
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ClickReader) AllClicks(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	event := ClickEvent{}
-	return r.reader.Query(ctx, &clickAllClicks, event, from, to, opts...)
+	return r.reader.Read(ctx, selectClickAllClicks(), from, to, opts...)
 }
 
-// AllClicksColumns appends the events that AllClicks yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// AllClicksColumns appends the events of AllClicks to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *ClickReader) AllClicksColumns(ctx context.Context, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
-	event := ClickEvent{}
-	return store.ReadColumns(ctx, r.reader, clickActivityColumns, columns, &clickAllClicks, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, clickActivityColumns, columns, selectClickAllClicks(), from, to, opts...)
 }
 
 // The fields of ClickEvent, for store.ReadOptions.
@@ -101,7 +92,7 @@ const (
 	ClickFieldTarget store.Field = "target"
 )
 
-// ClickColumns holds events column by column. All slices have the same length.
+// ClickColumns holds events in slices of equal length.
 type ClickColumns struct {
 	Series []ClickSeries
 	Time   []time.Time
@@ -114,12 +105,7 @@ func (c *ClickColumns) Reset() { clickActivityColumns.Reset(c) }
 // Append adds an event.
 func (c *ClickColumns) Append(e *ClickEvent) { clickActivityColumns.Append(c, e) }
 
-// SetupClick reconciles table activity with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupClick reconciles table activity with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupClick(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -142,117 +128,66 @@ type ClickActivityKey struct {
 	Time time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ClickActivityKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(clickActivityTime, k.Time)
-	return w.Key()
+	return clickActivityKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ClickActivityKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k ClickActivityKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ClickActivityKey) write(w *codec.KeyWriter) {
-	w.Const("user")
-	w.Uint("user", k.User)
-	w.Const("click")
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k ClickActivityKey) Prefix() ([]byte, error) { return clickActivityKey.Prefix(k.values()) }
 
 // ParseClickActivityKey parses a row key. Errors are of type *codec.FieldError.
-func ParseClickActivityKey(row string) (ClickActivityKey, error) {
-	var k ClickActivityKey
-	r := codec.NewKeyReader(row, "#")
-	r.Const("user")
-	k.User = r.Uint("user", 64)
-	r.Kind("click")
-	k.Time = r.Time(clickActivityTime)
-	return k, r.Close()
+func ParseClickActivityKey(row string) (k ClickActivityKey, err error) {
+	err = clickActivityKey.Parse(row, k.values())
+	return k, err
 }
 
-// clickMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *ClickActivityKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.User}, At: &k.Time}
+}
+
 var clickMappings = []*store.Mapping[ClickEvent]{clickActivityMapping}
 
-// clickActivityTime is the encoding of event times in the row keys of activity.
-var clickActivityTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true, From: codec.MaxInt64}
+// clickActivityKey describes the row keys of table activity.
+var clickActivityKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Kind: codec.ConstSegment, Const: "user"},
+		{Name: "user", Type: codec.Uint64Segment},
+		{Kind: codec.ConstSegment, Const: "click", Tells: true},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true, From: codec.MaxInt64},
+}
 
-// clickActivityColumns maps the parts of an event to the columns of table
-// activity and to the slices of ClickColumns.
 var clickActivityColumns = store.NewColumns(
-	store.SeriesPart(func(e *ClickEvent) *ClickSeries { return &e.ClickSeries }, func(c *ClickColumns) *[]ClickSeries { return &c.Series }),
+	store.SeriesPart(func(e *ClickEvent) *ClickSeries { return &e.ClickSeries }, func(c *ClickColumns) *[]ClickSeries { return &c.Series }, func(s *ClickSeries, to []any) []any { return append(to, &s.User) }),
 	store.TimePart(func(e *ClickEvent) *time.Time { return &e.Time }, func(c *ClickColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("target", codec.Binary.String, func(e *ClickEvent) *string { return &e.Target }, func(c *ClickColumns) *[]string { return &c.Target }),
 )
 
 // clickActivityMapping maps events to table activity.
-var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Keys[ClickEvent]{
-	Append: func(e *ClickEvent, _ string, dst []byte) ([]byte, error) {
-		return ClickActivityKey{User: e.User, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *ClickEvent, _ string) ([]byte, error) {
-		return ClickActivityKey{User: e.User}.Prefix()
-	},
-	Parse: func(row string, e *ClickEvent) (time.Time, error) {
-		k, err := ParseClickActivityKey(row)
-		e.User = k.User
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ClickEvent]{
+var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping[ClickEvent]{
 	Table: store.Table{
 		ID:       "activity",
 		Families: []store.Family{{Name: "a", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Click: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "click", time; names: user; time: "unix_ms" reverse=max_int64; family a:click: events; column "target": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   clickActivityTime,
+	Key:       clickActivityKey,
 	Precision: time.Millisecond,
 	Check:     checkClick,
 })
 
-// clickAllClicks defines which rows AllClicks reads in activity.
-var clickAllClicks = store.Query[ClickEvent]{
-	Name:        "AllClicks",
-	Spans:       rowsClickAllClicks,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysClickAllClicks,
-}
+var clickAllClicks = store.Query[ClickEvent]{Name: "AllClicks"}
 
-// rowsClickAllClicks returns the spans with the rows of AllClicks.
-func rowsClickAllClicks(e *ClickEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.Const("user")
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// keysClickAllClicks returns a pattern for the row keys of AllClicks.
-func keysClickAllClicks(e *ClickEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.AnyWidth()
-	p.Known(func(w *codec.KeyWriter) {
-		w.Const("user")
-	})
-	p.Any()
-	p.Known(func(w *codec.KeyWriter) {
-		w.Const("click")
-	})
-	p.Time()
-	return p.Pattern()
+// selectClickAllClicks returns what AllClicks selects.
+func selectClickAllClicks() store.Selection[ClickEvent] {
+	return clickAllClicks.Bind(ClickEvent{})
 }
 
 // checkClick rejects an event that no table can store.

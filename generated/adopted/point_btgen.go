@@ -4,7 +4,6 @@
 package adopted
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"time"
@@ -49,8 +48,7 @@ func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWrit
 //
 //go:noinline
 func (w *PointWriter) DeletePointsOf(ctx context.Context, metric []byte, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return store.DeleteQuery(ctx, w.EventWriter, pointDeletePointsOf, event, from, to, opts...)
+	return store.DeleteSelected(ctx, w.EventWriter, selectPointPointsOf(metric), from, to, opts...)
 }
 
 // DeleteAllPointsOf deletes all events, of the series with the given metric, as
@@ -59,23 +57,17 @@ func (w *PointWriter) DeletePointsOf(ctx context.Context, metric []byte, from, t
 //
 //go:noinline
 func (w *PointWriter) DeleteAllPointsOf(ctx context.Context, metric []byte, opts ...store.DeleteOptions) (store.Deletion, error) {
-	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return store.DeleteAllQuery(ctx, w.EventWriter, pointDeletePointsOf, event, opts...)
+	return store.DeleteAllSelected(ctx, w.EventWriter, selectPointPointsOf(metric), opts...)
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type PointBatcher struct {
 	store.EventBatcher[PointEvent]
 }
 
-// NewPointBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewPointBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
@@ -104,19 +96,15 @@ func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointRead
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table tsdb: one range of rows.
 func (r *PointReader) PointsOf(ctx context.Context, metric []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return r.reader.Query(ctx, &pointPointsOf, event, from, to, opts...)
+	return r.reader.Read(ctx, selectPointPointsOf(metric), from, to, opts...)
 }
 
-// PointsOfColumns appends the events that PointsOf yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// PointsOfColumns appends the events of PointsOf to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *PointReader) PointsOfColumns(ctx context.Context, metric []byte, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return store.ReadColumns(ctx, r.reader, pointTsdbColumns, columns, &pointPointsOf, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, pointTsdbColumns, columns, selectPointPointsOf(metric), from, to, opts...)
 }
 
 // PointsOfSeries yields the series of PointsOf that have events with from <=
@@ -127,8 +115,7 @@ func (r *PointReader) PointsOfColumns(ctx context.Context, metric []byte, from, 
 //
 //go:noinline
 func (r *PointReader) PointsOfSeries(ctx context.Context, metric []byte, from, to time.Time) iter.Seq2[PointSeries, error] {
-	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return store.QuerySeries[PointSeries](ctx, r.reader, &pointPointsOf, event, from, to)
+	return store.ReadSeries[PointSeries](ctx, r.reader, selectPointPointsOf(metric), from, to)
 }
 
 // PointsOfTag yields the events with from <= time < to of the series with the
@@ -138,22 +125,18 @@ func (r *PointReader) PointsOfSeries(ctx context.Context, metric []byte, from, t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PointReader) PointsOfTag(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	event := PointEvent{PointSeries: PointSeries{Tagk: tagk, Tagv: tagv}}
-	return r.reader.Query(ctx, &pointPointsOfTag, event, from, to, opts...)
+	return r.reader.Read(ctx, selectPointPointsOfTag(tagk, tagv), from, to, opts...)
 }
 
-// PointsOfTagColumns appends the events that PointsOfTag yields to columns,
-// which may be reused. It leaves out events that cannot be decoded and returns
-// the first *store.DecodeError after it has read all others; any other error
-// ends the read.
+// PointsOfTagColumns appends the events of PointsOfTag to columns, as
+// ReadColumns does.
 //
 //go:noinline
 func (r *PointReader) PointsOfTagColumns(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	event := PointEvent{PointSeries: PointSeries{Tagk: tagk, Tagv: tagv}}
-	return store.ReadColumns(ctx, r.reader, pointTsdbColumns, columns, &pointPointsOfTag, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, pointTsdbColumns, columns, selectPointPointsOfTag(tagk, tagv), from, to, opts...)
 }
 
-// PointColumns holds events column by column. All slices have the same length.
+// PointColumns holds events in slices of equal length.
 type PointColumns struct {
 	Series []PointSeries
 	Time   []time.Time
@@ -166,12 +149,7 @@ func (c *PointColumns) Reset() { pointTsdbColumns.Reset(c) }
 // Append adds an event.
 func (c *PointColumns) Append(e *PointEvent) { pointTsdbColumns.Append(c, e) }
 
-// SetupPoint reconciles table tsdb with the schema and returns what it changed;
-// a second call changes nothing. It refuses a change that may delete data with
-// a *setup.RefusedError, and changes nothing, unless setup.Options.Allow names
-// the change. With setup.Options.DryRun it returns what it would change. The
-// client records the layouts in table btgen_layouts, so that older code does
-// not set up the tables.
+// SetupPoint reconciles table tsdb with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupPoint(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -199,151 +177,71 @@ type PointTsdbKey struct {
 	Tagv   []byte
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k PointTsdbKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "")
-	k.write(&w)
-	w.Bucket(pointTsdbBucket, k.Bucket)
-	w.BytesAs("tagk", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, k.Tagk)
-	w.BytesAs("tagv", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, k.Tagv)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k PointTsdbKey) Append(dst []byte) ([]byte, error) { return pointTsdbKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k PointTsdbKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to the time.
-func (k PointTsdbKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k PointTsdbKey) write(w *codec.KeyWriter) {
-	w.BytesAs("metric", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, k.Metric)
-}
-
-// suffix returns the segments after the time in the keys of the series.
-func (k PointTsdbKey) suffix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "")
-	w.BytesAs("tagk", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, k.Tagk)
-	w.BytesAs("tagv", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, k.Tagv)
-	return w.Key()
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k PointTsdbKey) Prefix() ([]byte, error) { return pointTsdbKey.Prefix(k.values()) }
 
 // ParsePointTsdbKey parses a row key. Errors are of type *codec.FieldError.
-func ParsePointTsdbKey(row string) (PointTsdbKey, error) {
-	var k PointTsdbKey
-	r := codec.NewKeyReader(row, "")
-	k.Metric = r.BytesAs("metric", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3})
-	k.Bucket = r.Bucket(pointTsdbBucket)
-	k.Tagk = r.BytesAs("tagk", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3})
-	k.Tagv = r.BytesAs("tagv", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3})
-	return k, r.Close()
+func ParsePointTsdbKey(row string) (k PointTsdbKey, err error) {
+	err = pointTsdbKey.Parse(row, k.values())
+	return k, err
 }
 
-// pointMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *PointTsdbKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Metric, &k.Tagk, &k.Tagv}, At: &k.Bucket}
+}
+
 var pointMappings = []*store.Mapping[PointEvent]{pointTsdbMapping}
 
-// pointTsdbBucket defines the buckets of tsdb.
-var pointTsdbBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Kind: codec.BinaryShortSeconds}},
+// pointTsdbKey describes the row keys of table tsdb.
+var pointTsdbKey = codec.Key{
+	Segments: []codec.Segment{
+		{Name: "metric", Type: codec.BytesSegment, Form: codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}},
+		{Kind: codec.BucketSegment},
+		{Name: "tagk", Type: codec.BytesSegment, Form: codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, Series: 1},
+		{Name: "tagv", Type: codec.BytesSegment, Form: codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, Series: 2},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.BinaryShortSeconds}}},
 }
 
-// pointTsdbColumns maps the parts of an event to the columns of table tsdb and
-// to the slices of PointColumns.
 var pointTsdbColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *PointEvent) *PointSeries { return &e.PointSeries }, func(c *PointColumns) *[]PointSeries { return &c.Series }, samePoint, ownPoint),
+	store.BytesSeriesPart(func(e *PointEvent) *PointSeries { return &e.PointSeries }, func(c *PointColumns) *[]PointSeries { return &c.Series }, func(s *PointSeries, to []any) []any { return append(to, &s.Metric, &s.Tagk, &s.Tagv) }),
 	store.TimePart(func(e *PointEvent) *time.Time { return &e.Time }, func(c *PointColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("value", codec.OpenTSDB.Float64, func(e *PointEvent) *float64 { return &e.Value }, func(c *PointColumns) *[]float64 { return &c.Value }),
 )
 
 // pointTsdbMapping maps events to table tsdb.
-var pointTsdbMapping = store.NewMapping(pointTsdbColumns, store.Keys[PointEvent]{
-	Append: func(e *PointEvent, _ string, dst []byte) ([]byte, error) {
-		return PointTsdbKey{Metric: e.Metric, Bucket: e.Time, Tagk: e.Tagk, Tagv: e.Tagv}.Append(dst)
-	},
-	Prefix: func(e *PointEvent, _ string) ([]byte, error) {
-		return PointTsdbKey{Metric: e.Metric, Tagk: e.Tagk, Tagv: e.Tagv}.Prefix()
-	},
-	Suffix: func(e *PointEvent, _ string) ([]byte, error) {
-		return PointTsdbKey{Metric: e.Metric, Tagk: e.Tagk, Tagv: e.Tagv}.suffix()
-	},
-	Parse: func(row string, e *PointEvent) (time.Time, error) {
-		k, err := ParsePointTsdbKey(row)
-		e.Metric = k.Metric
-		e.Tagk = k.Tagk
-		e.Tagv = k.Tagv
-		return k.Bucket, err
-	},
-}, store.Mapping[PointEvent]{
+var pointTsdbMapping = store.NewMapping(pointTsdbColumns, store.Mapping[PointEvent]{
 	Table: store.Table{
 		ID:       "tsdb",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Point: events; pattern: bucket_offsets; delimiter: ""; key: bytes raw pad=3, bucket, bytes raw pad=3, bytes raw pad=3; names: metric, tagk, tagv; bucket: 1h "binary4_s"; family t: events; column "": float64 opentsdb in t`,
 	},
 	Pattern:   codec.BucketOffsets,
-	Bucket:    pointTsdbBucket,
+	Key:       pointTsdbKey,
 	Precision: time.Millisecond,
 	MaxCells:  1,
 	Check:     checkPoint,
 })
 
-// pointPointsOf defines which rows PointsOf reads in tsdb.
-var pointPointsOf = store.Query[PointEvent]{
-	Name:        "PointsOf",
-	Spans:       rowsPointPointsOf,
-	MultiSeries: true,
+var pointPointsOf = store.Query[PointEvent]{Name: "PointsOf", Given: codec.Given{Series: []int{0}}}
+
+// selectPointPointsOf returns what PointsOf selects.
+func selectPointPointsOf(metric []byte) store.Selection[PointEvent] {
+	return pointPointsOf.Bind(PointEvent{PointSeries: PointSeries{Metric: metric}})
 }
 
-// rowsPointPointsOf returns the spans with the rows of PointsOf.
-func rowsPointPointsOf(e *PointEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "")
-	before.BytesAs("metric", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, e.Metric)
-	span, err := store.Span(before.Prefix, nil, "", false)
-	return []codec.Span{span}, err
-}
+var pointPointsOfTag = store.Query[PointEvent]{Name: "PointsOfTag", Given: codec.Given{Series: []int{1, 2}}}
 
-// pointDeletePointsOf defines which rows DeletePointsOf deletes from in each
-// table.
-var pointDeletePointsOf = []*store.Query[PointEvent]{&pointPointsOf}
-
-// pointPointsOfTag defines which rows PointsOfTag reads in tsdb.
-var pointPointsOfTag = store.Query[PointEvent]{
-	Name:        "PointsOfTag",
-	Spans:       rowsPointPointsOfTag,
-	AllTimes:    true,
-	MultiSeries: true,
-	Keys:        keysPointPointsOfTag,
-	Match: func(e, given *PointEvent) bool {
-		return bytes.Equal(e.Tagk, given.Tagk) && bytes.Equal(e.Tagv, given.Tagv)
-	},
-}
-
-// rowsPointPointsOfTag returns the spans with the rows of PointsOfTag.
-func rowsPointPointsOfTag(e *PointEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "")
-	span, err := store.Span(before.Prefix, nil, "", false)
-	return []codec.Span{span}, err
-}
-
-// keysPointPointsOfTag returns a pattern for the row keys of PointsOfTag.
-func keysPointPointsOfTag(e *PointEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("")
-	p.Bytes(3)
-	p.Time()
-	p.Known(func(w *codec.KeyWriter) {
-		w.BytesAs("tagk", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, e.Tagk)
-	})
-	p.Known(func(w *codec.KeyWriter) {
-		w.BytesAs("tagv", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 3}, e.Tagv)
-	})
-	return p.Pattern()
+// selectPointPointsOfTag returns what PointsOfTag selects.
+func selectPointPointsOfTag(tagk []byte, tagv []byte) store.Selection[PointEvent] {
+	return pointPointsOfTag.Bind(PointEvent{PointSeries: PointSeries{Tagk: tagk, Tagv: tagv}})
 }
 
 // checkPoint rejects an event that no table can store.
@@ -352,16 +250,4 @@ func checkPoint(e *PointEvent) error {
 	c.Time("time", e.Time)
 	c.Finite("value", e.Value)
 	return c.Err()
-}
-
-// samePoint reports whether two events have the same series.
-func samePoint(a, b *PointEvent) bool {
-	return bytes.Equal(a.Metric, b.Metric) && bytes.Equal(a.Tagk, b.Tagk) && bytes.Equal(a.Tagv, b.Tagv)
-}
-
-// ownPoint clones the slices in the series of an event.
-func ownPoint(e *PointEvent) {
-	e.Metric = bytes.Clone(e.Metric)
-	e.Tagk = bytes.Clone(e.Tagk)
-	e.Tagv = bytes.Clone(e.Tagv)
 }

@@ -72,6 +72,9 @@ func TestPointRoundTrip(t *testing.T) {
 		storetest.Same(t, "PointsOfColumns of a range", storetest.Columns[adopted.PointEvent](func(c *adopted.PointColumns) error {
 			return r.PointsOfColumns(ctx, series[0].Metric, times[1], times[2], c)
 		}), events[1])
+		storetest.SameInAnyOrder(t, "PointsOfSeries", r.PointsOfSeries(ctx, series[0].Metric, times[0], end), storetest.SeriesOf(func(e adopted.PointEvent) adopted.PointSeries {
+			return e.PointSeries
+		}, events[0], events[1], events[2], events[4], events[5])...)
 		storetest.SameInAnyOrder(t, "PointsOfTag", r.PointsOfTag(ctx, series[0].Tagk, series[0].Tagv, times[0], end), events[0], events[1], events[2], events[3])
 		storetest.Same(t, "PointsOfTagColumns of a range", storetest.Columns[adopted.PointEvent](func(c *adopted.PointColumns) error {
 			return r.PointsOfTagColumns(ctx, series[0].Tagk, series[0].Tagv, times[1], times[2], c)

@@ -39,18 +39,13 @@ func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *Reading
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
-// writes them in batches, when there are enough of them or they have waited
-// long enough. Every event that it accepts is written or reported as failed.
-// Its memory is bounded, except for failures that are being reported.
+// writes them in batches; see store.Batcher.
 type ReadingBatcher struct {
 	store.EventBatcher[ReadingEvent]
 }
 
-// NewReadingBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewReadingBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
@@ -77,8 +72,7 @@ const (
 	ReadingFieldStatus  store.Field = "status"
 )
 
-// ReadingColumns holds events column by column. All slices have the same
-// length.
+// ReadingColumns holds events in slices of equal length.
 type ReadingColumns struct {
 	Series  []ReadingSeries
 	Time    []time.Time
@@ -92,12 +86,7 @@ func (c *ReadingColumns) Reset() { readingsColumns.Reset(c) }
 // Append adds an event.
 func (c *ReadingColumns) Append(e *ReadingEvent) { readingsColumns.Append(c, e) }
 
-// SetupReading reconciles table readings with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupReading reconciles table readings with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupReading(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -120,80 +109,53 @@ type ReadingsKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k ReadingsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "")
-	k.write(&w)
-	w.Time(readingsTime, k.Time)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k ReadingsKey) Append(dst []byte) ([]byte, error) { return readingsKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ReadingsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to the time.
-func (k ReadingsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ReadingsKey) write(w *codec.KeyWriter) {
-	w.Join()
-	w.String("device", k.Device)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k ReadingsKey) Prefix() ([]byte, error) { return readingsKey.Prefix(k.values()) }
 
 // ParseReadingsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseReadingsKey(row string) (ReadingsKey, error) {
-	var k ReadingsKey
-	r := codec.NewKeyReader(row, "")
-	r.Join(8)
-	k.Device = r.String("device")
-	k.Time = r.Time(readingsTime)
-	return k, r.Close()
+func ParseReadingsKey(row string) (k ReadingsKey, err error) {
+	err = readingsKey.Parse(row, k.values())
+	return k, err
 }
 
-// readingMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *ReadingsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Device}, At: &k.Time}
+}
+
 var readingMappings = []*store.Mapping[ReadingEvent]{readingsMapping}
 
-// readingsTime is the encoding of event times in the row keys of readings.
-var readingsTime = codec.TimeFormat{Kind: codec.BinaryMillis, Reverse: true}
+// readingsKey describes the row keys of table readings.
+var readingsKey = codec.Key{
+	Segments: []codec.Segment{
+		{Joined: true, Name: "device"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.BinaryMillis, Reverse: true},
+}
 
-// readingsColumns maps the parts of an event to the columns of table readings
-// and to the slices of ReadingColumns.
 var readingsColumns = store.NewColumns(
-	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
+	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }, func(s *ReadingSeries, to []any) []any { return append(to, &s.Device) }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("celsius", codec.Binary.Float32, func(e *ReadingEvent) *float32 { return &e.Celsius }, func(c *ReadingColumns) *[]float32 { return &c.Celsius }),
 	store.RequiredColumn("status", codec.BigEndian.Int32, func(e *ReadingEvent) *int32 { return &e.Status }, func(c *ReadingColumns) *[]int32 { return &c.Status }),
 )
 
 // readingsMapping maps events to table readings.
-var readingsMapping = store.NewMapping(readingsColumns, store.Keys[ReadingEvent]{
-	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
-		return ReadingsKey{Device: e.Device, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *ReadingEvent, _ string) ([]byte, error) {
-		return ReadingsKey{Device: e.Device}.Prefix()
-	},
-	Parse: func(row string, e *ReadingEvent) (time.Time, error) {
-		k, err := ParseReadingsKey(row)
-		e.Device = codec.Keep(e.Device, k.Device)
-		return k.Time, err
-	},
-	Rest: 8,
-}, store.Mapping[ReadingEvent]{
+var readingsMapping = store.NewMapping(readingsColumns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID:       "readings",
 		Families: []store.Family{{Name: "d", GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Reading: events; pattern: single_unserialized; delimiter: ""; key: string text joined, time; names: device; time: "binary_ms" reverse; family d: events; column "celsius": float32 in d; column "status": int32 big_endian in d`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   readingsTime,
+	Key:       readingsKey,
 	Precision: time.Millisecond,
 	MaxCells:  1,
 	Check:     checkReading,

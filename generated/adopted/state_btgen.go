@@ -46,8 +46,7 @@ func NewStateWriter(client store.Client, opts ...store.WriterOptions) *StateWrit
 //
 //go:noinline
 func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	event := StateEvent{StateSeries: StateSeries{Tenant: tenant}}
-	return store.DeleteQuery(ctx, w.EventWriter, stateDeleteStatesOf, event, from, to, opts...)
+	return store.DeleteSelected(ctx, w.EventWriter, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // DeleteAllStatesOf deletes all events, of the series with the given tenant, as
@@ -56,23 +55,17 @@ func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, t
 //
 //go:noinline
 func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts ...store.DeleteOptions) (store.Deletion, error) {
-	event := StateEvent{StateSeries: StateSeries{Tenant: tenant}}
-	return store.DeleteAllQuery(ctx, w.EventWriter, stateDeleteStatesOf, event, opts...)
+	return store.DeleteAllSelected(ctx, w.EventWriter, selectStateStatesOf(tenant), opts...)
 }
 
 // StateBatcher gathers State events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type StateBatcher struct {
 	store.EventBatcher[StateEvent]
 }
 
-// NewStateBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewStateBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewStateBatcher(w *StateWriter, failed func(event StateEvent, err error), opts ...store.BatcherOptions) *StateBatcher {
@@ -104,19 +97,15 @@ func NewStateReader(client store.Client, opts ...store.ReaderOptions) *StateRead
 // Rows contain events of all times: the server drops the cells outside the
 // range.
 func (r *StateReader) StatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	event := StateEvent{StateSeries: StateSeries{Tenant: tenant}}
-	return r.reader.Query(ctx, &stateStatesOf, event, from, to, opts...)
+	return r.reader.Read(ctx, selectStateStatesOf(tenant), from, to, opts...)
 }
 
-// StatesOfColumns appends the events that StatesOf yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// StatesOfColumns appends the events of StatesOf to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	event := StateEvent{StateSeries: StateSeries{Tenant: tenant}}
-	return store.ReadColumns(ctx, r.reader, statesColumns, columns, &stateStatesOf, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // StatesOfSeries yields the series of StatesOf that have events with from <=
@@ -125,8 +114,7 @@ func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, 
 //
 //go:noinline
 func (r *StateReader) StatesOfSeries(ctx context.Context, tenant string, from, to time.Time) iter.Seq2[StateSeries, error] {
-	event := StateEvent{StateSeries: StateSeries{Tenant: tenant}}
-	return store.QuerySeries[StateSeries](ctx, r.reader, &stateStatesOf, event, from, to)
+	return store.ReadSeries[StateSeries](ctx, r.reader, selectStateStatesOf(tenant), from, to)
 }
 
 // StatesOfSome yields the events with from <= time < to of the series with the
@@ -134,23 +122,15 @@ func (r *StateReader) StatesOfSeries(ctx context.Context, tenant string, from, t
 // a row by time. Its errors are those of Read. It reads from table states: one
 // row, for each device, in one request.
 func (r *StateReader) StatesOfSome(ctx context.Context, tenant string, devices []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	events := store.Each(devices, func(device string) StateEvent {
-		return StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: device}}
-	})
-	return r.reader.QueryMany(ctx, &stateStatesOfSome, events, from, to, opts...)
+	return r.reader.Read(ctx, selectStateStatesOfSome(tenant, devices), from, to, opts...)
 }
 
-// StatesOfSomeColumns appends the events that StatesOfSome yields to columns,
-// which may be reused. It leaves out events that cannot be decoded and returns
-// the first *store.DecodeError after it has read all others; any other error
-// ends the read.
+// StatesOfSomeColumns appends the events of StatesOfSome to columns, as
+// ReadColumns does.
 //
 //go:noinline
 func (r *StateReader) StatesOfSomeColumns(ctx context.Context, tenant string, devices []string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	events := store.Each(devices, func(device string) StateEvent {
-		return StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: device}}
-	})
-	return store.ReadColumnsMany(ctx, r.reader, statesColumns, columns, &stateStatesOfSome, events, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesOfSome(tenant, devices), from, to, opts...)
 }
 
 // StatesByPrefix yields the events with from <= time < to of the series with
@@ -161,19 +141,15 @@ func (r *StateReader) StatesOfSomeColumns(ctx context.Context, tenant string, de
 // Rows contain events of all times: the server drops the cells outside the
 // range.
 func (r *StateReader) StatesByPrefix(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	event := StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: devicePrefix}}
-	return r.reader.Query(ctx, &stateStatesByPrefix, event, from, to, opts...)
+	return r.reader.Read(ctx, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
 }
 
-// StatesByPrefixColumns appends the events that StatesByPrefix yields to
-// columns, which may be reused. It leaves out events that cannot be decoded and
-// returns the first *store.DecodeError after it has read all others; any other
-// error ends the read.
+// StatesByPrefixColumns appends the events of StatesByPrefix to columns, as
+// ReadColumns does.
 //
 //go:noinline
 func (r *StateReader) StatesByPrefixColumns(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	event := StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: devicePrefix}}
-	return store.ReadColumns(ctx, r.reader, statesColumns, columns, &stateStatesByPrefix, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
 }
 
 // The fields of StateEvent, for store.ReadOptions.
@@ -182,7 +158,7 @@ const (
 	StateFieldLoad store.Field = "load"
 )
 
-// StateColumns holds events column by column. All slices have the same length.
+// StateColumns holds events in slices of equal length.
 type StateColumns struct {
 	Series []StateSeries
 	Time   []time.Time
@@ -196,12 +172,7 @@ func (c *StateColumns) Reset() { statesColumns.Reset(c) }
 // Append adds an event.
 func (c *StateColumns) Append(e *StateEvent) { statesColumns.Append(c, e) }
 
-// SetupState reconciles table states with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupState reconciles table states with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupState(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -224,122 +195,76 @@ type StatesKey struct {
 	Device string
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, or if the key exceeds 4 KiB.
-func (k StatesKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	w.String("tenant", k.Tenant)
-	w.String("device", k.Device)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k StatesKey) Append(dst []byte) ([]byte, error) { return statesKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k StatesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // ParseStatesKey parses a row key. Errors are of type *codec.FieldError.
-func ParseStatesKey(row string) (StatesKey, error) {
-	var k StatesKey
-	r := codec.NewKeyReader(row, "#")
-	k.Tenant = r.String("tenant")
-	k.Device = r.String("device")
-	return k, r.Close()
+func ParseStatesKey(row string) (k StatesKey, err error) {
+	err = statesKey.Parse(row, k.values())
+	return k, err
 }
 
-// stateMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *StatesKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Tenant, &k.Device}}
+}
+
 var stateMappings = []*store.Mapping[StateEvent]{statesMapping}
 
-// statesBucket defines the rows of states: one per series.
-var statesBucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+// statesKey describes the row keys of table states.
+var statesKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "tenant"},
+		{Name: "device", Series: 1},
+	},
+	Bucket: codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}},
+}
 
-// statesColumns maps the parts of an event to the columns of table states and
-// to the slices of StateColumns.
 var statesColumns = store.NewColumns(
-	store.SeriesPart(func(e *StateEvent) *StateSeries { return &e.StateSeries }, func(c *StateColumns) *[]StateSeries { return &c.Series }),
+	store.SeriesPart(func(e *StateEvent) *StateSeries { return &e.StateSeries }, func(c *StateColumns) *[]StateSeries { return &c.Series }, func(s *StateSeries, to []any) []any { return append(to, &s.Tenant, &s.Device) }),
 	store.TimePart(func(e *StateEvent) *time.Time { return &e.Time }, func(c *StateColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("mode", codec.Binary.String, func(e *StateEvent) *string { return &e.Mode }, func(c *StateColumns) *[]string { return &c.Mode }),
 	store.OptionalColumn("load", codec.Binary.Float64, func(e *StateEvent) **float64 { return &e.Load }, func(c *StateColumns) *[]*float64 { return &c.Load }),
 )
 
 // statesMapping maps events to table states.
-var statesMapping = store.NewMapping(statesColumns, store.Keys[StateEvent]{
-	Append: func(e *StateEvent, _ string, dst []byte) ([]byte, error) {
-		return StatesKey{Tenant: e.Tenant, Device: e.Device}.Append(dst)
-	},
-	Prefix: func(e *StateEvent, _ string) ([]byte, error) {
-		return StatesKey{Tenant: e.Tenant, Device: e.Device}.Append(nil)
-	},
-	Parse: func(row string, e *StateEvent) (time.Time, error) {
-		k, err := ParseStatesKey(row)
-		e.Tenant = codec.Keep(e.Tenant, k.Tenant)
-		e.Device = codec.Keep(e.Device, k.Device)
-		return statesBucket.Min(), err
-	},
-}, store.Mapping[StateEvent]{
+var statesMapping = store.NewMapping(statesColumns, store.Mapping[StateEvent]{
 	Table: store.Table{
 		ID:       "states",
 		Families: []store.Family{{Name: "s", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema State: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, string text; names: tenant, device; bucket: none; family s: events; column "load": float64 in s; column "mode": string in s`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    statesBucket,
+	Key:       statesKey,
 	Precision: time.Second,
 	Check:     checkState,
 })
 
-// stateStatesOf defines which rows StatesOf reads in states.
-var stateStatesOf = store.Query[StateEvent]{
-	Name:        "StatesOf",
-	Spans:       rowsStateStatesOf,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
+var stateStatesOf = store.Query[StateEvent]{Name: "StatesOf", Given: codec.Given{Series: []int{0}}}
+
+// selectStateStatesOf returns what StatesOf selects.
+func selectStateStatesOf(tenant string) store.Selection[StateEvent] {
+	return stateStatesOf.Bind(StateEvent{StateSeries: StateSeries{Tenant: tenant}})
 }
 
-// rowsStateStatesOf returns the spans with the rows of StatesOf.
-func rowsStateStatesOf(e *StateEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("tenant", e.Tenant)
-	span, err := store.Span(before.Prefix, nil, "", false)
-	return []codec.Span{span}, err
+var stateStatesOfSome = store.Query[StateEvent]{Name: "StatesOfSome", Given: codec.Given{Series: []int{0, 1}}}
+
+// selectStateStatesOfSome returns what StatesOfSome selects.
+func selectStateStatesOfSome(tenant string, devices []string) store.Selection[StateEvent] {
+	return stateStatesOfSome.Many(store.Each(devices, func(device string) StateEvent {
+		return StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: device}}
+	}))
 }
 
-// stateDeleteStatesOf defines which rows DeleteStatesOf deletes from in each
-// table.
-var stateDeleteStatesOf = []*store.Query[StateEvent]{&stateStatesOf}
+var stateStatesByPrefix = store.Query[StateEvent]{Name: "StatesByPrefix", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}
 
-// stateStatesOfSome defines which rows StatesOfSome reads in states.
-var stateStatesOfSome = store.Query[StateEvent]{
-	Name:  "StatesOfSome",
-	Spans: rowsStateStatesOfSome,
-}
-
-// rowsStateStatesOfSome returns the spans with the rows of StatesOfSome.
-func rowsStateStatesOfSome(e *StateEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("tenant", e.Tenant)
-	before.String("device", e.Device)
-	span, err := store.Span(before.Key, nil, "", true)
-	span.Exact = true
-	return []codec.Span{span}, err
-}
-
-// stateStatesByPrefix defines which rows StatesByPrefix reads in states.
-var stateStatesByPrefix = store.Query[StateEvent]{
-	Name:        "StatesByPrefix",
-	Spans:       rowsStateStatesByPrefix,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-}
-
-// rowsStateStatesByPrefix returns the spans with the rows of StatesByPrefix.
-func rowsStateStatesByPrefix(e *StateEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("tenant", e.Tenant)
-	before.StringPrefix("device", codec.KeyForm{}, e.Device)
-	span, err := store.Span(before.Prefix, nil, "", false)
-	return []codec.Span{span}, err
+// selectStateStatesByPrefix returns what StatesByPrefix selects.
+func selectStateStatesByPrefix(tenant string, devicePrefix string) store.Selection[StateEvent] {
+	return stateStatesByPrefix.Bind(StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: devicePrefix}})
 }
 
 // checkState rejects an event that no table can store.

@@ -72,9 +72,16 @@ func TestStateRoundTrip(t *testing.T) {
 		storetest.Same(t, "StatesOfColumns of a range", storetest.Columns[adopted.StateEvent](func(c *adopted.StateColumns) error {
 			return r.StatesOfColumns(ctx, series[0].Tenant, times[1], times[2], c)
 		}), events[1])
+		storetest.SameInAnyOrder(t, "StatesOfSeries", r.StatesOfSeries(ctx, series[0].Tenant, times[0], end), storetest.SeriesOf(func(e adopted.StateEvent) adopted.StateSeries {
+			return e.StateSeries
+		}, events[0], events[1], events[2], events[4])...)
 		storetest.Same(t, "StatesOfSome", r.StatesOfSome(ctx, series[0].Tenant, []string{series[0].Device, series[0].Device}, times[0], end), events[0], events[1], events[2])
 		storetest.Same(t, "StatesOfSomeColumns of a range", storetest.Columns[adopted.StateEvent](func(c *adopted.StateColumns) error {
 			return r.StatesOfSomeColumns(ctx, series[0].Tenant, []string{series[0].Device, series[0].Device}, times[1], times[2], c)
+		}), events[1])
+		storetest.SameInAnyOrder(t, "StatesByPrefix", r.StatesByPrefix(ctx, series[0].Tenant, series[0].Device, times[0], end), events[0], events[1], events[2], events[4])
+		storetest.Same(t, "StatesByPrefixColumns of a range", storetest.Columns[adopted.StateEvent](func(c *adopted.StateColumns) error {
+			return r.StatesByPrefixColumns(ctx, series[0].Tenant, series[0].Device, times[1], times[2], c)
 		}), events[1])
 	}
 }

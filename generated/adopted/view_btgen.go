@@ -40,18 +40,12 @@ func NewViewWriter(client store.Client, opts ...store.WriterOptions) *ViewWriter
 }
 
 // ViewBatcher gathers View events from any number of goroutines and writes them
-// in batches, when there are enough of them or they have waited long enough.
-// Every event that it accepts is written or reported as failed. Its memory is
-// bounded, except for failures that are being reported.
+// in batches; see store.Batcher.
 type ViewBatcher struct {
 	store.EventBatcher[ViewEvent]
 }
 
-// NewViewBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewViewBatcher returns a batcher that writes through w; see store.NewBatcher.
 //
 //go:noinline
 func NewViewBatcher(w *ViewWriter, failed func(event ViewEvent, err error), opts ...store.BatcherOptions) *ViewBatcher {
@@ -82,19 +76,15 @@ func NewViewReader(client store.Client, opts ...store.ReaderOptions) *ViewReader
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ViewReader) AllViews(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	event := ViewEvent{}
-	return r.reader.Query(ctx, &viewAllViews, event, from, to, opts...)
+	return r.reader.Read(ctx, selectViewAllViews(), from, to, opts...)
 }
 
-// AllViewsColumns appends the events that AllViews yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// AllViewsColumns appends the events of AllViews to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *ViewReader) AllViewsColumns(ctx context.Context, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
-	event := ViewEvent{}
-	return store.ReadColumns(ctx, r.reader, viewActivityColumns, columns, &viewAllViews, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, viewActivityColumns, columns, selectViewAllViews(), from, to, opts...)
 }
 
 // The fields of ViewEvent, for store.ReadOptions.
@@ -103,7 +93,7 @@ const (
 	ViewFieldDuration store.Field = "duration"
 )
 
-// ViewColumns holds events column by column. All slices have the same length.
+// ViewColumns holds events in slices of equal length.
 type ViewColumns struct {
 	Series   []ViewSeries
 	Time     []time.Time
@@ -117,12 +107,7 @@ func (c *ViewColumns) Reset() { viewActivityColumns.Reset(c) }
 // Append adds an event.
 func (c *ViewColumns) Append(e *ViewEvent) { viewActivityColumns.Append(c, e) }
 
-// SetupView reconciles table activity with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupView reconciles table activity with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupView(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -145,118 +130,67 @@ type ViewActivityKey struct {
 	Time time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ViewActivityKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(viewActivityTime, k.Time)
-	return w.Key()
+	return viewActivityKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ViewActivityKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k ViewActivityKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ViewActivityKey) write(w *codec.KeyWriter) {
-	w.Const("user")
-	w.Uint("user", k.User)
-	w.Const("view")
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k ViewActivityKey) Prefix() ([]byte, error) { return viewActivityKey.Prefix(k.values()) }
 
 // ParseViewActivityKey parses a row key. Errors are of type *codec.FieldError.
-func ParseViewActivityKey(row string) (ViewActivityKey, error) {
-	var k ViewActivityKey
-	r := codec.NewKeyReader(row, "#")
-	r.Const("user")
-	k.User = r.Uint("user", 64)
-	r.Kind("view")
-	k.Time = r.Time(viewActivityTime)
-	return k, r.Close()
+func ParseViewActivityKey(row string) (k ViewActivityKey, err error) {
+	err = viewActivityKey.Parse(row, k.values())
+	return k, err
 }
 
-// viewMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *ViewActivityKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.User}, At: &k.Time}
+}
+
 var viewMappings = []*store.Mapping[ViewEvent]{viewActivityMapping}
 
-// viewActivityTime is the encoding of event times in the row keys of activity.
-var viewActivityTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true, From: codec.MaxInt64}
+// viewActivityKey describes the row keys of table activity.
+var viewActivityKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Kind: codec.ConstSegment, Const: "user"},
+		{Name: "user", Type: codec.Uint64Segment},
+		{Kind: codec.ConstSegment, Const: "view", Tells: true},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true, From: codec.MaxInt64},
+}
 
-// viewActivityColumns maps the parts of an event to the columns of table
-// activity and to the slices of ViewColumns.
 var viewActivityColumns = store.NewColumns(
-	store.SeriesPart(func(e *ViewEvent) *ViewSeries { return &e.ViewSeries }, func(c *ViewColumns) *[]ViewSeries { return &c.Series }),
+	store.SeriesPart(func(e *ViewEvent) *ViewSeries { return &e.ViewSeries }, func(c *ViewColumns) *[]ViewSeries { return &c.Series }, func(s *ViewSeries, to []any) []any { return append(to, &s.User) }),
 	store.TimePart(func(e *ViewEvent) *time.Time { return &e.Time }, func(c *ViewColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("page", codec.Binary.String, func(e *ViewEvent) *string { return &e.Page }, func(c *ViewColumns) *[]string { return &c.Page }),
 	store.RequiredColumn("duration", codec.Binary.Duration, func(e *ViewEvent) *time.Duration { return &e.Duration }, func(c *ViewColumns) *[]time.Duration { return &c.Duration }),
 )
 
 // viewActivityMapping maps events to table activity.
-var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Keys[ViewEvent]{
-	Append: func(e *ViewEvent, _ string, dst []byte) ([]byte, error) {
-		return ViewActivityKey{User: e.User, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *ViewEvent, _ string) ([]byte, error) {
-		return ViewActivityKey{User: e.User}.Prefix()
-	},
-	Parse: func(row string, e *ViewEvent) (time.Time, error) {
-		k, err := ParseViewActivityKey(row)
-		e.User = k.User
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ViewEvent]{
+var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping[ViewEvent]{
 	Table: store.Table{
 		ID:       "activity",
 		Families: []store.Family{{Name: "a", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema View: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "view", time; names: user; time: "unix_ms" reverse=max_int64; family a:view: events; column "duration": duration in a; column "page": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   viewActivityTime,
+	Key:       viewActivityKey,
 	Precision: time.Millisecond,
 	Check:     checkView,
 })
 
-// viewAllViews defines which rows AllViews reads in activity.
-var viewAllViews = store.Query[ViewEvent]{
-	Name:        "AllViews",
-	Spans:       rowsViewAllViews,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysViewAllViews,
-}
+var viewAllViews = store.Query[ViewEvent]{Name: "AllViews"}
 
-// rowsViewAllViews returns the spans with the rows of AllViews.
-func rowsViewAllViews(e *ViewEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.Const("user")
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// keysViewAllViews returns a pattern for the row keys of AllViews.
-func keysViewAllViews(e *ViewEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.AnyWidth()
-	p.Known(func(w *codec.KeyWriter) {
-		w.Const("user")
-	})
-	p.Any()
-	p.Known(func(w *codec.KeyWriter) {
-		w.Const("view")
-	})
-	p.Time()
-	return p.Pattern()
+// selectViewAllViews returns what AllViews selects.
+func selectViewAllViews() store.Selection[ViewEvent] {
+	return viewAllViews.Bind(ViewEvent{})
 }
 
 // checkView rejects an event that no table can store.

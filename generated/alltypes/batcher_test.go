@@ -85,7 +85,7 @@ func TestBatcherDistinguishesSeries(t *testing.T) {
 			base := seriesOf(shared())
 			base.Tag = []byte(tag)
 			var counts []int64
-			for _, e := range all(t, r.Read(t.Context(), base, start, end)) {
+			for _, e := range all(t, r.Read(t.Context(), store.SeriesOf(base), start, end)) {
 				counts = append(counts, e.Count)
 			}
 			if diff := cmp.Diff([]int64{int64(i)}, counts); diff != "" {

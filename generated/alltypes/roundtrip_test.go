@@ -73,12 +73,12 @@ func TestRandomEventsAreReadBack(t *testing.T) {
 			check(t, w.WriteAll(t.Context(), events[cut:], store.WriteOptions{LastWins: true}))
 
 			base := SampleEvent{SampleSeries: series}
-			compare(t, l, m.between(start, end), all(t, r.Read(t.Context(), base, start, end)))
+			compare(t, l, m.between(start, end), all(t, r.Read(t.Context(), store.SeriesOf(base), start, end)))
 			from, to := newBound(t, events, "from"), newBound(t, events, "to")
 			if from.After(to) {
 				from, to = to, from
 			}
-			compare(t, l, m.between(from, to), all(t, r.Read(t.Context(), base, from, to)))
+			compare(t, l, m.between(from, to), all(t, r.Read(t.Context(), store.SeriesOf(base), from, to)))
 
 			latest, err := r.Latest(t.Context(), base)
 			whole := m.between(start, end)
@@ -137,7 +137,7 @@ func TestSeriesComeFromKeys(t *testing.T) {
 		base := SampleEvent{SampleSeries: e.SampleSeries}
 		base.Since = e.Since.In(time.FixedZone("CET", 3600))
 		base.Tag = slices.Clone(e.Tag)
-		got := all(t, store.NewReader(client, l, options).Read(t.Context(), base, start, end))
+		got := all(t, store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(base), start, end))
 		if len(got) != 1 || got[0].Since != e.Since.UTC() {
 			t.Fatal(got)
 		}

@@ -4,7 +4,6 @@
 package alltypes
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -98,9 +97,7 @@ var sampleKindNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v SampleKind) String() string {
-	return codec.EnumString(sampleKindNames, int64(v))
-}
+func (v SampleKind) String() string { return codec.EnumString(sampleKindNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -137,9 +134,7 @@ var sampleStateNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v SampleState) String() string {
-	return codec.EnumString(sampleStateNames, int64(v))
-}
+func (v SampleState) String() string { return codec.EnumString(sampleStateNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -174,9 +169,7 @@ var sampleLevelNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v SampleLevel) String() string {
-	return codec.EnumString(sampleLevelNames, int64(v))
-}
+func (v SampleLevel) String() string { return codec.EnumString(sampleLevelNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -211,9 +204,7 @@ var sampleMaybeStateNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v SampleMaybeState) String() string {
-	return codec.EnumString(sampleMaybeStateNames, int64(v))
-}
+func (v SampleMaybeState) String() string { return codec.EnumString(sampleMaybeStateNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -289,18 +280,13 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type SampleBatcher struct {
 	store.EventBatcher[SampleEvent]
 }
 
-// NewSampleBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewSampleBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
@@ -371,7 +357,7 @@ const (
 	SampleFieldMaybeName       store.Field = "maybe_name"
 )
 
-// SampleColumns holds events column by column. All slices have the same length.
+// SampleColumns holds events in slices of equal length.
 type SampleColumns struct {
 	Series          []SampleSeries
 	Time            []time.Time
@@ -432,12 +418,7 @@ func (c *SampleColumns) Append(e *SampleEvent) { sampleCellsColumns.Append(c, e)
 // SetupSample reconciles tables sample_columns, sample_columns_text,
 // sample_cells, sample_cells_text, sample_combined, sample_combined_json,
 // sample_serialized, sample_serialized_json, sample_unserialized and
-// sample_unserialized_text with the schema and returns what it changed; a
-// second call changes nothing. It refuses a change that may delete data with a
-// *setup.RefusedError, and changes nothing, unless setup.Options.Allow names
-// the change. With setup.Options.DryRun it returns what it would change. The
-// client records the layouts in table btgen_layouts, so that older code does
-// not set up the tables.
+// sample_unserialized_text with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -480,62 +461,26 @@ type SampleColumnsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleColumnsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sampleColumnsBucket, k.Bucket)
-	return w.Key()
+	return sampleColumnsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SampleColumnsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleColumnsKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
-	w.String("metric", k.Metric)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SampleColumnsKey) Prefix() ([]byte, error) { return sampleColumnsKey.Prefix(k.values()) }
 
 // ParseSampleColumnsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseSampleColumnsKey(row string) (SampleColumnsKey, error) {
-	var k SampleColumnsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Metric = r.String("metric")
-	k.Bucket = r.Bucket(sampleColumnsBucket)
-	return k, r.Close()
+func ParseSampleColumnsKey(row string) (k SampleColumnsKey, err error) {
+	err = sampleColumnsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleColumnsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, Metric: &k.Metric, At: &k.Bucket}
 }
 
 // SampleColumnsTextKey is a row key of table sample_columns_text, of the form
@@ -566,63 +511,29 @@ type SampleColumnsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleColumnsTextKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sampleColumnsTextBucket, k.Bucket)
-	return w.Key()
+	return sampleColumnsTextKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleColumnsTextKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k SampleColumnsTextKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleColumnsTextKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
-	w.String("metric", k.Metric)
+	return sampleColumnsTextKey.Prefix(k.values())
 }
 
 // ParseSampleColumnsTextKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleColumnsTextKey(row string) (SampleColumnsTextKey, error) {
-	var k SampleColumnsTextKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Metric = r.String("metric")
-	k.Bucket = r.Bucket(sampleColumnsTextBucket)
-	return k, r.Close()
+func ParseSampleColumnsTextKey(row string) (k SampleColumnsTextKey, err error) {
+	err = sampleColumnsTextKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleColumnsTextKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, Metric: &k.Metric, At: &k.Bucket}
 }
 
 // SampleCellsKey is a row key of table sample_cells, of the form
@@ -651,60 +562,26 @@ type SampleCellsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleCellsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sampleCellsBucket, k.Bucket)
-	return w.Key()
+	return sampleCellsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SampleCellsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleCellsKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SampleCellsKey) Prefix() ([]byte, error) { return sampleCellsKey.Prefix(k.values()) }
 
 // ParseSampleCellsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseSampleCellsKey(row string) (SampleCellsKey, error) {
-	var k SampleCellsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Bucket = r.Bucket(sampleCellsBucket)
-	return k, r.Close()
+func ParseSampleCellsKey(row string) (k SampleCellsKey, err error) {
+	err = sampleCellsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleCellsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Bucket}
 }
 
 // SampleCellsTextKey is a row key of table sample_cells_text, of the form
@@ -733,61 +610,27 @@ type SampleCellsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleCellsTextKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sampleCellsTextBucket, k.Bucket)
-	return w.Key()
+	return sampleCellsTextKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleCellsTextKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SampleCellsTextKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleCellsTextKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SampleCellsTextKey) Prefix() ([]byte, error) { return sampleCellsTextKey.Prefix(k.values()) }
 
 // ParseSampleCellsTextKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleCellsTextKey(row string) (SampleCellsTextKey, error) {
-	var k SampleCellsTextKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Bucket = r.Bucket(sampleCellsTextBucket)
-	return k, r.Close()
+func ParseSampleCellsTextKey(row string) (k SampleCellsTextKey, err error) {
+	err = sampleCellsTextKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleCellsTextKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Bucket}
 }
 
 // SampleCombinedKey is a row key of table sample_combined, of the form
@@ -816,61 +659,27 @@ type SampleCombinedKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleCombinedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sampleCombinedBucket, k.Bucket)
-	return w.Key()
+	return sampleCombinedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SampleCombinedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleCombinedKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SampleCombinedKey) Prefix() ([]byte, error) { return sampleCombinedKey.Prefix(k.values()) }
 
 // ParseSampleCombinedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleCombinedKey(row string) (SampleCombinedKey, error) {
-	var k SampleCombinedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Bucket = r.Bucket(sampleCombinedBucket)
-	return k, r.Close()
+func ParseSampleCombinedKey(row string) (k SampleCombinedKey, err error) {
+	err = sampleCombinedKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleCombinedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Bucket}
 }
 
 // SampleCombinedJSONKey is a row key of table sample_combined_json, of the form
@@ -899,61 +708,29 @@ type SampleCombinedJSONKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleCombinedJSONKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sampleCombinedJSONBucket, k.Bucket)
-	return w.Key()
+	return sampleCombinedJSONKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleCombinedJSONKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k SampleCombinedJSONKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleCombinedJSONKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
+	return sampleCombinedJSONKey.Prefix(k.values())
 }
 
 // ParseSampleCombinedJSONKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleCombinedJSONKey(row string) (SampleCombinedJSONKey, error) {
-	var k SampleCombinedJSONKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Bucket = r.Bucket(sampleCombinedJSONBucket)
-	return k, r.Close()
+func ParseSampleCombinedJSONKey(row string) (k SampleCombinedJSONKey, err error) {
+	err = sampleCombinedJSONKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleCombinedJSONKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Bucket}
 }
 
 // SampleSerializedKey is a row key of table sample_serialized, of the form
@@ -981,61 +758,27 @@ type SampleSerializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleSerializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(sampleSerializedTime, k.Time)
-	return w.Key()
+	return sampleSerializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleSerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SampleSerializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleSerializedKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SampleSerializedKey) Prefix() ([]byte, error) { return sampleSerializedKey.Prefix(k.values()) }
 
 // ParseSampleSerializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleSerializedKey(row string) (SampleSerializedKey, error) {
-	var k SampleSerializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Time = r.Time(sampleSerializedTime)
-	return k, r.Close()
+func ParseSampleSerializedKey(row string) (k SampleSerializedKey, err error) {
+	err = sampleSerializedKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleSerializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Time}
 }
 
 // SampleSerializedJSONKey is a row key of table sample_serialized_json, of the
@@ -1064,61 +807,29 @@ type SampleSerializedJSONKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleSerializedJSONKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(sampleSerializedJSONTime, k.Time)
-	return w.Key()
+	return sampleSerializedJSONKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleSerializedJSONKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k SampleSerializedJSONKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleSerializedJSONKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
+	return sampleSerializedJSONKey.Prefix(k.values())
 }
 
 // ParseSampleSerializedJSONKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleSerializedJSONKey(row string) (SampleSerializedJSONKey, error) {
-	var k SampleSerializedJSONKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Time = r.Time(sampleSerializedJSONTime)
-	return k, r.Close()
+func ParseSampleSerializedJSONKey(row string) (k SampleSerializedJSONKey, err error) {
+	err = sampleSerializedJSONKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleSerializedJSONKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Time}
 }
 
 // SampleUnserializedKey is a row key of table sample_unserialized, of the form
@@ -1146,61 +857,29 @@ type SampleUnserializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleUnserializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(sampleUnserializedTime, k.Time)
-	return w.Key()
+	return sampleUnserializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k SampleUnserializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleUnserializedKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
+	return sampleUnserializedKey.Prefix(k.values())
 }
 
 // ParseSampleUnserializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleUnserializedKey(row string) (SampleUnserializedKey, error) {
-	var k SampleUnserializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Time = r.Time(sampleUnserializedTime)
-	return k, r.Close()
+func ParseSampleUnserializedKey(row string) (k SampleUnserializedKey, err error) {
+	err = sampleUnserializedKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SampleUnserializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Time}
 }
 
 // SampleUnserializedTextKey is a row key of table sample_unserialized_text, of
@@ -1229,76 +908,58 @@ type SampleUnserializedTextKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SampleUnserializedTextKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(sampleUnserializedTextTime, k.Time)
-	return w.Key()
+	return sampleUnserializedTextKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SampleUnserializedTextKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k SampleUnserializedTextKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SampleUnserializedTextKey) write(w *codec.KeyWriter) {
-	w.String("site", k.Site)
-	w.Int("sensor", k.Sensor)
-	w.Int("channel", int64(k.Channel))
-	w.Uint("slot", uint64(k.Slot))
-	w.Uint("serial", k.Serial)
-	w.UUID("unit", k.Unit)
-	w.Enum("kind", sampleKindNames, int64(k.Kind))
-	w.Bool("active", k.Active)
-	w.Bytes("tag", k.Tag)
-	w.Timestamp("since", k.Since)
-	w.Duration("interval", k.Interval)
+	return sampleUnserializedTextKey.Prefix(k.values())
 }
 
 // ParseSampleUnserializedTextKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSampleUnserializedTextKey(row string) (SampleUnserializedTextKey, error) {
-	var k SampleUnserializedTextKey
-	r := codec.NewKeyReader(row, "#")
-	k.Site = r.String("site")
-	k.Sensor = r.Int("sensor", 64)
-	k.Channel = int32(r.Int("channel", 32))
-	k.Slot = uint32(r.Uint("slot", 32))
-	k.Serial = r.Uint("serial", 64)
-	k.Unit = r.UUID("unit")
-	k.Kind = SampleKind(r.Enum("kind", sampleKindNames))
-	k.Active = r.Bool("active")
-	k.Tag = r.Bytes("tag")
-	k.Since = r.Timestamp("since")
-	k.Interval = r.Duration("interval")
-	k.Time = r.Time(sampleUnserializedTextTime)
-	return k, r.Close()
+func ParseSampleUnserializedTextKey(row string) (k SampleUnserializedTextKey, err error) {
+	err = sampleUnserializedTextKey.Parse(row, k.values())
+	return k, err
 }
 
-// sampleMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *SampleUnserializedTextKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Time}
+}
+
 var sampleMappings = []*store.Mapping[SampleEvent]{sampleColumnsMapping, sampleColumnsTextMapping, sampleCellsMapping, sampleCellsTextMapping, sampleCombinedMapping, sampleCombinedJSONMapping, sampleSerializedMapping, sampleSerializedJSONMapping, sampleUnserializedMapping, sampleUnserializedTextMapping}
 
-// sampleColumnsBucket defines the buckets of sample_columns.
-var sampleColumnsBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// sampleColumnsKey describes the row keys of table sample_columns.
+var sampleColumnsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.MetricSegment},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// sampleColumnsColumns maps the parts of an event to the columns of table
-// sample_columns and to the slices of SampleColumns.
 var sampleColumnsColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("text", codec.Binary.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 	store.BytesColumn("raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
@@ -1349,51 +1010,43 @@ var sampleColumnsColumns = store.NewColumns(
 )
 
 // sampleColumnsMapping maps events to table sample_columns.
-var sampleColumnsMapping = store.NewMapping(sampleColumnsColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
-		return SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, metric string) ([]byte, error) {
-		return SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleColumnsKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleColumnsMapping = store.NewMapping(sampleColumnsColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_columns",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sample: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, metric, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1h "2006-01-02T15"; family m: events; column "amount": integer in m; column "at": timestamp in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer in m; column "cpu.load": float32 in m; column "default_at": timestamp in m; column "default_count": integer in m; column "default_document": json in m; column "default_exact": float64 in m; column "default_flag": bool in m; column "default_id": uuid in m; column "default_load": float32 in m; column "default_mask": integer in m; column "default_ratio": float64 in m; column "default_raw": string in m; column "default_small": integer in m; column "default_state": enum in m; column "default_state" enum 1: "unknown"; column "default_state" enum 2: "known"; column "default_text": string in m; column "default_took": duration in m; column "default_total": integer in m; column "document": json in m; column "flag": bool in m; column "former": json in m; column "id": uuid in m; column "level": enum in m; column "level" enum 0: "low"; column "level" enum 1: "high"; column "mask": integer in m; column "maybe_at": timestamp in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool in m; column "maybe_id": uuid in m; column "maybe_load": float32 in m; column "maybe_mask": integer in m; column "maybe_name": string in m; column "maybe_ratio": float64 in m; column "maybe_raw": string in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum in m; column "maybe_state" enum 0: "red"; column "maybe_state" enum 1: "green"; column "maybe_text": string in m; column "maybe_took": duration in m; column "maybe_total": integer in m; column "ratio (.*)|%": float64 in m; column "raw": string in m; column "small": integer in m; column "state": enum in m; column "state" enum 1: "idle"; column "state" enum 2: "busy"; column "state" enum 40: "down"; column "text": string in m; column "took": duration in m; column "total": integer in m; column "units": integer in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
-	Bucket:    sampleColumnsBucket,
+	Key:       sampleColumnsKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleColumnsTextBucket defines the buckets of sample_columns_text.
-var sampleColumnsTextBucket = codec.Bucket{
-	Months: 1,
-	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
+// sampleColumnsTextKey describes the row keys of table sample_columns_text.
+var sampleColumnsTextKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.MetricSegment},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Months: 1, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}}},
 }
 
-// sampleColumnsTextColumns maps the parts of an event to the columns of table
-// sample_columns_text and to the slices of SampleColumns.
 var sampleColumnsTextColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("text", codec.Text.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 	store.BytesColumn("raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
@@ -1444,51 +1097,42 @@ var sampleColumnsTextColumns = store.NewColumns(
 )
 
 // sampleColumnsTextMapping maps events to table sample_columns_text.
-var sampleColumnsTextMapping = store.NewMapping(sampleColumnsTextColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
-		return SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, metric string) ([]byte, error) {
-		return SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleColumnsTextKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleColumnsTextMapping = store.NewMapping(sampleColumnsTextColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_columns_text",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sample: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, metric, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1mo "2006-01"; family m: events; column "amount": integer text in m; column "at": timestamp text in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer text in m; column "cpu.load": float32 text in m; column "default_at": timestamp text in m; column "default_count": integer text in m; column "default_document": json in m; column "default_exact": float64 text in m; column "default_flag": bool text in m; column "default_id": uuid text in m; column "default_load": float32 text in m; column "default_mask": integer text in m; column "default_ratio": float64 text in m; column "default_raw": bytes text in m; column "default_small": integer text in m; column "default_state": enum text in m; column "default_state" enum "known": by name; column "default_state" enum "unknown": by name; column "default_text": string in m; column "default_took": duration text in m; column "default_total": integer text in m; column "document": json in m; column "flag": bool text in m; column "former": json in m; column "id": uuid text in m; column "level": enum text in m; column "level" enum "high": by name; column "level" enum "low": by name; column "mask": integer text in m; column "maybe_at": timestamp text in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool text in m; column "maybe_id": uuid text in m; column "maybe_load": float32 text in m; column "maybe_mask": integer text in m; column "maybe_name": string in m; column "maybe_ratio": float64 text in m; column "maybe_raw": bytes text in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum text in m; column "maybe_state" enum "green": by name; column "maybe_state" enum "red": by name; column "maybe_text": string in m; column "maybe_took": duration text in m; column "maybe_total": integer text in m; column "ratio (.*)|%": float64 text in m; column "raw": bytes text in m; column "small": integer text in m; column "state": enum text in m; column "state" enum "busy": by name; column "state" enum "down": by name; column "state" enum "idle": by name; column "text": string in m; column "took": duration text in m; column "total": integer text in m; column "units": integer text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
-	Bucket:    sampleColumnsTextBucket,
+	Key:       sampleColumnsTextKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleCellsBucket defines the buckets of sample_cells.
-var sampleCellsBucket = codec.Bucket{
-	Every: 24 * time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-002"}},
+// sampleCellsKey describes the row keys of table sample_cells.
+var sampleCellsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-002"}}},
 }
 
-// sampleCellsColumns maps the parts of an event to the columns of table
-// sample_cells and to the slices of SampleColumns.
 var sampleCellsColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("text", codec.Binary.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 	store.BytesColumn("raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
@@ -1539,52 +1183,42 @@ var sampleCellsColumns = store.NewColumns(
 )
 
 // sampleCellsMapping maps events to table sample_cells.
-var sampleCellsMapping = store.NewMapping(sampleCellsColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleCellsKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleCellsMapping = store.NewMapping(sampleCellsColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_cells",
 		Families: []store.Family{{Name: "odd.family-1_x"}},
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1d "2006-002"; family odd.family-1_x: events; column "amount": integer in odd.family-1_x; column "at": timestamp in odd.family-1_x; column "code": enum text in odd.family-1_x; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer in odd.family-1_x; column "cpu.load": float32 in odd.family-1_x; column "default_at": timestamp in odd.family-1_x; column "default_count": integer in odd.family-1_x; column "default_document": json in odd.family-1_x; column "default_exact": float64 in odd.family-1_x; column "default_flag": bool in odd.family-1_x; column "default_id": uuid in odd.family-1_x; column "default_load": float32 in odd.family-1_x; column "default_mask": integer in odd.family-1_x; column "default_ratio": float64 in odd.family-1_x; column "default_raw": string in odd.family-1_x; column "default_small": integer in odd.family-1_x; column "default_state": enum in odd.family-1_x; column "default_state" enum 1: "unknown"; column "default_state" enum 2: "known"; column "default_text": string in odd.family-1_x; column "default_took": duration in odd.family-1_x; column "default_total": integer in odd.family-1_x; column "document": json in odd.family-1_x; column "flag": bool in odd.family-1_x; column "former": json in odd.family-1_x; column "id": uuid in odd.family-1_x; column "level": enum in odd.family-1_x; column "level" enum 0: "low"; column "level" enum 1: "high"; column "mask": integer in odd.family-1_x; column "maybe_at": timestamp in odd.family-1_x; column "maybe_count": integer in odd.family-1_x; column "maybe_document": json in odd.family-1_x; column "maybe_flag": bool in odd.family-1_x; column "maybe_id": uuid in odd.family-1_x; column "maybe_load": float32 in odd.family-1_x; column "maybe_mask": integer in odd.family-1_x; column "maybe_name": string in odd.family-1_x; column "maybe_ratio": float64 in odd.family-1_x; column "maybe_raw": string in odd.family-1_x; column "maybe_renamed": json in odd.family-1_x; column "maybe_small": integer text in odd.family-1_x; column "maybe_state": enum in odd.family-1_x; column "maybe_state" enum 0: "red"; column "maybe_state" enum 1: "green"; column "maybe_text": string in odd.family-1_x; column "maybe_took": duration in odd.family-1_x; column "maybe_total": integer in odd.family-1_x; column "ratio (.*)|%": float64 in odd.family-1_x; column "raw": string in odd.family-1_x; column "small": integer in odd.family-1_x; column "state": enum in odd.family-1_x; column "state" enum 1: "idle"; column "state" enum 2: "busy"; column "state" enum 40: "down"; column "text": string in odd.family-1_x; column "took": duration in odd.family-1_x; column "total": integer in odd.family-1_x; column "units": integer in odd.family-1_x`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    sampleCellsBucket,
+	Key:       sampleCellsKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleCellsTextBucket defines the buckets of sample_cells_text.
-var sampleCellsTextBucket = codec.Bucket{
-	Every:  time.Hour,
-	Origin: time.Date(2020, time.December, 1, 0, 0, 0, 0, time.UTC),
-	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "h"},
+// sampleCellsTextKey describes the row keys of table sample_cells_text.
+var sampleCellsTextKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Origin: time.Date(2020, time.December, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "h"}},
 }
 
-// sampleCellsTextColumns maps the parts of an event to the columns of table
-// sample_cells_text and to the slices of SampleColumns.
 var sampleCellsTextColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("text", codec.Text.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 	store.BytesColumn("raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
@@ -1635,51 +1269,42 @@ var sampleCellsTextColumns = store.NewColumns(
 )
 
 // sampleCellsTextMapping maps events to table sample_cells_text.
-var sampleCellsTextMapping = store.NewMapping(sampleCellsTextColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleCellsTextKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleCellsTextMapping = store.NewMapping(sampleCellsTextColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_cells_text",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1h "h%d" origin=2020-12-01T00:00:00Z; family m: events; column "amount": integer text in m; column "at": timestamp text in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer text in m; column "cpu.load": float32 text in m; column "default_at": timestamp text in m; column "default_count": integer text in m; column "default_document": json in m; column "default_exact": float64 text in m; column "default_flag": bool text in m; column "default_id": uuid text in m; column "default_load": float32 text in m; column "default_mask": integer text in m; column "default_ratio": float64 text in m; column "default_raw": bytes text in m; column "default_small": integer text in m; column "default_state": enum text in m; column "default_state" enum "known": by name; column "default_state" enum "unknown": by name; column "default_text": string in m; column "default_took": duration text in m; column "default_total": integer text in m; column "document": json in m; column "flag": bool text in m; column "former": json in m; column "id": uuid text in m; column "level": enum text in m; column "level" enum "high": by name; column "level" enum "low": by name; column "mask": integer text in m; column "maybe_at": timestamp text in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool text in m; column "maybe_id": uuid text in m; column "maybe_load": float32 text in m; column "maybe_mask": integer text in m; column "maybe_name": string in m; column "maybe_ratio": float64 text in m; column "maybe_raw": bytes text in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum text in m; column "maybe_state" enum "green": by name; column "maybe_state" enum "red": by name; column "maybe_text": string in m; column "maybe_took": duration text in m; column "maybe_total": integer text in m; column "ratio (.*)|%": float64 text in m; column "raw": bytes text in m; column "small": integer text in m; column "state": enum text in m; column "state" enum "busy": by name; column "state" enum "down": by name; column "state" enum "idle": by name; column "text": string in m; column "took": duration text in m; column "total": integer text in m; column "units": integer text in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    sampleCellsTextBucket,
+	Key:       sampleCellsTextKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleCombinedBucket defines the buckets of sample_combined.
-var sampleCombinedBucket = codec.Bucket{
-	Every: 7 * 24 * time.Hour,
-	Label: codec.Label{Kind: codec.ISOWeekLabel},
+// sampleCombinedKey describes the row keys of table sample_combined.
+var sampleCombinedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.ISOWeekLabel}},
 }
 
-// sampleCombinedColumns maps the parts of an event to the columns of table
-// sample_combined and to the slices of SampleColumns.
 var sampleCombinedColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendSampleProto, parseSampleProto,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
@@ -1732,51 +1357,42 @@ var sampleCombinedColumns = store.NewColumns(
 )
 
 // sampleCombinedMapping maps events to table sample_combined.
-var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleCombinedKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_combined",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}}},
 		Layout:   `schema Sample: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1w "iso_week"; blob: protobuf "event"; family m: events; number "1": string; number "2": string; number "3": bool; number "4": integer; number "5": integer; number "6": integer; number "7": integer; number "8": float32; number "9": float64; number "10": timestamp; number "11": duration; number "12": uuid; number "13": enum; number "13" enum 1: "idle"; number "13" enum 2: "busy"; number "13" enum 40: "down"; number "14": json; number "15": enum; number "15" enum 0: "low"; number "15" enum 1: "high"; number "21": string; number "22": string; number "23": bool; number "24": integer; number "25": integer; number "26": integer; number "27": integer; number "28": float32; number "29": float64; number "30": timestamp; number "31": duration; number "32": uuid; number "33": enum; number "33" enum 0: "red"; number "33" enum 1: "green"; number "34": json; number "41": string; number "42": string; number "43": bool; number "44": integer; number "45": integer; number "46": integer; number "47": integer; number "48": float32; number "49": float64; number "50": timestamp; number "51": duration; number "52": uuid; number "53": enum; number "53" enum 1: "unknown"; number "53" enum 2: "known"; number "54": json; number "61": float64; number "62": integer; number "63": integer; number "64": json; number "65": string; number "66": enum; number "66" enum 0: "low"; number "66" enum 1: "high"`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    sampleCombinedBucket,
+	Key:       sampleCombinedKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleCombinedJSONBucket defines the buckets of sample_combined_json.
-var sampleCombinedJSONBucket = codec.Bucket{
-	Months: 12,
-	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
+// sampleCombinedJSONKey describes the row keys of table sample_combined_json.
+var sampleCombinedJSONKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Months: 12, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006"}}},
 }
 
-// sampleCombinedJSONColumns maps the parts of an event to the columns of table
-// sample_combined_json and to the slices of SampleColumns.
 var sampleCombinedJSONColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendSampleJSON, parseSampleJSON,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
@@ -1829,49 +1445,42 @@ var sampleCombinedJSONColumns = store.NewColumns(
 )
 
 // sampleCombinedJSONMapping maps events to table sample_combined_json.
-var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleCombinedJSONKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_combined_json",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sample: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1y "2006"; blob: json "event"; family m: events; name "amount": integer; name "at": timestamp; name "code": enum; name "code" enum "high": by name; name "code" enum "low": by name; name "count": integer; name "default_at": timestamp; name "default_count": integer; name "default_document": json; name "default_exact": float64; name "default_flag": bool; name "default_id": uuid; name "default_load": float32; name "default_mask": integer; name "default_ratio": float64; name "default_raw": bytes; name "default_small": integer; name "default_state": enum; name "default_state" enum "known": by name; name "default_state" enum "unknown": by name; name "default_text": string; name "default_took": duration; name "default_total": integer; name "document": json; name "flag": bool; name "former": json; name "id": uuid; name "level": enum; name "level" enum "high": by name; name "level" enum "low": by name; name "load": float32; name "mask": integer; name "maybe_at": timestamp; name "maybe_count": integer; name "maybe_document": json; name "maybe_flag": bool; name "maybe_id": uuid; name "maybe_load": float32; name "maybe_mask": integer; name "maybe_name": string; name "maybe_ratio": float64; name "maybe_raw": bytes; name "maybe_renamed": json; name "maybe_small": integer; name "maybe_state": enum; name "maybe_state" enum "green": by name; name "maybe_state" enum "red": by name; name "maybe_text": string; name "maybe_took": duration; name "maybe_total": integer; name "ratio": float64; name "raw": bytes; name "small": integer; name "state": enum; name "state" enum "busy": by name; name "state" enum "down": by name; name "state" enum "idle": by name; name "text": string; name "took": duration; name "total": integer; name "units": integer`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    sampleCombinedJSONBucket,
+	Key:       sampleCombinedJSONKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleSerializedTime is the encoding of event times in the row keys of
-// sample_serialized.
-var sampleSerializedTime = codec.TimeFormat{Layout: "2006-01-02T15:04:05.000"}
+// sampleSerializedKey describes the row keys of table sample_serialized.
+var sampleSerializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Layout: "2006-01-02T15:04:05.000"},
+}
 
-// sampleSerializedColumns maps the parts of an event to the columns of table
-// sample_serialized and to the slices of SampleColumns.
 var sampleSerializedColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendSampleProto, parseSampleProto,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
@@ -1924,49 +1533,43 @@ var sampleSerializedColumns = store.NewColumns(
 )
 
 // sampleSerializedMapping maps events to table sample_serialized.
-var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleSerializedKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_serialized",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sample: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "2006-01-02T15:04:05.000"; blob: protobuf "event"; family m: events; number "1": string; number "2": string; number "3": bool; number "4": integer; number "5": integer; number "6": integer; number "7": integer; number "8": float32; number "9": float64; number "10": timestamp; number "11": duration; number "12": uuid; number "13": enum; number "13" enum 1: "idle"; number "13" enum 2: "busy"; number "13" enum 40: "down"; number "14": json; number "15": enum; number "15" enum 0: "low"; number "15" enum 1: "high"; number "21": string; number "22": string; number "23": bool; number "24": integer; number "25": integer; number "26": integer; number "27": integer; number "28": float32; number "29": float64; number "30": timestamp; number "31": duration; number "32": uuid; number "33": enum; number "33" enum 0: "red"; number "33" enum 1: "green"; number "34": json; number "41": string; number "42": string; number "43": bool; number "44": integer; number "45": integer; number "46": integer; number "47": integer; number "48": float32; number "49": float64; number "50": timestamp; number "51": duration; number "52": uuid; number "53": enum; number "53" enum 1: "unknown"; number "53" enum 2: "known"; number "54": json; number "61": float64; number "62": integer; number "63": integer; number "64": json; number "65": string; number "66": enum; number "66" enum 0: "low"; number "66" enum 1: "high"`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   sampleSerializedTime,
+	Key:       sampleSerializedKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleSerializedJSONTime is the encoding of event times in the row keys of
+// sampleSerializedJSONKey describes the row keys of table
 // sample_serialized_json.
-var sampleSerializedJSONTime = codec.TimeFormat{Kind: codec.UnixNanos}
+var sampleSerializedJSONKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixNanos},
+}
 
-// sampleSerializedJSONColumns maps the parts of an event to the columns of
-// table sample_serialized_json and to the slices of SampleColumns.
 var sampleSerializedJSONColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendSampleJSON, parseSampleJSON,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
@@ -2019,50 +1622,43 @@ var sampleSerializedJSONColumns = store.NewColumns(
 )
 
 // sampleSerializedJSONMapping maps events to table sample_serialized_json.
-var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleSerializedJSONKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_serialized_json",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
 		Layout:   `schema Sample: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "unix_ns"; blob: json "event"; family m: events; name "amount": integer; name "at": timestamp; name "code": enum; name "code" enum "high": by name; name "code" enum "low": by name; name "count": integer; name "default_at": timestamp; name "default_count": integer; name "default_document": json; name "default_exact": float64; name "default_flag": bool; name "default_id": uuid; name "default_load": float32; name "default_mask": integer; name "default_ratio": float64; name "default_raw": bytes; name "default_small": integer; name "default_state": enum; name "default_state" enum "known": by name; name "default_state" enum "unknown": by name; name "default_text": string; name "default_took": duration; name "default_total": integer; name "document": json; name "flag": bool; name "former": json; name "id": uuid; name "level": enum; name "level" enum "high": by name; name "level" enum "low": by name; name "load": float32; name "mask": integer; name "maybe_at": timestamp; name "maybe_count": integer; name "maybe_document": json; name "maybe_flag": bool; name "maybe_id": uuid; name "maybe_load": float32; name "maybe_mask": integer; name "maybe_name": string; name "maybe_ratio": float64; name "maybe_raw": bytes; name "maybe_renamed": json; name "maybe_small": integer; name "maybe_state": enum; name "maybe_state" enum "green": by name; name "maybe_state" enum "red": by name; name "maybe_text": string; name "maybe_took": duration; name "maybe_total": integer; name "ratio": float64; name "raw": bytes; name "small": integer; name "state": enum; name "state" enum "busy": by name; name "state" enum "down": by name; name "state" enum "idle": by name; name "text": string; name "took": duration; name "total": integer; name "units": integer`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   sampleSerializedJSONTime,
+	Key:       sampleSerializedJSONKey,
 	Precision: time.Millisecond,
 	MaxCells:  1,
 	Check:     checkSample,
 })
 
-// sampleUnserializedTime is the encoding of event times in the row keys of
-// sample_unserialized.
-var sampleUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
+// sampleUnserializedKey describes the row keys of table sample_unserialized.
+var sampleUnserializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis},
+}
 
-// sampleUnserializedColumns maps the parts of an event to the columns of table
-// sample_unserialized and to the slices of SampleColumns.
 var sampleUnserializedColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("text", codec.Binary.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 	store.BytesColumn("raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
@@ -2113,49 +1709,43 @@ var sampleUnserializedColumns = store.NewColumns(
 )
 
 // sampleUnserializedMapping maps events to table sample_unserialized.
-var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleUnserializedKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_unserialized",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sample: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "unix_ms"; family m: events; column "amount": integer in m; column "at": timestamp in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer in m; column "cpu.load": float32 in m; column "default_at": timestamp in m; column "default_count": integer in m; column "default_document": json in m; column "default_exact": float64 in m; column "default_flag": bool in m; column "default_id": uuid in m; column "default_load": float32 in m; column "default_mask": integer in m; column "default_ratio": float64 in m; column "default_raw": string in m; column "default_small": integer in m; column "default_state": enum in m; column "default_state" enum 1: "unknown"; column "default_state" enum 2: "known"; column "default_text": string in m; column "default_took": duration in m; column "default_total": integer in m; column "document": json in m; column "flag": bool in m; column "former": json in m; column "id": uuid in m; column "level": enum in m; column "level" enum 0: "low"; column "level" enum 1: "high"; column "mask": integer in m; column "maybe_at": timestamp in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool in m; column "maybe_id": uuid in m; column "maybe_load": float32 in m; column "maybe_mask": integer in m; column "maybe_name": string in m; column "maybe_ratio": float64 in m; column "maybe_raw": string in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum in m; column "maybe_state" enum 0: "red"; column "maybe_state" enum 1: "green"; column "maybe_text": string in m; column "maybe_took": duration in m; column "maybe_total": integer in m; column "ratio (.*)|%": float64 in m; column "raw": string in m; column "small": integer in m; column "state": enum in m; column "state" enum 1: "idle"; column "state" enum 2: "busy"; column "state" enum 40: "down"; column "text": string in m; column "took": duration in m; column "total": integer in m; column "units": integer in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   sampleUnserializedTime,
+	Key:       sampleUnserializedKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
 
-// sampleUnserializedTextTime is the encoding of event times in the row keys of
+// sampleUnserializedTextKey describes the row keys of table
 // sample_unserialized_text.
-var sampleUnserializedTextTime = codec.TimeFormat{Kind: codec.UnixMicros}
+var sampleUnserializedTextKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "site"},
+		{Name: "sensor", Type: codec.Int64Segment, Series: 1},
+		{Name: "channel", Type: codec.Int32Segment, Series: 2},
+		{Name: "slot", Type: codec.Uint32Segment, Series: 3},
+		{Name: "serial", Type: codec.Uint64Segment, Series: 4},
+		{Name: "unit", Type: codec.UUIDSegment, Series: 5},
+		{Name: "kind", Type: codec.EnumSegment, Series: 6, Enum: sampleKindNames},
+		{Name: "active", Type: codec.BoolSegment, Series: 7},
+		{Name: "tag", Type: codec.BytesSegment, Series: 8},
+		{Name: "since", Type: codec.TimestampSegment, Series: 9},
+		{Name: "interval", Type: codec.DurationSegment, Series: 10},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMicros},
+}
 
-// sampleUnserializedTextColumns maps the parts of an event to the columns of
-// table sample_unserialized_text and to the slices of SampleColumns.
 var sampleUnserializedTextColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.BytesSeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any {
+		return append(to, &s.Site, &s.Sensor, &s.Channel, &s.Slot, &s.Serial, &s.Unit, (*int64)(&s.Kind), &s.Active, &s.Tag, &s.Since, &s.Interval)
+	}),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("text", codec.Text.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 	store.BytesColumn("raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
@@ -2206,37 +1796,14 @@ var sampleUnserializedTextColumns = store.NewColumns(
 )
 
 // sampleUnserializedTextMapping maps events to table sample_unserialized_text.
-var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSampleUnserializedTextKey(row)
-		e.Site = codec.Keep(e.Site, k.Site)
-		e.Sensor = k.Sensor
-		e.Channel = k.Channel
-		e.Slot = k.Slot
-		e.Serial = k.Serial
-		e.Unit = k.Unit
-		e.Kind = k.Kind
-		e.Active = k.Active
-		e.Tag = k.Tag
-		e.Since = k.Since
-		e.Interval = k.Interval
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_unserialized_text",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sample: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "unix_us"; family m: events; column "amount": integer text in m; column "at": timestamp text in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer text in m; column "cpu.load": float32 text in m; column "default_at": timestamp text in m; column "default_count": integer text in m; column "default_document": json in m; column "default_exact": float64 text in m; column "default_flag": bool text in m; column "default_id": uuid text in m; column "default_load": float32 text in m; column "default_mask": integer text in m; column "default_ratio": float64 text in m; column "default_raw": bytes text in m; column "default_small": integer text in m; column "default_state": enum text in m; column "default_state" enum "known": by name; column "default_state" enum "unknown": by name; column "default_text": string in m; column "default_took": duration text in m; column "default_total": integer text in m; column "document": json in m; column "flag": bool text in m; column "former": json in m; column "id": uuid text in m; column "level": enum text in m; column "level" enum "high": by name; column "level" enum "low": by name; column "mask": integer text in m; column "maybe_at": timestamp text in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool text in m; column "maybe_id": uuid text in m; column "maybe_load": float32 text in m; column "maybe_mask": integer text in m; column "maybe_name": string in m; column "maybe_ratio": float64 text in m; column "maybe_raw": bytes text in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum text in m; column "maybe_state" enum "green": by name; column "maybe_state" enum "red": by name; column "maybe_text": string in m; column "maybe_took": duration text in m; column "maybe_total": integer text in m; column "ratio (.*)|%": float64 text in m; column "raw": bytes text in m; column "small": integer text in m; column "state": enum text in m; column "state" enum "busy": by name; column "state" enum "down": by name; column "state" enum "idle": by name; column "text": string in m; column "took": duration text in m; column "total": integer text in m; column "units": integer text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   sampleUnserializedTextTime,
+	Key:       sampleUnserializedTextKey,
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
@@ -2281,16 +1848,6 @@ func checkSample(e *SampleEvent) error {
 	}
 	c.OptionalString("maybe_name", e.MaybeName)
 	return c.Err()
-}
-
-// sameSample reports whether two events have the same series.
-func sameSample(a, b *SampleEvent) bool {
-	return a.Site == b.Site && a.Sensor == b.Sensor && a.Channel == b.Channel && a.Slot == b.Slot && a.Serial == b.Serial && a.Unit == b.Unit && a.Kind == b.Kind && a.Active == b.Active && bytes.Equal(a.Tag, b.Tag) && a.Since.Equal(b.Since) && a.Interval == b.Interval
-}
-
-// ownSample clones the slices in the series of an event.
-func ownSample(e *SampleEvent) {
-	e.Tag = bytes.Clone(e.Tag)
 }
 
 // appendSampleProto appends the fields of an event in protobuf wire format;

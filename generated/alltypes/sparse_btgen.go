@@ -46,18 +46,13 @@ func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWr
 }
 
 // SparseBatcher gathers Sparse events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type SparseBatcher struct {
 	store.EventBatcher[SparseEvent]
 }
 
-// NewSparseBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewSparseBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
@@ -85,7 +80,7 @@ const (
 	SparseFieldOpened store.Field = "opened"
 )
 
-// SparseColumns holds events column by column. All slices have the same length.
+// SparseColumns holds events in slices of equal length.
 type SparseColumns struct {
 	Series []SparseSeries
 	Time   []time.Time
@@ -101,12 +96,7 @@ func (c *SparseColumns) Reset() { sparseCellsColumns.Reset(c) }
 func (c *SparseColumns) Append(e *SparseEvent) { sparseCellsColumns.Append(c, e) }
 
 // SetupSparse reconciles tables sparse_columns, sparse_cells and
-// sparse_unserialized with the schema and returns what it changed; a second
-// call changes nothing. It refuses a change that may delete data with a
-// *setup.RefusedError, and changes nothing, unless setup.Options.Allow names
-// the change. With setup.Options.DryRun it returns what it would change. The
-// client records the layouts in table btgen_layouts, so that older code does
-// not set up the tables.
+// sparse_unserialized with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupSparse(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -139,42 +129,26 @@ type SparseColumnsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SparseColumnsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sparseColumnsBucket, k.Bucket)
-	return w.Key()
+	return sparseColumnsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SparseColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SparseColumnsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SparseColumnsKey) write(w *codec.KeyWriter) {
-	w.String("sensor", k.Sensor)
-	w.String("metric", k.Metric)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SparseColumnsKey) Prefix() ([]byte, error) { return sparseColumnsKey.Prefix(k.values()) }
 
 // ParseSparseColumnsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseSparseColumnsKey(row string) (SparseColumnsKey, error) {
-	var k SparseColumnsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Sensor = r.String("sensor")
-	k.Metric = r.String("metric")
-	k.Bucket = r.Bucket(sparseColumnsBucket)
-	return k, r.Close()
+func ParseSparseColumnsKey(row string) (k SparseColumnsKey, err error) {
+	err = sparseColumnsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SparseColumnsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Sensor}, Metric: &k.Metric, At: &k.Bucket}
 }
 
 // SparseCellsKey is a row key of table sparse_cells, of the form
@@ -193,40 +167,26 @@ type SparseCellsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SparseCellsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(sparseCellsBucket, k.Bucket)
-	return w.Key()
+	return sparseCellsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SparseCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SparseCellsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SparseCellsKey) write(w *codec.KeyWriter) {
-	w.String("sensor", k.Sensor)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SparseCellsKey) Prefix() ([]byte, error) { return sparseCellsKey.Prefix(k.values()) }
 
 // ParseSparseCellsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseSparseCellsKey(row string) (SparseCellsKey, error) {
-	var k SparseCellsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Sensor = r.String("sensor")
-	k.Bucket = r.Bucket(sparseCellsBucket)
-	return k, r.Close()
+func ParseSparseCellsKey(row string) (k SparseCellsKey, err error) {
+	err = sparseCellsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SparseCellsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Sensor}, At: &k.Bucket}
 }
 
 // SparseUnserializedKey is a row key of table sparse_unserialized, of the form
@@ -244,56 +204,46 @@ type SparseUnserializedKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SparseUnserializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(sparseUnserializedTime, k.Time)
-	return w.Key()
+	return sparseUnserializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SparseUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k SparseUnserializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SparseUnserializedKey) write(w *codec.KeyWriter) {
-	w.String("sensor", k.Sensor)
+	return sparseUnserializedKey.Prefix(k.values())
 }
 
 // ParseSparseUnserializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseSparseUnserializedKey(row string) (SparseUnserializedKey, error) {
-	var k SparseUnserializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Sensor = r.String("sensor")
-	k.Time = r.Time(sparseUnserializedTime)
-	return k, r.Close()
+func ParseSparseUnserializedKey(row string) (k SparseUnserializedKey, err error) {
+	err = sparseUnserializedKey.Parse(row, k.values())
+	return k, err
 }
 
-// sparseMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *SparseUnserializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Sensor}, At: &k.Time}
+}
+
 var sparseMappings = []*store.Mapping[SparseEvent]{sparseColumnsMapping, sparseCellsMapping, sparseUnserializedMapping}
 
-// sparseColumnsBucket defines the buckets of sparse_columns.
-var sparseColumnsBucket = codec.Bucket{
-	Every: 24 * time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
+// sparseColumnsKey describes the row keys of table sparse_columns.
+var sparseColumnsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "sensor"},
+		{Kind: codec.MetricSegment},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-// sparseColumnsColumns maps the parts of an event to the columns of table
-// sparse_columns and to the slices of SparseColumns.
 var sparseColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
+	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
 	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
 	store.OptionalColumn("level", codec.Text.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
 	store.OptionalColumn("note", codec.Text.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
@@ -301,41 +251,30 @@ var sparseColumnsColumns = store.NewColumns(
 )
 
 // sparseColumnsMapping maps events to table sparse_columns.
-var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Keys[SparseEvent]{
-	Append: func(e *SparseEvent, metric string, dst []byte) ([]byte, error) {
-		return SparseColumnsKey{Sensor: e.Sensor, Bucket: e.Time, Metric: metric}.Append(dst)
-	},
-	Prefix: func(e *SparseEvent, metric string) ([]byte, error) {
-		return SparseColumnsKey{Sensor: e.Sensor, Metric: metric}.Prefix()
-	},
-	Parse: func(row string, e *SparseEvent) (time.Time, error) {
-		k, err := ParseSparseColumnsKey(row)
-		e.Sensor = codec.Keep(e.Sensor, k.Sensor)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SparseEvent]{
+var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Mapping[SparseEvent]{
 	Table: store.Table{
 		ID:       "sparse_columns",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sparse: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer text in m; column "note": string in m; column "opened": bool text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
-	Bucket:    sparseColumnsBucket,
+	Key:       sparseColumnsKey,
 	Precision: time.Second,
 	Check:     checkSparse,
 })
 
-// sparseCellsBucket defines the buckets of sparse_cells.
-var sparseCellsBucket = codec.Bucket{
-	Every: 24 * time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
+// sparseCellsKey describes the row keys of table sparse_cells.
+var sparseCellsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "sensor"},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-// sparseCellsColumns maps the parts of an event to the columns of table
-// sparse_cells and to the slices of SparseColumns.
 var sparseCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
+	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
 	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
 	store.OptionalColumn("level", codec.Binary.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
 	store.OptionalColumn("note", codec.Binary.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
@@ -343,39 +282,30 @@ var sparseCellsColumns = store.NewColumns(
 )
 
 // sparseCellsMapping maps events to table sparse_cells.
-var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Keys[SparseEvent]{
-	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
-		return SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SparseEvent, _ string) ([]byte, error) {
-		return SparseCellsKey{Sensor: e.Sensor}.Prefix()
-	},
-	Parse: func(row string, e *SparseEvent) (time.Time, error) {
-		k, err := ParseSparseCellsKey(row)
-		e.Sensor = codec.Keep(e.Sensor, k.Sensor)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SparseEvent]{
+var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Mapping[SparseEvent]{
 	Table: store.Table{
 		ID:       "sparse_cells",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sparse: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    sparseCellsBucket,
+	Key:       sparseCellsKey,
 	Precision: time.Second,
 	Check:     checkSparse,
 })
 
-// sparseUnserializedTime is the encoding of event times in the row keys of
-// sparse_unserialized.
-var sparseUnserializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
+// sparseUnserializedKey describes the row keys of table sparse_unserialized.
+var sparseUnserializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "sensor"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixSeconds},
+}
 
-// sparseUnserializedColumns maps the parts of an event to the columns of table
-// sparse_unserialized and to the slices of SparseColumns.
 var sparseUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
+	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
 	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
 	store.OptionalColumn("level", codec.Binary.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
 	store.OptionalColumn("note", codec.Binary.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
@@ -383,27 +313,14 @@ var sparseUnserializedColumns = store.NewColumns(
 )
 
 // sparseUnserializedMapping maps events to table sparse_unserialized.
-var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, store.Keys[SparseEvent]{
-	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
-		return SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SparseEvent, _ string) ([]byte, error) {
-		return SparseUnserializedKey{Sensor: e.Sensor}.Prefix()
-	},
-	Parse: func(row string, e *SparseEvent) (time.Time, error) {
-		k, err := ParseSparseUnserializedKey(row)
-		e.Sensor = codec.Keep(e.Sensor, k.Sensor)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SparseEvent]{
+var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, store.Mapping[SparseEvent]{
 	Table: store.Table{
 		ID:       "sparse_unserialized",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Sparse: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: sensor; time: "unix_s"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   sparseUnserializedTime,
+	Key:       sparseUnserializedKey,
 	Precision: time.Second,
 	Check:     checkSparse,
 })

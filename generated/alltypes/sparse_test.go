@@ -76,7 +76,7 @@ func TestEventsWithAbsentFields(t *testing.T) {
 
 				want := newest(events)
 				var got []SparseEvent
-				for e, err := range r.Read(t.Context(), SparseEvent{SparseSeries: series}, start, end) {
+				for e, err := range r.Read(t.Context(), store.SeriesOf(SparseEvent{SparseSeries: series}), start, end) {
 					check(t, err)
 					got = append(got, e)
 				}
@@ -130,7 +130,7 @@ func TestRewritingNewColumns(t *testing.T) {
 		check(t, w.Write(t.Context(), e))
 	}
 	var got []SparseEvent
-	for e, err := range store.NewReader(bt.Client, sparseColumnsMapping).Read(t.Context(), first, start, end) {
+	for e, err := range store.NewReader(bt.Client, sparseColumnsMapping).Read(t.Context(), store.SeriesOf(first), start, end) {
 		check(t, err)
 		got = append(got, e)
 	}

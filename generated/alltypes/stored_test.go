@@ -130,7 +130,7 @@ func TestMissingRequiredFields(t *testing.T) {
 				e.Time = e.Time.Add(time.Millisecond)
 				check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
 
-				errs, events := errorsOf(store.NewReader(bt.Client, l, options).Read(t.Context(), seriesOf(e), start, end))
+				errs, events := errorsOf(store.NewReader(bt.Client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(e)), start, end))
 				if events != 1 || len(errs) != 1 || !errors.Is(errs[0], codec.ErrMissing) {
 					t.Errorf("%s: %d events and errors %v, want the later event and codec.ErrMissing", l.Table.ID, events, errs)
 				}
@@ -150,7 +150,7 @@ func TestStoredGarbage(t *testing.T) {
 		check(t, layoutWriter(client, l).WriteAll(t.Context(), events))
 		row, column := spoil(t, client.(*bigtable.Client), l, events[1].Time)
 
-		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), seriesOf(events[0]), start, end))
+		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(events[0])), start, end))
 		if len(errs) != 1 || n != 2 {
 			t.Fatalf("%d events and errors %v, want 2 and 1", n, errs)
 		}
@@ -214,11 +214,11 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 		foreign := first.Row + "#x"
 		check(t, client.OpenTable(l.Table.ID).Apply(t.Context(), foreign, m))
 
-		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), seriesOf(e), start, end))
+		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(e)), start, end))
 		if n != 2 {
 			t.Errorf("%d events, want 2; errors %v", n, errs)
 		}
-		if l.Pattern.Bucketed() && !l.Bucket.Sorted() {
+		if l.Pattern.Bucketed() && !l.Key.Bucket.Sorted() {
 			if len(errs) != 0 {
 				t.Errorf("rows are read one by one, and still: %v", errs)
 			}
@@ -241,12 +241,12 @@ func TestRewritingReplacesTheWholeEvent(t *testing.T) {
 		w := layoutWriter(client, l)
 		check(t, w.Write(t.Context(), full()))
 		check(t, w.Write(t.Context(), plain())) // without what is optional
-		got := all(t, store.NewReader(client, l, options).Read(t.Context(), seriesOf(plain()), start, end))
+		got := all(t, store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(plain())), start, end))
 		compare(t, l, []SampleEvent{plain()}, got)
 
 		// The last event of a call wins, too, although all of them are one mutation.
 		check(t, w.WriteAll(t.Context(), []SampleEvent{plain(), full(), plain(), full()}, store.WriteOptions{LastWins: true}))
-		got = all(t, store.NewReader(client, l, options).Read(t.Context(), seriesOf(plain()), start, end))
+		got = all(t, store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(plain())), start, end))
 		compare(t, l, []SampleEvent{full()}, got)
 	})
 }
@@ -279,7 +279,7 @@ func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := store.NewReader(bt.Client, sampleCombinedMapping, store.ReaderOptions{Now: func() time.Time { return tt.now }})
-			compare(t, sampleCombinedMapping, tt.want, all(t, r.Read(t.Context(), seriesOf(plain()), tt.from, tt.to)))
+			compare(t, sampleCombinedMapping, tt.want, all(t, r.Read(t.Context(), store.SeriesOf(seriesOf(plain())), tt.from, tt.to)))
 			latest, err := r.Latest(t.Context(), seriesOf(plain()))
 			check(t, err)
 			compare(t, sampleCombinedMapping, events[6], latest)
@@ -308,7 +308,7 @@ func TestNamesAreNotPatterns(t *testing.T) {
 	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), later, m))
 
 	r := store.NewReader(bt.Client, l, options)
-	compare(t, l, []SampleEvent{full()}, all(t, r.Read(t.Context(), seriesOf(plain()), start, end)))
+	compare(t, l, []SampleEvent{full()}, all(t, r.Read(t.Context(), store.SeriesOf(seriesOf(plain())), start, end)))
 	latest, err := r.Latest(t.Context(), seriesOf(plain()))
 	check(t, err)
 	compare(t, l, full(), latest)

@@ -42,15 +42,11 @@ var alarmKindNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v AlarmKind) String() string {
-	return codec.EnumString(alarmKindNames, int64(v))
-}
+func (v AlarmKind) String() string { return codec.EnumString(alarmKindNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
-func (v AlarmKind) MarshalText() ([]byte, error) {
-	return codec.MarshalEnum(alarmKindNames, int64(v))
-}
+func (v AlarmKind) MarshalText() ([]byte, error) { return codec.MarshalEnum(alarmKindNames, int64(v)) }
 
 // UnmarshalText sets the value to the one with the given name.
 func (v *AlarmKind) UnmarshalText(text []byte) error {
@@ -75,18 +71,13 @@ func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWrit
 }
 
 // AlarmBatcher gathers Alarm events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type AlarmBatcher struct {
 	store.EventBatcher[AlarmEvent]
 }
 
-// NewAlarmBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewAlarmBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
@@ -107,7 +98,7 @@ func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmRead
 	return &AlarmReader{store.NewEventReader[AlarmSeries](reader, alarmDevicesColumns)}
 }
 
-// AlarmColumns holds events column by column. All slices have the same length.
+// AlarmColumns holds events in slices of equal length.
 type AlarmColumns struct {
 	Series []AlarmSeries
 	Time   []time.Time
@@ -120,12 +111,8 @@ func (c *AlarmColumns) Reset() { alarmDevicesColumns.Reset(c) }
 // Append adds an event.
 func (c *AlarmColumns) Append(e *AlarmEvent) { alarmDevicesColumns.Append(c, e) }
 
-// SetupAlarm reconciles tables devices and alarms_by_kind with the schema and
-// returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupAlarm reconciles tables devices and alarms_by_kind with the schema; see
+// setup.Setup.
 //
 //go:noinline
 func SetupAlarm(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -157,44 +144,26 @@ type AlarmDevicesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k AlarmDevicesKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(alarmDevicesBucket, k.Bucket)
-	return w.Key()
+	return alarmDevicesKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k AlarmDevicesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k AlarmDevicesKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k AlarmDevicesKey) write(w *codec.KeyWriter) {
-	w.String("device", k.Device)
-	w.Const("alarm")
-	w.Enum("kind", alarmKindNames, int64(k.Kind))
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k AlarmDevicesKey) Prefix() ([]byte, error) { return alarmDevicesKey.Prefix(k.values()) }
 
 // ParseAlarmDevicesKey parses a row key. Errors are of type *codec.FieldError.
-func ParseAlarmDevicesKey(row string) (AlarmDevicesKey, error) {
-	var k AlarmDevicesKey
-	r := codec.NewKeyReader(row, "#")
-	k.Device = r.String("device")
-	r.Const("alarm")
-	k.Kind = AlarmKind(r.Enum("kind", alarmKindNames))
-	k.Bucket = r.Bucket(alarmDevicesBucket)
-	return k, r.Close()
+func ParseAlarmDevicesKey(row string) (k AlarmDevicesKey, err error) {
+	err = alarmDevicesKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *AlarmDevicesKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Device, (*int64)(&k.Kind)}, At: &k.Bucket}
 }
 
 // AlarmsByKindKey is a row key of table alarms_by_kind, of the form
@@ -214,57 +183,44 @@ type AlarmsByKindKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k AlarmsByKindKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(alarmsByKindTime, k.Time)
-	return w.Key()
+	return alarmsByKindKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k AlarmsByKindKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k AlarmsByKindKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k AlarmsByKindKey) write(w *codec.KeyWriter) {
-	w.Enum("kind", alarmKindNames, int64(k.Kind))
-	w.String("device", k.Device)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k AlarmsByKindKey) Prefix() ([]byte, error) { return alarmsByKindKey.Prefix(k.values()) }
 
 // ParseAlarmsByKindKey parses a row key. Errors are of type *codec.FieldError.
-func ParseAlarmsByKindKey(row string) (AlarmsByKindKey, error) {
-	var k AlarmsByKindKey
-	r := codec.NewKeyReader(row, "#")
-	k.Kind = AlarmKind(r.Enum("kind", alarmKindNames))
-	k.Device = r.String("device")
-	k.Time = r.Time(alarmsByKindTime)
-	return k, r.Close()
+func ParseAlarmsByKindKey(row string) (k AlarmsByKindKey, err error) {
+	err = alarmsByKindKey.Parse(row, k.values())
+	return k, err
 }
 
-// alarmMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *AlarmsByKindKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Device, (*int64)(&k.Kind)}, At: &k.Time}
+}
+
 var alarmMappings = []*store.Mapping[AlarmEvent]{alarmDevicesMapping, alarmsByKindMapping}
 
-// alarmDevicesBucket defines the buckets of devices.
-var alarmDevicesBucket = codec.Bucket{
-	Every: 24 * time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
+// alarmDevicesKey describes the row keys of table devices.
+var alarmDevicesKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "device"},
+		{Kind: codec.ConstSegment, Const: "alarm"},
+		{Name: "kind", Type: codec.EnumSegment, Series: 1, Enum: alarmKindNames},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-// alarmDevicesColumns maps the parts of an event to the columns of table
-// devices and to the slices of AlarmColumns.
 var alarmDevicesColumns = store.NewColumns(
-	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
+	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }, func(s *AlarmSeries, to []any) []any { return append(to, &s.Device, (*int64)(&s.Kind)) }),
 	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendAlarmProto, parseAlarmProto,
 		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
@@ -272,40 +228,31 @@ var alarmDevicesColumns = store.NewColumns(
 )
 
 // alarmDevicesMapping maps events to table devices.
-var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Keys[AlarmEvent]{
-	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
-		return AlarmDevicesKey{Device: e.Device, Kind: e.Kind, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *AlarmEvent, _ string) ([]byte, error) {
-		return AlarmDevicesKey{Device: e.Device, Kind: e.Kind}.Prefix()
-	},
-	Parse: func(row string, e *AlarmEvent) (time.Time, error) {
-		k, err := ParseAlarmDevicesKey(row)
-		e.Device = codec.Keep(e.Device, k.Device)
-		e.Kind = k.Kind
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[AlarmEvent]{
+var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Mapping[AlarmEvent]{
 	Table: store.Table{
 		ID:       "devices",
 		Families: []store.Family{{Name: "alarms", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Alarm: events; pattern: bucket_serialized; delimiter: "#"; key: string text, const "alarm", enum text, bucket; names: device, kind; key 3 enum "heat": by name; key 3 enum "leak": by name; bucket: 1d "2006-01-02"; blob: protobuf "event"; family alarms: events; number "1": string`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    alarmDevicesBucket,
+	Key:       alarmDevicesKey,
 	Precision: time.Millisecond,
 	Check:     checkAlarm,
 })
 
-// alarmsByKindTime is the encoding of event times in the row keys of
-// alarms_by_kind.
-var alarmsByKindTime = codec.TimeFormat{Kind: codec.UnixMillis}
+// alarmsByKindKey describes the row keys of table alarms_by_kind.
+var alarmsByKindKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "kind", Type: codec.EnumSegment, Series: 1, Enum: alarmKindNames},
+		{Name: "device"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis},
+}
 
-// alarmsByKindColumns maps the parts of an event to the columns of table
-// alarms_by_kind and to the slices of AlarmColumns.
 var alarmsByKindColumns = store.NewColumns(
-	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
+	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }, func(s *AlarmSeries, to []any) []any { return append(to, &s.Device, (*int64)(&s.Kind)) }),
 	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendAlarmProto, parseAlarmProto,
 		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
@@ -313,28 +260,14 @@ var alarmsByKindColumns = store.NewColumns(
 )
 
 // alarmsByKindMapping maps events to table alarms_by_kind.
-var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Keys[AlarmEvent]{
-	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
-		return AlarmsByKindKey{Kind: e.Kind, Device: e.Device, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *AlarmEvent, _ string) ([]byte, error) {
-		return AlarmsByKindKey{Kind: e.Kind, Device: e.Device}.Prefix()
-	},
-	Parse: func(row string, e *AlarmEvent) (time.Time, error) {
-		k, err := ParseAlarmsByKindKey(row)
-		e.Kind = k.Kind
-		e.Device = codec.Keep(e.Device, k.Device)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[AlarmEvent]{
+var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping[AlarmEvent]{
 	Table: store.Table{
 		ID:       "alarms_by_kind",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Alarm: events; pattern: single_serialized; delimiter: "#"; key: enum text, string text, time; names: kind, device; key 1 enum "heat": by name; key 1 enum "leak": by name; time: "unix_ms"; blob: protobuf "event"; family m: events; number "1": string`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   alarmsByKindTime,
+	Key:       alarmsByKindKey,
 	Precision: time.Millisecond,
 	Check:     checkAlarm,
 })

@@ -40,18 +40,13 @@ func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *Reading
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
-// writes them in batches, when there are enough of them or they have waited
-// long enough. Every event that it accepts is written or reported as failed.
-// Its memory is bounded, except for failures that are being reported.
+// writes them in batches; see store.Batcher.
 type ReadingBatcher struct {
 	store.EventBatcher[ReadingEvent]
 }
 
-// NewReadingBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewReadingBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
@@ -79,8 +74,7 @@ const (
 	ReadingFieldSignal store.Field = "signal"
 )
 
-// ReadingColumns holds events column by column. All slices have the same
-// length.
+// ReadingColumns holds events in slices of equal length.
 type ReadingColumns struct {
 	Series []ReadingSeries
 	Time   []time.Time
@@ -95,12 +89,7 @@ func (c *ReadingColumns) Reset() { readingDevicesColumns.Reset(c) }
 // Append adds an event.
 func (c *ReadingColumns) Append(e *ReadingEvent) { readingDevicesColumns.Append(c, e) }
 
-// SetupReading reconciles table devices with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupReading reconciles table devices with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupReading(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -124,56 +113,43 @@ type ReadingDevicesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ReadingDevicesKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(readingDevicesBucket, k.Bucket)
-	return w.Key()
+	return readingDevicesKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ReadingDevicesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k ReadingDevicesKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ReadingDevicesKey) write(w *codec.KeyWriter) {
-	w.String("device", k.Device)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k ReadingDevicesKey) Prefix() ([]byte, error) { return readingDevicesKey.Prefix(k.values()) }
 
 // ParseReadingDevicesKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseReadingDevicesKey(row string) (ReadingDevicesKey, error) {
-	var k ReadingDevicesKey
-	r := codec.NewKeyReader(row, "#")
-	k.Device = r.String("device")
-	k.Bucket = r.Bucket(readingDevicesBucket)
-	return k, r.Close()
+func ParseReadingDevicesKey(row string) (k ReadingDevicesKey, err error) {
+	err = readingDevicesKey.Parse(row, k.values())
+	return k, err
 }
 
-// readingMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *ReadingDevicesKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Device}, At: &k.Bucket}
+}
+
 var readingMappings = []*store.Mapping[ReadingEvent]{readingDevicesMapping}
 
-// readingDevicesBucket defines the buckets of devices.
-var readingDevicesBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// readingDevicesKey describes the row keys of table devices.
+var readingDevicesKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "device"},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// readingDevicesColumns maps the parts of an event to the columns of table
-// devices and to the slices of ReadingColumns.
 var readingDevicesColumns = store.NewColumns(
-	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
+	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }, func(s *ReadingSeries, to []any) []any { return append(to, &s.Device) }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("level", codec.Binary.Float64, func(e *ReadingEvent) *float64 { return &e.Level }, func(c *ReadingColumns) *[]float64 { return &c.Level }).In(1),
 	store.DefaultColumn("errors", codec.Binary.Int64, 0, func(e *ReadingEvent) *int64 { return &e.Errors }, func(c *ReadingColumns) *[]int64 { return &c.Errors }).In(1),
@@ -181,20 +157,7 @@ var readingDevicesColumns = store.NewColumns(
 )
 
 // readingDevicesMapping maps events to table devices.
-var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Keys[ReadingEvent]{
-	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
-		return ReadingDevicesKey{Device: e.Device, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *ReadingEvent, _ string) ([]byte, error) {
-		return ReadingDevicesKey{Device: e.Device}.Prefix()
-	},
-	Parse: func(row string, e *ReadingEvent) (time.Time, error) {
-		k, err := ParseReadingDevicesKey(row)
-		e.Device = codec.Keep(e.Device, k.Device)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ReadingEvent]{
+var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID: "devices",
 		Families: []store.Family{
@@ -204,7 +167,7 @@ var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Keys[R
 		Layout: `schema Reading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: device; bucket: 1h "2006-01-02T15"; family raw: events; family stats: events; column "errors": integer in stats; column "level": float64 in stats; column "signal": string in raw`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    readingDevicesBucket,
+	Key:       readingDevicesKey,
 	Precision: time.Second,
 	Check:     checkReading,
 })

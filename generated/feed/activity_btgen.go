@@ -48,9 +48,7 @@ var activityKindNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v ActivityKind) String() string {
-	return codec.EnumString(activityKindNames, int64(v))
-}
+func (v ActivityKind) String() string { return codec.EnumString(activityKindNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -82,18 +80,13 @@ func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *Activi
 }
 
 // ActivityBatcher gathers Activity events from any number of goroutines and
-// writes them in batches, when there are enough of them or they have waited
-// long enough. Every event that it accepts is written or reported as failed.
-// Its memory is bounded, except for failures that are being reported.
+// writes them in batches; see store.Batcher.
 type ActivityBatcher struct {
 	store.EventBatcher[ActivityEvent]
 }
 
-// NewActivityBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewActivityBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
@@ -124,42 +117,32 @@ func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *Activi
 // given repository, in time order. Its errors are those of Read. It reads from
 // table activities_by_repository: one range of rows.
 func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
-	return r.reader.Query(ctx, &activityByRepository, event, from, to, opts...)
+	return r.reader.Read(ctx, selectActivityByRepository(repository), from, to, opts...)
 }
 
-// ByRepositoryColumns appends the events that ByRepository yields to columns,
-// which may be reused. It leaves out events that cannot be decoded and returns
-// the first *store.DecodeError after it has read all others; any other error
-// ends the read.
+// ByRepositoryColumns appends the events of ByRepository to columns, as
+// ReadColumns does.
 //
 //go:noinline
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
-	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, &activityByRepository, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, selectActivityByRepository(repository), from, to, opts...)
 }
 
 // ByActor yields the events with from <= time < to of the series with the given
 // actor, in time order. Its errors are those of Read. It reads from table
 // activities_by_actor: one range of rows.
 func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
-	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to, opts...)
+	return r.readActivitiesByActor.Read(ctx, selectActivityByActor(actor), from, to, opts...)
 }
 
-// ByActorColumns appends the events that ByActor yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByActorColumns appends the events of ByActor to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
-	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, &activityByActor, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, selectActivityByActor(actor), from, to, opts...)
 }
 
-// ActivityColumns holds events column by column. All slices have the same
-// length.
+// ActivityColumns holds events in slices of equal length.
 type ActivityColumns struct {
 	Series []ActivitySeries
 	Time   []time.Time
@@ -176,12 +159,7 @@ func (c *ActivityColumns) Append(e *ActivityEvent) {
 }
 
 // SetupActivity reconciles tables activities_by_repository and
-// activities_by_actor with the schema and returns what it changed; a second
-// call changes nothing. It refuses a change that may delete data with a
-// *setup.RefusedError, and changes nothing, unless setup.Options.Allow names
-// the change. With setup.Options.DryRun it returns what it would change. The
-// client records the layouts in table btgen_layouts, so that older code does
-// not set up the tables.
+// activities_by_actor with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupActivity(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -214,56 +192,29 @@ type ActivityActivitiesByRepositoryKey struct {
 	Actor      string
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	w.Structured()
-	k.write(&w)
-	w.Time(activityActivitiesByRepositoryTime, k.Time)
-	w.UUID("id", k.ID)
-	w.String("actor", k.Actor)
-	return w.Key()
+	return activityActivitiesByRepositoryKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ActivityActivitiesByRepositoryKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k ActivityActivitiesByRepositoryKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	w.Structured()
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ActivityActivitiesByRepositoryKey) write(w *codec.KeyWriter) {
-	w.String("repository", k.Repository)
-}
-
-// suffix returns the segments after the time in the keys of the series.
-func (k ActivityActivitiesByRepositoryKey) suffix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	w.Structured()
-	w.UUID("id", k.ID)
-	w.String("actor", k.Actor)
-	return w.Key()
+	return activityActivitiesByRepositoryKey.Prefix(k.values())
 }
 
 // ParseActivityActivitiesByRepositoryKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseActivityActivitiesByRepositoryKey(row string) (ActivityActivitiesByRepositoryKey, error) {
-	var k ActivityActivitiesByRepositoryKey
-	r := codec.NewKeyReader(row, "#")
-	k.Repository = r.String("repository")
-	k.Time = r.Time(activityActivitiesByRepositoryTime)
-	k.ID = r.UUID("id")
-	k.Actor = r.String("actor")
-	return k, r.Close()
+func ParseActivityActivitiesByRepositoryKey(row string) (k ActivityActivitiesByRepositoryKey, err error) {
+	err = activityActivitiesByRepositoryKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *ActivityActivitiesByRepositoryKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Repository, &k.Actor, &k.ID}, At: &k.Time}
 }
 
 // ActivityActivitiesByActorKey is a row key of table activities_by_actor, of
@@ -284,67 +235,49 @@ type ActivityActivitiesByActorKey struct {
 	Repository string
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ActivityActivitiesByActorKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(activityActivitiesByActorTime, k.Time)
-	w.UUID("id", k.ID)
-	w.String("repository", k.Repository)
-	return w.Key()
+	return activityActivitiesByActorKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ActivityActivitiesByActorKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k ActivityActivitiesByActorKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ActivityActivitiesByActorKey) write(w *codec.KeyWriter) {
-	w.String("actor", k.Actor)
-}
-
-// suffix returns the segments after the time in the keys of the series.
-func (k ActivityActivitiesByActorKey) suffix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	w.UUID("id", k.ID)
-	w.String("repository", k.Repository)
-	return w.Key()
+	return activityActivitiesByActorKey.Prefix(k.values())
 }
 
 // ParseActivityActivitiesByActorKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseActivityActivitiesByActorKey(row string) (ActivityActivitiesByActorKey, error) {
-	var k ActivityActivitiesByActorKey
-	r := codec.NewKeyReader(row, "#")
-	k.Actor = r.String("actor")
-	k.Time = r.Time(activityActivitiesByActorTime)
-	k.ID = r.UUID("id")
-	k.Repository = r.String("repository")
-	return k, r.Close()
+func ParseActivityActivitiesByActorKey(row string) (k ActivityActivitiesByActorKey, err error) {
+	err = activityActivitiesByActorKey.Parse(row, k.values())
+	return k, err
 }
 
-// activityMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *ActivityActivitiesByActorKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Repository, &k.Actor, &k.ID}, At: &k.Time}
+}
+
 var activityMappings = []*store.Mapping[ActivityEvent]{activityActivitiesByRepositoryMapping, activityActivitiesByActorMapping}
 
-// activityActivitiesByRepositoryTime is the encoding of event times in the row
-// keys of activities_by_repository.
-var activityActivitiesByRepositoryTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
+// activityActivitiesByRepositoryKey describes the row keys of table
+// activities_by_repository.
+var activityActivitiesByRepositoryKey = codec.Key{
+	Delimiter:  "#",
+	Structured: true,
+	Segments: []codec.Segment{
+		{Name: "repository"},
+		{Kind: codec.TimeSegment},
+		{Name: "id", Type: codec.UUIDSegment, Series: 2},
+		{Name: "actor", Series: 1},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true},
+}
 
-// activityActivitiesByRepositoryColumns maps the parts of an event to the
-// columns of table activities_by_repository and to the slices of
-// ActivityColumns.
 var activityActivitiesByRepositoryColumns = store.NewColumns(
-	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }),
+	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }, func(s *ActivitySeries, to []any) []any { return append(to, &s.Repository, &s.Actor, &s.ID) }),
 	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendActivityProto, parseActivityProto,
 		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
@@ -354,25 +287,7 @@ var activityActivitiesByRepositoryColumns = store.NewColumns(
 
 // activityActivitiesByRepositoryMapping maps events to table
 // activities_by_repository.
-var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Keys[ActivityEvent]{
-	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
-		return ActivityActivitiesByRepositoryKey{Repository: e.Repository, Time: e.Time, ID: e.ID, Actor: e.Actor}.Append(dst)
-	},
-	Prefix: func(e *ActivityEvent, _ string) ([]byte, error) {
-		return ActivityActivitiesByRepositoryKey{Repository: e.Repository, ID: e.ID, Actor: e.Actor}.Prefix()
-	},
-	Suffix: func(e *ActivityEvent, _ string) ([]byte, error) {
-		return ActivityActivitiesByRepositoryKey{Repository: e.Repository, ID: e.ID, Actor: e.Actor}.suffix()
-	},
-	Parse: func(row string, e *ActivityEvent) (time.Time, error) {
-		k, err := ParseActivityActivitiesByRepositoryKey(row)
-		e.Repository = codec.Keep(e.Repository, k.Repository)
-		e.ID = k.ID
-		e.Actor = codec.Keep(e.Actor, k.Actor)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ActivityEvent]{
+var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Mapping[ActivityEvent]{
 	Table: store.Table{
 		ID:        "activities_by_repository",
 		Families:  []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
@@ -380,19 +295,26 @@ var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesB
 		Layout:    `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: repository, id, actor; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   activityActivitiesByRepositoryTime,
+	Key:       activityActivitiesByRepositoryKey,
 	Precision: time.Millisecond,
 	Check:     checkActivity,
 })
 
-// activityActivitiesByActorTime is the encoding of event times in the row keys
-// of activities_by_actor.
-var activityActivitiesByActorTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
+// activityActivitiesByActorKey describes the row keys of table
+// activities_by_actor.
+var activityActivitiesByActorKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "actor", Series: 1},
+		{Kind: codec.TimeSegment},
+		{Name: "id", Type: codec.UUIDSegment, Series: 2},
+		{Name: "repository"},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true},
+}
 
-// activityActivitiesByActorColumns maps the parts of an event to the columns of
-// table activities_by_actor and to the slices of ActivityColumns.
 var activityActivitiesByActorColumns = store.NewColumns(
-	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }),
+	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }, func(s *ActivitySeries, to []any) []any { return append(to, &s.Repository, &s.Actor, &s.ID) }),
 	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendActivityProto, parseActivityProto,
 		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
@@ -401,66 +323,30 @@ var activityActivitiesByActorColumns = store.NewColumns(
 )
 
 // activityActivitiesByActorMapping maps events to table activities_by_actor.
-var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActorColumns, store.Keys[ActivityEvent]{
-	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
-		return ActivityActivitiesByActorKey{Actor: e.Actor, Time: e.Time, ID: e.ID, Repository: e.Repository}.Append(dst)
-	},
-	Prefix: func(e *ActivityEvent, _ string) ([]byte, error) {
-		return ActivityActivitiesByActorKey{Actor: e.Actor, ID: e.ID, Repository: e.Repository}.Prefix()
-	},
-	Suffix: func(e *ActivityEvent, _ string) ([]byte, error) {
-		return ActivityActivitiesByActorKey{Actor: e.Actor, ID: e.ID, Repository: e.Repository}.suffix()
-	},
-	Parse: func(row string, e *ActivityEvent) (time.Time, error) {
-		k, err := ParseActivityActivitiesByActorKey(row)
-		e.Actor = codec.Keep(e.Actor, k.Actor)
-		e.ID = k.ID
-		e.Repository = codec.Keep(e.Repository, k.Repository)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ActivityEvent]{
+var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActorColumns, store.Mapping[ActivityEvent]{
 	Table: store.Table{
 		ID:       "activities_by_actor",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		Layout:   `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: actor, id, repository; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   activityActivitiesByActorTime,
+	Key:       activityActivitiesByActorKey,
 	Precision: time.Millisecond,
 	Check:     checkActivity,
 })
 
-// activityByRepository defines which rows ByRepository reads in
-// activities_by_repository.
-var activityByRepository = store.Query[ActivityEvent]{
-	Name:        "ByRepository",
-	Spans:       rowsActivityByRepository,
-	MultiSeries: true,
+var activityByRepository = store.Query[ActivityEvent]{Name: "ByRepository", Given: codec.Given{Series: []int{0}}}
+
+// selectActivityByRepository returns what ByRepository selects.
+func selectActivityByRepository(repository string) store.Selection[ActivityEvent] {
+	return activityByRepository.Bind(ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}})
 }
 
-// rowsActivityByRepository returns the spans with the rows of ByRepository.
-func rowsActivityByRepository(e *ActivityEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.Structured()
-	before.String("repository", e.Repository)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
+var activityByActor = store.Query[ActivityEvent]{Name: "ByActor", Given: codec.Given{Series: []int{1}}}
 
-// activityByActor defines which rows ByActor reads in activities_by_actor.
-var activityByActor = store.Query[ActivityEvent]{
-	Name:        "ByActor",
-	Spans:       rowsActivityByActor,
-	MultiSeries: true,
-}
-
-// rowsActivityByActor returns the spans with the rows of ByActor.
-func rowsActivityByActor(e *ActivityEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("actor", e.Actor)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
+// selectActivityByActor returns what ByActor selects.
+func selectActivityByActor(actor string) store.Selection[ActivityEvent] {
+	return activityByActor.Bind(ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}})
 }
 
 // checkActivity rejects an event that no table can store.

@@ -42,18 +42,12 @@ func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter
 }
 
 // TickBatcher gathers Tick events from any number of goroutines and writes them
-// in batches, when there are enough of them or they have waited long enough.
-// Every event that it accepts is written or reported as failed. Its memory is
-// bounded, except for failures that are being reported.
+// in batches; see store.Batcher.
 type TickBatcher struct {
 	store.EventBatcher[TickEvent]
 }
 
-// NewTickBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewTickBatcher returns a batcher that writes through w; see store.NewBatcher.
 //
 //go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
@@ -86,19 +80,15 @@ func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
-	return r.reader.Query(ctx, &tickByExchange, event, from, to, opts...)
+	return r.reader.Read(ctx, selectTickByExchange(exchange), from, to, opts...)
 }
 
-// ByExchangeColumns appends the events that ByExchange yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// ByExchangeColumns appends the events of ByExchange to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
-	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
-	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, &tickByExchange, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, selectTickByExchange(exchange), from, to, opts...)
 }
 
 // ByExchangeSeries yields the series of ByExchange that have events with from
@@ -107,11 +97,10 @@ func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, fro
 //
 //go:noinline
 func (r *TickReader) ByExchangeSeries(ctx context.Context, exchange string, from, to time.Time) iter.Seq2[TickSeries, error] {
-	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
-	return store.QuerySeries[TickSeries](ctx, r.reader, &tickByExchange, event, from, to)
+	return store.ReadSeries[TickSeries](ctx, r.reader, selectTickByExchange(exchange), from, to)
 }
 
-// TickColumns holds events column by column. All slices have the same length.
+// TickColumns holds events in slices of equal length.
 type TickColumns struct {
 	Series   []TickSeries
 	Time     []time.Time
@@ -126,12 +115,7 @@ func (c *TickColumns) Reset() { ticksColumns.Reset(c) }
 // Append adds an event.
 func (c *TickColumns) Append(e *TickEvent) { ticksColumns.Append(c, e) }
 
-// SetupTick reconciles table ticks with the schema and returns what it changed;
-// a second call changes nothing. It refuses a change that may delete data with
-// a *setup.RefusedError, and changes nothing, unless setup.Options.Allow names
-// the change. With setup.Options.DryRun it returns what it would change. The
-// client records the layouts in table btgen_layouts, so that older code does
-// not set up the tables.
+// SetupTick reconciles table ticks with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupTick(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -156,57 +140,41 @@ type TicksKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k TicksKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(ticksBucket, k.Bucket)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k TicksKey) Append(dst []byte) ([]byte, error) { return ticksKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k TicksKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k TicksKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k TicksKey) write(w *codec.KeyWriter) {
-	w.String("exchange", k.Exchange)
-	w.String("symbol", k.Symbol)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k TicksKey) Prefix() ([]byte, error) { return ticksKey.Prefix(k.values()) }
 
 // ParseTicksKey parses a row key. Errors are of type *codec.FieldError.
-func ParseTicksKey(row string) (TicksKey, error) {
-	var k TicksKey
-	r := codec.NewKeyReader(row, "#")
-	k.Exchange = r.String("exchange")
-	k.Symbol = r.String("symbol")
-	k.Bucket = r.Bucket(ticksBucket)
-	return k, r.Close()
+func ParseTicksKey(row string) (k TicksKey, err error) {
+	err = ticksKey.Parse(row, k.values())
+	return k, err
 }
 
-// tickMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *TicksKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Exchange, &k.Symbol}, At: &k.Bucket}
+}
+
 var tickMappings = []*store.Mapping[TickEvent]{ticksMapping}
 
-// ticksBucket defines the buckets of ticks.
-var ticksBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// ticksKey describes the row keys of table ticks.
+var ticksKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "exchange"},
+		{Name: "symbol", Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// ticksColumns maps the parts of an event to the columns of table ticks and to
-// the slices of TickColumns.
 var ticksColumns = store.NewColumns(
-	store.SeriesPart(func(e *TickEvent) *TickSeries { return &e.TickSeries }, func(c *TickColumns) *[]TickSeries { return &c.Series }),
+	store.SeriesPart(func(e *TickEvent) *TickSeries { return &e.TickSeries }, func(c *TickColumns) *[]TickSeries { return &c.Series }, func(s *TickSeries, to []any) []any { return append(to, &s.Exchange, &s.Symbol) }),
 	store.TimePart(func(e *TickEvent) *time.Time { return &e.Time }, func(c *TickColumns) *[]time.Time { return &c.Time }),
 	store.SequencePart(func(e *TickEvent) *uint32 { return &e.Sequence }, func(c *TickColumns) *[]uint32 { return &c.Sequence }),
 	store.EventColumn("event", appendTickProto, parseTickProto,
@@ -216,28 +184,14 @@ var ticksColumns = store.NewColumns(
 )
 
 // ticksMapping maps events to table ticks.
-var ticksMapping = store.NewMapping(ticksColumns, store.Keys[TickEvent]{
-	Append: func(e *TickEvent, _ string, dst []byte) ([]byte, error) {
-		return TicksKey{Exchange: e.Exchange, Symbol: e.Symbol, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *TickEvent, _ string) ([]byte, error) {
-		return TicksKey{Exchange: e.Exchange, Symbol: e.Symbol}.Prefix()
-	},
-	Parse: func(row string, e *TickEvent) (time.Time, error) {
-		k, err := ParseTicksKey(row)
-		e.Exchange = codec.Keep(e.Exchange, k.Exchange)
-		e.Symbol = codec.Keep(e.Symbol, k.Symbol)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[TickEvent]{
+var ticksMapping = store.NewMapping(ticksColumns, store.Mapping[TickEvent]{
 	Table: store.Table{
 		ID:       "ticks",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
 		Layout:   `schema Tick: events; pattern: bucket_offsets; precision: 1us; delimiter: "#"; key: string text, string text, bucket; names: exchange, symbol; bucket: 1h "2006-01-02T15"; sequence: in qualifiers; blob: protobuf ""; family t: events; number "1": float64; number "2": integer; number "3": integer`,
 	},
 	Pattern:   codec.BucketOffsets,
-	Bucket:    ticksBucket,
+	Key:       ticksKey,
 	Precision: time.Microsecond,
 	Sequence: func(e *TickEvent) *uint32 {
 		return &e.Sequence
@@ -245,21 +199,11 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Keys[TickEvent]{
 	Check: checkTick,
 })
 
-// tickByExchange defines which rows ByExchange reads in ticks.
-var tickByExchange = store.Query[TickEvent]{
-	Name:        "ByExchange",
-	Spans:       rowsTickByExchange,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-}
+var tickByExchange = store.Query[TickEvent]{Name: "ByExchange", Given: codec.Given{Series: []int{0}}}
 
-// rowsTickByExchange returns the spans with the rows of ByExchange.
-func rowsTickByExchange(e *TickEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("exchange", e.Exchange)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
+// selectTickByExchange returns what ByExchange selects.
+func selectTickByExchange(exchange string) store.Selection[TickEvent] {
+	return tickByExchange.Bind(TickEvent{TickSeries: TickSeries{Exchange: exchange}})
 }
 
 // checkTick rejects an event that no table can store.

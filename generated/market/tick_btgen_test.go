@@ -73,5 +73,8 @@ func TestTickRoundTrip(t *testing.T) {
 		storetest.Same(t, "ByExchangeColumns of a range", storetest.Columns[market.TickEvent](func(c *market.TickColumns) error {
 			return r.ByExchangeColumns(ctx, series[0].Exchange, times[1], times[2], c)
 		}), events[1])
+		storetest.SameInAnyOrder(t, "ByExchangeSeries", r.ByExchangeSeries(ctx, series[0].Exchange, times[0], end), storetest.SeriesOf(func(e market.TickEvent) market.TickSeries {
+			return e.TickSeries
+		}, events[0], events[1], events[2], events[4])...)
 	}
 }

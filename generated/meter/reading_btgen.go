@@ -45,18 +45,13 @@ func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *Reading
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
-// writes them in batches, when there are enough of them or they have waited
-// long enough. Every event that it accepts is written or reported as failed.
-// Its memory is bounded, except for failures that are being reported.
+// writes them in batches; see store.Batcher.
 type ReadingBatcher struct {
 	store.EventBatcher[ReadingEvent]
 }
 
-// NewReadingBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewReadingBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
@@ -90,23 +85,18 @@ func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *Reading
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ReadingReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	event := ReadingEvent{ReadingSeries: ReadingSeries{Region: region}}
-	return r.reader.Query(ctx, &readingByRegion, event, from, to, opts...)
+	return r.reader.Read(ctx, selectReadingByRegion(region), from, to, opts...)
 }
 
-// ByRegionColumns appends the events that ByRegion yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *ReadingReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
-	event := ReadingEvent{ReadingSeries: ReadingSeries{Region: region}}
-	return store.ReadColumns(ctx, r.reader, readingMeterReadingsColumns, columns, &readingByRegion, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, readingMeterReadingsColumns, columns, selectReadingByRegion(region), from, to, opts...)
 }
 
-// ReadingColumns holds events column by column. All slices have the same
-// length.
+// ReadingColumns holds events in slices of equal length.
 type ReadingColumns struct {
 	Series  []ReadingSeries
 	Time    []time.Time
@@ -121,12 +111,8 @@ func (c *ReadingColumns) Reset() { readingMeterReadingsColumns.Reset(c) }
 // Append adds an event.
 func (c *ReadingColumns) Append(e *ReadingEvent) { readingMeterReadingsColumns.Append(c, e) }
 
-// SetupReading reconciles tables meter_readings and meter_polls with the schema
-// and returns what it changed; a second call changes nothing. It refuses a
-// change that may delete data with a *setup.RefusedError, and changes nothing,
-// unless setup.Options.Allow names the change. With setup.Options.DryRun it
-// returns what it would change. The client records the layouts in table
-// btgen_layouts, so that older code does not set up the tables.
+// SetupReading reconciles tables meter_readings and meter_polls with the
+// schema; see setup.Setup.
 //
 //go:noinline
 func SetupReading(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -151,43 +137,29 @@ type ReadingMeterReadingsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ReadingMeterReadingsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(readingMeterReadingsBucket, k.Bucket)
-	return w.Key()
+	return readingMeterReadingsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ReadingMeterReadingsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k ReadingMeterReadingsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ReadingMeterReadingsKey) write(w *codec.KeyWriter) {
-	w.String("region", k.Region)
-	w.Int("meter", k.Meter)
+	return readingMeterReadingsKey.Prefix(k.values())
 }
 
 // ParseReadingMeterReadingsKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseReadingMeterReadingsKey(row string) (ReadingMeterReadingsKey, error) {
-	var k ReadingMeterReadingsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Region = r.String("region")
-	k.Meter = r.Int("meter", 64)
-	k.Bucket = r.Bucket(readingMeterReadingsBucket)
-	return k, r.Close()
+func ParseReadingMeterReadingsKey(row string) (k ReadingMeterReadingsKey, err error) {
+	err = readingMeterReadingsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *ReadingMeterReadingsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Region, &k.Meter}, At: &k.Bucket}
 }
 
 // ReadingMeterReadingsUntil20260601Key is a row key of table meter_readings for
@@ -208,43 +180,29 @@ type ReadingMeterReadingsUntil20260601Key struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ReadingMeterReadingsUntil20260601Key) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(readingMeterReadingsUntil20260601Bucket, k.Bucket)
-	return w.Key()
+	return readingMeterReadingsUntil20260601Key.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ReadingMeterReadingsUntil20260601Key) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k ReadingMeterReadingsUntil20260601Key) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ReadingMeterReadingsUntil20260601Key) write(w *codec.KeyWriter) {
-	w.String("region", k.Region)
-	w.Int("meter", k.Meter)
+	return readingMeterReadingsUntil20260601Key.Prefix(k.values())
 }
 
 // ParseReadingMeterReadingsUntil20260601Key parses a row key. Errors are of
 // type *codec.FieldError.
-func ParseReadingMeterReadingsUntil20260601Key(row string) (ReadingMeterReadingsUntil20260601Key, error) {
-	var k ReadingMeterReadingsUntil20260601Key
-	r := codec.NewKeyReader(row, "#")
-	k.Region = r.String("region")
-	k.Meter = r.Int("meter", 64)
-	k.Bucket = r.Bucket(readingMeterReadingsUntil20260601Bucket)
-	return k, r.Close()
+func ParseReadingMeterReadingsUntil20260601Key(row string) (k ReadingMeterReadingsUntil20260601Key, err error) {
+	err = readingMeterReadingsUntil20260601Key.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *ReadingMeterReadingsUntil20260601Key) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Region, &k.Meter}, At: &k.Bucket}
 }
 
 // ReadingMeterPollsUntil20250106Key is a row key of table meter_polls for
@@ -264,58 +222,47 @@ type ReadingMeterPollsUntil20250106Key struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k ReadingMeterPollsUntil20250106Key) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(readingMeterPollsUntil20250106Time, k.Time)
-	return w.Key()
+	return readingMeterPollsUntil20250106Key.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k ReadingMeterPollsUntil20250106Key) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k ReadingMeterPollsUntil20250106Key) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k ReadingMeterPollsUntil20250106Key) write(w *codec.KeyWriter) {
-	w.Int("meter", k.Meter)
-	w.String("region", k.Region)
+	return readingMeterPollsUntil20250106Key.Prefix(k.values())
 }
 
 // ParseReadingMeterPollsUntil20250106Key parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseReadingMeterPollsUntil20250106Key(row string) (ReadingMeterPollsUntil20250106Key, error) {
-	var k ReadingMeterPollsUntil20250106Key
-	r := codec.NewKeyReader(row, "#")
-	k.Meter = r.Int("meter", 64)
-	k.Region = r.String("region")
-	k.Time = r.Time(readingMeterPollsUntil20250106Time)
-	return k, r.Close()
+func ParseReadingMeterPollsUntil20250106Key(row string) (k ReadingMeterPollsUntil20250106Key, err error) {
+	err = readingMeterPollsUntil20250106Key.Parse(row, k.values())
+	return k, err
 }
 
-// readingMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *ReadingMeterPollsUntil20250106Key) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Region, &k.Meter}, At: &k.Time}
+}
+
 var readingMappings = []*store.Mapping[ReadingEvent]{readingMeterReadingsMapping}
 
-// readingMeterReadingsBucket defines the buckets of meter_readings.
-var readingMeterReadingsBucket = codec.Bucket{
-	Every: 24 * time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
+// readingMeterReadingsKey describes the row keys of table meter_readings for
+// events since 2026-06-01.
+var readingMeterReadingsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "region"},
+		{Name: "meter", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-// readingMeterReadingsColumns maps the parts of an event to the columns of
-// table meter_readings and to the slices of ReadingColumns.
 var readingMeterReadingsColumns = store.NewColumns(
-	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
+	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }, func(s *ReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendReadingProto, parseReadingProto,
 		store.NumberPart(1, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }),
@@ -326,45 +273,34 @@ var readingMeterReadingsColumns = store.NewColumns(
 
 // readingMeterReadingsMapping maps events to table meter_readings for events
 // since 2026-06-01.
-var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, store.Keys[ReadingEvent]{
-	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
-		return ReadingMeterReadingsKey{Region: e.Region, Meter: e.Meter, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *ReadingEvent, _ string) ([]byte, error) {
-		return ReadingMeterReadingsKey{Region: e.Region, Meter: e.Meter}.Prefix()
-	},
-	Parse: func(row string, e *ReadingEvent) (time.Time, error) {
-		k, err := ParseReadingMeterReadingsKey(row)
-		e.Region = codec.Keep(e.Region, k.Region)
-		e.Meter = k.Meter
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ReadingEvent]{
+var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "e", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
 		Layout:   `since: 2026-06-01T00:00:00Z; schema Reading: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1d "2006-01-02"; blob: protobuf "event"; family e: events; number "1": integer; number "2": float64; number "3": string`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    readingMeterReadingsBucket,
+	Key:       readingMeterReadingsKey,
 	Precision: time.Second,
 	Check:     checkReading,
 	Since:     time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC),
 	Older:     []*store.Mapping[ReadingEvent]{readingMeterReadingsUntil20260601Mapping, readingMeterPollsUntil20250106Mapping},
 })
 
-// readingMeterReadingsUntil20260601Bucket defines the buckets of
-// meter_readings.
-var readingMeterReadingsUntil20260601Bucket = codec.Bucket{
-	Every: 7 * 24 * time.Hour,
-	Label: codec.Label{Kind: codec.ISOWeekLabel},
+// readingMeterReadingsUntil20260601Key describes the row keys of table
+// meter_readings for events from 2025-01-06 until 2026-06-01.
+var readingMeterReadingsUntil20260601Key = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "region"},
+		{Name: "meter", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.ISOWeekLabel}},
 }
 
-// readingMeterReadingsUntil20260601Columns maps the parts of an event to the
-// columns of table meter_readings and to the slices of ReadingColumns.
 var readingMeterReadingsUntil20260601Columns = store.NewColumns(
-	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
+	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }, func(s *ReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("power", codec.Binary.Int64, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }, store.Was("watts", codec.Converted(codec.Binary.Int32, codec.ToInt64[int32]))),
 	store.RequiredColumn("voltage", codec.Binary.Float64, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }, store.Was("volts", codec.Binary.Float64)),
@@ -373,41 +309,33 @@ var readingMeterReadingsUntil20260601Columns = store.NewColumns(
 
 // readingMeterReadingsUntil20260601Mapping maps events to table meter_readings
 // for events from 2025-01-06 until 2026-06-01.
-var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterReadingsUntil20260601Columns, store.Keys[ReadingEvent]{
-	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
-		return ReadingMeterReadingsUntil20260601Key{Region: e.Region, Meter: e.Meter, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *ReadingEvent, _ string) ([]byte, error) {
-		return ReadingMeterReadingsUntil20260601Key{Region: e.Region, Meter: e.Meter}.Prefix()
-	},
-	Parse: func(row string, e *ReadingEvent) (time.Time, error) {
-		k, err := ParseReadingMeterReadingsUntil20260601Key(row)
-		e.Region = codec.Keep(e.Region, k.Region)
-		e.Meter = k.Meter
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ReadingEvent]{
+var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterReadingsUntil20260601Columns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
 		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; schema Reading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m; column "volts": float64 in m; column "watts": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    readingMeterReadingsUntil20260601Bucket,
+	Key:       readingMeterReadingsUntil20260601Key,
 	Precision: time.Second,
 	Check:     checkReading,
 	Since:     time.Date(2025, time.January, 6, 0, 0, 0, 0, time.UTC),
 })
 
-// readingMeterPollsUntil20250106Time is the encoding of event times in the row
-// keys of meter_polls.
-var readingMeterPollsUntil20250106Time = codec.TimeFormat{Kind: codec.UnixMillis}
+// readingMeterPollsUntil20250106Key describes the row keys of table meter_polls
+// for events before 2025-01-06.
+var readingMeterPollsUntil20250106Key = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "meter", Type: codec.Int64Segment, Series: 1},
+		{Name: "region"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis},
+}
 
-// readingMeterPollsUntil20250106Columns maps the parts of an event to the
-// columns of table meter_polls and to the slices of ReadingColumns.
 var readingMeterPollsUntil20250106Columns = store.NewColumns(
-	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
+	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }, func(s *ReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("power", codec.Text.Int64, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }, store.Was("watts", codec.Converted(codec.Text.Int32, codec.ToInt64[int32]))),
 	store.RequiredColumn("voltage", codec.Text.Float64, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }, store.Was("volts", codec.Text.Float64)),
@@ -416,100 +344,23 @@ var readingMeterPollsUntil20250106Columns = store.NewColumns(
 
 // readingMeterPollsUntil20250106Mapping maps events to table meter_polls for
 // events before 2025-01-06.
-var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUntil20250106Columns, store.Keys[ReadingEvent]{
-	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
-		return ReadingMeterPollsUntil20250106Key{Meter: e.Meter, Region: e.Region, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *ReadingEvent, _ string) ([]byte, error) {
-		return ReadingMeterPollsUntil20250106Key{Meter: e.Meter, Region: e.Region}.Prefix()
-	},
-	Parse: func(row string, e *ReadingEvent) (time.Time, error) {
-		k, err := ParseReadingMeterPollsUntil20250106Key(row)
-		e.Meter = k.Meter
-		e.Region = codec.Keep(e.Region, k.Region)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[ReadingEvent]{
+var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUntil20250106Columns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID:       "meter_polls",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
 		Layout:   `until: 2025-01-06T00:00:00Z; schema Reading: events; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m; column "volts": float64 text in m; column "watts": integer text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   readingMeterPollsUntil20250106Time,
+	Key:       readingMeterPollsUntil20250106Key,
 	Precision: time.Second,
 	Check:     checkReading,
 })
 
-// readingByRegion defines which rows ByRegion reads in meter_readings for
-// events since 2026-06-01.
-var readingByRegion = store.Query[ReadingEvent]{
-	Name:        "ByRegion",
-	Spans:       rowsReadingByRegion,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Older:       []*store.Query[ReadingEvent]{&readingByRegionUntil20260601, &readingByRegionUntil20250106},
-}
+var readingByRegion = store.Query[ReadingEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
-// rowsReadingByRegion returns the spans with the rows of ByRegion.
-func rowsReadingByRegion(e *ReadingEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("region", e.Region)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// readingByRegionUntil20260601 defines which rows ByRegion reads in
-// meter_readings for events from 2025-01-06 until 2026-06-01.
-var readingByRegionUntil20260601 = store.Query[ReadingEvent]{
-	Name:        "ByRegion",
-	Spans:       rowsReadingByRegionUntil20260601,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-}
-
-// rowsReadingByRegionUntil20260601 returns the spans with the rows of ByRegion.
-func rowsReadingByRegionUntil20260601(e *ReadingEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("region", e.Region)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// readingByRegionUntil20250106 defines which rows ByRegion reads in meter_polls
-// for events before 2025-01-06.
-var readingByRegionUntil20250106 = store.Query[ReadingEvent]{
-	Name:        "ByRegion",
-	Spans:       rowsReadingByRegionUntil20250106,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysReadingByRegionUntil20250106,
-	Match: func(e, given *ReadingEvent) bool {
-		return e.Region == given.Region
-	},
-}
-
-// rowsReadingByRegionUntil20250106 returns the spans with the rows of ByRegion.
-func rowsReadingByRegionUntil20250106(e *ReadingEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// keysReadingByRegionUntil20250106 returns a pattern for the row keys of
-// ByRegion.
-func keysReadingByRegionUntil20250106(e *ReadingEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.Any()
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("region", e.Region)
-	})
-	p.Time()
-	return p.Pattern()
+// selectReadingByRegion returns what ByRegion selects.
+func selectReadingByRegion(region string) store.Selection[ReadingEvent] {
+	return readingByRegion.Bind(ReadingEvent{ReadingSeries: ReadingSeries{Region: region}})
 }
 
 // checkReading rejects an event that no table can store.

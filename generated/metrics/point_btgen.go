@@ -40,18 +40,13 @@ func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWrit
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type PointBatcher struct {
 	store.EventBatcher[PointEvent]
 }
 
-// NewPointBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewPointBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
@@ -80,22 +75,18 @@ func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointRead
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table points: one range of rows.
 func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return r.reader.Query(ctx, &pointByMetric, event, from, to, opts...)
+	return r.reader.Read(ctx, selectPointByMetric(metric), from, to, opts...)
 }
 
-// ByMetricColumns appends the events that ByMetric yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, &pointByMetric, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, selectPointByMetric(metric), from, to, opts...)
 }
 
-// PointColumns holds events column by column. All slices have the same length.
+// PointColumns holds events in slices of equal length.
 type PointColumns struct {
 	Series []PointSeries
 	Time   []time.Time
@@ -108,12 +99,7 @@ func (c *PointColumns) Reset() { pointsColumns.Reset(c) }
 // Append adds an event.
 func (c *PointColumns) Append(e *PointEvent) { pointsColumns.Append(c, e) }
 
-// SetupPoint reconciles table points with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupPoint reconciles table points with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupPoint(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -138,109 +124,62 @@ type PointsKey struct {
 	Host   uint32
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k PointsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "")
-	k.write(&w)
-	w.Bucket(pointsBucket, k.Bucket)
-	w.UintAs("host", codec.KeyForm{Encoding: codec.KeyBinary}, uint64(k.Host), 32)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k PointsKey) Append(dst []byte) ([]byte, error) { return pointsKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k PointsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to the time.
-func (k PointsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k PointsKey) write(w *codec.KeyWriter) {
-	w.UintAs("metric", codec.KeyForm{Encoding: codec.KeyBinary}, uint64(k.Metric), 32)
-}
-
-// suffix returns the segments after the time in the keys of the series.
-func (k PointsKey) suffix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "")
-	w.UintAs("host", codec.KeyForm{Encoding: codec.KeyBinary}, uint64(k.Host), 32)
-	return w.Key()
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k PointsKey) Prefix() ([]byte, error) { return pointsKey.Prefix(k.values()) }
 
 // ParsePointsKey parses a row key. Errors are of type *codec.FieldError.
-func ParsePointsKey(row string) (PointsKey, error) {
-	var k PointsKey
-	r := codec.NewKeyReader(row, "")
-	k.Metric = uint32(r.UintAs("metric", codec.KeyForm{Encoding: codec.KeyBinary}, 32))
-	k.Bucket = r.Bucket(pointsBucket)
-	k.Host = uint32(r.UintAs("host", codec.KeyForm{Encoding: codec.KeyBinary}, 32))
-	return k, r.Close()
+func ParsePointsKey(row string) (k PointsKey, err error) {
+	err = pointsKey.Parse(row, k.values())
+	return k, err
 }
 
-// pointMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *PointsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Metric, &k.Host}, At: &k.Bucket}
+}
+
 var pointMappings = []*store.Mapping[PointEvent]{pointsMapping}
 
-// pointsBucket defines the buckets of points.
-var pointsBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds}},
+// pointsKey describes the row keys of table points.
+var pointsKey = codec.Key{
+	Segments: []codec.Segment{
+		{Name: "metric", Type: codec.Uint32Segment, Form: codec.KeyForm{Encoding: codec.KeyBinary}},
+		{Kind: codec.BucketSegment},
+		{Name: "host", Type: codec.Uint32Segment, Form: codec.KeyForm{Encoding: codec.KeyBinary}, Series: 1},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds}}},
 }
 
-// pointsColumns maps the parts of an event to the columns of table points and
-// to the slices of PointColumns.
 var pointsColumns = store.NewColumns(
-	store.SeriesPart(func(e *PointEvent) *PointSeries { return &e.PointSeries }, func(c *PointColumns) *[]PointSeries { return &c.Series }),
+	store.SeriesPart(func(e *PointEvent) *PointSeries { return &e.PointSeries }, func(c *PointColumns) *[]PointSeries { return &c.Series }, func(s *PointSeries, to []any) []any { return append(to, &s.Metric, &s.Host) }),
 	store.TimePart(func(e *PointEvent) *time.Time { return &e.Time }, func(c *PointColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("value", codec.Binary.Float64, func(e *PointEvent) *float64 { return &e.Value }, func(c *PointColumns) *[]float64 { return &c.Value }),
 )
 
 // pointsMapping maps events to table points.
-var pointsMapping = store.NewMapping(pointsColumns, store.Keys[PointEvent]{
-	Append: func(e *PointEvent, _ string, dst []byte) ([]byte, error) {
-		return PointsKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)
-	},
-	Prefix: func(e *PointEvent, _ string) ([]byte, error) {
-		return PointsKey{Metric: e.Metric, Host: e.Host}.Prefix()
-	},
-	Suffix: func(e *PointEvent, _ string) ([]byte, error) {
-		return PointsKey{Metric: e.Metric, Host: e.Host}.suffix()
-	},
-	Parse: func(row string, e *PointEvent) (time.Time, error) {
-		k, err := ParsePointsKey(row)
-		e.Metric = k.Metric
-		e.Host = k.Host
-		return k.Bucket, err
-	},
-}, store.Mapping[PointEvent]{
+var pointsMapping = store.NewMapping(pointsColumns, store.Mapping[PointEvent]{
 	Table: store.Table{
 		ID:       "points",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Point: events; pattern: bucket_offsets; precision: 1s; delimiter: ""; key: uint32 binary, bucket, uint32 binary; names: metric, host; bucket: 1h "unix_s"; family t: events; column "": float64 in t`,
 	},
 	Pattern:   codec.BucketOffsets,
-	Bucket:    pointsBucket,
+	Key:       pointsKey,
 	Precision: time.Second,
 	Check:     checkPoint,
 })
 
-// pointByMetric defines which rows ByMetric reads in points.
-var pointByMetric = store.Query[PointEvent]{
-	Name:        "ByMetric",
-	Spans:       rowsPointByMetric,
-	MultiSeries: true,
-}
+var pointByMetric = store.Query[PointEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
 
-// rowsPointByMetric returns the spans with the rows of ByMetric.
-func rowsPointByMetric(e *PointEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "")
-	before.UintAs("metric", codec.KeyForm{Encoding: codec.KeyBinary}, uint64(e.Metric), 32)
-	span, err := store.Span(before.Prefix, nil, "", false)
-	return []codec.Span{span}, err
+// selectPointByMetric returns what ByMetric selects.
+func selectPointByMetric(metric uint32) store.Selection[PointEvent] {
+	return pointByMetric.Bind(PointEvent{PointSeries: PointSeries{Metric: metric}})
 }
 
 // checkPoint rejects an event that no table can store.

@@ -42,18 +42,13 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type SampleBatcher struct {
 	store.EventBatcher[SampleEvent]
 }
 
-// NewSampleBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewSampleBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
@@ -83,41 +78,33 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 // errors are those of Read. It reads from table samples: one range of rows for
 // each of 16 salt buckets, read in parallel and merged.
 func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
-	return r.reader.Query(ctx, &sampleByMetric, event, from, to, opts...)
+	return r.reader.Read(ctx, selectSampleByMetric(metric), from, to, opts...)
 }
 
-// ByMetricColumns appends the events that ByMetric yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleByMetric, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByMetric(metric), from, to, opts...)
 }
 
 // BySeries yields the events with from <= time < to of the series with the
 // given metric and host, in time order. Its errors are those of Read. It reads
 // from table samples: the rows of the buckets, by their keys.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
-	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
+	return r.reader.Read(ctx, selectSampleBySeries(metric, host), from, to, opts...)
 }
 
-// BySeriesColumns appends the events that BySeries yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// BySeriesColumns appends the events of BySeries to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleBySeries, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleBySeries(metric, host), from, to, opts...)
 }
 
-// SampleColumns holds events column by column. All slices have the same length.
+// SampleColumns holds events in slices of equal length.
 type SampleColumns struct {
 	Series    []SampleSeries
 	Time      []time.Time
@@ -132,12 +119,7 @@ func (c *SampleColumns) Reset() { samplesColumns.Reset(c) }
 // Append adds an event.
 func (c *SampleColumns) Append(e *SampleEvent) { samplesColumns.Append(c, e) }
 
-// SetupSample reconciles table samples with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupSample reconciles table samples with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -163,69 +145,42 @@ type SamplesKey struct {
 	Host   string
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k SamplesKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(samplesBucket, k.Bucket)
-	w.String("host", k.Host)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k SamplesKey) Append(dst []byte) ([]byte, error) { return samplesKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SamplesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SamplesKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SamplesKey) write(w *codec.KeyWriter) {
-	w.BeginSalt(16)
-	w.String("metric", k.Metric)
-	w.String("host", k.Host)
-	w.EndSalt()
-	w.String("metric", k.Metric)
-}
-
-// suffix returns the segments after the time in the keys of the series.
-func (k SamplesKey) suffix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	w.String("host", k.Host)
-	return w.Key()
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SamplesKey) Prefix() ([]byte, error) { return samplesKey.Prefix(k.values()) }
 
 // ParseSamplesKey parses a row key. Errors are of type *codec.FieldError.
-func ParseSamplesKey(row string) (SamplesKey, error) {
-	var k SamplesKey
-	r := codec.NewKeyReader(row, "#")
-	r.Salt(16)
-	k.Metric = r.String("metric")
-	k.Bucket = r.Bucket(samplesBucket)
-	k.Host = r.String("host")
-	return k, r.Close()
+func ParseSamplesKey(row string) (k SamplesKey, err error) {
+	err = samplesKey.Parse(row, k.values())
+	return k, err
 }
 
-// sampleMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *SamplesKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Metric, &k.Host}, At: &k.Bucket}
+}
+
 var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping}
 
-// samplesBucket defines the buckets of samples.
-var samplesBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// samplesKey describes the row keys of table samples.
+var samplesKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Kind: codec.SaltSegment, Buckets: 16, Salted: []int{0, 1}},
+		{Name: "metric"},
+		{Kind: codec.BucketSegment},
+		{Name: "host", Series: 1},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// samplesColumns maps the parts of an event to the columns of table samples and
-// to the slices of SampleColumns.
 var samplesColumns = store.NewColumns(
-	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }),
+	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Metric, &s.Host) }),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.TTLPart(func(e *SampleEvent) *time.Duration { return &e.TTL }, func(c *SampleColumns) *[]time.Duration { return &c.TTL }),
 	store.ExpiresAtPart(func(e *SampleEvent) *time.Time { return &e.ExpiresAt }, func(c *SampleColumns) *[]time.Time { return &c.ExpiresAt }),
@@ -233,24 +188,7 @@ var samplesColumns = store.NewColumns(
 )
 
 // samplesMapping maps events to table samples.
-var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SamplesKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SamplesKey{Metric: e.Metric, Host: e.Host}.Prefix()
-	},
-	Suffix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SamplesKey{Metric: e.Metric, Host: e.Host}.suffix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSamplesKey(row)
-		e.Metric = codec.Keep(e.Metric, k.Metric)
-		e.Host = codec.Keep(e.Host, k.Host)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "samples",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
@@ -258,52 +196,23 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
 		Layout:   `schema Sample: events; pattern: bucket_offsets; precision: 1s; delimiter: "#"; key: salt 16 of 2 4, string text, bucket, string text; names: metric, host; bucket: 1h "2006-01-02T15"; family m: shifted 30d; column "": float64 in m`,
 	},
 	Pattern:   codec.BucketOffsets,
-	Bucket:    samplesBucket,
+	Key:       samplesKey,
 	Precision: time.Second,
 	Check:     checkSample,
 })
 
-// sampleByMetric defines which rows ByMetric reads in samples.
-var sampleByMetric = store.Query[SampleEvent]{
-	Name:        "ByMetric",
-	Spans:       rowsSampleByMetric,
-	MultiSeries: true,
+var sampleByMetric = store.Query[SampleEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
+
+// selectSampleByMetric returns what ByMetric selects.
+func selectSampleByMetric(metric string) store.Selection[SampleEvent] {
+	return sampleByMetric.Bind(SampleEvent{SampleSeries: SampleSeries{Metric: metric}})
 }
 
-// rowsSampleByMetric returns the spans with the rows of ByMetric.
-func rowsSampleByMetric(e *SampleEvent) ([]codec.Span, error) {
-	var spans []codec.Span
-	for salt := range 16 {
-		before := codec.NewKeyWriter(nil, "#")
-		before.SaltNumber(16, salt)
-		before.String("metric", e.Metric)
-		span, err := store.Span(before.Prefix, nil, "#", false)
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, span)
-	}
-	return spans, nil
-}
+var sampleBySeries = store.Query[SampleEvent]{Name: "BySeries", Given: codec.Given{Series: []int{0, 1}}}
 
-// sampleBySeries defines which rows BySeries reads in samples.
-var sampleBySeries = store.Query[SampleEvent]{
-	Name:  "BySeries",
-	Spans: rowsSampleBySeries,
-}
-
-// rowsSampleBySeries returns the spans with the rows of BySeries.
-func rowsSampleBySeries(e *SampleEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.BeginSalt(16)
-	before.String("metric", e.Metric)
-	before.String("host", e.Host)
-	before.EndSalt()
-	before.String("metric", e.Metric)
-	after := codec.NewKeyWriter(nil, "#")
-	after.String("host", e.Host)
-	span, err := store.Span(before.Prefix, after.Key, "#", true)
-	return []codec.Span{span}, err
+// selectSampleBySeries returns what BySeries selects.
+func selectSampleBySeries(metric string, host string) store.Selection[SampleEvent] {
+	return sampleBySeries.Bind(SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}})
 }
 
 // checkSample rejects an event that no table can store.

@@ -53,9 +53,7 @@ var dailyWeatherNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v DailyWeather) String() string {
-	return codec.EnumString(dailyWeatherNames, int64(v))
-}
+func (v DailyWeather) String() string { return codec.EnumString(dailyWeatherNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -92,18 +90,13 @@ func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWrit
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type DailyBatcher struct {
 	store.EventBatcher[DailyEvent]
 }
 
-// NewDailyBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewDailyBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
@@ -134,19 +127,15 @@ func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyRead
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	event := DailyEvent{}
-	return r.reader.Query(ctx, &dailyAllCities, event, from, to, opts...)
+	return r.reader.Read(ctx, selectDailyAllCities(), from, to, opts...)
 }
 
-// AllCitiesColumns appends the events that AllCities yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// AllCitiesColumns appends the events of AllCities to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
-	event := DailyEvent{}
-	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, &dailyAllCities, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, selectDailyAllCities(), from, to, opts...)
 }
 
 // The fields of DailyEvent, for store.ReadOptions.
@@ -158,7 +147,7 @@ const (
 	DailyFieldWeather       store.Field = "weather"
 )
 
-// DailyColumns holds events column by column. All slices have the same length.
+// DailyColumns holds events in slices of equal length.
 type DailyColumns struct {
 	Series        []DailySeries
 	Time          []time.Time
@@ -176,12 +165,7 @@ func (c *DailyColumns) Reset() { dailyCellsColumns.Reset(c) }
 func (c *DailyColumns) Append(e *DailyEvent) { dailyCellsColumns.Append(c, e) }
 
 // SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
-// daily_unserialized and daily_combined with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// daily_unserialized and daily_combined with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupDaily(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -214,42 +198,26 @@ type DailyColumnsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k DailyColumnsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(dailyColumnsBucket, k.Bucket)
-	return w.Key()
+	return dailyColumnsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k DailyColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k DailyColumnsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k DailyColumnsKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.String("metric", k.Metric)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k DailyColumnsKey) Prefix() ([]byte, error) { return dailyColumnsKey.Prefix(k.values()) }
 
 // ParseDailyColumnsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseDailyColumnsKey(row string) (DailyColumnsKey, error) {
-	var k DailyColumnsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.Metric = r.String("metric")
-	k.Bucket = r.Bucket(dailyColumnsBucket)
-	return k, r.Close()
+func ParseDailyColumnsKey(row string) (k DailyColumnsKey, err error) {
+	err = dailyColumnsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *DailyColumnsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location}, Metric: &k.Metric, At: &k.Bucket}
 }
 
 // DailyCellsKey is a row key of table daily_cells, of the form
@@ -268,40 +236,26 @@ type DailyCellsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k DailyCellsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(dailyCellsBucket, k.Bucket)
-	return w.Key()
+	return dailyCellsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k DailyCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k DailyCellsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k DailyCellsKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k DailyCellsKey) Prefix() ([]byte, error) { return dailyCellsKey.Prefix(k.values()) }
 
 // ParseDailyCellsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseDailyCellsKey(row string) (DailyCellsKey, error) {
-	var k DailyCellsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.Bucket = r.Bucket(dailyCellsBucket)
-	return k, r.Close()
+func ParseDailyCellsKey(row string) (k DailyCellsKey, err error) {
+	err = dailyCellsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *DailyCellsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location}, At: &k.Bucket}
 }
 
 // DailySerializedKey is a row key of table daily_serialized, of the form
@@ -319,41 +273,27 @@ type DailySerializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k DailySerializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(dailySerializedTime, k.Time)
-	return w.Key()
+	return dailySerializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k DailySerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k DailySerializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k DailySerializedKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k DailySerializedKey) Prefix() ([]byte, error) { return dailySerializedKey.Prefix(k.values()) }
 
 // ParseDailySerializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseDailySerializedKey(row string) (DailySerializedKey, error) {
-	var k DailySerializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.Time = r.Time(dailySerializedTime)
-	return k, r.Close()
+func ParseDailySerializedKey(row string) (k DailySerializedKey, err error) {
+	err = dailySerializedKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *DailySerializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location}, At: &k.Time}
 }
 
 // DailyUnserializedKey is a row key of table daily_unserialized, of the form
@@ -371,41 +311,29 @@ type DailyUnserializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k DailyUnserializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(dailyUnserializedTime, k.Time)
-	return w.Key()
+	return dailyUnserializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k DailyUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k DailyUnserializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k DailyUnserializedKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
+	return dailyUnserializedKey.Prefix(k.values())
 }
 
 // ParseDailyUnserializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseDailyUnserializedKey(row string) (DailyUnserializedKey, error) {
-	var k DailyUnserializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.Time = r.Time(dailyUnserializedTime)
-	return k, r.Close()
+func ParseDailyUnserializedKey(row string) (k DailyUnserializedKey, err error) {
+	err = dailyUnserializedKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *DailyUnserializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location}, At: &k.Time}
 }
 
 // DailyCombinedKey is a row key of table daily_combined, of the form
@@ -424,55 +352,43 @@ type DailyCombinedKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k DailyCombinedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(dailyCombinedBucket, k.Bucket)
-	return w.Key()
+	return dailyCombinedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k DailyCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k DailyCombinedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k DailyCombinedKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k DailyCombinedKey) Prefix() ([]byte, error) { return dailyCombinedKey.Prefix(k.values()) }
 
 // ParseDailyCombinedKey parses a row key. Errors are of type *codec.FieldError.
-func ParseDailyCombinedKey(row string) (DailyCombinedKey, error) {
-	var k DailyCombinedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.Bucket = r.Bucket(dailyCombinedBucket)
-	return k, r.Close()
+func ParseDailyCombinedKey(row string) (k DailyCombinedKey, err error) {
+	err = dailyCombinedKey.Parse(row, k.values())
+	return k, err
 }
 
-// dailyMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *DailyCombinedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location}, At: &k.Bucket}
+}
+
 var dailyMappings = []*store.Mapping[DailyEvent]{dailyColumnsMapping, dailyCellsMapping, dailySerializedMapping, dailyUnserializedMapping, dailyCombinedMapping}
 
-// dailyColumnsBucket defines the buckets of daily_columns.
-var dailyColumnsBucket = codec.Bucket{
-	Months: 12,
-	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
+// dailyColumnsKey describes the row keys of table daily_columns.
+var dailyColumnsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Kind: codec.MetricSegment},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Months: 12, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006"}}},
 }
 
-// dailyColumnsColumns maps the parts of an event to the columns of table
-// daily_columns and to the slices of DailyColumns.
 var dailyColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("precipitation", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
 	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
@@ -482,41 +398,30 @@ var dailyColumnsColumns = store.NewColumns(
 )
 
 // dailyColumnsMapping maps events to table daily_columns.
-var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Keys[DailyEvent]{
-	Append: func(e *DailyEvent, metric string, dst []byte) ([]byte, error) {
-		return DailyColumnsKey{Location: e.Location, Bucket: e.Time, Metric: metric}.Append(dst)
-	},
-	Prefix: func(e *DailyEvent, metric string) ([]byte, error) {
-		return DailyColumnsKey{Location: e.Location, Metric: metric}.Prefix()
-	},
-	Parse: func(row string, e *DailyEvent) (time.Time, error) {
-		k, err := ParseDailyColumnsKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[DailyEvent]{
+var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_columns",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Daily: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
-	Bucket:    dailyColumnsBucket,
+	Key:       dailyColumnsKey,
 	Precision: 24 * time.Hour,
 	Check:     checkDaily,
 })
 
-// dailyCellsBucket defines the buckets of daily_cells.
-var dailyCellsBucket = codec.Bucket{
-	Months: 12,
-	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
+// dailyCellsKey describes the row keys of table daily_cells.
+var dailyCellsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Months: 12, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006"}}},
 }
 
-// dailyCellsColumns maps the parts of an event to the columns of table
-// daily_cells and to the slices of DailyColumns.
 var dailyCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("precipitation", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
 	store.RequiredColumn("temp_max", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
@@ -526,39 +431,30 @@ var dailyCellsColumns = store.NewColumns(
 )
 
 // dailyCellsMapping maps events to table daily_cells.
-var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Keys[DailyEvent]{
-	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
-		return DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
-		return DailyCellsKey{Location: e.Location}.Prefix()
-	},
-	Parse: func(row string, e *DailyEvent) (time.Time, error) {
-		k, err := ParseDailyCellsKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[DailyEvent]{
+var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_cells",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Daily: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 in m; column "temp_max": float64 in m; column "temp_min": float64 in m; column "weather": enum in m; column "weather" enum 1: "drizzle"; column "weather" enum 2: "rain"; column "weather" enum 3: "sun"; column "weather" enum 4: "snow"; column "weather" enum 5: "fog"; column "wind": float32 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    dailyCellsBucket,
+	Key:       dailyCellsKey,
 	Precision: 24 * time.Hour,
 	Check:     checkDaily,
 })
 
-// dailySerializedTime is the encoding of event times in the row keys of
-// daily_serialized.
-var dailySerializedTime = codec.TimeFormat{Layout: "2006-01-02"}
+// dailySerializedKey describes the row keys of table daily_serialized.
+var dailySerializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Layout: "2006-01-02"},
+}
 
-// dailySerializedColumns maps the parts of an event to the columns of table
-// daily_serialized and to the slices of DailyColumns.
 var dailySerializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("e", appendDailyProto, parseDailyProto,
 		store.NumberPart(1, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
@@ -570,39 +466,30 @@ var dailySerializedColumns = store.NewColumns(
 )
 
 // dailySerializedMapping maps events to table daily_serialized.
-var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Keys[DailyEvent]{
-	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
-		return DailySerializedKey{Location: e.Location, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
-		return DailySerializedKey{Location: e.Location}.Prefix()
-	},
-	Parse: func(row string, e *DailyEvent) (time.Time, error) {
-		k, err := ParseDailySerializedKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[DailyEvent]{
+var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_serialized",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Daily: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: location; time: "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64; number "4": float32; number "5": enum; number "5" enum 1: "drizzle"; number "5" enum 2: "rain"; number "5" enum 3: "sun"; number "5" enum 4: "snow"; number "5" enum 5: "fog"`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   dailySerializedTime,
+	Key:       dailySerializedKey,
 	Precision: 24 * time.Hour,
 	Check:     checkDaily,
 })
 
-// dailyUnserializedTime is the encoding of event times in the row keys of
-// daily_unserialized.
-var dailyUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
+// dailyUnserializedKey describes the row keys of table daily_unserialized.
+var dailyUnserializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis},
+}
 
-// dailyUnserializedColumns maps the parts of an event to the columns of table
-// daily_unserialized and to the slices of DailyColumns.
 var dailyUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("precipitation", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
 	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
@@ -612,41 +499,30 @@ var dailyUnserializedColumns = store.NewColumns(
 )
 
 // dailyUnserializedMapping maps events to table daily_unserialized.
-var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.Keys[DailyEvent]{
-	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
-		return DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
-		return DailyUnserializedKey{Location: e.Location}.Prefix()
-	},
-	Parse: func(row string, e *DailyEvent) (time.Time, error) {
-		k, err := ParseDailyUnserializedKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[DailyEvent]{
+var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_unserialized",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Daily: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: location; time: "unix_ms"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   dailyUnserializedTime,
+	Key:       dailyUnserializedKey,
 	Precision: 24 * time.Hour,
 	Check:     checkDaily,
 })
 
-// dailyCombinedBucket defines the buckets of daily_combined.
-var dailyCombinedBucket = codec.Bucket{
-	Months: 3,
-	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
+// dailyCombinedKey describes the row keys of table daily_combined.
+var dailyCombinedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Months: 3, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}}},
 }
 
-// dailyCombinedColumns maps the parts of an event to the columns of table
-// daily_combined and to the slices of DailyColumns.
 var dailyCombinedColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("json", appendDailyJSON, parseDailyJSON,
 		store.FieldPart(func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
@@ -658,45 +534,23 @@ var dailyCombinedColumns = store.NewColumns(
 )
 
 // dailyCombinedMapping maps events to table daily_combined.
-var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Keys[DailyEvent]{
-	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
-		return DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
-		return DailyCombinedKey{Location: e.Location}.Prefix()
-	},
-	Parse: func(row string, e *DailyEvent) (time.Time, error) {
-		k, err := ParseDailyCombinedKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[DailyEvent]{
+var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_combined",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Daily: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: location; bucket: 3mo "2006-01"; blob: json "json"; family m: events; name "precipitation": float64; name "temp_max": float64; name "temp_min": float64; name "weather": enum; name "weather" enum "drizzle": by name; name "weather" enum "fog": by name; name "weather" enum "rain": by name; name "weather" enum "snow": by name; name "weather" enum "sun": by name; name "wind": float32`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    dailyCombinedBucket,
+	Key:       dailyCombinedKey,
 	Precision: 24 * time.Hour,
 	Check:     checkDaily,
 })
 
-// dailyAllCities defines which rows AllCities reads in daily_cells.
-var dailyAllCities = store.Query[DailyEvent]{
-	Name:        "AllCities",
-	Spans:       rowsDailyAllCities,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-}
+var dailyAllCities = store.Query[DailyEvent]{Name: "AllCities"}
 
-// rowsDailyAllCities returns the spans with the rows of AllCities.
-func rowsDailyAllCities(e *DailyEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
+// selectDailyAllCities returns what AllCities selects.
+func selectDailyAllCities() store.Selection[DailyEvent] {
+	return dailyAllCities.Bind(DailyEvent{})
 }
 
 // checkDaily rejects an event that no table can store.

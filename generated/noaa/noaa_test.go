@@ -169,10 +169,10 @@ func readBack[E comparable](t *testing.T, client store.Client, layouts []*store.
 	for _, l := range layouts {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			r := store.NewReader(client, l)
-			compare(t, s.events, all(t, r.Read(t.Context(), s.base, time.Time{}, time.Now())))
+			compare(t, s.events, all(t, r.Read(t.Context(), store.SeriesOf(s.base), time.Time{}, time.Now())))
 			rapid.Check(t, func(t *rapid.T) {
 				from, to := s.bounds(t)
-				compare(t, s.between(from, to), all(t, r.Read(t.Context(), s.base, from, to)))
+				compare(t, s.between(from, to), all(t, r.Read(t.Context(), store.SeriesOf(s.base), from, to)))
 			})
 			latest, err := r.Latest(t.Context(), s.base)
 			check(t, err)

@@ -47,18 +47,13 @@ func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWr
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type NormalBatcher struct {
 	store.EventBatcher[NormalEvent]
 }
 
-// NewNormalBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewNormalBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
@@ -86,7 +81,7 @@ const (
 	NormalFieldWind        store.Field = "wind"
 )
 
-// NormalColumns holds events column by column. All slices have the same length.
+// NormalColumns holds events in slices of equal length.
 type NormalColumns struct {
 	Series      []NormalSeries
 	Time        []time.Time
@@ -102,12 +97,8 @@ func (c *NormalColumns) Reset() { normalCellsColumns.Reset(c) }
 func (c *NormalColumns) Append(e *NormalEvent) { normalCellsColumns.Append(c, e) }
 
 // SetupNormal reconciles tables normal_columns, normal_cells,
-// normal_serialized, normal_unserialized and normal_combined with the schema
-// and returns what it changed; a second call changes nothing. It refuses a
-// change that may delete data with a *setup.RefusedError, and changes nothing,
-// unless setup.Options.Allow names the change. With setup.Options.DryRun it
-// returns what it would change. The client records the layouts in table
-// btgen_layouts, so that older code does not set up the tables.
+// normal_serialized, normal_unserialized and normal_combined with the schema;
+// see setup.Setup.
 //
 //go:noinline
 func SetupNormal(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -140,42 +131,26 @@ type NormalColumnsKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k NormalColumnsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(normalColumnsBucket, k.Bucket)
-	return w.Key()
+	return normalColumnsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k NormalColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k NormalColumnsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k NormalColumnsKey) write(w *codec.KeyWriter) {
-	w.String("station", k.Station)
-	w.String("metric", k.Metric)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k NormalColumnsKey) Prefix() ([]byte, error) { return normalColumnsKey.Prefix(k.values()) }
 
 // ParseNormalColumnsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseNormalColumnsKey(row string) (NormalColumnsKey, error) {
-	var k NormalColumnsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Station = r.String("station")
-	k.Metric = r.String("metric")
-	k.Bucket = r.Bucket(normalColumnsBucket)
-	return k, r.Close()
+func ParseNormalColumnsKey(row string) (k NormalColumnsKey, err error) {
+	err = normalColumnsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *NormalColumnsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Station}, Metric: &k.Metric, At: &k.Bucket}
 }
 
 // NormalCellsKey is a row key of table normal_cells, of the form
@@ -194,40 +169,26 @@ type NormalCellsKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k NormalCellsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(normalCellsBucket, k.Bucket)
-	return w.Key()
+	return normalCellsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k NormalCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k NormalCellsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k NormalCellsKey) write(w *codec.KeyWriter) {
-	w.String("station", k.Station)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k NormalCellsKey) Prefix() ([]byte, error) { return normalCellsKey.Prefix(k.values()) }
 
 // ParseNormalCellsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseNormalCellsKey(row string) (NormalCellsKey, error) {
-	var k NormalCellsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Station = r.String("station")
-	k.Bucket = r.Bucket(normalCellsBucket)
-	return k, r.Close()
+func ParseNormalCellsKey(row string) (k NormalCellsKey, err error) {
+	err = normalCellsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *NormalCellsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Station}, At: &k.Bucket}
 }
 
 // NormalSerializedKey is a row key of table normal_serialized, of the form
@@ -245,41 +206,27 @@ type NormalSerializedKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k NormalSerializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(normalSerializedTime, k.Time)
-	return w.Key()
+	return normalSerializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k NormalSerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k NormalSerializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k NormalSerializedKey) write(w *codec.KeyWriter) {
-	w.String("station", k.Station)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k NormalSerializedKey) Prefix() ([]byte, error) { return normalSerializedKey.Prefix(k.values()) }
 
 // ParseNormalSerializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseNormalSerializedKey(row string) (NormalSerializedKey, error) {
-	var k NormalSerializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Station = r.String("station")
-	k.Time = r.Time(normalSerializedTime)
-	return k, r.Close()
+func ParseNormalSerializedKey(row string) (k NormalSerializedKey, err error) {
+	err = normalSerializedKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *NormalSerializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Station}, At: &k.Time}
 }
 
 // NormalUnserializedKey is a row key of table normal_unserialized, of the form
@@ -297,41 +244,29 @@ type NormalUnserializedKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k NormalUnserializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(normalUnserializedTime, k.Time)
-	return w.Key()
+	return normalUnserializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k NormalUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k NormalUnserializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k NormalUnserializedKey) write(w *codec.KeyWriter) {
-	w.String("station", k.Station)
+	return normalUnserializedKey.Prefix(k.values())
 }
 
 // ParseNormalUnserializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseNormalUnserializedKey(row string) (NormalUnserializedKey, error) {
-	var k NormalUnserializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Station = r.String("station")
-	k.Time = r.Time(normalUnserializedTime)
-	return k, r.Close()
+func ParseNormalUnserializedKey(row string) (k NormalUnserializedKey, err error) {
+	err = normalUnserializedKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *NormalUnserializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Station}, At: &k.Time}
 }
 
 // NormalCombinedKey is a row key of table normal_combined, of the form
@@ -350,56 +285,44 @@ type NormalCombinedKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k NormalCombinedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(normalCombinedBucket, k.Bucket)
-	return w.Key()
+	return normalCombinedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k NormalCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k NormalCombinedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k NormalCombinedKey) write(w *codec.KeyWriter) {
-	w.String("station", k.Station)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k NormalCombinedKey) Prefix() ([]byte, error) { return normalCombinedKey.Prefix(k.values()) }
 
 // ParseNormalCombinedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseNormalCombinedKey(row string) (NormalCombinedKey, error) {
-	var k NormalCombinedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Station = r.String("station")
-	k.Bucket = r.Bucket(normalCombinedBucket)
-	return k, r.Close()
+func ParseNormalCombinedKey(row string) (k NormalCombinedKey, err error) {
+	err = normalCombinedKey.Parse(row, k.values())
+	return k, err
 }
 
-// normalMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *NormalCombinedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Station}, At: &k.Bucket}
+}
+
 var normalMappings = []*store.Mapping[NormalEvent]{normalColumnsMapping, normalCellsMapping, normalSerializedMapping, normalUnserializedMapping, normalCombinedMapping}
 
-// normalColumnsBucket defines the buckets of normal_columns.
-var normalColumnsBucket = codec.Bucket{
-	Months: 1,
-	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
+// normalColumnsKey describes the row keys of table normal_columns.
+var normalColumnsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "station"},
+		{Kind: codec.MetricSegment},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Months: 1, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}}},
 }
 
-// normalColumnsColumns maps the parts of an event to the columns of table
-// normal_columns and to the slices of NormalColumns.
 var normalColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
@@ -407,41 +330,30 @@ var normalColumnsColumns = store.NewColumns(
 )
 
 // normalColumnsMapping maps events to table normal_columns.
-var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Keys[NormalEvent]{
-	Append: func(e *NormalEvent, metric string, dst []byte) ([]byte, error) {
-		return NormalColumnsKey{Station: e.Station, Bucket: e.Time, Metric: metric}.Append(dst)
-	},
-	Prefix: func(e *NormalEvent, metric string) ([]byte, error) {
-		return NormalColumnsKey{Station: e.Station, Metric: metric}.Prefix()
-	},
-	Parse: func(row string, e *NormalEvent) (time.Time, error) {
-		k, err := ParseNormalColumnsKey(row)
-		e.Station = codec.Keep(e.Station, k.Station)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[NormalEvent]{
+var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_columns",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Normal: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: station; bucket: 1mo "2006-01"; family m: events; column "pressure": float64 text in m; column "temperature": float64 text in m; column "wind": float64 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
-	Bucket:    normalColumnsBucket,
+	Key:       normalColumnsKey,
 	Precision: time.Hour,
 	Check:     checkNormal,
 })
 
-// normalCellsBucket defines the buckets of normal_cells.
-var normalCellsBucket = codec.Bucket{
-	Every: 7 * 24 * time.Hour,
-	Label: codec.Label{Kind: codec.ISOWeekLabel},
+// normalCellsKey describes the row keys of table normal_cells.
+var normalCellsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "station"},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.ISOWeekLabel}},
 }
 
-// normalCellsColumns maps the parts of an event to the columns of table
-// normal_cells and to the slices of NormalColumns.
 var normalCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
@@ -449,39 +361,30 @@ var normalCellsColumns = store.NewColumns(
 )
 
 // normalCellsMapping maps events to table normal_cells.
-var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Keys[NormalEvent]{
-	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
-		return NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
-		return NormalCellsKey{Station: e.Station}.Prefix()
-	},
-	Parse: func(row string, e *NormalEvent) (time.Time, error) {
-		k, err := ParseNormalCellsKey(row)
-		e.Station = codec.Keep(e.Station, k.Station)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[NormalEvent]{
+var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_cells",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Normal: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: station; bucket: 1w "iso_week"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    normalCellsBucket,
+	Key:       normalCellsKey,
 	Precision: time.Hour,
 	Check:     checkNormal,
 })
 
-// normalSerializedTime is the encoding of event times in the row keys of
-// normal_serialized.
-var normalSerializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
+// normalSerializedKey describes the row keys of table normal_serialized.
+var normalSerializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "station"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixSeconds},
+}
 
-// normalSerializedColumns maps the parts of an event to the columns of table
-// normal_serialized and to the slices of NormalColumns.
 var normalSerializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("json", appendNormalJSON, parseNormalJSON,
 		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
@@ -491,39 +394,30 @@ var normalSerializedColumns = store.NewColumns(
 )
 
 // normalSerializedMapping maps events to table normal_serialized.
-var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Keys[NormalEvent]{
-	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
-		return NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
-		return NormalSerializedKey{Station: e.Station}.Prefix()
-	},
-	Parse: func(row string, e *NormalEvent) (time.Time, error) {
-		k, err := ParseNormalSerializedKey(row)
-		e.Station = codec.Keep(e.Station, k.Station)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[NormalEvent]{
+var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_serialized",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Normal: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: station; time: "unix_s"; blob: json "json"; family m: events; name "pressure": float64; name "temperature": float64; name "wind": float64`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   normalSerializedTime,
+	Key:       normalSerializedKey,
 	Precision: time.Hour,
 	Check:     checkNormal,
 })
 
-// normalUnserializedTime is the encoding of event times in the row keys of
-// normal_unserialized.
-var normalUnserializedTime = codec.TimeFormat{Layout: "2006-01-02T15"}
+// normalUnserializedKey describes the row keys of table normal_unserialized.
+var normalUnserializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "station"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Layout: "2006-01-02T15"},
+}
 
-// normalUnserializedColumns maps the parts of an event to the columns of table
-// normal_unserialized and to the slices of NormalColumns.
 var normalUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
@@ -531,41 +425,30 @@ var normalUnserializedColumns = store.NewColumns(
 )
 
 // normalUnserializedMapping maps events to table normal_unserialized.
-var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, store.Keys[NormalEvent]{
-	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
-		return NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
-		return NormalUnserializedKey{Station: e.Station}.Prefix()
-	},
-	Parse: func(row string, e *NormalEvent) (time.Time, error) {
-		k, err := ParseNormalUnserializedKey(row)
-		e.Station = codec.Keep(e.Station, k.Station)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[NormalEvent]{
+var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_unserialized",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Normal: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: station; time: "2006-01-02T15"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   normalUnserializedTime,
+	Key:       normalUnserializedKey,
 	Precision: time.Hour,
 	Check:     checkNormal,
 })
 
-// normalCombinedBucket defines the buckets of normal_combined.
-var normalCombinedBucket = codec.Bucket{
-	Every: 30 * 24 * time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
+// normalCombinedKey describes the row keys of table normal_combined.
+var normalCombinedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "station"},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 30 * 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-// normalCombinedColumns maps the parts of an event to the columns of table
-// normal_combined and to the slices of NormalColumns.
 var normalCombinedColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("e", appendNormalProto, parseNormalProto,
 		store.NumberPart(1, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
@@ -575,27 +458,14 @@ var normalCombinedColumns = store.NewColumns(
 )
 
 // normalCombinedMapping maps events to table normal_combined.
-var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Keys[NormalEvent]{
-	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
-		return NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
-		return NormalCombinedKey{Station: e.Station}.Prefix()
-	},
-	Parse: func(row string, e *NormalEvent) (time.Time, error) {
-		k, err := ParseNormalCombinedKey(row)
-		e.Station = codec.Keep(e.Station, k.Station)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[NormalEvent]{
+var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_combined",
 		Families: []store.Family{{Name: "m"}},
 		Layout:   `schema Normal: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: station; bucket: 30d "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    normalCombinedBucket,
+	Key:       normalCombinedKey,
 	Precision: time.Hour,
 	Check:     checkNormal,
 })

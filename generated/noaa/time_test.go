@@ -67,7 +67,7 @@ func TestEndJustAfterTheEpoch(t *testing.T) {
 		for _, l := range dailyMappings {
 			r := store.NewReader(bt.Client, l)
 			t.Run(l.Table.ID+" "+tc.from.String()+" "+tc.to.String(), func(t *testing.T) {
-				compare(t, tc.want, all(t, r.Read(t.Context(), events[0], epoch.Add(tc.from), epoch.Add(tc.to))))
+				compare(t, tc.want, all(t, r.Read(t.Context(), store.SeriesOf(events[0]), epoch.Add(tc.from), epoch.Add(tc.to))))
 			})
 		}
 	}
@@ -153,7 +153,7 @@ func TestTimesInAZoneWithDaylightSaving(t *testing.T) {
 			}
 			readBack(t, bt.Client, normalMappings, normals(events))
 			for _, l := range normalMappings {
-				day := all(t, store.NewReader(bt.Client, l).Read(t.Context(), events[0], tc.from, tc.to))
+				day := all(t, store.NewReader(bt.Client, l).Read(t.Context(), store.SeriesOf(events[0]), tc.from, tc.to))
 				compare(t, events[5:5+tc.wantHours], day)
 			}
 		})

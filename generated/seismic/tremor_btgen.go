@@ -49,9 +49,7 @@ var tremorKindNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v TremorKind) String() string {
-	return codec.EnumString(tremorKindNames, int64(v))
-}
+func (v TremorKind) String() string { return codec.EnumString(tremorKindNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -82,18 +80,13 @@ func NewTremorWriter(client store.Client, opts ...store.WriterOptions) *TremorWr
 }
 
 // TremorBatcher gathers Tremor events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type TremorBatcher struct {
 	store.EventBatcher[TremorEvent]
 }
 
-// NewTremorBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewTremorBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewTremorBatcher(w *TremorWriter, failed func(event TremorEvent, err error), opts ...store.BatcherOptions) *TremorBatcher {
@@ -127,19 +120,15 @@ func NewTremorReader(client store.Client, opts ...store.ReaderOptions) *TremorRe
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TremorReader) ByStations(ctx context.Context, network string, stationPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}
-	return r.reader.Query(ctx, &tremorByStations, event, from, to, opts...)
+	return r.reader.Read(ctx, selectTremorByStations(network, stationPrefix), from, to, opts...)
 }
 
-// ByStationsColumns appends the events that ByStations yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// ByStationsColumns appends the events of ByStations to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, stationPrefix string, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, &tremorByStations, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByStations(network, stationPrefix), from, to, opts...)
 }
 
 // ByStationsSeries yields the series of ByStations that have events with from
@@ -148,8 +137,7 @@ func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, st
 //
 //go:noinline
 func (r *TremorReader) ByStationsSeries(ctx context.Context, network string, stationPrefix string, from, to time.Time) iter.Seq2[TremorSeries, error] {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}
-	return store.QuerySeries[TremorSeries](ctx, r.reader, &tremorByStations, event, from, to)
+	return store.ReadSeries[TremorSeries](ctx, r.reader, selectTremorByStations(network, stationPrefix), from, to)
 }
 
 // ByChannels yields the events with from <= time < to of the series with the
@@ -161,21 +149,15 @@ func (r *TremorReader) ByStationsSeries(ctx context.Context, network string, sta
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TremorReader) ByChannels(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	low := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelFrom}}
-	high := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelTo}}
-	return r.reader.QueryRange(ctx, &tremorByChannels, low, high, from, to, opts...)
+	return r.reader.Read(ctx, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
 }
 
-// ByChannelsColumns appends the events that ByChannels yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// ByChannelsColumns appends the events of ByChannels to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *TremorReader) ByChannelsColumns(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	low := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelFrom}}
-	high := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelTo}}
-	return store.ReadColumnsRange(ctx, r.reader, tremorsColumns, columns, &tremorByChannels, low, high, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
 }
 
 // ByMagnitude yields the events with from <= time < to of the series with the
@@ -189,19 +171,15 @@ func (r *TremorReader) ByChannelsColumns(ctx context.Context, network string, st
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) ByMagnitude(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channel}}
-	return r.reader.Query(ctx, tremorByMagnitude.Where(TremorEvent{Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo}), event, from, to, opts...)
+	return r.reader.Read(ctx, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
-// ByMagnitudeColumns appends the events that ByMagnitude yields to columns,
-// which may be reused. It leaves out events that cannot be decoded and returns
-// the first *store.DecodeError after it has read all others; any other error
-// ends the read.
+// ByMagnitudeColumns appends the events of ByMagnitude to columns, as
+// ReadColumns does.
 //
 //go:noinline
 func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channel}}
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, tremorByMagnitude.Where(TremorEvent{Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo}), event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // ByKindAndMagnitude yields the events with from <= time < to of the series
@@ -216,19 +194,15 @@ func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, s
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) ByKindAndMagnitude(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network}}
-	return r.reader.Query(ctx, tremorByKindAndMagnitude.Where(TremorEvent{Kind: kind, Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo}), event, from, to, opts...)
+	return r.reader.Read(ctx, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
-// ByKindAndMagnitudeColumns appends the events that ByKindAndMagnitude yields
-// to columns, which may be reused. It leaves out events that cannot be decoded
-// and returns the first *store.DecodeError after it has read all others; any
-// other error ends the read.
+// ByKindAndMagnitudeColumns appends the events of ByKindAndMagnitude to
+// columns, as ReadColumns does.
 //
 //go:noinline
 func (r *TremorReader) ByKindAndMagnitudeColumns(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network}}
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, tremorByKindAndMagnitude.Where(TremorEvent{Kind: kind, Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo}), event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // Unreviewed yields the events with from <= time < to of the series with the
@@ -242,19 +216,15 @@ func (r *TremorReader) ByKindAndMagnitudeColumns(ctx context.Context, network st
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) Unreviewed(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}
-	return r.reader.Query(ctx, tremorUnreviewed.Where(TremorEvent{Reviewed: reviewed}, TremorEvent{}), event, from, to, opts...)
+	return r.reader.Read(ctx, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
 }
 
-// UnreviewedColumns appends the events that Unreviewed yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// UnreviewedColumns appends the events of Unreviewed to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *TremorReader) UnreviewedColumns(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	event := TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, tremorUnreviewed.Where(TremorEvent{Reviewed: reviewed}, TremorEvent{}), event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
 }
 
 // The fields of TremorEvent, for store.ReadOptions.
@@ -265,7 +235,7 @@ const (
 	TremorFieldReviewed  store.Field = "reviewed"
 )
 
-// TremorColumns holds events column by column. All slices have the same length.
+// TremorColumns holds events in slices of equal length.
 type TremorColumns struct {
 	Series    []TremorSeries
 	Time      []time.Time
@@ -281,12 +251,7 @@ func (c *TremorColumns) Reset() { tremorsColumns.Reset(c) }
 // Append adds an event.
 func (c *TremorColumns) Append(e *TremorEvent) { tremorsColumns.Append(c, e) }
 
-// SetupTremor reconciles table tremors with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupTremor reconciles table tremors with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupTremor(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -310,56 +275,42 @@ type TremorsKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k TremorsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(tremorsTime, k.Time)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k TremorsKey) Append(dst []byte) ([]byte, error) { return tremorsKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k TremorsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k TremorsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k TremorsKey) write(w *codec.KeyWriter) {
-	w.String("network", k.Network)
-	w.String("station", k.Station)
-	w.IntAs("channel", codec.KeyForm{Pad: 4}, k.Channel, 64)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k TremorsKey) Prefix() ([]byte, error) { return tremorsKey.Prefix(k.values()) }
 
 // ParseTremorsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseTremorsKey(row string) (TremorsKey, error) {
-	var k TremorsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Network = r.String("network")
-	k.Station = r.String("station")
-	k.Channel = r.IntAs("channel", codec.KeyForm{Pad: 4}, 64)
-	k.Time = r.Time(tremorsTime)
-	return k, r.Close()
+func ParseTremorsKey(row string) (k TremorsKey, err error) {
+	err = tremorsKey.Parse(row, k.values())
+	return k, err
 }
 
-// tremorMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *TremorsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Network, &k.Station, &k.Channel}, At: &k.Time}
+}
+
 var tremorMappings = []*store.Mapping[TremorEvent]{tremorsMapping}
 
-// tremorsTime is the encoding of event times in the row keys of tremors.
-var tremorsTime = codec.TimeFormat{Kind: codec.UnixMillis}
+// tremorsKey describes the row keys of table tremors.
+var tremorsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "network"},
+		{Name: "station", Series: 1},
+		{Name: "channel", Type: codec.Int64Segment, Form: codec.KeyForm{Pad: 4}, Series: 2},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis},
+}
 
-// tremorsColumns maps the parts of an event to the columns of table tremors and
-// to the slices of TremorColumns.
 var tremorsColumns = store.NewColumns(
-	store.SeriesPart(func(e *TremorEvent) *TremorSeries { return &e.TremorSeries }, func(c *TremorColumns) *[]TremorSeries { return &c.Series }),
+	store.SeriesPart(func(e *TremorEvent) *TremorSeries { return &e.TremorSeries }, func(c *TremorColumns) *[]TremorSeries { return &c.Series }, func(s *TremorSeries, to []any) []any { return append(to, &s.Network, &s.Station, &s.Channel) }),
 	store.TimePart(func(e *TremorEvent) *time.Time { return &e.Time }, func(c *TremorColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("magnitude", codec.Binary.Float64, func(e *TremorEvent) *float64 { return &e.Magnitude }, func(c *TremorColumns) *[]float64 { return &c.Magnitude }),
 	store.RequiredColumn("kind", codec.BinaryEnumAs[TremorKind](tremorKindNames), func(e *TremorEvent) *TremorKind { return &e.Kind }, func(c *TremorColumns) *[]TremorKind { return &c.Kind }),
@@ -368,179 +319,51 @@ var tremorsColumns = store.NewColumns(
 )
 
 // tremorsMapping maps events to table tremors.
-var tremorsMapping = store.NewMapping(tremorsColumns, store.Keys[TremorEvent]{
-	Append: func(e *TremorEvent, _ string, dst []byte) ([]byte, error) {
-		return TremorsKey{Network: e.Network, Station: e.Station, Channel: e.Channel, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *TremorEvent, _ string) ([]byte, error) {
-		return TremorsKey{Network: e.Network, Station: e.Station, Channel: e.Channel}.Prefix()
-	},
-	Parse: func(row string, e *TremorEvent) (time.Time, error) {
-		k, err := ParseTremorsKey(row)
-		e.Network = codec.Keep(e.Network, k.Network)
-		e.Station = codec.Keep(e.Station, k.Station)
-		e.Channel = k.Channel
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[TremorEvent]{
+var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping[TremorEvent]{
 	Table: store.Table{
 		ID:       "tremors",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3640 * 24 * time.Hour}}},
 		Layout:   `schema Tremor: events; pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=4, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   tremorsTime,
+	Key:       tremorsKey,
 	Precision: time.Millisecond,
 	Check:     checkTremor,
 })
 
-// tremorByStations defines which rows ByStations reads in tremors.
-var tremorByStations = store.Query[TremorEvent]{
-	Name:        "ByStations",
-	Spans:       rowsTremorByStations,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysTremorByStations,
+var tremorByStations = store.Query[TremorEvent]{Name: "ByStations", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}
+
+// selectTremorByStations returns what ByStations selects.
+func selectTremorByStations(network string, stationPrefix string) store.Selection[TremorEvent] {
+	return tremorByStations.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}})
 }
 
-// rowsTremorByStations returns the spans with the rows of ByStations.
-func rowsTremorByStations(e *TremorEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("network", e.Network)
-	before.StringPrefix("station", codec.KeyForm{}, e.Station)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
+var tremorByChannels = store.Query[TremorEvent]{Name: "ByChannels", Given: codec.Given{Series: []int{0, 1, 2}, Last: codec.GivenRange}}
+
+// selectTremorByChannels returns what ByChannels selects.
+func selectTremorByChannels(network string, station string, channelFrom int64, channelTo int64) store.Selection[TremorEvent] {
+	return tremorByChannels.Range(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelFrom}}, TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelTo}})
 }
 
-// keysTremorByStations returns a pattern for the row keys of ByStations.
-func keysTremorByStations(e *TremorEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("network", e.Network)
-	})
-	p.Any()
-	p.Bytes(4)
-	p.Time()
-	return p.Pattern()
+var tremorByMagnitude = store.Query[TremorEvent]{Name: "ByMagnitude", Given: codec.Given{Series: []int{0, 1, 2}}, Conditions: []store.Condition{{Field: "magnitude"}}}
+
+// selectTremorByMagnitude returns what ByMagnitude selects.
+func selectTremorByMagnitude(network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64) store.Selection[TremorEvent] {
+	return tremorByMagnitude.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channel}}).Where(TremorEvent{Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo})
 }
 
-// tremorByChannels defines which rows ByChannels reads in tremors.
-var tremorByChannels = store.Query[TremorEvent]{
-	Name:        "ByChannels",
-	Spans:       rowsTremorByChannels,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysTremorByChannels,
+var tremorByKindAndMagnitude = store.Query[TremorEvent]{Name: "ByKindAndMagnitude", Given: codec.Given{Series: []int{0}}, Conditions: []store.Condition{{Field: "kind", Equal: true}, {Field: "magnitude"}}}
+
+// selectTremorByKindAndMagnitude returns what ByKindAndMagnitude selects.
+func selectTremorByKindAndMagnitude(network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64) store.Selection[TremorEvent] {
+	return tremorByKindAndMagnitude.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network}}).Where(TremorEvent{Kind: kind, Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo})
 }
 
-// rowsTremorByChannels returns the spans with the rows of ByChannels.
-func rowsTremorByChannels(e *TremorEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("network", e.Network)
-	before.String("station", e.Station)
-	before.IntAs("channel", codec.KeyForm{Pad: 4}, e.Channel, 64)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
+var tremorUnreviewed = store.Query[TremorEvent]{Name: "Unreviewed", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}, Conditions: []store.Condition{{Field: "reviewed", Equal: true}}}
 
-// keysTremorByChannels returns a pattern for the row keys of ByChannels.
-func keysTremorByChannels(e *TremorEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("network", e.Network)
-	})
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("station", e.Station)
-	})
-	p.Bytes(4)
-	p.Time()
-	return p.Pattern()
-}
-
-// tremorByMagnitude defines which rows ByMagnitude reads in tremors.
-var tremorByMagnitude = store.Query[TremorEvent]{
-	Name:       "ByMagnitude",
-	Spans:      rowsTremorByMagnitude,
-	Conditions: []store.Condition{{Field: "magnitude"}},
-}
-
-// rowsTremorByMagnitude returns the spans with the rows of ByMagnitude.
-func rowsTremorByMagnitude(e *TremorEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("network", e.Network)
-	before.String("station", e.Station)
-	before.IntAs("channel", codec.KeyForm{Pad: 4}, e.Channel, 64)
-	span, err := store.Span(before.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// tremorByKindAndMagnitude defines which rows ByKindAndMagnitude reads in
-// tremors.
-var tremorByKindAndMagnitude = store.Query[TremorEvent]{
-	Name:        "ByKindAndMagnitude",
-	Spans:       rowsTremorByKindAndMagnitude,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysTremorByKindAndMagnitude,
-	Conditions:  []store.Condition{{Field: "kind", Equal: true}, {Field: "magnitude"}},
-}
-
-// rowsTremorByKindAndMagnitude returns the spans with the rows of
-// ByKindAndMagnitude.
-func rowsTremorByKindAndMagnitude(e *TremorEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("network", e.Network)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// keysTremorByKindAndMagnitude returns a pattern for the row keys of
-// ByKindAndMagnitude.
-func keysTremorByKindAndMagnitude(e *TremorEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("network", e.Network)
-	})
-	p.Any()
-	p.Bytes(4)
-	p.Time()
-	return p.Pattern()
-}
-
-// tremorUnreviewed defines which rows Unreviewed reads in tremors.
-var tremorUnreviewed = store.Query[TremorEvent]{
-	Name:        "Unreviewed",
-	Spans:       rowsTremorUnreviewed,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysTremorUnreviewed,
-	Conditions:  []store.Condition{{Field: "reviewed", Equal: true}},
-}
-
-// rowsTremorUnreviewed returns the spans with the rows of Unreviewed.
-func rowsTremorUnreviewed(e *TremorEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("network", e.Network)
-	before.StringPrefix("station", codec.KeyForm{}, e.Station)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// keysTremorUnreviewed returns a pattern for the row keys of Unreviewed.
-func keysTremorUnreviewed(e *TremorEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("network", e.Network)
-	})
-	p.Any()
-	p.Bytes(4)
-	p.Time()
-	return p.Pattern()
+// selectTremorUnreviewed returns what Unreviewed selects.
+func selectTremorUnreviewed(network string, stationPrefix string, reviewed bool) store.Selection[TremorEvent] {
+	return tremorUnreviewed.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}).Where(TremorEvent{Reviewed: reviewed}, TremorEvent{})
 }
 
 // checkTremor rejects an event that no table can store.

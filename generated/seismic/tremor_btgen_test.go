@@ -71,5 +71,40 @@ func TestTremorRoundTrip(t *testing.T) {
 		for i, other := range series[1:] {
 			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
 		}
+		storetest.SameInAnyOrder(t, "ByStations", r.ByStations(ctx, series[0].Network, series[0].Station, times[0], end), events[0], events[1], events[2], events[4], events[5])
+		storetest.Same(t, "ByStationsColumns of a range", storetest.Columns[seismic.TremorEvent](func(c *seismic.TremorColumns) error {
+			return r.ByStationsColumns(ctx, series[0].Network, series[0].Station, times[1], times[2], c)
+		}), events[1])
+		storetest.SameInAnyOrder(t, "ByStationsSeries", r.ByStationsSeries(ctx, series[0].Network, series[0].Station, times[0], end), storetest.SeriesOf(func(e seismic.TremorEvent) seismic.TremorSeries {
+			return e.TremorSeries
+		}, events[0], events[1], events[2], events[4], events[5])...)
+		storetest.SameInAnyOrder(t, "ByChannels", r.ByChannels(ctx, series[0].Network, series[0].Station, series[0].Channel, 4, times[0], end), events[0], events[1], events[2])
+		storetest.Same(t, "ByChannelsColumns of a range", storetest.Columns[seismic.TremorEvent](func(c *seismic.TremorColumns) error {
+			return r.ByChannelsColumns(ctx, series[0].Network, series[0].Station, series[0].Channel, 4, times[1], times[2], c)
+		}), events[1])
+		storetest.Same(t, "ByMagnitude", r.ByMagnitude(ctx, series[0].Network, series[0].Station, series[0].Channel, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[0], end), storetest.Filter(func(e seismic.TremorEvent) bool {
+			return storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
+		}, events[0], events[1], events[2])...)
+		storetest.Same(t, "ByMagnitudeColumns of a range", storetest.Columns[seismic.TremorEvent](func(c *seismic.TremorColumns) error {
+			return r.ByMagnitudeColumns(ctx, series[0].Network, series[0].Station, series[0].Channel, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[1], times[2], c)
+		}), storetest.Filter(func(e seismic.TremorEvent) bool {
+			return storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
+		}, events[1])...)
+		storetest.SameInAnyOrder(t, "ByKindAndMagnitude", r.ByKindAndMagnitude(ctx, series[0].Network, storetest.Pick(1, seismic.TremorKindEarthquake, seismic.TremorKindExplosion, seismic.TremorKindRockfall), storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[0], end), storetest.Filter(func(e seismic.TremorEvent) bool {
+			return storetest.Equal(e.Kind, storetest.Pick(1, seismic.TremorKindEarthquake, seismic.TremorKindExplosion, seismic.TremorKindRockfall)) && storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
+		}, events[0], events[1], events[2], events[4], events[5])...)
+		storetest.Same(t, "ByKindAndMagnitudeColumns of a range", storetest.Columns[seismic.TremorEvent](func(c *seismic.TremorColumns) error {
+			return r.ByKindAndMagnitudeColumns(ctx, series[0].Network, storetest.Pick(1, seismic.TremorKindEarthquake, seismic.TremorKindExplosion, seismic.TremorKindRockfall), storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[1], times[2], c)
+		}), storetest.Filter(func(e seismic.TremorEvent) bool {
+			return storetest.Equal(e.Kind, storetest.Pick(1, seismic.TremorKindEarthquake, seismic.TremorKindExplosion, seismic.TremorKindRockfall)) && storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
+		}, events[1])...)
+		storetest.SameInAnyOrder(t, "Unreviewed", r.Unreviewed(ctx, series[0].Network, series[0].Station, storetest.Bool(1), times[0], end), storetest.Filter(func(e seismic.TremorEvent) bool {
+			return storetest.Equal(e.Reviewed, storetest.Bool(1))
+		}, events[0], events[1], events[2], events[4], events[5])...)
+		storetest.Same(t, "UnreviewedColumns of a range", storetest.Columns[seismic.TremorEvent](func(c *seismic.TremorColumns) error {
+			return r.UnreviewedColumns(ctx, series[0].Network, series[0].Station, storetest.Bool(1), times[1], times[2], c)
+		}), storetest.Filter(func(e seismic.TremorEvent) bool {
+			return storetest.Equal(e.Reviewed, storetest.Bool(1))
+		}, events[1])...)
 	}
 }

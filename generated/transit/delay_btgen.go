@@ -42,18 +42,13 @@ func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWrit
 }
 
 // DelayBatcher gathers Delay events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type DelayBatcher struct {
 	store.EventBatcher[DelayEvent]
 }
 
-// NewDelayBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewDelayBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
@@ -82,19 +77,15 @@ func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayRead
 // given region, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table delays: one range of rows.
 func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
-	return r.reader.Query(ctx, &delayByRegion, event, from, to, opts...)
+	return r.reader.Read(ctx, selectDelayByRegion(region), from, to, opts...)
 }
 
-// ByRegionColumns appends the events that ByRegion yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
-	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegion, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, selectDelayByRegion(region), from, to, opts...)
 }
 
 // ByRegionAndLine yields the events with from <= time < to of the series with
@@ -102,22 +93,18 @@ func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, 
 // by time. Its errors are those of Read. It reads from table delays: a range of
 // rows for each bucket.
 func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
-	return r.reader.Query(ctx, &delayByRegionAndLine, event, from, to, opts...)
+	return r.reader.Read(ctx, selectDelayByRegionAndLine(region, line), from, to, opts...)
 }
 
-// ByRegionAndLineColumns appends the events that ByRegionAndLine yields to
-// columns, which may be reused. It leaves out events that cannot be decoded and
-// returns the first *store.DecodeError after it has read all others; any other
-// error ends the read.
+// ByRegionAndLineColumns appends the events of ByRegionAndLine to columns, as
+// ReadColumns does.
 //
 //go:noinline
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
-	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegionAndLine, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, selectDelayByRegionAndLine(region, line), from, to, opts...)
 }
 
-// DelayColumns holds events column by column. All slices have the same length.
+// DelayColumns holds events in slices of equal length.
 type DelayColumns struct {
 	Series []DelaySeries
 	Time   []time.Time
@@ -131,12 +118,7 @@ func (c *DelayColumns) Reset() { delaysColumns.Reset(c) }
 // Append adds an event.
 func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
 
-// SetupDelay reconciles table delays with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupDelay reconciles table delays with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupDelay(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -161,67 +143,42 @@ type DelaysKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k DelaysKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "/")
-	k.write(&w)
-	w.Bucket(delaysBucket, k.Bucket)
-	w.String("line", k.Line)
-	w.Int("vehicle", k.Vehicle)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k DelaysKey) Append(dst []byte) ([]byte, error) { return delaysKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k DelaysKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k DelaysKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "/")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k DelaysKey) write(w *codec.KeyWriter) {
-	w.String("region", k.Region)
-}
-
-// suffix returns the segments after the time in the keys of the series.
-func (k DelaysKey) suffix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "/")
-	w.String("line", k.Line)
-	w.Int("vehicle", k.Vehicle)
-	return w.Key()
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k DelaysKey) Prefix() ([]byte, error) { return delaysKey.Prefix(k.values()) }
 
 // ParseDelaysKey parses a row key. Errors are of type *codec.FieldError.
-func ParseDelaysKey(row string) (DelaysKey, error) {
-	var k DelaysKey
-	r := codec.NewKeyReader(row, "/")
-	k.Region = r.String("region")
-	k.Bucket = r.Bucket(delaysBucket)
-	k.Line = r.String("line")
-	k.Vehicle = r.Int("vehicle", 64)
-	return k, r.Close()
+func ParseDelaysKey(row string) (k DelaysKey, err error) {
+	err = delaysKey.Parse(row, k.values())
+	return k, err
 }
 
-// delayMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *DelaysKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Region, &k.Line, &k.Vehicle}, At: &k.Bucket}
+}
+
 var delayMappings = []*store.Mapping[DelayEvent]{delaysMapping}
 
-// delaysBucket defines the buckets of delays.
-var delaysBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds, Reverse: true}},
+// delaysKey describes the row keys of table delays.
+var delaysKey = codec.Key{
+	Delimiter: "/",
+	Segments: []codec.Segment{
+		{Name: "region"},
+		{Kind: codec.BucketSegment},
+		{Name: "line", Series: 1},
+		{Name: "vehicle", Type: codec.Int64Segment, Series: 2},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds, Reverse: true}}},
 }
 
-// delaysColumns maps the parts of an event to the columns of table delays and
-// to the slices of DelayColumns.
 var delaysColumns = store.NewColumns(
-	store.SeriesPart(func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }, func(c *DelayColumns) *[]DelaySeries { return &c.Series }),
+	store.SeriesPart(func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }, func(c *DelayColumns) *[]DelaySeries { return &c.Series }, func(s *DelaySeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
 	store.TimePart(func(e *DelayEvent) *time.Time { return &e.Time }, func(c *DelayColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("event", appendDelayProto, parseDelayProto,
 		store.FieldPart(func(e *DelayEvent) *time.Duration { return &e.Late }, func(c *DelayColumns) *[]time.Duration { return &c.Late }),
@@ -230,66 +187,30 @@ var delaysColumns = store.NewColumns(
 )
 
 // delaysMapping maps events to table delays.
-var delaysMapping = store.NewMapping(delaysColumns, store.Keys[DelayEvent]{
-	Append: func(e *DelayEvent, _ string, dst []byte) ([]byte, error) {
-		return DelaysKey{Region: e.Region, Bucket: e.Time, Line: e.Line, Vehicle: e.Vehicle}.Append(dst)
-	},
-	Prefix: func(e *DelayEvent, _ string) ([]byte, error) {
-		return DelaysKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.Prefix()
-	},
-	Suffix: func(e *DelayEvent, _ string) ([]byte, error) {
-		return DelaysKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.suffix()
-	},
-	Parse: func(row string, e *DelayEvent) (time.Time, error) {
-		k, err := ParseDelaysKey(row)
-		e.Region = codec.Keep(e.Region, k.Region)
-		e.Line = codec.Keep(e.Line, k.Line)
-		e.Vehicle = k.Vehicle
-		return k.Bucket, err
-	},
-	Delimiter: "/",
-}, store.Mapping[DelayEvent]{
+var delaysMapping = store.NewMapping(delaysColumns, store.Mapping[DelayEvent]{
 	Table: store.Table{
 		ID:       "delays",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Delay: events; pattern: bucket_serialized; delimiter: "/"; key: string text, bucket, string text, integer text; names: region, line, vehicle; bucket: 1h "unix_s" reverse; blob: protobuf "event"; family m: events; number "1": duration; number "2": string`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    delaysBucket,
+	Key:       delaysKey,
 	Precision: time.Second,
 	Check:     checkDelay,
 })
 
-// delayByRegion defines which rows ByRegion reads in delays.
-var delayByRegion = store.Query[DelayEvent]{
-	Name:        "ByRegion",
-	Spans:       rowsDelayByRegion,
-	MultiSeries: true,
+var delayByRegion = store.Query[DelayEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+
+// selectDelayByRegion returns what ByRegion selects.
+func selectDelayByRegion(region string) store.Selection[DelayEvent] {
+	return delayByRegion.Bind(DelayEvent{DelaySeries: DelaySeries{Region: region}})
 }
 
-// rowsDelayByRegion returns the spans with the rows of ByRegion.
-func rowsDelayByRegion(e *DelayEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "/")
-	before.String("region", e.Region)
-	span, err := store.Span(before.Prefix, nil, "/", false)
-	return []codec.Span{span}, err
-}
+var delayByRegionAndLine = store.Query[DelayEvent]{Name: "ByRegionAndLine", Given: codec.Given{Series: []int{0, 1}}}
 
-// delayByRegionAndLine defines which rows ByRegionAndLine reads in delays.
-var delayByRegionAndLine = store.Query[DelayEvent]{
-	Name:        "ByRegionAndLine",
-	Spans:       rowsDelayByRegionAndLine,
-	MultiSeries: true,
-}
-
-// rowsDelayByRegionAndLine returns the spans with the rows of ByRegionAndLine.
-func rowsDelayByRegionAndLine(e *DelayEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "/")
-	before.String("region", e.Region)
-	after := codec.NewKeyWriter(nil, "/")
-	after.String("line", e.Line)
-	span, err := store.Span(before.Prefix, after.Prefix, "/", false)
-	return []codec.Span{span}, err
+// selectDelayByRegionAndLine returns what ByRegionAndLine selects.
+func selectDelayByRegionAndLine(region string, line string) store.Selection[DelayEvent] {
+	return delayByRegionAndLine.Bind(DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}})
 }
 
 // checkDelay rejects an event that no table can store.

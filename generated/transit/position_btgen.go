@@ -48,8 +48,7 @@ func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *Positi
 //
 //go:noinline
 func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
-	return store.DeleteQuery(ctx, w.EventWriter, positionDeleteByVehicle, event, from, to, opts...)
+	return store.DeleteSelected(ctx, w.EventWriter, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // DeleteAllByVehicle deletes all events, of the series with the given region
@@ -58,23 +57,17 @@ func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, veh
 //
 //go:noinline
 func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, vehicle int64, opts ...store.DeleteOptions) (store.Deletion, error) {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
-	return store.DeleteAllQuery(ctx, w.EventWriter, positionDeleteByVehicle, event, opts...)
+	return store.DeleteAllSelected(ctx, w.EventWriter, selectPositionByVehicle(region, vehicle), opts...)
 }
 
 // PositionBatcher gathers Position events from any number of goroutines and
-// writes them in batches, when there are enough of them or they have waited
-// long enough. Every event that it accepts is written or reported as failed.
-// Its memory is bounded, except for failures that are being reported.
+// writes them in batches; see store.Batcher.
 type PositionBatcher struct {
 	store.EventBatcher[PositionEvent]
 }
 
-// NewPositionBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewPositionBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
@@ -106,19 +99,14 @@ func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *Positi
 //
 // All vehicles of a line.
 func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
-	return r.reader.Query(ctx, &positionByLine, event, from, to, opts...)
+	return r.reader.Read(ctx, selectPositionByLine(region, line), from, to, opts...)
 }
 
-// ByLineColumns appends the events that ByLine yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByLineColumns appends the events of ByLine to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByLine, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByLine(region, line), from, to, opts...)
 }
 
 // ByLines yields the events with from <= time < to of the series with the given
@@ -128,23 +116,14 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 //
 // All vehicles of several lines.
 func (r *PositionReader) ByLines(ctx context.Context, region string, lines []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	events := store.Each(lines, func(line string) PositionEvent {
-		return PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
-	})
-	return r.reader.QueryMany(ctx, &positionByLines, events, from, to, opts...)
+	return r.reader.Read(ctx, selectPositionByLines(region, lines), from, to, opts...)
 }
 
-// ByLinesColumns appends the events that ByLines yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByLinesColumns appends the events of ByLines to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, lines []string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	events := store.Each(lines, func(line string) PositionEvent {
-		return PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
-	})
-	return store.ReadColumnsMany(ctx, r.reader, positionsColumns, columns, &positionByLines, events, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByLines(region, lines), from, to, opts...)
 }
 
 // ByVehicle yields the events with from <= time < to of the series with the
@@ -156,19 +135,15 @@ func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, line
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
-	return r.reader.Query(ctx, &positionByVehicle, event, from, to, opts...)
+	return r.reader.Read(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
-// ByVehicleColumns appends the events that ByVehicle yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// ByVehicleColumns appends the events of ByVehicle to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByVehicle, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -179,19 +154,15 @@ func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, ve
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
-	return r.reader.Query(ctx, &positionByRegion, event, from, to, opts...)
+	return r.reader.Read(ctx, selectPositionByRegion(region), from, to, opts...)
 }
 
-// ByRegionColumns appends the events that ByRegion yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
+// does.
 //
 //go:noinline
 func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByRegion, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByRegion(region), from, to, opts...)
 }
 
 // Export yields the events with from <= time < to of all series, by series in
@@ -200,19 +171,14 @@ func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, fro
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	event := PositionEvent{}
-	return r.reader.Query(ctx, &positionExport, event, from, to, opts...)
+	return r.reader.Read(ctx, selectPositionExport(), from, to, opts...)
 }
 
-// ExportColumns appends the events that Export yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ExportColumns appends the events of Export to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	event := PositionEvent{}
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionExport, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionExport(), from, to, opts...)
 }
 
 // The fields of PositionEvent, for store.ReadOptions.
@@ -221,8 +187,7 @@ const (
 	PositionFieldLongitude store.Field = "longitude"
 )
 
-// PositionColumns holds events column by column. All slices have the same
-// length.
+// PositionColumns holds events in slices of equal length.
 type PositionColumns struct {
 	Series    []PositionSeries
 	Time      []time.Time
@@ -236,12 +201,7 @@ func (c *PositionColumns) Reset() { positionsColumns.Reset(c) }
 // Append adds an event.
 func (c *PositionColumns) Append(e *PositionEvent) { positionsColumns.Append(c, e) }
 
-// SetupPosition reconciles table positions with the schema and returns what it
-// changed; a second call changes nothing. It refuses a change that may delete
-// data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupPosition reconciles table positions with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupPosition(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -266,201 +226,95 @@ type PositionsKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k PositionsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "/")
-	k.write(&w)
-	w.Bucket(positionsBucket, k.Bucket)
-	w.Int("vehicle", k.Vehicle)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k PositionsKey) Append(dst []byte) ([]byte, error) { return positionsKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k PositionsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k PositionsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "/")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k PositionsKey) write(w *codec.KeyWriter) {
-	w.String("region", k.Region)
-	w.String("line", k.Line)
-}
-
-// suffix returns the segments after the time in the keys of the series.
-func (k PositionsKey) suffix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "/")
-	w.Int("vehicle", k.Vehicle)
-	return w.Key()
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k PositionsKey) Prefix() ([]byte, error) { return positionsKey.Prefix(k.values()) }
 
 // ParsePositionsKey parses a row key. Errors are of type *codec.FieldError.
-func ParsePositionsKey(row string) (PositionsKey, error) {
-	var k PositionsKey
-	r := codec.NewKeyReader(row, "/")
-	k.Region = r.String("region")
-	k.Line = r.String("line")
-	k.Bucket = r.Bucket(positionsBucket)
-	k.Vehicle = r.Int("vehicle", 64)
-	return k, r.Close()
+func ParsePositionsKey(row string) (k PositionsKey, err error) {
+	err = positionsKey.Parse(row, k.values())
+	return k, err
 }
 
-// positionMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *PositionsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Region, &k.Line, &k.Vehicle}, At: &k.Bucket}
+}
+
 var positionMappings = []*store.Mapping[PositionEvent]{positionsMapping}
 
-// positionsBucket defines the buckets of positions.
-var positionsBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// positionsKey describes the row keys of table positions.
+var positionsKey = codec.Key{
+	Delimiter: "/",
+	Segments: []codec.Segment{
+		{Name: "region"},
+		{Name: "line", Series: 1},
+		{Kind: codec.BucketSegment},
+		{Name: "vehicle", Type: codec.Int64Segment, Series: 2},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// positionsColumns maps the parts of an event to the columns of table positions
-// and to the slices of PositionColumns.
 var positionsColumns = store.NewColumns(
-	store.SeriesPart(func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }, func(c *PositionColumns) *[]PositionSeries { return &c.Series }),
+	store.SeriesPart(func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }, func(c *PositionColumns) *[]PositionSeries { return &c.Series }, func(s *PositionSeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
 	store.TimePart(func(e *PositionEvent) *time.Time { return &e.Time }, func(c *PositionColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("latitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Latitude }, func(c *PositionColumns) *[]float64 { return &c.Latitude }),
 	store.RequiredColumn("longitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Longitude }, func(c *PositionColumns) *[]float64 { return &c.Longitude }),
 )
 
 // positionsMapping maps events to table positions.
-var positionsMapping = store.NewMapping(positionsColumns, store.Keys[PositionEvent]{
-	Append: func(e *PositionEvent, _ string, dst []byte) ([]byte, error) {
-		return PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(dst)
-	},
-	Prefix: func(e *PositionEvent, _ string) ([]byte, error) {
-		return PositionsKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.Prefix()
-	},
-	Suffix: func(e *PositionEvent, _ string) ([]byte, error) {
-		return PositionsKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.suffix()
-	},
-	Parse: func(row string, e *PositionEvent) (time.Time, error) {
-		k, err := ParsePositionsKey(row)
-		e.Region = codec.Keep(e.Region, k.Region)
-		e.Line = codec.Keep(e.Line, k.Line)
-		e.Vehicle = k.Vehicle
-		return k.Bucket, err
-	},
-	Delimiter: "/",
-}, store.Mapping[PositionEvent]{
+var positionsMapping = store.NewMapping(positionsColumns, store.Mapping[PositionEvent]{
 	Table: store.Table{
 		ID:       "positions",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Position: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    positionsBucket,
+	Key:       positionsKey,
 	Precision: time.Second,
 	Check:     checkPosition,
 })
 
-// positionByLine defines which rows ByLine reads in positions.
-var positionByLine = store.Query[PositionEvent]{
-	Name:        "ByLine",
-	Spans:       rowsPositionByLine,
-	MultiSeries: true,
+var positionByLine = store.Query[PositionEvent]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}
+
+// selectPositionByLine returns what ByLine selects.
+func selectPositionByLine(region string, line string) store.Selection[PositionEvent] {
+	return positionByLine.Bind(PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}})
 }
 
-// rowsPositionByLine returns the spans with the rows of ByLine.
-func rowsPositionByLine(e *PositionEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "/")
-	before.String("region", e.Region)
-	before.String("line", e.Line)
-	span, err := store.Span(before.Prefix, nil, "/", false)
-	return []codec.Span{span}, err
+var positionByLines = store.Query[PositionEvent]{Name: "ByLines", Given: codec.Given{Series: []int{0, 1}}}
+
+// selectPositionByLines returns what ByLines selects.
+func selectPositionByLines(region string, lines []string) store.Selection[PositionEvent] {
+	return positionByLines.Many(store.Each(lines, func(line string) PositionEvent {
+		return PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
+	}))
 }
 
-// positionByLines defines which rows ByLines reads in positions.
-var positionByLines = store.Query[PositionEvent]{
-	Name:        "ByLines",
-	Spans:       rowsPositionByLines,
-	MultiSeries: true,
+var positionByVehicle = store.Query[PositionEvent]{Name: "ByVehicle", Given: codec.Given{Series: []int{0, 2}}}
+
+// selectPositionByVehicle returns what ByVehicle selects.
+func selectPositionByVehicle(region string, vehicle int64) store.Selection[PositionEvent] {
+	return positionByVehicle.Bind(PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}})
 }
 
-// rowsPositionByLines returns the spans with the rows of ByLines.
-func rowsPositionByLines(e *PositionEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "/")
-	before.String("region", e.Region)
-	before.String("line", e.Line)
-	span, err := store.Span(before.Prefix, nil, "/", false)
-	return []codec.Span{span}, err
+var positionByRegion = store.Query[PositionEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+
+// selectPositionByRegion returns what ByRegion selects.
+func selectPositionByRegion(region string) store.Selection[PositionEvent] {
+	return positionByRegion.Bind(PositionEvent{PositionSeries: PositionSeries{Region: region}})
 }
 
-// positionByVehicle defines which rows ByVehicle reads in positions.
-var positionByVehicle = store.Query[PositionEvent]{
-	Name:        "ByVehicle",
-	Spans:       rowsPositionByVehicle,
-	AllTimes:    true,
-	MultiSeries: true,
-	Keys:        keysPositionByVehicle,
-	Match: func(e, given *PositionEvent) bool {
-		return e.Vehicle == given.Vehicle
-	},
-}
+var positionExport = store.Query[PositionEvent]{Name: "Export"}
 
-// rowsPositionByVehicle returns the spans with the rows of ByVehicle.
-func rowsPositionByVehicle(e *PositionEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "/")
-	before.String("region", e.Region)
-	span, err := store.Span(before.Prefix, nil, "/", false)
-	return []codec.Span{span}, err
-}
-
-// keysPositionByVehicle returns a pattern for the row keys of ByVehicle.
-func keysPositionByVehicle(e *PositionEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("/")
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("region", e.Region)
-	})
-	p.Any()
-	p.Time()
-	p.Known(func(w *codec.KeyWriter) {
-		w.Int("vehicle", e.Vehicle)
-	})
-	return p.Pattern()
-}
-
-// positionDeleteByVehicle defines which rows DeleteByVehicle deletes from in
-// each table.
-var positionDeleteByVehicle = []*store.Query[PositionEvent]{&positionByVehicle}
-
-// positionByRegion defines which rows ByRegion reads in positions.
-var positionByRegion = store.Query[PositionEvent]{
-	Name:        "ByRegion",
-	Spans:       rowsPositionByRegion,
-	AllTimes:    true,
-	MultiSeries: true,
-}
-
-// rowsPositionByRegion returns the spans with the rows of ByRegion.
-func rowsPositionByRegion(e *PositionEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "/")
-	before.String("region", e.Region)
-	span, err := store.Span(before.Prefix, nil, "/", false)
-	return []codec.Span{span}, err
-}
-
-// positionExport defines which rows Export reads in positions.
-var positionExport = store.Query[PositionEvent]{
-	Name:        "Export",
-	Spans:       rowsPositionExport,
-	AllTimes:    true,
-	MultiSeries: true,
-}
-
-// rowsPositionExport returns the spans with the rows of Export.
-func rowsPositionExport(e *PositionEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "/")
-	span, err := store.Span(before.Prefix, nil, "/", false)
-	return []codec.Span{span}, err
+// selectPositionExport returns what Export selects.
+func selectPositionExport() store.Selection[PositionEvent] {
+	return positionExport.Bind(PositionEvent{})
 }
 
 // checkPosition rejects an event that no table can store.

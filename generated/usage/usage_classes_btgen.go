@@ -63,18 +63,13 @@ func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *Us
 }
 
 // UsageClassesBatcher gathers UsageClasses events from any number of goroutines
-// and writes them in batches, when there are enough of them or they have waited
-// long enough. Every event that it accepts is written or reported as failed.
-// Its memory is bounded, except for failures that are being reported.
+// and writes them in batches; see store.Batcher.
 type UsageClassesBatcher struct {
 	store.EventBatcher[UsageClassesEvent]
 }
 
-// NewUsageClassesBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewUsageClassesBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
@@ -101,8 +96,7 @@ const (
 	UsageClassesFieldBytes    store.Field = "bytes"
 )
 
-// UsageClassesColumns holds events column by column. All slices have the same
-// length.
+// UsageClassesColumns holds events in slices of equal length.
 type UsageClassesColumns struct {
 	Series   []UsageClassesSeries
 	Time     []time.Time
@@ -117,12 +111,8 @@ func (c *UsageClassesColumns) Reset() { usageClassesColumns.Reset(c) }
 // Append adds an event.
 func (c *UsageClassesColumns) Append(e *UsageClassesEvent) { usageClassesColumns.Append(c, e) }
 
-// SetupUsageClasses reconciles table usage_classes with the schema and returns
-// what it changed; a second call changes nothing. It refuses a change that may
-// delete data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupUsageClasses reconciles table usage_classes with the schema; see
+// setup.Setup.
 //
 //go:noinline
 func SetupUsageClasses(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -148,55 +138,42 @@ type UsageClassesKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k UsageClassesKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(usageClassesBucket, k.Bucket)
-	return w.Key()
+	return usageClassesKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k UsageClassesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k UsageClassesKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k UsageClassesKey) write(w *codec.KeyWriter) {
-	w.String("customer", k.Customer)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k UsageClassesKey) Prefix() ([]byte, error) { return usageClassesKey.Prefix(k.values()) }
 
 // ParseUsageClassesKey parses a row key. Errors are of type *codec.FieldError.
-func ParseUsageClassesKey(row string) (UsageClassesKey, error) {
-	var k UsageClassesKey
-	r := codec.NewKeyReader(row, "#")
-	k.Customer = r.String("customer")
-	k.Bucket = r.Bucket(usageClassesBucket)
-	return k, r.Close()
+func ParseUsageClassesKey(row string) (k UsageClassesKey, err error) {
+	err = usageClassesKey.Parse(row, k.values())
+	return k, err
 }
 
-// usageClassesMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *UsageClassesKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Customer}, At: &k.Bucket}
+}
+
 var usageClassesMappings = []*store.Mapping[UsageClassesEvent]{usageClassesMapping}
 
-// usageClassesBucket defines the buckets of usage_classes.
-var usageClassesBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// usageClassesKey describes the row keys of table usage_classes.
+var usageClassesKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "customer"},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// usageClassesColumns maps the parts of an event to the columns of table
-// usage_classes and to the slices of UsageClassesColumns.
 var usageClassesColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }, func(c *UsageClassesColumns) *[]UsageClassesSeries { return &c.Series }),
+	store.SeriesPart(func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }, func(c *UsageClassesColumns) *[]UsageClassesSeries { return &c.Series }, func(s *UsageClassesSeries, to []any) []any { return append(to, &s.Customer) }),
 	store.TimePart(func(e *UsageClassesEvent) *time.Time { return &e.Time }, func(c *UsageClassesColumns) *[]time.Time { return &c.Time }),
 	store.ClassPart(func(e *UsageClassesEvent) *int { return (*int)(&e.Class) }, func(c *UsageClassesColumns) *[]UsageClass { return &c.Class }),
 	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Requests }, func(c *UsageClassesColumns) *[]int64 { return &c.Requests }),
@@ -204,20 +181,7 @@ var usageClassesColumns = store.NewColumns(
 )
 
 // usageClassesMapping maps events to table usage_classes.
-var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Keys[UsageClassesEvent]{
-	Append: func(e *UsageClassesEvent, _ string, dst []byte) ([]byte, error) {
-		return UsageClassesKey{Customer: e.Customer, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *UsageClassesEvent, _ string) ([]byte, error) {
-		return UsageClassesKey{Customer: e.Customer}.Prefix()
-	},
-	Parse: func(row string, e *UsageClassesEvent) (time.Time, error) {
-		k, err := ParseUsageClassesKey(row)
-		e.Customer = codec.Keep(e.Customer, k.Customer)
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[UsageClassesEvent]{
+var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping[UsageClassesEvent]{
 	Table: store.Table{
 		ID: "usage_classes",
 		Families: []store.Family{
@@ -228,7 +192,7 @@ var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Keys[Usage
 		Layout: `schema UsageClasses: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: customer; bucket: 1h "2006-01-02T15"; family long: class; family short: class; family standard: class; column "bytes": integer; column "requests": integer`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    usageClassesBucket,
+	Key:       usageClassesKey,
 	Precision: time.Second,
 	Check:     checkUsageClasses,
 })

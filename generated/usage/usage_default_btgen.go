@@ -42,18 +42,13 @@ func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *Us
 }
 
 // UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
-// and writes them in batches, when there are enough of them or they have waited
-// long enough. Every event that it accepts is written or reported as failed.
-// Its memory is bounded, except for failures that are being reported.
+// and writes them in batches; see store.Batcher.
 type UsageDefaultBatcher struct {
 	store.EventBatcher[UsageDefaultEvent]
 }
 
-// NewUsageDefaultBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewUsageDefaultBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
@@ -80,8 +75,7 @@ const (
 	UsageDefaultFieldBytes    store.Field = "bytes"
 )
 
-// UsageDefaultColumns holds events column by column. All slices have the same
-// length.
+// UsageDefaultColumns holds events in slices of equal length.
 type UsageDefaultColumns struct {
 	Series    []UsageDefaultSeries
 	Time      []time.Time
@@ -98,12 +92,8 @@ func (c *UsageDefaultColumns) Reset() { usageDefaultColumns.Reset(c) }
 // Append adds an event.
 func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) { usageDefaultColumns.Append(c, e) }
 
-// SetupUsageDefault reconciles table usage_default with the schema and returns
-// what it changed; a second call changes nothing. It refuses a change that may
-// delete data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupUsageDefault reconciles table usage_default with the schema; see
+// setup.Setup.
 //
 //go:noinline
 func SetupUsageDefault(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -126,53 +116,42 @@ type UsageDefaultKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k UsageDefaultKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(usageDefaultTime, k.Time)
-	return w.Key()
+	return usageDefaultKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k UsageDefaultKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k UsageDefaultKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k UsageDefaultKey) write(w *codec.KeyWriter) {
-	w.String("customer", k.Customer)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k UsageDefaultKey) Prefix() ([]byte, error) { return usageDefaultKey.Prefix(k.values()) }
 
 // ParseUsageDefaultKey parses a row key. Errors are of type *codec.FieldError.
-func ParseUsageDefaultKey(row string) (UsageDefaultKey, error) {
-	var k UsageDefaultKey
-	r := codec.NewKeyReader(row, "#")
-	k.Customer = r.String("customer")
-	k.Time = r.Time(usageDefaultTime)
-	return k, r.Close()
+func ParseUsageDefaultKey(row string) (k UsageDefaultKey, err error) {
+	err = usageDefaultKey.Parse(row, k.values())
+	return k, err
 }
 
-// usageDefaultMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *UsageDefaultKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Customer}, At: &k.Time}
+}
+
 var usageDefaultMappings = []*store.Mapping[UsageDefaultEvent]{usageDefaultMapping}
 
-// usageDefaultTime is the encoding of event times in the row keys of
-// usage_default.
-var usageDefaultTime = codec.TimeFormat{Layout: "2006-01-02T150405"}
+// usageDefaultKey describes the row keys of table usage_default.
+var usageDefaultKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "customer"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Layout: "2006-01-02T150405"},
+}
 
-// usageDefaultColumns maps the parts of an event to the columns of table
-// usage_default and to the slices of UsageDefaultColumns.
 var usageDefaultColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }, func(c *UsageDefaultColumns) *[]UsageDefaultSeries { return &c.Series }),
+	store.SeriesPart(func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }, func(c *UsageDefaultColumns) *[]UsageDefaultSeries { return &c.Series }, func(s *UsageDefaultSeries, to []any) []any { return append(to, &s.Customer) }),
 	store.TimePart(func(e *UsageDefaultEvent) *time.Time { return &e.Time }, func(c *UsageDefaultColumns) *[]time.Time { return &c.Time }),
 	store.TTLPart(func(e *UsageDefaultEvent) *time.Duration { return &e.TTL }, func(c *UsageDefaultColumns) *[]time.Duration { return &c.TTL }),
 	store.ExpiresAtPart(func(e *UsageDefaultEvent) *time.Time { return &e.ExpiresAt }, func(c *UsageDefaultColumns) *[]time.Time { return &c.ExpiresAt }),
@@ -182,27 +161,14 @@ var usageDefaultColumns = store.NewColumns(
 )
 
 // usageDefaultMapping maps events to table usage_default.
-var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Keys[UsageDefaultEvent]{
-	Append: func(e *UsageDefaultEvent, _ string, dst []byte) ([]byte, error) {
-		return UsageDefaultKey{Customer: e.Customer, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *UsageDefaultEvent, _ string) ([]byte, error) {
-		return UsageDefaultKey{Customer: e.Customer}.Prefix()
-	},
-	Parse: func(row string, e *UsageDefaultEvent) (time.Time, error) {
-		k, err := ParseUsageDefaultKey(row)
-		e.Customer = codec.Keep(e.Customer, k.Customer)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[UsageDefaultEvent]{
+var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping[UsageDefaultEvent]{
 	Table: store.Table{
 		ID:       "usage_default",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 		Layout:   `schema UsageDefault: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: shifted 2d; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   usageDefaultTime,
+	Key:       usageDefaultKey,
 	Precision: time.Second,
 	Check:     checkUsageDefault,
 })

@@ -42,19 +42,13 @@ func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
-// goroutines and writes them in batches, when there are enough of them or they
-// have waited long enough. Every event that it accepts is written or reported
-// as failed. Its memory is bounded, except for failures that are being
-// reported.
+// goroutines and writes them in batches; see store.Batcher.
 type UsageOneSecondBatcher struct {
 	store.EventBatcher[UsageOneSecondEvent]
 }
 
-// NewUsageOneSecondBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewUsageOneSecondBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
@@ -82,8 +76,7 @@ const (
 	UsageOneSecondFieldBytes    store.Field = "bytes"
 )
 
-// UsageOneSecondColumns holds events column by column. All slices have the same
-// length.
+// UsageOneSecondColumns holds events in slices of equal length.
 type UsageOneSecondColumns struct {
 	Series    []UsageOneSecondSeries
 	Time      []time.Time
@@ -99,12 +92,8 @@ func (c *UsageOneSecondColumns) Reset() { usageOneSecondColumns.Reset(c) }
 // Append adds an event.
 func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) { usageOneSecondColumns.Append(c, e) }
 
-// SetupUsageOneSecond reconciles table usage_one_second with the schema and
-// returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupUsageOneSecond reconciles table usage_one_second with the schema; see
+// setup.Setup.
 //
 //go:noinline
 func SetupUsageOneSecond(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -127,54 +116,43 @@ type UsageOneSecondKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k UsageOneSecondKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(usageOneSecondTime, k.Time)
-	return w.Key()
+	return usageOneSecondKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k UsageOneSecondKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k UsageOneSecondKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k UsageOneSecondKey) write(w *codec.KeyWriter) {
-	w.String("customer", k.Customer)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k UsageOneSecondKey) Prefix() ([]byte, error) { return usageOneSecondKey.Prefix(k.values()) }
 
 // ParseUsageOneSecondKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseUsageOneSecondKey(row string) (UsageOneSecondKey, error) {
-	var k UsageOneSecondKey
-	r := codec.NewKeyReader(row, "#")
-	k.Customer = r.String("customer")
-	k.Time = r.Time(usageOneSecondTime)
-	return k, r.Close()
+func ParseUsageOneSecondKey(row string) (k UsageOneSecondKey, err error) {
+	err = usageOneSecondKey.Parse(row, k.values())
+	return k, err
 }
 
-// usageOneSecondMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *UsageOneSecondKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Customer}, At: &k.Time}
+}
+
 var usageOneSecondMappings = []*store.Mapping[UsageOneSecondEvent]{usageOneSecondMapping}
 
-// usageOneSecondTime is the encoding of event times in the row keys of
-// usage_one_second.
-var usageOneSecondTime = codec.TimeFormat{Layout: "2006-01-02T150405"}
+// usageOneSecondKey describes the row keys of table usage_one_second.
+var usageOneSecondKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "customer"},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Layout: "2006-01-02T150405"},
+}
 
-// usageOneSecondColumns maps the parts of an event to the columns of table
-// usage_one_second and to the slices of UsageOneSecondColumns.
 var usageOneSecondColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }, func(c *UsageOneSecondColumns) *[]UsageOneSecondSeries { return &c.Series }),
+	store.SeriesPart(func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }, func(c *UsageOneSecondColumns) *[]UsageOneSecondSeries { return &c.Series }, func(s *UsageOneSecondSeries, to []any) []any { return append(to, &s.Customer) }),
 	store.TimePart(func(e *UsageOneSecondEvent) *time.Time { return &e.Time }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.Time }),
 	store.ExpiresAtPart(func(e *UsageOneSecondEvent) *time.Time { return &e.ExpiresAt }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.ExpiresAt }),
 	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageOneSecondEvent) *int64 { return &e.Requests }, func(c *UsageOneSecondColumns) *[]int64 { return &c.Requests }),
@@ -183,20 +161,7 @@ var usageOneSecondColumns = store.NewColumns(
 )
 
 // usageOneSecondMapping maps events to table usage_one_second.
-var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Keys[UsageOneSecondEvent]{
-	Append: func(e *UsageOneSecondEvent, _ string, dst []byte) ([]byte, error) {
-		return UsageOneSecondKey{Customer: e.Customer, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *UsageOneSecondEvent, _ string) ([]byte, error) {
-		return UsageOneSecondKey{Customer: e.Customer}.Prefix()
-	},
-	Parse: func(row string, e *UsageOneSecondEvent) (time.Time, error) {
-		k, err := ParseUsageOneSecondKey(row)
-		e.Customer = codec.Keep(e.Customer, k.Customer)
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[UsageOneSecondEvent]{
+var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mapping[UsageOneSecondEvent]{
 	Table: store.Table{
 		ID:       "usage_one_second",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
@@ -204,7 +169,7 @@ var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Keys[U
 		Layout:   `schema UsageOneSecond: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: expiry; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   usageOneSecondTime,
+	Key:       usageOneSecondKey,
 	Precision: time.Second,
 	Check:     checkUsageOneSecond,
 })

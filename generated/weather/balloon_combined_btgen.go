@@ -45,19 +45,13 @@ func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) 
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
-// goroutines and writes them in batches, when there are enough of them or they
-// have waited long enough. Every event that it accepts is written or reported
-// as failed. Its memory is bounded, except for failures that are being
-// reported.
+// goroutines and writes them in batches; see store.Batcher.
 type BalloonCombinedBatcher struct {
 	store.EventBatcher[BalloonCombinedEvent]
 }
 
-// NewBalloonCombinedBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewBalloonCombinedBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
@@ -79,8 +73,7 @@ func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) 
 	return &BalloonCombinedReader{store.NewEventReader[BalloonCombinedSeries](reader, balloonCombinedColumns)}
 }
 
-// BalloonCombinedColumns holds events column by column. All slices have the
-// same length.
+// BalloonCombinedColumns holds events in slices of equal length.
 type BalloonCombinedColumns struct {
 	Series      []BalloonCombinedSeries
 	Time        []time.Time
@@ -96,12 +89,8 @@ func (c *BalloonCombinedColumns) Reset() { balloonCombinedColumns.Reset(c) }
 // Append adds an event.
 func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) { balloonCombinedColumns.Append(c, e) }
 
-// SetupBalloonCombined reconciles table balloon_combined with the schema and
-// returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupBalloonCombined reconciles table balloon_combined with the schema; see
+// setup.Setup.
 //
 //go:noinline
 func SetupBalloonCombined(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -125,59 +114,44 @@ type BalloonCombinedKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonCombinedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(balloonCombinedBucket, k.Bucket)
-	return w.Key()
+	return balloonCombinedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k BalloonCombinedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonCombinedKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k BalloonCombinedKey) Prefix() ([]byte, error) { return balloonCombinedKey.Prefix(k.values()) }
 
 // ParseBalloonCombinedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseBalloonCombinedKey(row string) (BalloonCombinedKey, error) {
-	var k BalloonCombinedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Bucket = r.Bucket(balloonCombinedBucket)
-	return k, r.Close()
+func ParseBalloonCombinedKey(row string) (k BalloonCombinedKey, err error) {
+	err = balloonCombinedKey.Parse(row, k.values())
+	return k, err
 }
 
-// balloonCombinedMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *BalloonCombinedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
+}
+
 var balloonCombinedMappings = []*store.Mapping[BalloonCombinedEvent]{balloonCombinedMapping}
 
-// balloonCombinedBucket defines the buckets of balloon_combined.
-var balloonCombinedBucket = codec.Bucket{
-	Every:  7 * 24 * time.Hour,
-	Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC),
-	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week", Pad: 4},
+// balloonCombinedKey describes the row keys of table balloon_combined.
+var balloonCombinedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week", Pad: 4}},
 }
 
-// balloonCombinedColumns maps the parts of an event to the columns of table
-// balloon_combined and to the slices of BalloonCombinedColumns.
 var balloonCombinedColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }, func(c *BalloonCombinedColumns) *[]BalloonCombinedSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }, func(c *BalloonCombinedColumns) *[]BalloonCombinedSeries { return &c.Series }, func(s *BalloonCombinedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonCombinedEvent) *time.Time { return &e.Time }, func(c *BalloonCombinedColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("measurements_blob", appendBalloonCombinedProto, parseBalloonCombinedProto,
 		store.NumberPart(1, func(e *BalloonCombinedEvent) *int64 { return &e.Pressure }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Pressure }),
@@ -188,28 +162,14 @@ var balloonCombinedColumns = store.NewColumns(
 )
 
 // balloonCombinedMapping maps events to table balloon_combined.
-var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Keys[BalloonCombinedEvent]{
-	Append: func(e *BalloonCombinedEvent, _ string, dst []byte) ([]byte, error) {
-		return BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *BalloonCombinedEvent, _ string) ([]byte, error) {
-		return BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
-	},
-	Parse: func(row string, e *BalloonCombinedEvent) (time.Time, error) {
-		k, err := ParseBalloonCombinedKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonCombinedEvent]{
+var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapping[BalloonCombinedEvent]{
 	Table: store.Table{
 		ID:       "balloon_combined",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonCombined: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%04d" origin=2021-03-01T00:00:00Z; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.BucketSerialized,
-	Bucket:    balloonCombinedBucket,
+	Key:       balloonCombinedKey,
 	Precision: time.Minute,
 	Check:     checkBalloonCombined,
 })

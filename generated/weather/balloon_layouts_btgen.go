@@ -45,19 +45,13 @@ func NewBalloonLayoutsWriter(client store.Client, opts ...store.WriterOptions) *
 }
 
 // BalloonLayoutsBatcher gathers BalloonLayouts events from any number of
-// goroutines and writes them in batches, when there are enough of them or they
-// have waited long enough. Every event that it accepts is written or reported
-// as failed. Its memory is bounded, except for failures that are being
-// reported.
+// goroutines and writes them in batches; see store.Batcher.
 type BalloonLayoutsBatcher struct {
 	store.EventBatcher[BalloonLayoutsEvent]
 }
 
-// NewBalloonLayoutsBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewBalloonLayoutsBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewBalloonLayoutsBatcher(w *BalloonLayoutsWriter, failed func(event BalloonLayoutsEvent, err error), opts ...store.BatcherOptions) *BalloonLayoutsBatcher {
@@ -88,8 +82,7 @@ const (
 	BalloonLayoutsFieldAltitude    store.Field = "altitude"
 )
 
-// BalloonLayoutsColumns holds events column by column. All slices have the same
-// length.
+// BalloonLayoutsColumns holds events in slices of equal length.
 type BalloonLayoutsColumns struct {
 	Series      []BalloonLayoutsSeries
 	Time        []time.Time
@@ -106,12 +99,7 @@ func (c *BalloonLayoutsColumns) Reset() { balloonLayoutsColumns.Reset(c) }
 func (c *BalloonLayoutsColumns) Append(e *BalloonLayoutsEvent) { balloonLayoutsColumns.Append(c, e) }
 
 // SetupBalloonLayouts reconciles tables balloon_layouts and balloon_readings
-// with the schema and returns what it changed; a second call changes nothing.
-// It refuses a change that may delete data with a *setup.RefusedError, and
-// changes nothing, unless setup.Options.Allow names the change. With
-// setup.Options.DryRun it returns what it would change. The client records the
-// layouts in table btgen_layouts, so that older code does not set up the
-// tables.
+// with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupBalloonLayouts(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -136,43 +124,27 @@ type BalloonLayoutsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonLayoutsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(balloonLayoutsBucket, k.Bucket)
-	return w.Key()
+	return balloonLayoutsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonLayoutsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k BalloonLayoutsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonLayoutsKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k BalloonLayoutsKey) Prefix() ([]byte, error) { return balloonLayoutsKey.Prefix(k.values()) }
 
 // ParseBalloonLayoutsKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseBalloonLayoutsKey(row string) (BalloonLayoutsKey, error) {
-	var k BalloonLayoutsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Bucket = r.Bucket(balloonLayoutsBucket)
-	return k, r.Close()
+func ParseBalloonLayoutsKey(row string) (k BalloonLayoutsKey, err error) {
+	err = balloonLayoutsKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *BalloonLayoutsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
 }
 
 // BalloonLayoutsUntil20210329Key is a row key of table balloon_layouts for
@@ -193,43 +165,29 @@ type BalloonLayoutsUntil20210329Key struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonLayoutsUntil20210329Key) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(balloonLayoutsUntil20210329Bucket, k.Bucket)
-	return w.Key()
+	return balloonLayoutsUntil20210329Key.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonLayoutsUntil20210329Key) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k BalloonLayoutsUntil20210329Key) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonLayoutsUntil20210329Key) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
+	return balloonLayoutsUntil20210329Key.Prefix(k.values())
 }
 
 // ParseBalloonLayoutsUntil20210329Key parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseBalloonLayoutsUntil20210329Key(row string) (BalloonLayoutsUntil20210329Key, error) {
-	var k BalloonLayoutsUntil20210329Key
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Bucket = r.Bucket(balloonLayoutsUntil20210329Bucket)
-	return k, r.Close()
+func ParseBalloonLayoutsUntil20210329Key(row string) (k BalloonLayoutsUntil20210329Key, err error) {
+	err = balloonLayoutsUntil20210329Key.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *BalloonLayoutsUntil20210329Key) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
 }
 
 // BalloonLayoutsBalloonReadingsUntil20210315Key is a row key of table
@@ -249,61 +207,49 @@ type BalloonLayoutsBalloonReadingsUntil20210315Key struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonLayoutsBalloonReadingsUntil20210315Key) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(balloonLayoutsBalloonReadingsUntil20210315Time, k.Time)
-	return w.Key()
+	return balloonLayoutsBalloonReadingsUntil20210315Key.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonLayoutsBalloonReadingsUntil20210315Key) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k BalloonLayoutsBalloonReadingsUntil20210315Key) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonLayoutsBalloonReadingsUntil20210315Key) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
+	return balloonLayoutsBalloonReadingsUntil20210315Key.Prefix(k.values())
 }
 
 // ParseBalloonLayoutsBalloonReadingsUntil20210315Key parses a row key. Errors
 // are of type *codec.FieldError.
-func ParseBalloonLayoutsBalloonReadingsUntil20210315Key(row string) (BalloonLayoutsBalloonReadingsUntil20210315Key, error) {
-	var k BalloonLayoutsBalloonReadingsUntil20210315Key
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Time = r.Time(balloonLayoutsBalloonReadingsUntil20210315Time)
-	return k, r.Close()
+func ParseBalloonLayoutsBalloonReadingsUntil20210315Key(row string) (k BalloonLayoutsBalloonReadingsUntil20210315Key, err error) {
+	err = balloonLayoutsBalloonReadingsUntil20210315Key.Parse(row, k.values())
+	return k, err
 }
 
-// balloonLayoutsMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *BalloonLayoutsBalloonReadingsUntil20210315Key) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Time}
+}
+
 var balloonLayoutsMappings = []*store.Mapping[BalloonLayoutsEvent]{balloonLayoutsMapping}
 
-// balloonLayoutsBucket defines the buckets of balloon_layouts.
-var balloonLayoutsBucket = codec.Bucket{
-	Every:  7 * 24 * time.Hour,
-	Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC),
-	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week"},
+// balloonLayoutsKey describes the row keys of table balloon_layouts for events
+// since 2021-03-29.
+var balloonLayoutsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
 }
 
-// balloonLayoutsColumns maps the parts of an event to the columns of table
-// balloon_layouts and to the slices of BalloonLayoutsColumns.
 var balloonLayoutsColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonLayoutsEvent) *time.Time { return &e.Time }, func(c *BalloonLayoutsColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Pressure }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonLayoutsEvent) *float64 { return &e.Temperature }, func(c *BalloonLayoutsColumns) *[]float64 { return &c.Temperature }),
@@ -313,44 +259,34 @@ var balloonLayoutsColumns = store.NewColumns(
 
 // balloonLayoutsMapping maps events to table balloon_layouts for events since
 // 2021-03-29.
-var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Keys[BalloonLayoutsEvent]{
-	Append: func(e *BalloonLayoutsEvent, _ string, dst []byte) ([]byte, error) {
-		return BalloonLayoutsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *BalloonLayoutsEvent, _ string) ([]byte, error) {
-		return BalloonLayoutsKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
-	},
-	Parse: func(row string, e *BalloonLayoutsEvent) (time.Time, error) {
-		k, err := ParseBalloonLayoutsKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonLayoutsEvent]{
+var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mapping[BalloonLayoutsEvent]{
 	Table: store.Table{
 		ID:       "balloon_layouts",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `since: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    balloonLayoutsBucket,
+	Key:       balloonLayoutsKey,
 	Precision: time.Minute,
 	Check:     checkBalloonLayouts,
 	Since:     time.Date(2021, time.March, 29, 0, 0, 0, 0, time.UTC),
 	Older:     []*store.Mapping[BalloonLayoutsEvent]{balloonLayoutsUntil20210329Mapping, balloonLayoutsBalloonReadingsUntil20210315Mapping},
 })
 
-// balloonLayoutsUntil20210329Bucket defines the buckets of balloon_layouts.
-var balloonLayoutsUntil20210329Bucket = codec.Bucket{
-	Every: 24 * time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
+// balloonLayoutsUntil20210329Key describes the row keys of table
+// balloon_layouts for events from 2021-03-15 until 2021-03-29.
+var balloonLayoutsUntil20210329Key = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-// balloonLayoutsUntil20210329Columns maps the parts of an event to the columns
-// of table balloon_layouts and to the slices of BalloonLayoutsColumns.
 var balloonLayoutsUntil20210329Columns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonLayoutsEvent) *time.Time { return &e.Time }, func(c *BalloonLayoutsColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Pressure }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonLayoutsEvent) *float64 { return &e.Temperature }, func(c *BalloonLayoutsColumns) *[]float64 { return &c.Temperature }),
@@ -360,42 +296,33 @@ var balloonLayoutsUntil20210329Columns = store.NewColumns(
 
 // balloonLayoutsUntil20210329Mapping maps events to table balloon_layouts for
 // events from 2021-03-15 until 2021-03-29.
-var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil20210329Columns, store.Keys[BalloonLayoutsEvent]{
-	Append: func(e *BalloonLayoutsEvent, _ string, dst []byte) ([]byte, error) {
-		return BalloonLayoutsUntil20210329Key{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *BalloonLayoutsEvent, _ string) ([]byte, error) {
-		return BalloonLayoutsUntil20210329Key{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
-	},
-	Parse: func(row string, e *BalloonLayoutsEvent) (time.Time, error) {
-		k, err := ParseBalloonLayoutsUntil20210329Key(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonLayoutsEvent]{
+var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil20210329Columns, store.Mapping[BalloonLayoutsEvent]{
 	Table: store.Table{
 		ID:       "balloon_layouts",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `since: 2021-03-15T00:00:00Z; until: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1d "2006-01-02"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    balloonLayoutsUntil20210329Bucket,
+	Key:       balloonLayoutsUntil20210329Key,
 	Precision: time.Minute,
 	Check:     checkBalloonLayouts,
 	Since:     time.Date(2021, time.March, 15, 0, 0, 0, 0, time.UTC),
 })
 
-// balloonLayoutsBalloonReadingsUntil20210315Time is the encoding of event times
-// in the row keys of balloon_readings.
-var balloonLayoutsBalloonReadingsUntil20210315Time = codec.TimeFormat{Kind: codec.UnixMillis}
+// balloonLayoutsBalloonReadingsUntil20210315Key describes the row keys of table
+// balloon_readings for events before 2021-03-15.
+var balloonLayoutsBalloonReadingsUntil20210315Key = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis},
+}
 
-// balloonLayoutsBalloonReadingsUntil20210315Columns maps the parts of an event
-// to the columns of table balloon_readings and to the slices of
-// BalloonLayoutsColumns.
 var balloonLayoutsBalloonReadingsUntil20210315Columns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonLayoutsEvent) *time.Time { return &e.Time }, func(c *BalloonLayoutsColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Pressure }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonLayoutsEvent) *float64 { return &e.Temperature }, func(c *BalloonLayoutsColumns) *[]float64 { return &c.Temperature }),
@@ -405,28 +332,14 @@ var balloonLayoutsBalloonReadingsUntil20210315Columns = store.NewColumns(
 
 // balloonLayoutsBalloonReadingsUntil20210315Mapping maps events to table
 // balloon_readings for events before 2021-03-15.
-var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloonLayoutsBalloonReadingsUntil20210315Columns, store.Keys[BalloonLayoutsEvent]{
-	Append: func(e *BalloonLayoutsEvent, _ string, dst []byte) ([]byte, error) {
-		return BalloonLayoutsBalloonReadingsUntil20210315Key{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *BalloonLayoutsEvent, _ string) ([]byte, error) {
-		return BalloonLayoutsBalloonReadingsUntil20210315Key{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
-	},
-	Parse: func(row string, e *BalloonLayoutsEvent) (time.Time, error) {
-		k, err := ParseBalloonLayoutsBalloonReadingsUntil20210315Key(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonLayoutsEvent]{
+var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloonLayoutsBalloonReadingsUntil20210315Columns, store.Mapping[BalloonLayoutsEvent]{
 	Table: store.Table{
 		ID:       "balloon_readings",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `until: 2021-03-15T00:00:00Z; schema BalloonLayouts: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "unix_ms"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   balloonLayoutsBalloonReadingsUntil20210315Time,
+	Key:       balloonLayoutsBalloonReadingsUntil20210315Key,
 	Precision: time.Minute,
 	Check:     checkBalloonLayouts,
 })

@@ -45,19 +45,13 @@ func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) 
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
-// goroutines and writes them in batches, when there are enough of them or they
-// have waited long enough. Every event that it accepts is written or reported
-// as failed. Its memory is bounded, except for failures that are being
-// reported.
+// goroutines and writes them in batches; see store.Batcher.
 type BalloonNewCellsBatcher struct {
 	store.EventBatcher[BalloonNewCellsEvent]
 }
 
-// NewBalloonNewCellsBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewBalloonNewCellsBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
@@ -87,8 +81,7 @@ const (
 	BalloonNewCellsFieldAltitude    store.Field = "altitude"
 )
 
-// BalloonNewCellsColumns holds events column by column. All slices have the
-// same length.
+// BalloonNewCellsColumns holds events in slices of equal length.
 type BalloonNewCellsColumns struct {
 	Series      []BalloonNewCellsSeries
 	Time        []time.Time
@@ -104,12 +97,8 @@ func (c *BalloonNewCellsColumns) Reset() { balloonNewCellsColumns.Reset(c) }
 // Append adds an event.
 func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) { balloonNewCellsColumns.Append(c, e) }
 
-// SetupBalloonNewCells reconciles table balloon_new_cells with the schema and
-// returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupBalloonNewCells reconciles table balloon_new_cells with the schema; see
+// setup.Setup.
 //
 //go:noinline
 func SetupBalloonNewCells(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -133,59 +122,44 @@ type BalloonNewCellsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonNewCellsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(balloonNewCellsBucket, k.Bucket)
-	return w.Key()
+	return balloonNewCellsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonNewCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k BalloonNewCellsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonNewCellsKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k BalloonNewCellsKey) Prefix() ([]byte, error) { return balloonNewCellsKey.Prefix(k.values()) }
 
 // ParseBalloonNewCellsKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseBalloonNewCellsKey(row string) (BalloonNewCellsKey, error) {
-	var k BalloonNewCellsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Bucket = r.Bucket(balloonNewCellsBucket)
-	return k, r.Close()
+func ParseBalloonNewCellsKey(row string) (k BalloonNewCellsKey, err error) {
+	err = balloonNewCellsKey.Parse(row, k.values())
+	return k, err
 }
 
-// balloonNewCellsMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *BalloonNewCellsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
+}
+
 var balloonNewCellsMappings = []*store.Mapping[BalloonNewCellsEvent]{balloonNewCellsMapping}
 
-// balloonNewCellsBucket defines the buckets of balloon_new_cells.
-var balloonNewCellsBucket = codec.Bucket{
-	Every:  7 * 24 * time.Hour,
-	Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC),
-	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week"},
+// balloonNewCellsKey describes the row keys of table balloon_new_cells.
+var balloonNewCellsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
 }
 
-// balloonNewCellsColumns maps the parts of an event to the columns of table
-// balloon_new_cells and to the slices of BalloonNewCellsColumns.
 var balloonNewCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }, func(c *BalloonNewCellsColumns) *[]BalloonNewCellsSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }, func(c *BalloonNewCellsColumns) *[]BalloonNewCellsSeries { return &c.Series }, func(s *BalloonNewCellsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonNewCellsEvent) *time.Time { return &e.Time }, func(c *BalloonNewCellsColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Pressure }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonNewCellsEvent) *float64 { return &e.Temperature }, func(c *BalloonNewCellsColumns) *[]float64 { return &c.Temperature }),
@@ -194,28 +168,14 @@ var balloonNewCellsColumns = store.NewColumns(
 )
 
 // balloonNewCellsMapping maps events to table balloon_new_cells.
-var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Keys[BalloonNewCellsEvent]{
-	Append: func(e *BalloonNewCellsEvent, _ string, dst []byte) ([]byte, error) {
-		return BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *BalloonNewCellsEvent, _ string) ([]byte, error) {
-		return BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
-	},
-	Parse: func(row string, e *BalloonNewCellsEvent) (time.Time, error) {
-		k, err := ParseBalloonNewCellsKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonNewCellsEvent]{
+var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapping[BalloonNewCellsEvent]{
 	Table: store.Table{
 		ID:       "balloon_new_cells",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonNewCells: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    balloonNewCellsBucket,
+	Key:       balloonNewCellsKey,
 	Precision: time.Minute,
 	Check:     checkBalloonNewCells,
 })

@@ -50,19 +50,13 @@ func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
-// goroutines and writes them in batches, when there are enough of them or they
-// have waited long enough. Every event that it accepts is written or reported
-// as failed. Its memory is bounded, except for failures that are being
-// reported.
+// goroutines and writes them in batches; see store.Batcher.
 type BalloonNewColumnsBatcher struct {
 	store.EventBatcher[BalloonNewColumnsEvent]
 }
 
-// NewBalloonNewColumnsBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewBalloonNewColumnsBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
@@ -94,8 +88,7 @@ const (
 	BalloonNewColumnsFieldAltitude    store.Field = "altitude"
 )
 
-// BalloonNewColumnsColumns holds events column by column. All slices have the
-// same length.
+// BalloonNewColumnsColumns holds events in slices of equal length.
 type BalloonNewColumnsColumns struct {
 	Series      []BalloonNewColumnsSeries
 	Time        []time.Time
@@ -113,12 +106,8 @@ func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
 	balloonNewColumnsColumns.Append(c, e)
 }
 
-// SetupBalloonNewColumns reconciles table balloon_new_columns with the schema
-// and returns what it changed; a second call changes nothing. It refuses a
-// change that may delete data with a *setup.RefusedError, and changes nothing,
-// unless setup.Options.Allow names the change. With setup.Options.DryRun it
-// returns what it would change. The client records the layouts in table
-// btgen_layouts, so that older code does not set up the tables.
+// SetupBalloonNewColumns reconciles table balloon_new_columns with the schema;
+// see setup.Setup.
 //
 //go:noinline
 func SetupBalloonNewColumns(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -145,61 +134,47 @@ type BalloonNewColumnsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonNewColumnsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(balloonNewColumnsBucket, k.Bucket)
-	return w.Key()
+	return balloonNewColumnsKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonNewColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k BalloonNewColumnsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonNewColumnsKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
-	w.String("metric", k.Metric)
+	return balloonNewColumnsKey.Prefix(k.values())
 }
 
 // ParseBalloonNewColumnsKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseBalloonNewColumnsKey(row string) (BalloonNewColumnsKey, error) {
-	var k BalloonNewColumnsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Metric = r.String("metric")
-	k.Bucket = r.Bucket(balloonNewColumnsBucket)
-	return k, r.Close()
+func ParseBalloonNewColumnsKey(row string) (k BalloonNewColumnsKey, err error) {
+	err = balloonNewColumnsKey.Parse(row, k.values())
+	return k, err
 }
 
-// balloonNewColumnsMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *BalloonNewColumnsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, Metric: &k.Metric, At: &k.Bucket}
+}
+
 var balloonNewColumnsMappings = []*store.Mapping[BalloonNewColumnsEvent]{balloonNewColumnsMapping}
 
-// balloonNewColumnsBucket defines the buckets of balloon_new_columns.
-var balloonNewColumnsBucket = codec.Bucket{
-	Every:  7 * 24 * time.Hour,
-	Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC),
-	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week"},
+// balloonNewColumnsKey describes the row keys of table balloon_new_columns.
+var balloonNewColumnsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.MetricSegment},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
 }
 
-// balloonNewColumnsColumns maps the parts of an event to the columns of table
-// balloon_new_columns and to the slices of BalloonNewColumnsColumns.
 var balloonNewColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }, func(c *BalloonNewColumnsColumns) *[]BalloonNewColumnsSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }, func(c *BalloonNewColumnsColumns) *[]BalloonNewColumnsSeries { return &c.Series }, func(s *BalloonNewColumnsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonNewColumnsEvent) *time.Time { return &e.Time }, func(c *BalloonNewColumnsColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Pressure }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonNewColumnsEvent) *float64 { return &e.Temperature }, func(c *BalloonNewColumnsColumns) *[]float64 { return &c.Temperature }),
@@ -208,28 +183,14 @@ var balloonNewColumnsColumns = store.NewColumns(
 )
 
 // balloonNewColumnsMapping maps events to table balloon_new_columns.
-var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.Keys[BalloonNewColumnsEvent]{
-	Append: func(e *BalloonNewColumnsEvent, metric string, dst []byte) ([]byte, error) {
-		return BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time, Metric: metric}.Append(dst)
-	},
-	Prefix: func(e *BalloonNewColumnsEvent, metric string) ([]byte, error) {
-		return BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Metric: metric}.Prefix()
-	},
-	Parse: func(row string, e *BalloonNewColumnsEvent) (time.Time, error) {
-		k, err := ParseBalloonNewColumnsKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonNewColumnsEvent]{
+var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.Mapping[BalloonNewColumnsEvent]{
 	Table: store.Table{
 		ID:       "balloon_new_columns",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonNewColumns: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, metric, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewColumns,
-	Bucket:    balloonNewColumnsBucket,
+	Key:       balloonNewColumnsKey,
 	Precision: time.Minute,
 	Check:     checkBalloonNewColumns,
 })

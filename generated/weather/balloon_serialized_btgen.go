@@ -45,19 +45,13 @@ func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
-// goroutines and writes them in batches, when there are enough of them or they
-// have waited long enough. Every event that it accepts is written or reported
-// as failed. Its memory is bounded, except for failures that are being
-// reported.
+// goroutines and writes them in batches; see store.Batcher.
 type BalloonSerializedBatcher struct {
 	store.EventBatcher[BalloonSerializedEvent]
 }
 
-// NewBalloonSerializedBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *store.WriteError that Write would return. The function may add the
-// event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory in the meantime.
+// NewBalloonSerializedBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
@@ -79,8 +73,7 @@ func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions
 	return &BalloonSerializedReader{store.NewEventReader[BalloonSerializedSeries](reader, balloonSerializedColumns)}
 }
 
-// BalloonSerializedColumns holds events column by column. All slices have the
-// same length.
+// BalloonSerializedColumns holds events in slices of equal length.
 type BalloonSerializedColumns struct {
 	Series      []BalloonSerializedSeries
 	Time        []time.Time
@@ -98,12 +91,8 @@ func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
 	balloonSerializedColumns.Append(c, e)
 }
 
-// SetupBalloonSerialized reconciles table balloon_serialized with the schema
-// and returns what it changed; a second call changes nothing. It refuses a
-// change that may delete data with a *setup.RefusedError, and changes nothing,
-// unless setup.Options.Allow names the change. With setup.Options.DryRun it
-// returns what it would change. The client records the layouts in table
-// btgen_layouts, so that older code does not set up the tables.
+// SetupBalloonSerialized reconciles table balloon_serialized with the schema;
+// see setup.Setup.
 //
 //go:noinline
 func SetupBalloonSerialized(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -126,56 +115,46 @@ type BalloonSerializedKey struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonSerializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(balloonSerializedTime, k.Time)
-	return w.Key()
+	return balloonSerializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonSerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k BalloonSerializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonSerializedKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
+	return balloonSerializedKey.Prefix(k.values())
 }
 
 // ParseBalloonSerializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseBalloonSerializedKey(row string) (BalloonSerializedKey, error) {
-	var k BalloonSerializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Time = r.Time(balloonSerializedTime)
-	return k, r.Close()
+func ParseBalloonSerializedKey(row string) (k BalloonSerializedKey, err error) {
+	err = balloonSerializedKey.Parse(row, k.values())
+	return k, err
 }
 
-// balloonSerializedMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *BalloonSerializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Time}
+}
+
 var balloonSerializedMappings = []*store.Mapping[BalloonSerializedEvent]{balloonSerializedMapping}
 
-// balloonSerializedTime is the encoding of event times in the row keys of
-// balloon_serialized.
-var balloonSerializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
+// balloonSerializedKey describes the row keys of table balloon_serialized.
+var balloonSerializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Layout: "2006-01-02-1504"},
+}
 
-// balloonSerializedColumns maps the parts of an event to the columns of table
-// balloon_serialized and to the slices of BalloonSerializedColumns.
 var balloonSerializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }, func(c *BalloonSerializedColumns) *[]BalloonSerializedSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }, func(c *BalloonSerializedColumns) *[]BalloonSerializedSeries { return &c.Series }, func(s *BalloonSerializedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonSerializedEvent) *time.Time { return &e.Time }, func(c *BalloonSerializedColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn("measurements_blob", appendBalloonSerializedProto, parseBalloonSerializedProto,
 		store.NumberPart(1, func(e *BalloonSerializedEvent) *int64 { return &e.Pressure }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Pressure }),
@@ -186,28 +165,14 @@ var balloonSerializedColumns = store.NewColumns(
 )
 
 // balloonSerializedMapping maps events to table balloon_serialized.
-var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.Keys[BalloonSerializedEvent]{
-	Append: func(e *BalloonSerializedEvent, _ string, dst []byte) ([]byte, error) {
-		return BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *BalloonSerializedEvent, _ string) ([]byte, error) {
-		return BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
-	},
-	Parse: func(row string, e *BalloonSerializedEvent) (time.Time, error) {
-		k, err := ParseBalloonSerializedKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonSerializedEvent]{
+var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.Mapping[BalloonSerializedEvent]{
 	Table: store.Table{
 		ID:       "balloon_serialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonSerialized: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.SingleSerialized,
-	TimeKey:   balloonSerializedTime,
+	Key:       balloonSerializedKey,
 	Precision: time.Minute,
 	Check:     checkBalloonSerialized,
 })

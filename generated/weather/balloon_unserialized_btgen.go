@@ -45,20 +45,13 @@ func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptio
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
-// of goroutines and writes them in batches, when there are enough of them or
-// they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
-// reported.
+// of goroutines and writes them in batches; see store.Batcher.
 type BalloonUnserializedBatcher struct {
 	store.EventBatcher[BalloonUnserializedEvent]
 }
 
-// NewBalloonUnserializedBatcher returns a batcher that writes through w. It
-// calls failed, which may be nil, once per unwritten event, from its own
-// goroutine, with the *store.WriteError that Write would return. The function
-// may add the event again, but must not call Flush or Close, which wait for it.
-// It should return quickly, because other failures accumulate in memory in the
-// meantime.
+// NewBalloonUnserializedBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
@@ -88,8 +81,7 @@ const (
 	BalloonUnserializedFieldAltitude    store.Field = "altitude"
 )
 
-// BalloonUnserializedColumns holds events column by column. All slices have the
-// same length.
+// BalloonUnserializedColumns holds events in slices of equal length.
 type BalloonUnserializedColumns struct {
 	Series      []BalloonUnserializedSeries
 	Time        []time.Time
@@ -108,12 +100,7 @@ func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 }
 
 // SetupBalloonUnserialized reconciles table balloon_unserialized with the
-// schema and returns what it changed; a second call changes nothing. It refuses
-// a change that may delete data with a *setup.RefusedError, and changes
-// nothing, unless setup.Options.Allow names the change. With
-// setup.Options.DryRun it returns what it would change. The client records the
-// layouts in table btgen_layouts, so that older code does not set up the
-// tables.
+// schema; see setup.Setup.
 //
 //go:noinline
 func SetupBalloonUnserialized(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -137,56 +124,46 @@ type BalloonUnserializedKey struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k BalloonUnserializedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(balloonUnserializedTime, k.Time)
-	return w.Key()
+	return balloonUnserializedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k BalloonUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
+// Prefix returns what precedes the time in the keys of the series.
 func (k BalloonUnserializedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k BalloonUnserializedKey) write(w *codec.KeyWriter) {
-	w.String("location", k.Location)
-	w.Int("balloon_id", k.BalloonID)
+	return balloonUnserializedKey.Prefix(k.values())
 }
 
 // ParseBalloonUnserializedKey parses a row key. Errors are of type
 // *codec.FieldError.
-func ParseBalloonUnserializedKey(row string) (BalloonUnserializedKey, error) {
-	var k BalloonUnserializedKey
-	r := codec.NewKeyReader(row, "#")
-	k.Location = r.String("location")
-	k.BalloonID = r.Int("balloon_id", 64)
-	k.Time = r.Time(balloonUnserializedTime)
-	return k, r.Close()
+func ParseBalloonUnserializedKey(row string) (k BalloonUnserializedKey, err error) {
+	err = balloonUnserializedKey.Parse(row, k.values())
+	return k, err
 }
 
-// balloonUnserializedMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *BalloonUnserializedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Time}
+}
+
 var balloonUnserializedMappings = []*store.Mapping[BalloonUnserializedEvent]{balloonUnserializedMapping}
 
-// balloonUnserializedTime is the encoding of event times in the row keys of
-// balloon_unserialized.
-var balloonUnserializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
+// balloonUnserializedKey describes the row keys of table balloon_unserialized.
+var balloonUnserializedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "location"},
+		{Name: "balloon_id", Type: codec.Int64Segment, Series: 1},
+		{Kind: codec.TimeSegment},
+	},
+	Time: codec.TimeFormat{Layout: "2006-01-02-1504"},
+}
 
-// balloonUnserializedColumns maps the parts of an event to the columns of table
-// balloon_unserialized and to the slices of BalloonUnserializedColumns.
 var balloonUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }, func(c *BalloonUnserializedColumns) *[]BalloonUnserializedSeries { return &c.Series }),
+	store.SeriesPart(func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }, func(c *BalloonUnserializedColumns) *[]BalloonUnserializedSeries { return &c.Series }, func(s *BalloonUnserializedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
 	store.TimePart(func(e *BalloonUnserializedEvent) *time.Time { return &e.Time }, func(c *BalloonUnserializedColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Pressure }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Pressure }),
 	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonUnserializedEvent) *float64 { return &e.Temperature }, func(c *BalloonUnserializedColumns) *[]float64 { return &c.Temperature }),
@@ -195,28 +172,14 @@ var balloonUnserializedColumns = store.NewColumns(
 )
 
 // balloonUnserializedMapping maps events to table balloon_unserialized.
-var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, store.Keys[BalloonUnserializedEvent]{
-	Append: func(e *BalloonUnserializedEvent, _ string, dst []byte) ([]byte, error) {
-		return BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)
-	},
-	Prefix: func(e *BalloonUnserializedEvent, _ string) ([]byte, error) {
-		return BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
-	},
-	Parse: func(row string, e *BalloonUnserializedEvent) (time.Time, error) {
-		k, err := ParseBalloonUnserializedKey(row)
-		e.Location = codec.Keep(e.Location, k.Location)
-		e.BalloonID = k.BalloonID
-		return k.Time, err
-	},
-	Delimiter: "#",
-}, store.Mapping[BalloonUnserializedEvent]{
+var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, store.Mapping[BalloonUnserializedEvent]{
 	Table: store.Table{
 		ID:       "balloon_unserialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonUnserialized: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   balloonUnserializedTime,
+	Key:       balloonUnserializedKey,
 	Precision: time.Minute,
 	Check:     checkBalloonUnserialized,
 })

@@ -14,6 +14,7 @@
 package beamstore
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"time"
@@ -46,25 +47,47 @@ type Schema[E any] struct {
 	Queries map[string]SchemaQuery[E]
 }
 
-// SchemaQuery defines the events of a query.
+// SchemaQuery is a query of a schema.
 type SchemaQuery[E any] struct {
 	Table string // the ID of the table that the query reads, without a prefix
-	// Rows defines which rows of the table the query reads.
-	Rows *store.Query[E]
-	// Match reports whether an event has the series values that the query specifies.
-	Match func(event, given *E) bool
+	Query *store.Query[E]
 }
 
-// Query is a query of a schema and the series values that it specifies. Generated functions
-// return it. The zero Query selects the events of all series.
+// Query is what a query of a schema selects. Generated functions return it. The zero Query selects
+// the events of all series.
 type Query struct {
-	Name  string
-	Given []byte // an event with the values, encoded
+	Name string
+	// Low, High and Bounds are the events of [store.Selection], encoded.
+	Low, High, Bounds [][]byte
+	Many              bool
 }
 
-// NewQuery returns a query for the series values in an event. Generated functions call it.
-func (s *Schema[E]) NewQuery(name string, given E) Query {
-	return Query{Name: name, Given: s.Encode(given)}
+// NewQuery returns what a query selects. Generated functions call it.
+func (s *Schema[E]) NewQuery(of store.Selection[E]) Query {
+	encoded := func(events []E) [][]byte {
+		var out [][]byte
+		for _, e := range events {
+			out = append(out, s.Encode(e))
+		}
+		return out
+	}
+	return Query{Name: of.Query.Name, Low: encoded(of.Low), High: encoded(of.High), Bounds: encoded(of.Bounds), Many: of.Many}
+}
+
+// selection is the inverse of NewQuery.
+func (s *Schema[E]) selection(q Query) (store.Selection[E], error) {
+	out := store.Selection[E]{Query: s.Queries[q.Name].Query, Many: q.Many}
+	var err error
+	for _, part := range []struct {
+		from [][]byte
+		to   *[]E
+	}{{q.Low, &out.Low}, {q.High, &out.High}, {q.Bounds, &out.Bounds}} {
+		for _, encoded := range part.from {
+			e, failed := s.Decode(encoded)
+			*part.to, err = append(*part.to, e), cmp.Or(err, failed)
+		}
+	}
+	return out, err
 }
 
 // schemas contains the registered schemas, of type *Schema[E], by the type of their events.

@@ -104,13 +104,29 @@ func (fn *deleteFn[E]) Setup() (err error) {
 // Teardown closes the client.
 func (fn *deleteFn[E]) Teardown() error { return fn.client.release() }
 
+// ofSeries selects the events of a series that meet the conditions of a query, if it has any.
+func (s *Schema[E]) ofSeries(encoded []byte, q Query) (store.Selection[E], error) {
+	series, err := s.Decode(encoded)
+	if err != nil || len(q.Bounds) == 0 {
+		return store.SeriesOf(series), err
+	}
+	of, err := s.selection(q)
+	if err != nil {
+		return of, err
+	}
+	query := &store.Query[E]{Name: q.Name, Given: s.mapping(s.Queries[q.Name].Table).Key.Every(), Conditions: of.Query.Conditions}
+	out := query.Bind(series)
+	out.Bounds = of.Bounds
+	return out, nil
+}
+
 // ProcessElement deletes the events of a series.
 func (fn *deleteFn[E]) ProcessElement(ctx context.Context, encoded []byte, _ func(*bool) bool) error {
-	series, err := schemaOf[E]().Decode(encoded)
+	of, err := schemaOf[E]().ofSeries(encoded, fn.Options.Query)
 	if err != nil {
 		return err
 	}
-	deleted, err := fn.writer.DeleteRange(ctx, series, fn.Options.From, fn.Options.To)
+	deleted, err := fn.writer.DeleteRange(ctx, of, fn.Options.From, fn.Options.To)
 	var broken *store.DecodeError
 	switch {
 	case fn.Options.SkipUndecodable && errors.As(err, &broken): // everything else is deleted

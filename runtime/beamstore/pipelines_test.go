@@ -42,7 +42,9 @@ func TestPipelines(t *testing.T) {
 		contains(t, bt, "samples_salted", n, inRange)
 		contains(t, bt, "samples", n, all)
 	}
-	exported(t, conn, n)
+	for name, query := range queries {
+		exported(t, conn, n, name, query)
+	}
 
 	remaining := func(i int) bool { return !inRange(i) || event(i).Area != "south" }
 	for round := range 2 {
@@ -55,15 +57,37 @@ func TestPipelines(t *testing.T) {
 		contains(t, bt, "samples", n, remaining)
 		contains(t, bt, "samples_salted", n, func(i int) bool { return inRange(i) && remaining(i) })
 	}
+	high := queries["where"]
+	high.Query = plantbeam.SampleHighByArea("north", 700, 1900)
+	low := func(i int) bool { e := event(i); return e.Area != "north" || e.Value < 700 || e.Value >= 1900 }
+	must(t, func(s beam.Scope) error {
+		return plantbeam.Sample.Delete(s, conn, beamstore.DeleteOptions{From: from, To: to, Query: high.Query})
+	})
+	contains(t, bt, "samples", n, func(i int) bool { return remaining(i) && (!inRange(i) || low(i)) })
 }
 
-// exported exports the events of an area to files and compares them with the model.
-func exported(t *testing.T, conn beamstore.Connection, n int) {
+// formQuery is a query of some form, and what it selects.
+type formQuery struct {
+	beamstore.Query
+	selects func(e plant.SampleEvent) bool
+}
+
+// queries has a query of each form.
+var queries = map[string]formQuery{
+	"value":  {plantbeam.SampleByArea("north"), func(e plant.SampleEvent) bool { return e.Area == "north" }},
+	"many":   {plantbeam.SampleByAreas([]string{"north", "none", "south"}), func(plant.SampleEvent) bool { return true }},
+	"prefix": {plantbeam.SampleByAreaPrefix("so"), func(e plant.SampleEvent) bool { return e.Area == "south" }},
+	"range":  {plantbeam.SampleBySensors("north", 1, 5), func(e plant.SampleEvent) bool { return e.Area == "north" && e.Sensor >= 1 && e.Sensor < 5 }},
+	"where":  {plantbeam.SampleHighByArea("south", 700, 1900), func(e plant.SampleEvent) bool { return e.Area == "south" && e.Value >= 700 && e.Value < 1900 }},
+}
+
+// exported exports the events of a query to files and compares them with the model.
+func exported(t *testing.T, conn beamstore.Connection, n int, name string, query formQuery) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "samples")
 	must(t, func(s beam.Scope) error {
 		return plantbeam.Sample.Export(s, conn, beamstore.ExportOptions{
-			ReadOptions: beamstore.ReadOptions{To: begin.AddDate(1, 0, 0), Query: plantbeam.SampleByArea("north")}, Path: path, Files: 3,
+			ReadOptions: beamstore.ReadOptions{To: begin.AddDate(1, 0, 0), Query: query.Query}, Path: path, Files: 3,
 		})
 	})
 	found := map[string]int{}
@@ -78,7 +102,7 @@ func exported(t *testing.T, conn beamstore.Connection, n int) {
 	}
 	want := map[string]int{}
 	for i := range n {
-		if e := event(i); e.Area == "north" {
+		if e := event(i); query.selects(e) {
 			line, err := json.Marshal(struct {
 				Area   string    `json:"area"`
 				Sensor int64     `json:"sensor"`
@@ -92,7 +116,10 @@ func exported(t *testing.T, conn beamstore.Connection, n int) {
 		}
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
-		t.Errorf("exported lines (-want +got)\n%s", diff)
+		t.Errorf("%s: exported lines (-want +got)\n%s", name, diff)
+	}
+	if len(want) == 0 {
+		t.Errorf("%s selects nothing", name)
 	}
 }
 

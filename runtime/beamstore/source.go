@@ -207,45 +207,38 @@ func (fn *readFn[E]) scanner(client *sharedClient, source Source) (*store.Scanne
 	})
 }
 
-// matcher returns the function that selects the events of a query.
+// matcher returns the function that reports whether a query includes an event.
 func (s *Schema[E]) matcher(q Query) (func(*E) bool, error) {
 	if q.Name == "" {
 		return func(*E) bool { return true }, nil
 	}
-	given, err := s.Decode(q.Given)
+	of, err := s.selection(q)
 	if err != nil {
 		return nil, err
 	}
-	match := s.Queries[q.Name].Match
-	return func(e *E) bool { return match(e, &given) }, nil
+	return s.mapping(s.Queries[q.Name].Table).Selects(of)
 }
 
 // ranges returns the disjoint ranges of keys that contain the rows of a source, in order.
 func (s *Schema[E]) ranges(source Source) ([]store.KeyRange, error) {
 	q := s.Queries[source.Query.Name]
-	if q.Rows == nil || !s.queries(q.Table, source.Table) {
+	if q.Query == nil || !s.queries(q.Table, source.Table) {
 		return []store.KeyRange{{}}, nil
 	}
-	given, err := s.Decode(source.Query.Given)
+	of, err := s.selection(source.Query)
 	if err != nil {
 		return nil, err
 	}
 	var all []store.KeyRange
-	for i, period := range s.mapping(q.Table).Periods() {
-		rows := q.Rows
-		if i > 0 {
-			rows = q.Rows.Older[i-1]
-		}
+	for _, period := range s.mapping(q.Table).Periods() {
 		if period.Table.ID != source.Table {
 			continue
 		}
-		spans, err := rows.Spans(&given)
+		rows, err := period.Rows(of)
 		if err != nil {
 			return nil, err
 		}
-		for _, span := range spans {
-			all = append(all, prefixRange(span.Prefix))
-		}
+		all = append(all, rows...)
 	}
 	return union(all), nil
 }
@@ -260,18 +253,6 @@ func (s *Schema[E]) queries(table, other string) bool {
 func (s *Schema[E]) mapping(table string) *store.Mapping[E] {
 	i := slices.IndexFunc(s.Mappings, func(m *store.Mapping[E]) bool { return m.Table.ID == table })
 	return s.Mappings[i]
-}
-
-// prefixRange returns the range of the keys with a prefix.
-func prefixRange(prefix string) store.KeyRange {
-	end := []byte(prefix)
-	for len(end) > 0 && end[len(end)-1] == 0xff {
-		end = end[:len(end)-1]
-	}
-	if len(end) > 0 {
-		end[len(end)-1]++
-	}
-	return store.KeyRange{Start: prefix, End: string(end)}
 }
 
 // union returns disjoint ranges with the same keys, in order.

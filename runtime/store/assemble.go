@@ -57,16 +57,17 @@ type assembler struct {
 	rowAssembler
 	delivery
 	mapping *mapping
-	base    event              // an event with only the series of the row
-	prefix  string             // what precedes the time in the keys of the series; empty for several series
-	suffix  string             // what follows the time in these keys
-	known   bool               // base has the series of these keys
-	times   codec.TimeReader   // parses the times of these keys, for single-event rows
-	labels  codec.LabelReader  // parses the labels of these keys, for other rows
-	match   func(e event) bool // whether the read includes a row's series; nil if it includes all
-	event   event              // the event that is being made
-	found   bool               // some of its data is live
-	mark    mark               // of the event, if marks are wanted
+	base    event                               // an event with only the series of the row
+	parse   func(row string) (time.Time, error) // sets the series of base; see mapping.parser
+	prefix  string                              // what precedes the time in the keys of the series; empty for several series
+	suffix  string                              // what follows the time in these keys
+	known   bool                                // base has the series of these keys
+	times   codec.TimeReader                    // parses the times of these keys, for single-event rows
+	labels  codec.LabelReader                   // parses the labels of these keys, for other rows
+	match   func(e event) bool                  // whether the read includes a row's series; nil if it includes all
+	event   event                               // the event that is being made
+	found   bool                                // some of its data is live
+	mark    mark                                // of the event, if marks are wanted
 }
 
 // delivery is how the caller of a read gets its events. It is the same for all mappings of a
@@ -106,7 +107,8 @@ func (l *mapping) rowAssembler(table string, shape *scan.Table, now func() time.
 // newAssembler returns an assembler for events of the reader, whose series base has.
 func (r *reader) newAssembler(base event) assembler {
 	l := r.mapping
-	return assembler{mapping: l, rowAssembler: r.rowAssembler(), base: l.clone(base), event: l.new()}
+	base = l.clone(base)
+	return assembler{mapping: l, rowAssembler: r.rowAssembler(), base: base, parse: l.parser(base), event: l.new()}
 }
 
 // rowAssembler returns a rowAssembler for the rows of the reader.
@@ -180,7 +182,7 @@ func (a *assembler) timeOf(row wire.Row) (time.Time, error) {
 			return start, nil
 		}
 	}
-	at, err := a.mapping.Key(row.Key(), a.base)
+	at, err := a.parse(row.Key())
 	a.known = err == nil && ofSeries
 	switch {
 	case errors.Is(err, codec.ErrKind):
@@ -204,9 +206,9 @@ func (a *assembler) expect(span *codec.Span, multiSeries bool) {
 		a.suffix = span.Delimiter + span.Suffix
 	}
 	if bucketed {
-		a.labels = codec.NewLabelReader(a.mapping.Bucket)
+		a.labels = codec.NewLabelReader(a.mapping.Key.Bucket)
 	} else {
-		a.times = codec.NewTimeReader(a.mapping.TimeKey)
+		a.times = codec.NewTimeReader(a.mapping.Key.Time)
 	}
 }
 

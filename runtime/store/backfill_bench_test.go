@@ -116,7 +116,7 @@ func BenchmarkBackfill(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = client.Close() }()
-			source, target := withKeys(singles()), withKeys(days())
+			source, target := singles(), days()
 			target.Table.WriteOnly = true
 			var heap uint64
 			o := BackfillOptions{Progress: func(BackfillProgress) {

@@ -31,7 +31,7 @@ type refill struct {
 // newRefill writes samples of n series to the source alone.
 func newRefill(t *testing.T, n int) *refill {
 	t.Helper()
-	source, target := withKeys(singles()), withKeys(days())
+	source, target := singles(), days()
 	target.Table.WriteOnly = true
 	r := &refill{mappings: []*Mapping[sample]{source, target}, options: BackfillOptions{Workers: -1, Now: func() time.Time { return at(100_000) }, test: &backfillTest{clock: new(fakeClock).clock()}}}
 	r.Bigtable = newBigtable(t, r.mappings...)

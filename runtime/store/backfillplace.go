@@ -140,7 +140,7 @@ func (b *backfill[E]) atPlace(key string, t time.Time, sequence uint32) (out E, 
 		if !p.covers(t) {
 			continue
 		}
-		if _, err := p.Key(key, e); err != nil {
+		if _, err := p.parse(key, e); err != nil {
 			return out, false
 		}
 		*p.Time(e) = t

@@ -82,8 +82,8 @@ func TestBackfillAmongPrograms(t *testing.T) {
 	eachPair(t, patterns, test, testlong.Pick(2, 20))
 	for _, tables := range []kinds{
 		{"singles": classes(singles), "days": classes(days), "metric": func() *Mapping[sample] { return classed(oneMetric()) }},
-		{"singles": func() *Mapping[sample] { return expires(withKeys(singles())) }, "blobs": func() *Mapping[sample] { return expires(blobs(withKeys(singles()))) }},
-		{"singles": func() *Mapping[sample] { return shifted(withKeys(singles())) }, "blobs": func() *Mapping[sample] { return shifted(blobs(withKeys(singles()))) }},
+		{"singles": func() *Mapping[sample] { return expires(singles()) }, "blobs": func() *Mapping[sample] { return expires(blobs(singles())) }},
+		{"singles": func() *Mapping[sample] { return shifted(singles()) }, "blobs": func() *Mapping[sample] { return shifted(blobs(singles())) }},
 	} {
 		eachPair(t, tables, test, testlong.Pick(1, 10))
 	}
@@ -94,13 +94,13 @@ type kinds map[string]func() *Mapping[sample]
 
 // patterns are tables of each pattern.
 var patterns = kinds{
-	"singles": func() *Mapping[sample] { return withKeys(singles()) }, "days": func() *Mapping[sample] { return withKeys(days()) },
-	"offsets": func() *Mapping[sample] { return withKeys(offsets()) }, "metrics": metrics, "metric": oneMetric,
+	"singles": func() *Mapping[sample] { return singles() }, "days": func() *Mapping[sample] { return days() },
+	"offsets": func() *Mapping[sample] { return offsets() }, "metrics": metrics, "metric": oneMetric,
 }
 
 // classes returns tables with TTL classes.
 func classes(of func() *Mapping[sample]) func() *Mapping[sample] {
-	return func() *Mapping[sample] { return classed(withKeys(of())) }
+	return func() *Mapping[sample] { return classed(of()) }
 }
 
 // eachPair calls test with the mappings of each table to those of each other and of the same,
@@ -135,7 +135,7 @@ func TestBackfillOfSeveralValues(t *testing.T) {
 		if backward {
 			slices.Reverse(samples)
 		}
-		r := refillOf(t, oneMetric(), withKeys(days()), samples...)
+		r := refillOf(t, oneMetric(), days(), samples...)
 		for range 2 {
 			got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
 			if err != nil || got.Events != 2 || got.Merged != 1 || got.Changed+got.Unsettled+got.Deleted != 0 {
@@ -217,7 +217,7 @@ func TestBackfillSweeps(t *testing.T) {
 // serves reads has it: the tables were filled from different sources.
 func TestBackfillSweepsBesideOthers(t *testing.T) {
 	r := newRefill(t, 5)
-	other := withKeys(offsets())
+	other := offsets()
 	r.mappings = append(r.mappings, other)
 	r.Bigtable = newBigtable(t, r.mappings...)
 	must(t, r.only("singles").WriteAll(t.Context(), r.samples))
@@ -241,7 +241,7 @@ func TestBackfillKeepsWhatTheSourceCannotHave(t *testing.T) {
 			"no layout":          func(l *Mapping[sample]) { l.Since = at(100) },
 			"newest only":        func(l *Mapping[sample]) { l.Table.Families[0].Life.Retention = codec.Retention{{Versions: 100}} },
 		} {
-			source, target := withKeys(singles()), withKeys(days())
+			source, target := singles(), days()
 			change(source)
 			r := refillOf(t, source, target)
 			r.options.Repair = repair
@@ -338,7 +338,7 @@ func TestCheckpointKnowsRequests(t *testing.T) {
 		for i := range 6 {
 			samples = append(samples, sample{Series: "s", Time: at(i), Value: uint64(i)})
 		}
-		r := refillOf(t, withKeys(days()), withKeys(singles()), samples...)
+		r := refillOf(t, days(), singles(), samples...)
 		clock := new(fakeClock)
 		r.options.Checkpoint, r.options.Rate, r.options.Timeout = filepath.Join(t.TempDir(), "checkpoint"), rate, limit
 		r.options.test = &backfillTest{clock: clock.clock()}
@@ -429,7 +429,7 @@ func TestCheckpointFiles(t *testing.T) {
 func TestBackfillRate(t *testing.T) {
 	for _, rate := range []float64{0.5, 3, 100, 1e5} {
 		for _, workers := range []int{1, 4} {
-			source, target := withKeys(days()), withKeys(singles())
+			source, target := days(), singles()
 			var samples []sample
 			for i := range 400 {
 				samples = append(samples, sample{Series: fmt.Sprint("s", i%7), Time: at(i), Value: uint64(i)})
@@ -481,7 +481,7 @@ func TestLimiter(t *testing.T) {
 
 // TestPlaces encodes and decodes places.
 func TestPlaces(t *testing.T) {
-	for _, l := range []*Mapping[sample]{withKeys(singles()), withKeys(days()), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		b := &backfill[sample]{source: l.untyped()}
 		var events []sample
 		for i := range 50 {

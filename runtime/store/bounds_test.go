@@ -9,7 +9,7 @@ import (
 // TestRangeOfValues reads ranges of series: their start is included and their end is not, no cells
 // of others are received, an empty range requests nothing, and an inverted one is an error.
 func TestRangeOfValues(t *testing.T) {
-	l := withKeys(singles())
+	l := singles()
 	bt := newBigtable(t, l)
 	var samples []sample
 	for i := range 10 {
@@ -19,7 +19,7 @@ func TestRangeOfValues(t *testing.T) {
 	c := &counts{}
 	r := NewReader(counted(bt.Client, c), l, clockAt(100))
 	q := all("")
-	q.Spans = l.Spans
+	q.Spans = spansOf(l)
 	for _, test := range []struct {
 		low, high string
 		want      string
@@ -31,7 +31,7 @@ func TestRangeOfValues(t *testing.T) {
 		for _, newestFirst := range []bool{false, true} {
 			got := ""
 			var failed error
-			for e, err := range r.QueryRange(t.Context(), q, sample{Series: test.low}, sample{Series: test.high}, at(0), at(100), ReadOptions{NewestFirst: newestFirst}) {
+			for e, err := range readOf(t.Context(), r, q, Selection[sample]{Low: []sample{sample{Series: test.low}}, High: []sample{sample{Series: test.high}}}, at(0), at(100), ReadOptions{NewestFirst: newestFirst}) {
 				if failed = err; err == nil && newestFirst {
 					got = fmt.Sprint(e.Value) + got
 				} else if err == nil {

@@ -178,9 +178,9 @@ func brief(c, names *bigtablepb.ReadRowsResponse_CellChunk) {
 // unsorted changes the labels to days that do not sort, starting with day 8.
 func unsorted(l *Mapping[sample]) *Mapping[sample] {
 	l.Table.ID += "_numbered"
-	l.Bucket.Label = codec.Label{Kind: codec.NumberLabel, Prefix: "day"}
-	l.Bucket.Origin = day0.AddDate(0, 0, -7)
-	days := l.Bucket
+	l.Key.Bucket.Label = codec.Label{Kind: codec.NumberLabel, Prefix: "day"}
+	l.Key.Bucket.Origin = day0.AddDate(0, 0, -7)
+	days := l.Key.Bucket
 	key := func(e *sample, column int) []byte {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
@@ -207,15 +207,6 @@ func unsorted(l *Mapping[sample]) *Mapping[sample] {
 		e.Note = slices.Clone(datum)
 		return nil
 	}
-	l.Key = func(row string, e *sample) (time.Time, error) {
-		r := codec.NewKeyReader(row, "#")
-		e.Series = r.String("series")
-		if l.Pattern == codec.BucketNewColumns {
-			r.String("metric")
-		}
-		start := r.Bucket(days)
-		return start, r.Close()
-	}
 	return l
 }
 
@@ -225,12 +216,12 @@ type brokenReader = func(ctx context.Context, r *Reader[sample]) ([]string, erro
 // brokenReads are ways to read everything or only the middle day.
 func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	type read = brokenReader
-	query := func(q *Query[sample], from, to time.Time, o ReadOptions) read {
+	query := func(q *testQuery[sample], from, to time.Time, o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
 			if q == nil {
 				q = wholeOf(r)
 			}
-			for e, err := range r.Query(ctx, q, sample{Series: "s0"}, from, to, o) {
+			for e, err := range readOf(ctx, r, q, SeriesOf(sample{Series: "s0"}), from, to, o) {
 				if err != nil {
 					return out, err
 				}
@@ -242,7 +233,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	columns := func(from, to time.Time, o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) ([]string, error) {
 			var c sampleColumns
-			err := ReadColumns(ctx, r, intoColumns(l.untyped()), &c, nil, sample{Series: "s0"}, from, to, o)
+			err := ReadColumns(ctx, r, intoColumns(l.untyped()), &c, SeriesOf(sample{Series: "s0"}), from, to, o)
 			return c.text(), err
 		}
 	}
@@ -265,7 +256,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	}
 	several := func(o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-			for e, err := range r.ReadMany(ctx, named("s1", "s0", "s1"), begin, end, o) {
+			for e, err := range r.Read(ctx, ManySeriesOf(named("s1", "s0", "s1")), begin, end, o) {
 				if err != nil {
 					return out, err
 				}
@@ -303,25 +294,25 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	}
 	for order, o := range map[string]ReadOptions{"": {}, ", newest first": {NewestFirst: true}} {
 		reads["pages"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
-			return r.Read(ctx, sample{Series: "s0"}, begin, end, o)
+			return r.Read(ctx, SeriesOf(sample{Series: "s0"}), begin, end, o)
 		})
 		if l.Pattern == codec.BucketNewColumns && !testlong.Enabled() {
 			continue // many short requests
 		}
 		reads["pages of several"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
-			return r.ReadMany(ctx, named("s1", "s0"), begin, end, o)
+			return r.Read(ctx, ManySeriesOf(named("s1", "s0")), begin, end, o)
 		})
 		if l.Pattern == codec.BucketNewColumns {
 			continue
 		}
 		reads["prefix"+order] = query(all("s"), begin, end, o)
 		reads["pages of a prefix"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
-			return r.Query(ctx, all("s"), sample{}, begin, end, o)
+			return readOf(ctx, r, all("s"), SeriesOf(sample{}), begin, end, o)
 		})
 		reads["range"+order] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
 			q := all("")
 			q.Spans = func(e *sample) ([]codec.Span, error) { return []codec.Span{{Prefix: e.Series, Delimiter: "#"}}, nil }
-			for e, err := range r.QueryRange(ctx, q, sample{Series: "s0"}, sample{Series: "s2"}, begin, end, o) {
+			for e, err := range readOf(ctx, r, q, Selection[sample]{Low: []sample{sample{Series: "s0"}}, High: []sample{sample{Series: "s2"}}}, begin, end, o) {
 				if err != nil {
 					return out, err
 				}
@@ -339,7 +330,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	}
 	if l.Pattern != codec.BucketNewColumns {
 		reads["list"] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-			for s, err := range QuerySeries[string, sample](ctx, r, all("s"), sample{}, begin, end) {
+			for s, err := range seriesReadOf(ctx, r, all("s"), SeriesOf(sample{}), begin, end) {
 				if err != nil {
 					return out, err
 				}
@@ -363,7 +354,6 @@ func TestBrokenStreams(t *testing.T) {
 		l.bound = func(e *sample, _ int) ([]byte, codec.Order, error) {
 			return codec.AppendBinaryUint64(nil, e.Value), codec.BytesOrder, nil
 		}
-		withKeys(l)
 		bt := newBigtable(t, l)
 		const now = 86400 * 4
 		var samples []sample

@@ -47,9 +47,10 @@ type Cells struct {
 	mutations []byte // of all accepted events, then of the current one
 	taken     int    // length of those of accepted events
 	keys      []byte // row keys of the current event
-	known     []int  // entries of the previous event's rows, by row number; -1 for none
-	again     bool   // the event has the series and bucket of the previous one
-	slot      int    // number of the next row; -1 if it has none
+	content   keyContent
+	known     []int // entries of the previous event's rows, by row number; -1 for none
+	again     bool  // the event has the series and bucket of the previous one
+	slot      int   // number of the next row; -1 if it has none
 
 	begun   int    // start of the cell that Cell began; -1 if there is none
 	value   int    // start of its value

@@ -355,23 +355,16 @@ func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
 	return true, limit == 0 || r.reading.op.Events < limit
 }
 
-// ReadColumns appends the events of a query to slices, with the options of
-// [Reader.Query]. If q is nil, it reads the series of base. It leaves out undecodable
-// events and returns the first *DecodeError after it has read all others; any other
-// error ends the read.
-func ReadColumns[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) error {
-	r := of.(*Reader[E]).reader
-	whole := &r.whole
-	if q != nil {
-		whole = q.untyped()
-	}
-	read := columnsReading{reading: r.begin(ctx, whole, event{&base}, from, to, opts), into: &into.columns, columns: columns}
-	return read.all()
+// ReadColumns appends the events of a selection to slices, with the options of [Reader.Read]. It
+// leaves out undecodable events and returns the first *DecodeError after it has read all others; any
+// other error ends the read.
+func ReadColumns[E, C any](ctx context.Context, r TableReader[E], into *Columns[E, C], columns *C, of Selection[E], from, to time.Time, opts ...ReadOptions) error {
+	return r.(*Reader[E]).reader.columns(ctx, &into.columns, columns, of.untyped(), from, to, opts)
 }
 
-// ReadColumnsMany is [ReadColumns] for several values, like [Reader.QueryMany].
-func ReadColumnsMany[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) error {
-	read := columnsReading{reading: of.(*Reader[E]).reader.beginMany(ctx, q.untyped(), each(values), from, to, opts), into: &into.columns, columns: columns}
+// columns is [ReadColumns] without its type parameters.
+func (r *reader) columns(ctx context.Context, into *columns, to any, s *selection, from, until time.Time, opts []ReadOptions) error {
+	read := columnsReading{reading: r.beginSelected(ctx, s, r.query(s), from, until, opts), into: into, columns: to}
 	return read.all()
 }
 

@@ -60,7 +60,7 @@ func rowText(e *sample) string {
 // intoColumns returns the columns of a mapping's samples.
 func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 	parts := []Part[sample, sampleColumns]{
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }),
+		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }, stringSeries),
 		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *sampleColumns) *[]time.Time { return &c.Time }),
 		SequencePart(func(e *sample) *uint32 { return &e.Sequence }, func(c *sampleColumns) *[]uint32 { return &c.Sequence }),
 		ClassPart(func(e *sample) *int { return &e.Class }, func(c *sampleColumns) *[]int { return &c.Class }),
@@ -223,7 +223,7 @@ func TestColumnsEndWithLimit(t *testing.T) {
 			}}
 			r := NewReader(client, l, clockAt(10))
 			var columns sampleColumns
-			must(t, ReadColumnsMany(t.Context(), r, intoColumns(r.reader.mapping), &columns, wholeOf(r), named("s0", "s1"), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Limit: limit}))
+			must(t, columnsReadOf(t.Context(), r, intoColumns(r.reader.mapping), &columns, wholeOf(r), ManySeriesOf(named("s0", "s1")), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Limit: limit}))
 			second := map[bool]string{false: "s1", true: "s0"}[newestFirst]
 			_, continued := read.Load(second)
 			if len(columns.Time) != limit || continued != (limit > first) {
@@ -237,7 +237,7 @@ func TestColumnsEndWithLimit(t *testing.T) {
 // values. It returns how many events arrived in
 // columnar form and how many one by one. A reader without a clock gets one that
 // advances after the request.
-func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample, several []sample, from, to time.Time, o ReadOptions) (taken, made int) {
+func sameColumns(t *testing.T, r *Reader[sample], q *testQuery[sample], base sample, several []sample, from, to time.Time, o ReadOptions) (taken, made int) {
 	t.Helper()
 	clock := r.reader.options.Now
 	begin := func() {
@@ -254,9 +254,9 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	var want []string
 	var failed error
 	begin()
-	events := r.Query(t.Context(), q, base, from, to, o)
+	events := readOf(t.Context(), r, q, SeriesOf(base), from, to, o)
 	if several != nil {
-		events = r.QueryMany(t.Context(), q, several, from, to, o)
+		events = readOf(t.Context(), r, q, ManySeriesOf(several), from, to, o)
 	}
 	for e, err := range events {
 		switch {
@@ -272,9 +272,9 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	into := intoColumns(r.reader.mapping)
 	var err error
 	if several == nil {
-		err = ReadColumns(t.Context(), r, into, &columns, q, base, from, to, o)
+		err = columnsReadOf(t.Context(), r, into, &columns, q, SeriesOf(base), from, to, o)
 	} else {
-		err = ReadColumnsMany(t.Context(), r, into, &columns, q, several, from, to, o)
+		err = columnsReadOf(t.Context(), r, into, &columns, q, ManySeriesOf(several), from, to, o)
 	}
 	if fmt.Sprint(err) != fmt.Sprint(failed) {
 		t.Errorf("%s %+v: %v, want %v", r.reader.table.id, o, err, failed)
@@ -289,7 +289,7 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 func TestWrittenAtInTwoColumns(t *testing.T) {
 	writtenAt, writings := func(e *sample) *time.Time { return &e.WrittenAt }, func(c *sampleColumns) *[]time.Time { return &c.WrittenAt }
 	columns := NewColumns(
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }),
+		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }, stringSeries),
 		WrittenAtColumn("first", codec.Binary.Timestamp, writtenAt, writings),
 		WrittenAtColumn("second", codec.Binary.Timestamp, writtenAt, writings),
 	)
@@ -313,33 +313,13 @@ func TestColumnsWithDefaultsBehindOthers(t *testing.T) {
 		Value        []uint64
 	}
 	bucket := bucketOf(day, "2006-01-02")
-	prefix := func(e *sample, dst []byte) codec.KeyWriter {
-		w := codec.NewKeyWriter(dst, "#")
-		w.String("series", e.Series)
-		return w
-	}
-	keys := Keys[sample]{
-		Append: func(e *sample, _ string, dst []byte) ([]byte, error) {
-			w := prefix(e, dst)
-			w.Bucket(bucket, e.Time)
-			return w.Key()
-		},
-		Prefix: func(e *sample, _ string) ([]byte, error) { w := prefix(e, nil); return w.Prefix() },
-		Parse: func(row string, e *sample) (time.Time, error) {
-			r := codec.NewKeyReader(row, "#")
-			e.Series = r.String("series")
-			start := r.Bucket(bucket)
-			return start, r.Close()
-		},
-		Delimiter: "#",
-	}
 	mapping := func(fields ...Part[sample, columns]) (*Mapping[sample], *Columns[sample, columns]) {
 		into := NewColumns(append([]Part[sample, columns]{
-			SeriesPart(func(e *sample) *string { return &e.Series }, func(c *columns) *[]string { return &c.Series }),
+			SeriesPart(func(e *sample) *string { return &e.Series }, func(c *columns) *[]string { return &c.Series }, stringSeries),
 			TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *columns) *[]time.Time { return &c.Time }),
 		}, fields...)...)
-		return NewMapping(into, keys, Mapping[sample]{
-			Table: Table{ID: "t", Families: []Family{{Name: "f"}}}, Pattern: codec.BucketNewCells, Bucket: bucket, Precision: time.Second,
+		return NewMapping(into, Mapping[sample]{
+			Table: Table{ID: "t", Families: []Family{{Name: "f"}}}, Pattern: codec.BucketNewCells, Key: codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket}, Precision: time.Second,
 			Check: func(*sample) error { return nil },
 		}), into
 	}
@@ -353,7 +333,7 @@ func TestColumnsWithDefaultsBehindOthers(t *testing.T) {
 		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).Write(t.Context(), sample{Series: "s", Time: at(i), Value: 5, ExpiresAt: at(9), Note: []byte("n")}))
 	}
 	var got columns
-	must(t, ReadColumns(t.Context(), NewReader(bt.Client, l, clockAt(10)), into, &got, nil, sample{Series: "s"}, at(0), at(10), ReadOptions{Fields: []Field{"value"}}))
+	must(t, ReadColumns(t.Context(), NewReader(bt.Client, l, clockAt(10)), into, &got, SeriesOf(sample{Series: "s"}), at(0), at(10), ReadOptions{Fields: []Field{"value"}}))
 	if !slices.Equal(got.Value, []uint64{7, 5}) || len(got.Time) != 2 {
 		t.Errorf("%+v", got)
 	}

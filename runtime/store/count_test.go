@@ -69,7 +69,7 @@ func numbered(n int) []sample {
 func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []string {
 	t.Helper()
 	var out []string
-	for e, err := range r.Read(t.Context(), sample{Series: "s"}, from, to, o) {
+	for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), from, to, o) {
 		must(t, err)
 		out = append(out, sampleText(e))
 	}
@@ -118,7 +118,7 @@ func TestLimitOfStreams(t *testing.T) {
 	}
 	r, c := stored(t, l, 86400, numbered(9)...)
 	var out []string
-	for e, err := range r.Read(t.Context(), sample{Series: "s"}, day0, at(9*86400), ReadOptions{Limit: 2}) {
+	for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(9*86400), ReadOptions{Limit: 2}) {
 		if err == nil {
 			out = append(out, sampleText(e))
 		}
@@ -172,10 +172,10 @@ func TestTimeInKeys(t *testing.T) {
 	written := Family{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}
 	for _, key := range []codec.TimeFormat{{Kind: codec.UnixMillis}, {Kind: codec.UnixMillis, Reverse: true}, {Kind: codec.BinaryTime}, {Layout: "20060102150405"}} {
 		l := singles()
-		l.Table.Families, l.TimeKey = []Family{written}, key
-		l.Put, l.Key = putSingle(key), keySingle(key)
+		l.Table.Families, l.Key.Time = []Family{written}, key
+		l.Put = putSingle(key)
 		r, c := stored(t, l, 1, numbered(130)...)
-		q := &Query[sample]{
+		q := &testQuery[sample]{
 			AllTimes: true, MultiSeries: true,
 			Spans: func(*sample) ([]codec.Span, error) { return []codec.Span{{}}, nil },
 			Keys: func(*sample) (*codec.KeyPattern, error) {
@@ -188,7 +188,7 @@ func TestTimeInKeys(t *testing.T) {
 		for _, span := range [][2]int{{0, 130}, {17, 18}, {59, 101}, {130, 140}, {5, 5}, {-1000, 3}} {
 			*c = counts{}
 			n := 0
-			for _, err := range r.Query(t.Context(), q, sample{}, at(span[0]), at(span[1])) {
+			for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{}), at(span[0]), at(span[1])) {
 				must(t, err)
 				n++
 			}
@@ -199,7 +199,7 @@ func TestTimeInKeys(t *testing.T) {
 	}
 }
 
-// putSingle and keySingle are the Put and Key of singles with another time format.
+// putSingle is the Put of singles with another time format.
 func putSingle(key codec.TimeFormat) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
@@ -210,38 +210,17 @@ func putSingle(key codec.TimeFormat) func(e *sample, c *Cells) {
 	}
 }
 
-func keySingle(key codec.TimeFormat) func(row string, e *sample) (time.Time, error) {
-	return func(row string, e *sample) (time.Time, error) {
-		r := codec.NewKeyReader(row, "#")
-		e.Series = r.String("series")
-		at := r.Time(key)
-		return at, r.Close()
-	}
-}
-
 // In a binary key, "ba" ends with "a", but is another series.
 func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	key := codec.TimeFormat{Kind: codec.BinaryTime}
 	l := singles()
-	l.TimeKey = key
+	l.Key = codec.Key{Segments: []codec.Segment{{Kind: codec.TimeSegment}, {Name: "series"}}, Time: key}
 	l.Put = func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "")
 		w.Time(key, e.Time)
 		w.String("series", e.Series)
 		c.Row(w.Key())
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
-	}
-	l.Key = func(row string, e *sample) (time.Time, error) {
-		r := codec.NewKeyReader(row, "")
-		at := r.Time(key)
-		e.Series = r.String("series")
-		return at, r.Close()
-	}
-	l.Spans = func(e *sample) ([]codec.Span, error) {
-		w := codec.NewKeyWriter(nil, "")
-		w.String("series", e.Series)
-		suffix, err := w.Key()
-		return []codec.Span{{Suffix: string(suffix), Whole: true}}, err
 	}
 	bt := newBigtable(t, l)
 	event := sample{Series: "a", Time: at(1), Value: 1}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // DeleteOptions specify how to delete events. If several are passed, the last one
@@ -138,7 +139,7 @@ func (w *writer) eachGroup(t *eraser, groups []*eventGroup) error {
 	errs := make([]error, len(groups))
 	w.atOnce(len(groups), func(i int) {
 		g := groups[i]
-		errs[i] = t.events(&t.reader.whole, g.series, g.from, g.to, g.instants)
+		errs[i] = t.events(&t.reader.whole, bound{low: g.series}, g.from, g.to, g.instants)
 	})
 	return cmp.Or(errs...)
 }
@@ -187,15 +188,16 @@ func (l *mapping) timeFits(e event) bool {
 	return codec.Truncate(at, l.Precision).Equal(at)
 }
 
-// DeleteRange deletes the events of the series of base with from <= time < to from all
+// DeleteRange deletes the events of a selection with from <= time < to from all
 // tables, including those that are past their time to live but not yet collected. A zero
 // from precedes all events. If from is after to, or to is zero, the error is a
 // *RangeError. Events at or after to stay, so time.Now() is not the end of everything: clocks
-// that are fast write events of the future. [Writer.DeleteSeries] deletes these, too.
+// that are fast write events of the future. [Writer.DeleteAll] deletes these, too.
 //
 // It reads the keys and timestamps of the cells, and values only of OpenTSDB, and deletes
 // exactly those of the events, in order of row keys and with at most one request of
-// mutations in memory. Rows and cells of other series, times and schemas stay. Deleting
+// mutations in memory. With conditions, it reads the events, at most a thousand at a time, and deletes
+// those that meet them. Rows and cells of other series, times and schemas stay. Deleting
 // again is safe, and it is the way to complete a call that failed. Events that are
 // written during the call may or may not be deleted.
 //
@@ -203,56 +205,82 @@ func (l *mapping) timeFits(e event) bool {
 // columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
 // everything else is deleted, as is a *SharedCellError for rows of OpenTSDB. A row that Bigtable
 // rejects is a *DeleteError.
-func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.erase(ctx, "DeleteRange", call.Last(opts), func(t *eraser) error { return t.within(&t.reader.whole, event{&base}, from, to) })
+func (w *Writer[E]) DeleteRange(ctx context.Context, of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	return w.writer.deleteRange(ctx, of.untyped(), from, to, opts)
 }
 
-// DeleteQuery deletes the events that a query selects with from <= time < to from all
-// tables, like [Writer.DeleteRange]. queries define how they are found in each table of the
-// writer, in the order of its mappings. base contains the values that the query specifies.
-func (w *Writer[E]) DeleteQuery(ctx context.Context, queries []*Query[E], base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	all := ofMappings(queries)
-	return w.writer.erase(ctx, "Delete"+queries[0].Name, call.Last(opts), func(t *eraser) error { return t.within(all[t.table], event{&base}, from, to) })
+// deleteRange is [Writer.DeleteRange] without its type parameter.
+func (w *writer) deleteRange(ctx context.Context, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
+	name, all := "DeleteRange", deleteSeries
+	if s.given != nil {
+		name, all = "Delete"+s.name, allTimesOf+s.name
+	}
+	if to.IsZero() || from.After(to) {
+		return w.erase(ctx, name, call.Last(opts), func(*eraser) error { return &RangeError{From: from, To: to, all: all} })
+	}
+	return w.deleteSelected(ctx, name, s, from, to, opts)
 }
 
-// DeleteAllQuery deletes all events that a query selects, whatever their times, like
-// [Writer.DeleteQuery]: also those with times in the future, which clocks that are fast have
-// written.
-func (w *Writer[E]) DeleteAllQuery(ctx context.Context, queries []*Query[E], base E, opts ...DeleteOptions) (Deletion, error) {
-	all := ofMappings(queries)
-	return w.writer.erase(ctx, allTimesOf+queries[0].Name, call.Last(opts), func(t *eraser) error { return t.all(all[t.table], event{&base}) })
+// DeleteAll deletes all events of a selection, whatever their times, like [Writer.DeleteRange]: also
+// those with times in the future, which clocks that are fast have written.
+func (w *Writer[E]) DeleteAll(ctx context.Context, of Selection[E], opts ...DeleteOptions) (Deletion, error) {
+	return w.writer.deleteAll(ctx, of.untyped(), opts)
 }
 
-// ofMappings returns the queries of all mappings of a writer, given those of its tables. Values
-// that only other tables can store have no events in a table.
-func ofMappings[E any](queries []*Query[E]) []*query {
-	var all []*query
-	for _, q := range queries {
-		newest := *q.untyped()
-		all = append(all, &newest)
-		for _, q := range newest.Older {
-			older := *q
-			all = append(all, &older)
+// deleteAll is [Writer.DeleteAll] without its type parameter.
+func (w *writer) deleteAll(ctx context.Context, s *selection, opts []DeleteOptions) (Deletion, error) {
+	name := deleteSeries
+	if s.given != nil {
+		name = allTimesOf + s.name
+	}
+	return w.deleteSelected(ctx, name, s, time.Time{}, scan.MaxTime, opts)
+}
+
+// The calls that delete the events of all times: of a series, and of a query before its name.
+const deleteSeries, allTimesOf = "DeleteSeries", "DeleteAll"
+
+// deleteSelected deletes the events of a selection with from <= time < to.
+func (w *writer) deleteSelected(ctx context.Context, name string, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
+	queries := w.queries(s)
+	return w.erase(ctx, name, call.Last(opts), func(t *eraser) error {
+		q := &t.reader.whole
+		if queries != nil {
+			q = queries[t.table]
 		}
+		if s.where != nil {
+			return t.found(s, q, from, to)
+		}
+		for _, v := range s.values {
+			if err := t.events(q, v, from, to, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// queries returns how each mapping of the writer answers the query of a selection; nil for the events of
+// series. Values that only other tables can store have no events in a table.
+func (w *writer) queries(s *selection) []*query {
+	if s.given == nil {
+		return nil
+	}
+	var all []*query
+	for i := range w.tables {
+		all = append(all, w.tables[i].mapping.queryOf(s))
 	}
 	joinLayouts(all)
 	return all
 }
 
-// DeleteQuery is the DeleteQuery method of the writer w, for generated code.
-func DeleteQuery[E any](ctx context.Context, w TableWriter[E], queries []*Query[E], base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.(interface{ itself() *Writer[E] }).itself().DeleteQuery(ctx, queries, base, from, to, opts...)
+// DeleteSelected is the DeleteRange method of the writer w, for generated code.
+func DeleteSelected[E any](ctx context.Context, w TableWriter[E], of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	return w.(interface{ itself() *Writer[E] }).itself().DeleteRange(ctx, of, from, to, opts...)
 }
 
-// DeleteAllQuery is the DeleteAllQuery method of the writer w, for generated code.
-func DeleteAllQuery[E any](ctx context.Context, w TableWriter[E], queries []*Query[E], base E, opts ...DeleteOptions) (Deletion, error) {
-	return w.(interface{ itself() *Writer[E] }).itself().DeleteAllQuery(ctx, queries, base, opts...)
-}
-
-// DeleteSeries deletes all events of the series of base, whatever their times, like
-// [Writer.DeleteRange].
-func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.erase(ctx, deleteSeries, call.Last(opts), func(t *eraser) error { return t.all(&t.reader.whole, event{&base}) })
+// DeleteAllSelected is the DeleteAll method of the writer w, for generated code.
+func DeleteAllSelected[E any](ctx context.Context, w TableWriter[E], of Selection[E], opts ...DeleteOptions) (Deletion, error) {
+	return w.(interface{ itself() *Writer[E] }).itself().DeleteAll(ctx, of, opts...)
 }
 
 // Replace replaces an event: it writes updated and then, if it has a different series, time or

@@ -72,9 +72,9 @@ func (s *storedSeries) key(row int) []byte {
 	w := codec.NewKeyWriter(nil, "#")
 	w.String("series", "a")
 	if s.mapping.Pattern.Bucketed() {
-		w.Bucket(s.mapping.Bucket, s.at(row, 0))
+		w.Bucket(s.mapping.Key.Bucket, s.at(row, 0))
 	} else {
-		w.Time(s.mapping.TimeKey, s.at(row, 0))
+		w.Time(s.mapping.Key.Time, s.at(row, 0))
 	}
 	key, err := w.Key()
 	if err != nil {
@@ -158,7 +158,7 @@ func BenchmarkDeleteSeries(b *testing.B) {
 				})
 			}
 			run("btgen", func(b *testing.B, client *bigtable.Client) {
-				got, err := NewWriter(client, []*Mapping[sample]{bb.mapping}).DeleteSeries(b.Context(), sample{Series: "a"})
+				got, err := NewWriter(client, []*Mapping[sample]{bb.mapping}).DeleteAll(b.Context(), SeriesOf(sample{Series: "a"}))
 				if err != nil || got.Events() != events {
 					b.Fatal(got, err)
 				}

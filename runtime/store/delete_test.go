@@ -308,7 +308,9 @@ func (c *deleteCase) drawDelete(t *rapid.T) (deleted func(e *sample) bool, run f
 	switch rapid.SampledFrom([]string{"range", "series", "events"}).Draw(t, "delete") {
 	case "series":
 		return func(e *sample) bool { return e.Series == series.Series },
-			func(w *Writer[sample], o DeleteOptions) (Deletion, error) { return w.DeleteSeries(ctx, series, o) }
+			func(w *Writer[sample], o DeleteOptions) (Deletion, error) {
+				return w.DeleteAll(ctx, SeriesOf(series), o)
+			}
 	case "range":
 		within := func() time.Duration {
 			return time.Duration(rapid.SampledFrom([]int{0, 1, 999, 1001}).Draw(t, "microseconds")) * time.Microsecond
@@ -324,7 +326,7 @@ func (c *deleteCase) drawDelete(t *rapid.T) (deleted func(e *sample) bool, run f
 				return e.Series == series.Series && !e.Time.Before(from) && e.Time.Before(to)
 			},
 			func(w *Writer[sample], o DeleteOptions) (Deletion, error) {
-				return w.DeleteRange(ctx, series, from, to, o)
+				return w.DeleteRange(ctx, SeriesOf(series), from, to, o)
 			}
 	}
 	chosen := rapid.SliceOf(rapid.SampledFrom(c.written)).Draw(t, "events")
@@ -412,7 +414,7 @@ func TestDeleteKeepsLimits(t *testing.T) {
 	var progress []int
 	w := NewWriter(client, []*Mapping[sample]{l})
 	w.writer.perRequest = 50
-	got, err := w.DeleteRange(t.Context(), sample{Series: "a"}, day0, day0.Add(n*time.Millisecond), DeleteOptions{Progress: func(d Deletion) { progress = append(progress, d.Tables[0].Mutations) }})
+	got, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), day0, day0.Add(n*time.Millisecond), DeleteOptions{Progress: func(d Deletion) { progress = append(progress, d.Tables[0].Mutations) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,7 +460,7 @@ func TestDeleteBreaksOff(t *testing.T) {
 					}}
 				}}
 				w := NewWriter(client, mappings)
-				got, err := w.DeleteSeries(t.Context(), sample{Series: "a"})
+				got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
 				var failed *DeleteError
 				if !errors.As(err, &failed) || !errors.Is(err, rejected) || failed.Table != mappings[failing].Table.ID {
 					t.Fatal(got, err)
@@ -466,7 +468,7 @@ func TestDeleteBreaksOff(t *testing.T) {
 				if n := got.Events(); n != 5*failing {
 					t.Errorf("%d events are certain to be deleted, not %d", n, 5*failing)
 				}
-				if got, err = w.DeleteSeries(t.Context(), sample{Series: "a"}); err != nil {
+				if got, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"})); err != nil {
 					t.Fatal(got, err)
 				}
 				for _, l := range mappings {
@@ -491,7 +493,7 @@ func TestDeleteRejectedRow(t *testing.T) {
 			return []error{nil, rejected}, nil
 		}}
 	}}
-	got, err := NewWriter(client, []*Mapping[sample]{l}).DeleteSeries(t.Context(), sample{Series: "a"})
+	got, err := NewWriter(client, []*Mapping[sample]{l}).DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
 	var failed *DeleteError
 	if !errors.As(err, &failed) || !errors.Is(err, rejected) || failed.Table != l.Table.ID || !strings.HasPrefix(failed.Row, "a#") || got.Events() != 0 {
 		t.Errorf("%v, %v", got, err)
@@ -509,7 +511,7 @@ func TestDeleteOperation(t *testing.T) {
 	}}
 	var op Operation
 	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: Hooks{End: func(_ context.Context, o Operation, _ error) { op = o }}})
-	if _, err := w.DeleteSeries(t.Context(), sample{Series: "a"}); !errors.Is(err, rejected) {
+	if _, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"})); !errors.Is(err, rejected) {
 		t.Error(err)
 	}
 	if op.Name != "DeleteSeries" || op.Requests != 2 || op.Rows != 1 || op.Events != 0 {
@@ -521,7 +523,7 @@ func TestDeleteOperation(t *testing.T) {
 		}}
 	}}
 	w = NewWriter(broken, []*Mapping[sample]{l}, WriterOptions{Hooks: Hooks{End: func(_ context.Context, o Operation, _ error) { op = o }}})
-	if _, err := w.DeleteSeries(t.Context(), sample{Series: "a"}); !errors.Is(err, rejected) || op.Requests != 1 {
+	if _, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"})); !errors.Is(err, rejected) || op.Requests != 1 {
 		t.Errorf("%v, %+v", err, op)
 	}
 }
@@ -570,7 +572,7 @@ func TestDeleteResumes(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, read := b.named(t.Context(), 0, after)
-			if got, err := NewWriter(client, []*Mapping[sample]{l}).DeleteSeries(ctx, sample{Series: "a"}); err != nil || got.Events() != 4 {
+			if got, err := NewWriter(client, []*Mapping[sample]{l}).DeleteAll(ctx, SeriesOf(sample{Series: "a"})); err != nil || got.Events() != 4 {
 				t.Errorf("table %s, after %d chunks: %v, %v", l.Table.ID, after, got, err)
 			}
 			if len(b.requests(read)) < 2 {
@@ -592,7 +594,7 @@ func TestDeleteStops(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	got, err := NewWriter(s.Client, []*Mapping[sample]{l, other}).DeleteSeries(ctx, sample{Series: "a"}, DeleteOptions{Progress: func(Deletion) { cancel(stop) }})
+	got, err := NewWriter(s.Client, []*Mapping[sample]{l, other}).DeleteAll(ctx, SeriesOf(sample{Series: "a"}), DeleteOptions{Progress: func(Deletion) { cancel(stop) }})
 	if !errors.Is(err, stop) || got.Tables[0].Events != 1 || len(got.Tables) == 2 && got.Tables[1].Events != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -617,14 +619,14 @@ func TestDeleteSkipsForeignRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := w.DeleteRange(t.Context(), sample{Series: "a"}, at(-1), day0.AddDate(0, 0, 9))
+	got, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(-1), day0.AddDate(0, 0, 9))
 	if err != nil || got.Events() != 3 || storedCells(t, s, l.Table.ID) != 1 {
 		t.Errorf("days within the range: %v, %v; %d cells are left", got, err, storedCells(t, s, l.Table.ID))
 	}
 	if err := w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}}); err != nil {
 		t.Fatal(err)
 	}
-	got, err = w.DeleteSeries(t.Context(), sample{Series: "a"})
+	got, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
 	var undecodable *DecodeError
 	if !errors.As(err, &undecodable) || undecodable.Row != "a#2021-03-20x" || got.Events() != 2 || storedCells(t, s, l.Table.ID) != 1 {
 		t.Errorf("whole series: %v, %v; %d cells are left", got, err, storedCells(t, s, l.Table.ID))
@@ -637,13 +639,13 @@ func TestDeleteRefuses(t *testing.T) {
 	s := newBigtable(t, l)
 	w := NewWriter(s.Client, []*Mapping[sample]{l})
 	var bad *RangeError
-	if _, err := w.DeleteRange(t.Context(), sample{Series: "a"}, at(1), at(0)); !errors.As(err, &bad) {
+	if _, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(1), at(0)); !errors.As(err, &bad) {
 		t.Error(err)
 	}
-	if _, err := w.DeleteRange(t.Context(), sample{Series: "a"}, at(1), time.Time{}); !errors.As(err, &bad) {
+	if _, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(1), time.Time{}); !errors.As(err, &bad) {
 		t.Error(err)
 	}
-	if _, err := w.DeleteSeries(t.Context(), sample{}); !errors.Is(err, codec.ErrEmpty) {
+	if _, err := w.DeleteAll(t.Context(), SeriesOf(sample{})); !errors.Is(err, codec.ErrEmpty) {
 		t.Error(err)
 	}
 	if _, err := w.Delete(t.Context(), []sample{{Series: "a#b", Time: day0}}); !errors.Is(err, codec.ErrDelimiter) {
@@ -653,7 +655,7 @@ func TestDeleteRefuses(t *testing.T) {
 		t.Error(got, err)
 	}
 	var missing *MissingTableError
-	if _, err := NewWriter(s.Client, []*Mapping[sample]{singles()}).DeleteSeries(t.Context(), sample{Series: "a"}); !errors.As(err, &missing) {
+	if _, err := NewWriter(s.Client, []*Mapping[sample]{singles()}).DeleteAll(t.Context(), SeriesOf(sample{Series: "a"})); !errors.As(err, &missing) {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
-	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // eraser deletes the events of one table that have one mapping. It reads their rows
@@ -56,7 +54,7 @@ func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 	r := &reader{
 		options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
 		mapping: t.mapping, shape: t.shape.AllCells(),
-		whole: query{Name: name, Spans: t.mapping.Spans}, gathered: maxGathered,
+		whole: t.mapping.wholeQuery(name), gathered: maxGathered,
 	}
 	for i := range w.tables { // events that only other tables can store are not in this one
 		if i != table {
@@ -90,35 +88,53 @@ type rowEraser struct {
 	points  points                // of the row, in the columns of OpenTSDB
 }
 
-// within deletes the events that a query selects with from <= time < to.
-func (t *eraser) within(q *query, base event, from, to time.Time) error {
-	if to.IsZero() || from.After(to) {
-		return &RangeError{From: from, To: to, all: t.callOfAll()}
+// maxFound is the number of events with which [eraser.found] deletes.
+const maxFound = 1000
+
+// found deletes the events of a selection with conditions: those that a read finds.
+func (t *eraser) found(s *selection, q *query, from, to time.Time) error {
+	found := t.mapping.list(0)
+	flush := func() error {
+		groups := t.mapping.gather(found, func(int) bool { return true }, nil)
+		found.truncate(0)
+		for _, g := range groups {
+			if err := t.events(&t.reader.whole, bound{low: g.series}, g.from, g.to, g.instants); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return t.events(q, base, from, to, nil)
-}
-
-// all deletes the events of all times that a query selects.
-func (t *eraser) all(q *query, base event) error {
-	return t.events(q, base, time.Time{}, scan.MaxTime, nil)
-}
-
-// The calls that delete the events of all times: of a series, and of a query before its name.
-const deleteSeries, allTimesOf = "DeleteSeries", "DeleteAll"
-
-// callOfAll returns the call that deletes what the current one does, but of all times.
-func (t *eraser) callOfAll() string {
-	if t.op.Name == "DeleteRange" {
-		return deleteSeries
+	read := t.reader.beginSelected(t.ctx, s, q, from, to, nil)
+	var failed error
+	read.yield = func(e event, err error) bool {
+		switch {
+		case err != nil:
+			failed = t.skip(err)
+			return failed == nil
+		case t.mapping.Own != nil:
+			e = t.mapping.clone(e)
+			t.mapping.Own(e)
+		}
+		if found.add(e); found.len() == maxFound {
+			failed = flush()
+		}
+		return failed == nil
 	}
-	return allTimesOf + strings.TrimPrefix(t.op.Name, "Delete")
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.op.add(&read.op)
+	}()
+	read.inOrder(read.events)(read.yield)
+	return cmp.Or(failed, flush())
 }
 
 // events deletes the events that a query selects with from <= time < to: those in of, or all
 // if it is nil.
-func (t *eraser) events(q *query, base event, from, to time.Time, of map[exactInstant]bool) error {
-	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, base, from, to, nil)}
+func (t *eraser) events(q *query, v bound, from, to time.Time, of map[exactInstant]bool) error {
+	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
 	r := &e.reading
+	r.high = v.high
 	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of}
 	r.withoutValues = true
 	defer func() {

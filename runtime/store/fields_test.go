@@ -111,12 +111,12 @@ func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) 
 	for _, o := range []ReadOptions{{}, {NewestFirst: true}, {Limit: 2}, {NewestFirst: true, Limit: 3}, {LatestOnly: true}, {TimeOrder: true}} {
 		var all, some []time.Time
 		var texts []string
-		for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400*9), o) {
+		for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(86400*9), o) {
 			must(t, err)
 			all = append(all, e.Time)
 		}
 		o.Fields = fields
-		for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400*9), o) {
+		for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(86400*9), o) {
 			must(t, err)
 			some, texts = append(some, e.Time), append(texts, sampleText(e))
 		}
@@ -144,7 +144,7 @@ func TestFieldsOfWholeValues(t *testing.T) {
 		same(t, []string{"0", "0"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{}}))
 		same(t, counts{2, 4}, *c)
 		var columns sampleColumns
-		must(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, nil, sample{Series: "s"}, day0, at(60), ReadOptions{Fields: []Field{}}))
+		must(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: []Field{}}))
 		same(t, []uint64{0, 0}, columns.Value)
 		same(t, []time.Time{at(1), at(2)}, columns.Time)
 	}
@@ -153,7 +153,7 @@ func TestFieldsOfWholeValues(t *testing.T) {
 // TestUnknownField requests a field that the table does not have.
 func TestUnknownField(t *testing.T) {
 	r, c := stored(t, days(), 60, numbered(3)...)
-	for _, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(60), ReadOptions{Fields: []Field{"v.1", "w"}}) {
+	for _, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(60), ReadOptions{Fields: []Field{"v.1", "w"}}) {
 		if !errors.Is(err, ErrNoField) {
 			t.Error(err)
 		}

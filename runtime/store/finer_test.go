@@ -46,9 +46,9 @@ func TestBackfillFinerTimes(t *testing.T) {
 	for _, source := range finer() {
 		for name, o := range map[string]BackfillOptions{"copy": {}, "repair": {Repair: true}, "dry run": {DryRun: true}, "verify": {Verify: true}} {
 			t.Run(source.Table.ID+" "+name, func(t *testing.T) {
-				target := withKeys(days())
+				target := days()
 				target.Table.ID, target.Table.WriteOnly = "target", true
-				mappings := []*Mapping[sample]{withKeys(source), target}
+				mappings := []*Mapping[sample]{source, target}
 				source.Precision = time.Second
 				bt := newBigtable(t, mappings...)
 				o.Workers, o.Now = -1, func() time.Time { return at(100_000) }

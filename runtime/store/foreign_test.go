@@ -21,7 +21,7 @@ func offsets() *Mapping[sample] {
 }
 
 // everywhere returns a query of all series whose keys select the time.
-func everywhere(l *Mapping[sample]) *Query[sample] {
+func everywhere(l *Mapping[sample]) *testQuery[sample] {
 	q := all("")
 	q.Keys = func(*sample) (*codec.KeyPattern, error) {
 		p := codec.NewKeyPattern("#")
@@ -85,10 +85,10 @@ func TestForeignTimestamps(t *testing.T) {
 					must(t, table.Apply(t.Context(), key, m))
 				}
 				r := NewReader(bt.Client, l, clock)
-				for query, q := range map[string]*Query[sample]{"Read": wholeOf(r), "Query": everywhere(l)} {
+				for query, q := range map[string]*testQuery[sample]{"Read": wholeOf(r), "Query": everywhere(l)} {
 					what := fmt.Sprintf("%s at %d", query, stamp)
 					got := func(o ReadOptions) (values []uint64) {
-						for e, err := range r.Query(t.Context(), q, sample{Series: "s"}, at(1*86400), at(4*86400), o) {
+						for e, err := range readOf(t.Context(), r, q, SeriesOf(sample{Series: "s"}), at(1*86400), at(4*86400), o) {
 							must(t, err)
 							values = append(values, e.Value)
 						}
@@ -161,7 +161,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 			for _, o := range []ReadOptions{{}, {NewestFirst: true}} {
 				var got []uint64
 				var failed []error
-				for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(100*86400), o) {
+				for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(100*86400), o) {
 					if err != nil {
 						failed = append(failed, err)
 						continue

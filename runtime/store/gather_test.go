@@ -36,7 +36,7 @@ func gatheredSamples(days int, series ...string) (out []sample) {
 }
 
 // gatheredQuery returns a query of several spans.
-func gatheredQuery(l *Mapping[sample], r *Reader[sample]) *Query[sample] {
+func gatheredQuery(l *Mapping[sample], r *Reader[sample]) *testQuery[sample] {
 	if l.Pattern == codec.BucketNewColumns {
 		return wholeOf(r)
 	}
@@ -75,7 +75,7 @@ func TestGatheredBrokenStreams(t *testing.T) {
 				"forwards": {}, "newest first": {NewestFirst: true}, "limit": {Limit: 3}, "newest": {Limit: 1, NewestFirst: true},
 			} {
 				reads[name] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-					for e, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*4), o) {
+					for e, err := range readOf(ctx, r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*4), o) {
 						if err != nil {
 							return out, err
 						}
@@ -121,7 +121,7 @@ func TestGatheredContextEnds(t *testing.T) {
 			r := NewReader(client, l, clockAt(86400*3))
 			r.reader.gathered = e.gathered
 			ended := false
-			for event, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*3), ReadOptions{NewestFirst: newestFirst}) {
+			for event, err := range readOf(ctx, r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*3), ReadOptions{NewestFirst: newestFirst}) {
 				if err != nil {
 					return out, late, err
 				}
@@ -192,7 +192,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 					}
 				}
 			}
-			for e, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*4), ReadOptions{NewestFirst: newestFirst}) {
+			for e, err := range readOf(ctx, r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*4), ReadOptions{NewestFirst: newestFirst}) {
 				i := slices.IndexFunc(after, func(a sample) bool { return a.Series == e.Series && a.Time.Equal(e.Time) })
 				if i >= 0 && l.Pattern == codec.BucketNewColumns {
 					hasValue, hasNote := e.Value == after[i].Value, string(e.Note) == "note"
@@ -229,7 +229,8 @@ func TestGatheredMemory(t *testing.T) {
 			defer func() { _ = client.Close() }()
 			r := NewReader(client, l, clockAt(86400*100))
 			r.reader.gathered = 2000
-			read := r.reader.begin(t.Context(), gatheredQuery(l, r).untyped(), event{&sample{Series: "s0"}}, at(0), at(86400*100), nil)
+			of, _ := gatheredQuery(l, r).of(Selection[sample]{})
+			read := r.reader.begin(t.Context(), of, event{&sample{Series: "s0"}}, at(0), at(86400*100), nil)
 			plan, err := read.plan()
 			must(t, err)
 			p := part{Part: &plan.Parts[0]}
@@ -266,7 +267,7 @@ func TestNotGathered(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		mapping *Mapping[sample]
-		query   *Query[sample]
+		query   *testQuery[sample]
 		series  string
 		options ReadOptions
 		one     bool // one request
@@ -299,7 +300,7 @@ func TestNotGathered(t *testing.T) {
 			if q == nil {
 				q = wholeOf(r)
 			}
-			for _, err := range r.Query(t.Context(), q, sample{Series: c.series}, at(0), at(86400*1000), c.options) {
+			for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{Series: c.series}), at(0), at(86400*1000), c.options) {
 				must(t, err)
 			}
 			if c.one != (requests.Load() == 1) || largest.Load() > 512<<10 {

@@ -78,11 +78,11 @@ func (w *eventWriter[S, E]) of(series S) (e E) {
 }
 
 func (w *eventWriter[S, E]) DeleteRange(ctx context.Context, series S, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.Writer.DeleteRange(ctx, w.of(series), from, to, opts...)
+	return w.Writer.DeleteRange(ctx, SeriesOf(w.of(series)), from, to, opts...)
 }
 
 func (w *eventWriter[S, E]) DeleteSeries(ctx context.Context, series S, opts ...DeleteOptions) (Deletion, error) {
-	return w.Writer.DeleteSeries(ctx, w.of(series), opts...)
+	return w.Writer.DeleteAll(ctx, SeriesOf(w.of(series)), opts...)
 }
 
 // itself returns the writer, also of an EventWriter.
@@ -145,10 +145,7 @@ type EventReader[S, E, C any] interface {
 
 // TableReader reads the events of one table. *[Reader] implements it.
 type TableReader[E any] interface {
-	Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
-	Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
-	QueryRange(ctx context.Context, q *Query[E], low, high E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
-	QueryMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
+	Read(ctx context.Context, of Selection[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, base E) (E, error)
 }
 
@@ -172,11 +169,11 @@ func (r *eventReader[S, E, C]) of(series S) (e E) {
 }
 
 func (r *eventReader[S, E, C]) Read(ctx context.Context, series S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return r.table.Read(ctx, r.of(series), from, to, opts...)
+	return r.table.Read(ctx, SeriesOf(r.of(series)), from, to, opts...)
 }
 
 func (r *eventReader[S, E, C]) ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...ReadOptions) error {
-	return ReadColumns(ctx, r.table, r.columns, columns, nil, r.of(series), from, to, opts...)
+	return ReadColumns(ctx, r.table, r.columns, columns, SeriesOf(r.of(series)), from, to, opts...)
 }
 
 // all returns an event for each series.
@@ -192,7 +189,7 @@ func Each[V, E any](values []V, of func(value V) E) []E {
 }
 
 func (r *eventReader[S, E, C]) ReadMany(ctx context.Context, series []S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return r.table.ReadMany(ctx, r.all(series), from, to, opts...)
+	return r.table.Read(ctx, ManySeriesOf(r.all(series)), from, to, opts...)
 }
 
 func (r *eventReader[S, E, C]) LatestMany(ctx context.Context, series []S) iter.Seq2[E, error] {

@@ -21,7 +21,7 @@ func (r *reader) newest(ctx context.Context, base event) (event event, err error
 	op := Operation{Name: "Latest", Table: r.table.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
-	spans, err := r.whole.find(base)
+	spans, err := r.whole.find(bound{low: base})
 	if err != nil {
 		return r.mapping.new(), err
 	}

@@ -80,7 +80,7 @@ func (r *reader) latestSeries(bases []event) ([]latestSeries, error) {
 	var out []latestSeries
 	seen := map[string]bool{}
 	for _, base := range bases {
-		spans, err := r.whole.find(base)
+		spans, err := r.whole.find(bound{low: base})
 		if err != nil {
 			return nil, err
 		}

@@ -1,59 +1,18 @@
 package store
 
 import (
-	"context"
-	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // many is the state of a read of several values.
 type many struct {
-	all    []event // all values, as given
-	some   []event // those that are being read together
+	all    []bound // all values, as given
+	some   []bound // those that are being read together
 	listed bool    // their rows are read in the order of row keys
-}
-
-// QueryMany yields the events that a query selects with from <= time < to and any of several
-// values, like [Reader.Query]. The order of the values and duplicates do not matter: if a row
-// contains all data of its events, and bucket labels sort, one request reads the rows of all
-// values in the order of row keys, or several if their ranges exceed codec.MaxRowSet or their
-// filters exceed scan.MaxKeysFilter. Otherwise, and with ReadOptions.LatestOnly, QueryMany
-// reads the values one after the other. Without values, it yields nothing.
-//
-// With ReadOptions.TimeOrder, the error is also ErrOrder in codec.BucketNewColumns, and if the
-// values must be filtered and do not fit into one filter.
-func (r *Reader[E]) QueryMany(ctx context.Context, q *Query[E], values []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.ofValues(ctx, q.untyped(), each(values), from, to, opts))
-}
-
-// ofValues is [Reader.QueryMany] without its type parameter.
-//
-//go:noinline
-func (r *reader) ofValues(ctx context.Context, q *query, values []event, from, to time.Time, opts []ReadOptions) func(yielder) {
-	return func(yield yielder) {
-		read := r.beginMany(ctx, q, values, from, to, opts)
-		read.run(yield)
-	}
-}
-
-// ReadMany yields the events of several series with from <= time < to; see
-// [Reader.QueryMany] and [EventReader.ReadMany].
-func (r *Reader[E]) ReadMany(ctx context.Context, series []E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.ofValues(ctx, &r.reader.whole, each(series), from, to, opts))
-}
-
-// beginMany is begin for several values.
-func (r *reader) beginMany(ctx context.Context, q *query, values []event, from, to time.Time, opts []ReadOptions) reading {
-	read := r.begin(ctx, q, r.mapping.new(), from, to, opts)
-	read.options.Limit = call.Last(opts).Limit // begin limits the newest event of one series
-	read.many = &many{all: values}
-	return read
 }
 
 // fails returns the events of a read that fails.
@@ -61,18 +20,18 @@ func (r *reader) fails(err error) func(yielder) {
 	return func(yield yielder) { yield(r.mapping.new(), err) }
 }
 
+// value returns the values of a read that does not have several.
+func (r *reading) value() bound { return bound{r.given, r.high} }
+
 // spans returns the different spans of the values that are being read.
 func (r *reading) spans() ([]codec.Span, error) {
-	switch {
-	case r.high.exists():
-		return r.q.between(r.given, r.high)
-	case r.many == nil:
-		return r.q.find(r.given)
+	if r.many == nil {
+		return r.q.find(r.value())
 	}
 	var all []codec.Span
 	known := map[codec.Span]bool{}
-	for i := range r.many.some {
-		spans, err := r.q.Spans(r.many.some[i])
+	for _, v := range r.many.some {
+		spans, err := r.q.spansOf(v)
 		if err != nil {
 			return nil, err
 		}
@@ -87,12 +46,18 @@ func (r *reading) spans() ([]codec.Span, error) {
 	return all, nil
 }
 
-// matches reports whether a series has the values that are being read.
-func (r *reading) matches(e event) bool {
+// matcher returns the function that reports whether a series has the values that are being read.
+func (r *reading) matcher() func(e event) bool {
 	if r.many == nil {
-		return r.q.Match(e, r.given)
+		return r.q.matcher(r.given)
 	}
-	return slices.ContainsFunc(r.many.some, func(given event) bool { return r.q.Match(e, given) })
+	var any []func(e event) bool
+	for _, v := range r.many.some {
+		any = append(any, r.q.matcher(v.low))
+	}
+	return func(e event) bool {
+		return slices.ContainsFunc(any, func(matches func(e event) bool) bool { return matches(e) })
+	}
 }
 
 // keys returns the pattern for the row keys of the values that are being read.
@@ -101,8 +66,8 @@ func (r *reading) keys() (*codec.KeyPattern, error) {
 		return r.q.Keys(r.given)
 	}
 	var patterns []*codec.KeyPattern
-	for i := range r.many.some {
-		p, err := r.q.Keys(r.many.some[i])
+	for _, v := range r.many.some {
+		p, err := r.q.Keys(v.low)
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +87,8 @@ func (r *reading) ofMany(yield yielder) {
 	from, to := a.from, a.to
 	for i, group := range groups {
 		r.many.some, a.from, a.to = group, from, to
-		r.given = group[0]
-		r.reader.mapping.assign(a.base, group[0])
+		r.given, r.high = group[0].low, group[0].high
+		r.reader.mapping.assign(a.base, r.given)
 		if r.enterGroup(i) {
 			continue
 		}
@@ -142,7 +107,7 @@ func (r *reading) ofMany(yield yielder) {
 
 // groups returns the groups of different values that are read one after the other, in the
 // order of their row keys.
-func (r *reading) groups() (groups [][]event, err error) {
+func (r *reading) groups() (groups [][]bound, err error) {
 	values, err := r.distinct()
 	if err != nil || len(values) == 0 {
 		return nil, err
@@ -155,7 +120,7 @@ func (r *reading) groups() (groups [][]event, err error) {
 	r.many.listed = !r.options.LatestOnly && r.reader.shape.Lists(spans, sorts)
 	if !r.many.listed && !sorts {
 		for _, v := range values {
-			groups = append(groups, []event{v.value})
+			groups = append(groups, []bound{v.value})
 		}
 		return groups, nil
 	}
@@ -183,7 +148,7 @@ func (r *reading) groups() (groups [][]event, err error) {
 
 // wanted is one of several values.
 type wanted struct {
-	value event
+	value bound
 	spans []codec.Span
 	keys  *codec.KeyPattern // nil if its row keys are not filtered
 	id    string            // differs from those of values with other series
@@ -201,14 +166,14 @@ func (r *reading) distinct() ([]wanted, error) {
 		case err != nil:
 			return nil, err
 		}
-		if w.spans, err = r.q.Spans(value); err != nil {
+		if w.spans, err = r.q.spansOf(value); err != nil {
 			return nil, err
 		}
 		for _, s := range w.spans {
-			w.id += s.Prefix + "\x00" + s.Suffix + "\x00"
+			w.id += s.Prefix + "\x00" + s.Suffix + "\x00" + s.From + "\x00" + s.Until + "\x00"
 		}
 		if r.q.Keys != nil {
-			if w.keys, err = r.q.Keys(value); err != nil {
+			if w.keys, err = r.q.Keys(value.low); err != nil {
 				return nil, err
 			}
 			w.id += w.keys.At(codec.KeyPiece{Any: true}).Regexp()

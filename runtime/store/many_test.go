@@ -39,7 +39,7 @@ func TestManyInOneRequest(t *testing.T) {
 				}
 			}
 		}
-		for e, err := range r.ReadMany(t.Context(), named(wanted...), at(0), at(now)) {
+		for e, err := range r.Read(t.Context(), ManySeriesOf(named(wanted...)), at(0), at(now)) {
 			must(t, err)
 			got = append(got, rowText(&e))
 		}
@@ -59,7 +59,7 @@ func TestManyInOneRequest(t *testing.T) {
 		}
 		same(t, []string{"s40 4002", "s07 702", "s11 1102"}, newest)
 		*c = counts{}
-		for range r.QueryMany(t.Context(), wholeOf(r), nil, at(0), at(now)) {
+		for range readOf(t.Context(), r, wholeOf(r), ManySeriesOf[sample](nil), at(0), at(now)) {
 			t.Error("events of no series")
 		}
 		if *c != (counts{}) {
@@ -90,7 +90,7 @@ func TestManyFillRequests(t *testing.T) {
 	for _, newestFirst := range []bool{false, true} {
 		*c = counts{}
 		var got []string
-		for e, err := range r.ReadMany(t.Context(), named(names...), at(0), at(86400), ReadOptions{NewestFirst: newestFirst}) {
+		for e, err := range r.Read(t.Context(), ManySeriesOf(named(names...)), at(0), at(86400), ReadOptions{NewestFirst: newestFirst}) {
 			must(t, err)
 			got = append(got, e.Series)
 		}

@@ -15,11 +15,15 @@ import (
 // reader of keys accepts: a scan reports the row, and a backfill fails, or counts it and does not copy it.
 func TestMisplacedRows(t *testing.T) {
 	lax := func(l *Mapping[sample]) *Mapping[sample] {
-		parse := l.Key
-		l.Key = func(row string, e *sample) (time.Time, error) { return parse(strings.TrimPrefix(row, "7"), e) }
-		return l
+		return adjusted(l, func(m *mapping) {
+			parser := m.parser
+			m.parser = func(e event) func(row string) (time.Time, error) {
+				parse := parser(e)
+				return func(row string) (time.Time, error) { return parse(strings.TrimPrefix(row, "7")) }
+			}
+		})
 	}
-	r := refillOf(t, lax(withKeys(singles())), withKeys(days()), sample{Series: "s", Time: at(1), Value: 5}, sample{Series: "t", Time: at(1), Value: 6})
+	r := refillOf(t, lax(singles()), days(), sample{Series: "s", Time: at(1), Value: 5}, sample{Series: "t", Time: at(1), Value: 6})
 	table := r.Client.Open("singles")
 	must(t, table.ReadRows(t.Context(), bigtable.PrefixRange("s"), func(row bigtable.Row) bool {
 		m := bigtable.NewMutation()

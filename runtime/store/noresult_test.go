@@ -62,7 +62,7 @@ func TestEntriesWithoutResult(t *testing.T) {
 	if err := NewWriter(b.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), long); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.DeleteRange(t.Context(), sample{Series: "s"}, day0, at(4*86400)); !errors.As(err, &kept) {
+	if n, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(4*86400)); !errors.As(err, &kept) {
 		t.Errorf("deleting a range: %v, %v", n, err)
 	}
 }

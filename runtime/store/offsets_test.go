@@ -66,7 +66,7 @@ func TestOffsetsOfUnusualRows(t *testing.T) {
 		must(t, err)
 		defer func() { _ = client.Close() }()
 		var got []string
-		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), sample{Series: "s0"}, at(0), at(100)) {
+		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), SeriesOf(sample{Series: "s0"}), at(0), at(100)) {
 			var failed *DecodeError
 			switch {
 			case errors.As(err, &failed):

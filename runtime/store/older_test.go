@@ -90,57 +90,32 @@ func (v versionTable) of(of version) (*Mapping[sample], *Columns[sample, version
 		third:  func(dst []byte, e event) []byte { return codec.AppendBinaryUint64(dst, e.pointer.(*sample).Value) },
 	}[of]
 	parts := []Part[sample, versionColumns]{
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *versionColumns) *[]string { return &c.Series }),
+		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *versionColumns) *[]string { return &c.Series }, stringSeries),
 		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *versionColumns) *[]time.Time { return &c.Time }),
 	}
 	if v.classes() {
 		parts = append(parts, ClassPart(func(e *sample) *int { return &e.Class }, func(c *versionColumns) *[]int { return &c.Class }))
 	}
 	columns := NewColumns(append(parts, fields...)...)
-	return NewMapping(columns, v.keys(), Mapping[sample]{
+	return NewMapping(columns, Mapping[sample]{
 		Table: Table{ID: "versions", Families: slices.Clone(v.families)}, Pattern: v.pattern,
-		Bucket: bucketOf(day, "2006-01-02"), TimeKey: codec.TimeFormat{Kind: codec.UnixMillis}, Precision: time.Second,
+		Key: v.key(), Precision: time.Second,
 		Check: func(e *sample) error { return nil },
 	}), columns
 }
 
-// keys are the same in all versions.
-func (v versionTable) keys() Keys[sample] {
-	bucket, times := bucketOf(day, "2006-01-02"), codec.TimeFormat{Kind: codec.UnixMillis}
-	begin := func(e *sample, metric string, dst []byte) codec.KeyWriter {
-		w := codec.NewKeyWriter(dst, "#")
-		w.String("series", e.Series)
-		if v.pattern == codec.BucketNewColumns {
-			w.String("metric", metric)
-		}
-		return w
+// key is the same in all versions.
+func (v versionTable) key() codec.Key {
+	k := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}}}
+	if v.pattern == codec.BucketNewColumns {
+		k.Segments = append(k.Segments, codec.Segment{Kind: codec.MetricSegment})
 	}
-	return Keys[sample]{
-		Append: func(e *sample, metric string, dst []byte) ([]byte, error) {
-			w := begin(e, metric, dst)
-			if v.pattern.Bucketed() {
-				w.Bucket(bucket, e.Time)
-			} else {
-				w.Time(times, e.Time)
-			}
-			return w.Key()
-		},
-		Prefix: func(e *sample, metric string) ([]byte, error) { w := begin(e, metric, nil); return w.Prefix() },
-		Parse: func(row string, e *sample) (at time.Time, err error) {
-			r := codec.NewKeyReader(row, "#")
-			e.Series = r.String("series")
-			if v.pattern == codec.BucketNewColumns {
-				r.String("metric")
-			}
-			if v.pattern.Bucketed() {
-				at = r.Bucket(bucket)
-			} else {
-				at = r.Time(times)
-			}
-			return at, r.Close()
-		},
-		Delimiter: "#",
+	if v.pattern.Bucketed() {
+		k.Segments, k.Bucket = append(k.Segments, codec.Segment{Kind: codec.BucketSegment}), bucketOf(day, "2006-01-02")
+	} else {
+		k.Segments, k.Time = append(k.Segments, codec.Segment{Kind: codec.TimeSegment}), codec.TimeFormat{Kind: codec.UnixMillis}
 	}
+	return k
 }
 
 // versionSamples returns samples of two series in two days.
@@ -162,7 +137,7 @@ func versionSamples(random *rand.Rand, v versionTable) (out []sample) {
 func readAll(t *testing.T, client Client, l *Mapping[sample], o ReadOptions) []string {
 	t.Helper()
 	var out []string
-	for e, err := range NewReader(client, l, clockAt(86400*9)).Read(t.Context(), sample{Series: "s0"}, at(0), at(86400*9), o) {
+	for e, err := range NewReader(client, l, clockAt(86400*9)).Read(t.Context(), SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o) {
 		if err != nil {
 			t.Fatalf("options %+v: %v", o, err)
 		}
@@ -175,7 +150,7 @@ func readAll(t *testing.T, client Client, l *Mapping[sample], o ReadOptions) []s
 func readIntoColumns(t *testing.T, client Client, l *Mapping[sample], into *Columns[sample, versionColumns], o ReadOptions) []string {
 	t.Helper()
 	var c versionColumns
-	if err := ReadColumns(t.Context(), NewReader(client, l, clockAt(86400*9)), into, &c, nil, sample{Series: "s0"}, at(0), at(86400*9), o); err != nil {
+	if err := ReadColumns(t.Context(), NewReader(client, l, clockAt(86400*9)), into, &c, SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o); err != nil {
 		t.Fatalf("options %+v: %v", o, err)
 	}
 	var out []string
@@ -429,7 +404,7 @@ func TestDeleteOlder(t *testing.T) {
 				t.Errorf("%d events after two of the first series are deleted", len(got))
 			}
 			for _, series := range []string{"s0", "s1"} {
-				if _, err := w.DeleteSeries(t.Context(), sample{Series: series}); err != nil {
+				if _, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: series})); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -38,7 +38,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	r := NewReader(bt.Client, l, ReaderOptions{TablePrefix: "other_", Now: long, Timeout: time.Nanosecond, Hooks: hooks}, ReaderOptions{})
 	everything := ReadOptions{NewestFirst: true, Limit: 1, TimeOrder: true, LatestOnly: true, Fields: []Field{}}
 	var got []sample
-	for e, err := range r.Read(t.Context(), sample{Series: "s"}, time.Time{}, now, everything, ReadOptions{}) {
+	for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), time.Time{}, now, everything, ReadOptions{}) {
 		must(t, err)
 		got = append(got, e)
 	}
@@ -76,11 +76,11 @@ func TestNegativeLimit(t *testing.T) {
 	} {
 		o.Limit = -1
 		for name, events := range map[string]iter.Seq2[sample, error]{
-			"Read":       r.Read(t.Context(), base, from, to, o),
-			"Query":      r.Query(t.Context(), q, base, from, to, o),
-			"QueryRange": r.QueryRange(t.Context(), q, base, base, from, to, o),
-			"QueryMany":  r.QueryMany(t.Context(), q, []sample{base}, from, to, o),
-			"ReadMany":   r.ReadMany(t.Context(), []sample{base}, from, to, o),
+			"of a series":    r.Read(t.Context(), SeriesOf(base), from, to, o),
+			"of several":     r.Read(t.Context(), ManySeriesOf([]sample{base}), from, to, o),
+			"of a query":     readOf(t.Context(), r, q, SeriesOf(base), from, to, o),
+			"of a range":     readOf(t.Context(), r, q, Selection[sample]{Low: []sample{base}, High: []sample{base}}, from, to, o),
+			"of some values": readOf(t.Context(), r, q, ManySeriesOf([]sample{base}), from, to, o),
 		} {
 			n := 0
 			for _, err := range events {
@@ -92,11 +92,8 @@ func TestNegativeLimit(t *testing.T) {
 			same(t, 1, n)
 		}
 		into := intoColumns(l.untyped())
-		for name, err := range map[string]error{
-			"ReadColumns":      ReadColumns(t.Context(), r, into, &columns, nil, base, from, to, o),
-			"ReadColumnsRange": ReadColumnsRange(t.Context(), r, into, &columns, q, base, base, from, to, o),
-			"ReadColumnsMany":  ReadColumnsMany(t.Context(), r, into, &columns, q, []sample{base}, from, to, o),
-		} {
+		for name, of := range map[string]Selection[sample]{"of a series": SeriesOf(base), "of several": ManySeriesOf([]sample{base})} {
+			err := ReadColumns(t.Context(), r, into, &columns, of, from, to, o)
 			var limit *LimitError
 			if !errors.As(err, &limit) || limit.Limit != -1 {
 				t.Errorf("%s with %+v: error %v", name, o, err)

@@ -195,14 +195,7 @@ func (r *reading) pageHash() (uint64, error) {
 func (r *reading) hashValues(h io.Writer) error {
 	of := *r
 	if r.many == nil {
-		of.many = &many{all: []event{r.given}}
-	}
-	if r.high.exists() {
-		spans, err := r.q.Spans(r.high)
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprint(h, spans)
+		of.many = &many{all: []bound{r.value()}}
 	}
 	conditions, err := r.conditions()
 	if err != nil {
@@ -237,7 +230,7 @@ func (r *reading) place(e event) (pagePlace, error) {
 	if err != nil {
 		return p, err
 	}
-	p.key = string(key[:len(key)-l.Ties]) // time and sequence tell the order of an instant
+	p.key = string(key[:len(key)-l.ties]) // time and sequence tell the order of an instant
 	if r.page.merged {
 		p.key = p.key[len(r.asked.Spans[spanOf(r.asked.Spans, p.key)].Prefix):]
 	}

@@ -11,29 +11,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// withKeys sets the row keys of a mapping, which generated code sets with NewMapping.
-func withKeys(l *Mapping[sample]) *Mapping[sample] {
-	l.rowKey = func(e *sample, metric string) ([]byte, error) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
-		if metric != "" {
-			w.Const(metric)
-		}
-		if l.Pattern.Bucketed() {
-			w.Bucket(l.Bucket, e.Time)
-		} else {
-			w.Time(l.TimeKey, e.Time)
-		}
-		return w.Key()
-	}
-	return l
-}
-
 // TestPagesAmongChanges reads pages while events are written and deleted between them, and each
 // page with another reader, as after a restart: events that exist throughout come exactly once, and
 // no event comes twice.
 func TestPagesAmongChanges(t *testing.T) {
-	for _, l := range []*Mapping[sample]{withKeys(days()), withKeys(singles()), withKeys(offsets())} {
+	for _, l := range []*Mapping[sample]{days(), singles(), offsets()} {
 		for _, newestFirst := range []bool{false, true} {
 			bt := newBigtable(t, l)
 			const now = 86400 * 6
@@ -50,7 +32,7 @@ func TestPagesAmongChanges(t *testing.T) {
 				r := NewReader(bt.Client, l, clockAt(now))
 				page := &Page{Size: 7, Token: token}
 				events := 0
-				for e, err := range r.Query(t.Context(), q, sample{}, at(0), at(now), ReadOptions{NewestFirst: newestFirst, Page: page}) {
+				for e, err := range readOf(t.Context(), r, q, SeriesOf(sample{}), at(0), at(now), ReadOptions{NewestFirst: newestFirst, Page: page}) {
 					must(t, err)
 					events++
 					got[fmt.Sprint(e.Series, e.Time.Unix())]++
@@ -65,7 +47,7 @@ func TestPagesAmongChanges(t *testing.T) {
 				passing := sample{Series: fmt.Sprint("s", n%3), Time: at(10_000*(n*11%40) + 1), Value: 99}
 				must(t, w.Write(t.Context(), passing))
 				if n%2 == 0 {
-					_, err := w.DeleteRange(t.Context(), sample{Series: passing.Series}, passing.Time, passing.Time.Add(time.Second))
+					_, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: passing.Series}), passing.Time, passing.Time.Add(time.Second))
 					must(t, err)
 				}
 			}
@@ -86,9 +68,9 @@ func TestPagesAmongChanges(t *testing.T) {
 // TestPagesAreCheap counts what the pages of a table with one row per event receive: each row
 // about once, however many pages there are.
 func TestPagesAreCheap(t *testing.T) {
-	l := withKeys(singles())
+	l := singles()
 	r, c := stored(t, l, 1, numbered(1000)...)
-	for _, q := range []*Query[sample]{nil, all("s")} {
+	for _, q := range []*testQuery[sample]{nil, all("s")} {
 		if q == nil {
 			q = wholeOf(r)
 		}
@@ -96,7 +78,7 @@ func TestPagesAreCheap(t *testing.T) {
 		events, token := 0, ""
 		for more := true; more; more = token != "" {
 			page := &Page{Size: 50, Token: token}
-			for _, err := range r.Query(t.Context(), q, sample{Series: "s"}, at(0), at(1000), ReadOptions{Page: page}) {
+			for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{Series: "s"}), at(0), at(1000), ReadOptions{Page: page}) {
 				must(t, err)
 				events++
 			}
@@ -110,10 +92,10 @@ func TestPagesAreCheap(t *testing.T) {
 
 // TestTokenOfAnotherRead uses tokens where they do not belong.
 func TestTokenOfAnotherRead(t *testing.T) {
-	l := withKeys(days())
+	l := days()
 	r, _ := stored(t, l, 3600, numbered(20)...)
-	ask := func(r *Reader[sample], q *Query[sample], series string, to int, o ReadOptions) error {
-		for _, err := range r.Query(t.Context(), q, sample{Series: series}, at(0), at(to), o) {
+	ask := func(r *Reader[sample], q *testQuery[sample], series string, to int, o ReadOptions) error {
+		for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{Series: series}), at(0), at(to), o) {
 			if err != nil {
 				return err
 			}
@@ -173,7 +155,7 @@ func TestPagesOfSeveralClasses(t *testing.T) {
 			var got []string
 			for token, more := "", true; more; {
 				page := &Page{Size: 1, Token: token}
-				for e, err := range NewReader(bt.Client, l, clockAt(10)).Read(t.Context(), mortal{sample: sample{Series: "s"}}, at(0), at(10), ReadOptions{NewestFirst: newestFirst, Page: page}) {
+				for e, err := range NewReader(bt.Client, l, clockAt(10)).Read(t.Context(), SeriesOf(mortal{sample: sample{Series: "s"}}), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Page: page}) {
 					must(t, err)
 					got = append(got, fmt.Sprint(e.Value, ":", e.Class))
 					if e.Value != 2 {

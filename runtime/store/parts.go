@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -125,20 +126,51 @@ func extending[E, C, T any](of func(e *E) *T, in func(c *C) *[]T, add func(dst [
 	return p
 }
 
-// SeriesPart returns the part for the series of an event.
-func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S) Part[E, C] {
-	return SeriesPartFunc(of, in, func(a, b *E) bool { return *of(a) == *of(b) }, nil)
+// SeriesPart returns the part for the series of an event. values appends pointers to the series
+// values, in their order; see [codec.KeyValues].
+func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S, values func(s *S, to []any) []any) Part[E, C] {
+	return seriesPart(of, in, func(a, b *E) bool { return *of(a) == *of(b) }, seriesValues[E]{
+		of: func(e *E, to []any) []any { return values(of(e), to) },
+	})
 }
 
-// SeriesPartFunc is like [SeriesPart] for a series that contains slices. same reports
-// whether two events have the same series, and own clones the slices of an event's
-// series.
-func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, own func(e *E)) Part[E, C] {
-	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
-	p.mapping = func(l *Mapping[E]) { l.Same, l.seriesOf = same, of }
-	if own != nil {
-		p.own = func(e event) { own(e.pointer.(*E)) }
+// BytesSeriesPart is [SeriesPart] for a series that contains slices.
+func BytesSeriesPart[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, values func(s *S, to []any) []any) Part[E, C] {
+	buffers := sync.Pool{New: func() any { return new([2][]any) }}
+	same := func(a, b *E) bool {
+		buffer := buffers.Get().(*[2][]any)
+		defer buffers.Put(buffer)
+		buffer[0], buffer[1] = values(of(a), buffer[0][:0]), values(of(b), buffer[1][:0])
+		return slices.EqualFunc(buffer[0], buffer[1], codec.SameSeriesValue)
 	}
+	p := seriesPart(of, in, same, seriesValues[E]{of: func(e *E, to []any) []any { return values(of(e), to) }})
+	p.own = func(e event) {
+		for _, v := range values(of(e.pointer.(*E)), nil) {
+			if b, ok := v.(*[]byte); ok {
+				*b = bytes.Clone(*b)
+			}
+		}
+	}
+	return p
+}
+
+// AnySeriesPart is [SeriesPart] for a series that is a list of values of any types. values appends
+// pointers to copies of them or, for missing ones, to zeros of their types, set sets the series to
+// what such pointers point to, same reports whether two series are equal, and own clones what an
+// event shares with its copies.
+func AnySeriesPart[E, C any](of func(e *E) *[]any, in func(c *C) *[][]any, values func(s []any, to []any) []any, set func(s *[]any, from []any), same func(a, b []any) bool, own func(e *E)) Part[E, C] {
+	p := seriesPart(of, in, func(a, b *E) bool { return same(*of(a), *of(b)) }, seriesValues[E]{
+		of:  func(e *E, to []any) []any { return values(*of(e), to) },
+		set: func(e *E, from []any) { set(of(e), from) },
+	})
+	p.own = func(e event) { own(e.pointer.(*E)) }
+	return p
+}
+
+// seriesPart returns the part for a series. same reports whether two events have the same one.
+func seriesPart[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, values seriesValues[E]) Part[E, C] {
+	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
+	p.mapping = func(l *Mapping[E]) { l.Same, l.seriesOf, l.series = same, of, values }
 	return p
 }
 

@@ -41,41 +41,9 @@ var errForeign = errors.New("the row belongs to another layout")
 func (l *mapping) foreign(key string) bool {
 	e := l.new()
 	return slices.ContainsFunc(l.others, func(other *mapping) bool {
-		at, err := other.Key(key, e)
+		at, err := other.parse(key, e)
 		return err == nil && other.covers(at)
 	})
-}
-
-// joinLayouts links the queries for all layouts of the same events.
-func joinLayouts(all []*query) {
-	for i, q := range all {
-		q.others = slices.Delete(slices.Clone(all), i, i+1)
-	}
-}
-
-// stores returns the error for given values that no row key of the layout can contain.
-func (q *query) stores(given event) error {
-	_, err := q.Spans(given)
-	if err == nil && q.Keys != nil {
-		_, err = q.Keys(given)
-	}
-	return err
-}
-
-// lacks reports whether there are no events with given values because of an error: if the layout
-// cannot store the values, but another layout of the events can. It is an error if none can.
-func (q *query) lacks(given event, err error) bool {
-	_, refused := errors.AsType[*codec.FieldError](err)
-	return refused && slices.ContainsFunc(q.others, func(other *query) bool { return other.stores(given) == nil })
-}
-
-// find returns the spans with given values; none if there are no such events, see lacks.
-func (q *query) find(given event) ([]codec.Span, error) {
-	spans, err := q.Spans(given)
-	if err != nil && q.lacks(given, err) {
-		return nil, nil
-	}
-	return spans, err
 }
 
 // seriesID returns text that identifies the series of an event among those of all its layouts;
@@ -126,14 +94,6 @@ func (r *reading) periods() []period {
 		slices.Reverse(out)
 	}
 	return out
-}
-
-// older returns the query of the i-th older reader.
-func (q *query) older(reader *reader, i int) *query {
-	if len(q.Older) == 0 {
-		return &reader.whole
-	}
-	return q.Older[i]
 }
 
 // inPeriods yields the events of all mappings in the time range, one mapping after the other.

@@ -37,7 +37,7 @@ func BenchmarkNewestPeriod(b *testing.B) {
 		b.Run("ReadColumns/"+bb.name, func(b *testing.B) {
 			for b.Loop() {
 				columns.Reset(&into)
-				if err := ReadColumns(ctx, TableReader[sample](r), &Columns[sample, periodColumns]{columns: *r.reader.mapping.layout}, &into, nil, sample{Series: "a1"}, edge, now); err != nil || len(into.Value) != len(events) {
+				if err := ReadColumns(ctx, TableReader[sample](r), &Columns[sample, periodColumns]{columns: *r.reader.mapping.layout}, &into, SeriesOf(sample{Series: "a1"}), edge, now); err != nil || len(into.Value) != len(events) {
 					b.Fatal(len(into.Value), err)
 				}
 			}

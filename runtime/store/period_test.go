@@ -85,98 +85,40 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 		coding = codec.Text.Uint64
 	}
 	columns := NewColumns(
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *periodColumns) *[]string { return &c.Series }),
+		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *periodColumns) *[]string { return &c.Series }, regionSeries),
 		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *periodColumns) *[]time.Time { return &c.Time }),
 		RequiredColumn("v", coding, func(e *sample) *uint64 { return &e.Value }, func(c *periodColumns) *[]uint64 { return &c.Value }),
 	)
-	begin := func(e *sample, dst []byte) codec.KeyWriter {
-		w := codec.NewKeyWriter(dst, s.delimiter())
-		if s.reversed {
-			w.String("series", e.Series)
-			w.String("region", e.Series[:1])
-		} else {
-			w.String("region", e.Series[:1])
-			w.String("series", e.Series)
-		}
-		return w
+	key := codec.Key{Delimiter: s.delimiter(), Segments: []codec.Segment{{Name: "region"}, {Name: "series", Series: 1}}}
+	if s.reversed {
+		slices.Reverse(key.Segments)
 	}
-	keys := Keys[sample]{
-		Append: func(e *sample, _ string, dst []byte) ([]byte, error) {
-			w := begin(e, dst)
-			if !s.pattern.Bucketed() {
-				w.Time(s.timeKey, e.Time)
-			} else {
-				w.Bucket(s.bucket, e.Time)
-			}
-			return w.Key()
-		},
-		Prefix: func(e *sample, _ string) ([]byte, error) { w := begin(e, nil); return w.Prefix() },
-		Parse: func(row string, e *sample) (at time.Time, err error) {
-			r := codec.NewKeyReader(row, s.delimiter())
-			if s.reversed {
-				e.Series = r.String("series")
-			}
-			r.String("region")
-			if !s.reversed {
-				e.Series = r.String("series")
-			}
-			if !s.pattern.Bucketed() {
-				at = r.Time(s.timeKey)
-			} else {
-				at = r.Bucket(s.bucket)
-			}
-			return at, r.Close()
-		},
-		Delimiter: s.delimiter(),
+	if s.pattern.Bucketed() {
+		key.Segments, key.Bucket = append(key.Segments, codec.Segment{Kind: codec.BucketSegment}), s.bucket
+	} else {
+		key.Segments, key.Time = append(key.Segments, codec.Segment{Kind: codec.TimeSegment}), s.timeKey
 	}
 	l := Mapping[sample]{
 		Table:   Table{ID: "periods", Families: []Family{{Name: cmp.Or(s.family, "f"), GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * day}}}},
 		Pattern: s.pattern,
-		Bucket:  s.bucket, TimeKey: s.timeKey, Precision: time.Second, Since: since, Older: older,
+		Key:     key, Precision: time.Second, Since: since, Older: older,
 		Check: func(e *sample) error {
 			var c codec.Checker
 			c.Time("time", e.Time)
 			return c.Err()
 		},
 	}
-	return NewMapping(columns, keys, l), columns
+	return NewMapping(columns, l), columns
+}
+
+// regionSeries points to the region of a series and to the series.
+func regionSeries(s *string, to []any) []any {
+	region := (*s)[:min(1, len(*s))]
+	return append(to, &region, s)
 }
 
 // regionQuery queries all series of a region, including those in older mappings.
-func regionQuery(l *Mapping[sample], all []shapeOf) *Query[sample] {
-	s := all[0]
-	q := &Query[sample]{
-		Name: "ByRegion", AllTimes: true, MultiSeries: true, Contiguous: true,
-		Spans: func(e *sample) ([]codec.Span, error) {
-			w := codec.NewKeyWriter(nil, s.delimiter())
-			if !s.reversed {
-				w.String("region", e.Series[:1])
-			}
-			span, err := Span(w.Prefix, nil, s.delimiter(), false)
-			return []codec.Span{span}, err
-		},
-	}
-	if !s.pattern.Bucketed() || s.reversed {
-		q.Keys = func(given *sample) (*codec.KeyPattern, error) {
-			p := codec.NewKeyPattern(s.delimiter())
-			region := func(w *codec.KeyWriter) { w.String("region", given.Series[:1]) }
-			if s.reversed {
-				p.Any()
-				p.Known(region)
-			} else {
-				p.Known(region)
-				p.Any()
-			}
-			p.Time()
-			return p.Pattern()
-		}
-		q.Match = func(e, given *sample) bool { return e.Series[:1] == given.Series[:1] }
-	}
-	for i, older := range l.Older {
-		q.Older = append(q.Older, regionQuery(older, all[1+i:i+2]))
-	}
-	return q
-}
+var regionQuery = Query[sample]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // periodsCase is a table with up to four mappings, and the samples that were written to it.
 type periodsCase struct {
@@ -265,16 +207,23 @@ func TestOrderAcrossMappings(t *testing.T) {
 	must(t, NewWriter(s.Client, []*Mapping[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }}).WriteAll(t.Context(), events))
 	c := &counts{}
 	r := NewReader(counted(s.Client, c), newest, ReaderOptions{Now: func() time.Time { return edge.Add(week) }})
-	q := regionQuery(newest, []shapeOf{shapes[8], shapes[0]})
-	q.AllTimes, q.Contiguous = false, false // only the older one has all times
+	read := func(from, to time.Time, o ReadOptions) iter.Seq2[sample, error] {
+		of := regionQuery.Bind(sample{Series: "a"}).untyped()
+		q := r.reader.query(of)
+		q.AllTimes, q.Contiguous = false, false // only the older one has all times
+		return typed[sample](func(yield yielder) {
+			read := r.reader.beginSelected(t.Context(), of, q, from, to, []ReadOptions{o})
+			read.run(yield)
+		})
+	}
 	for _, newestFirst := range []bool{false, true} {
-		for event, err := range r.Query(t.Context(), q, sample{Series: "a"}, edge.Add(-week), edge.Add(week), ReadOptions{TimeOrder: true, NewestFirst: newestFirst}) {
+		for event, err := range read(edge.Add(-week), edge.Add(week), ReadOptions{TimeOrder: true, NewestFirst: newestFirst}) {
 			if !errors.Is(err, ErrOrder) || c.Requests > 0 {
 				t.Errorf("newest first %v: %v, %v after %+v", newestFirst, event, err, c)
 			}
 		}
 	}
-	for _, err := range r.Query(t.Context(), q, sample{Series: "a"}, edge, edge.Add(week), ReadOptions{TimeOrder: true}) {
+	for _, err := range read(edge, edge.Add(week), ReadOptions{TimeOrder: true}) {
 		must(t, err)
 	}
 	if c.Requests == 0 {
@@ -358,11 +307,11 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 	ofSeries := c.wanted(from, to, func(e sample) bool { return e.Series == series })
 	c.ordered(ofSeries, o)
 	want := atMost(ofSeries, o.Limit)
-	c.compare(t, "Read", want, c.collected(t, r.Read(ctx, sample{Series: series}, from, to, o)))
+	c.compare(t, "Read", want, c.collected(t, r.Read(ctx, SeriesOf(sample{Series: series}), from, to, o)))
 	c.crossed(t, "Read", len(want), ofRange(want, ofSeries, o), from, to)
 
 	var columns periodColumns
-	if err := ReadColumns(ctx, TableReader[sample](r), c.columns, &columns, nil, sample{Series: series}, from, to, o); err != nil {
+	if err := ReadColumns(ctx, TableReader[sample](r), c.columns, &columns, SeriesOf(sample{Series: series}), from, to, o); err != nil {
 		t.Fatal(err)
 	}
 	var fromColumns []sample
@@ -374,7 +323,7 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 
 	region := c.wanted(from, to, func(e sample) bool { return e.Series[0] == series[0] })
 	o.Limit = 0
-	got := c.collect(t, r, regionQuery(c.mapping, c.shapes), series, from, to, o)
+	got := c.collect(t, r, regionQuery.Bind(sample{Series: series}), from, to, o)
 	c.sort(got)
 	c.compare(t, "ByRegion", region, got)
 	c.crossed(t, "ByRegion", len(region), len(region), from, to)
@@ -385,7 +334,7 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 // refused fails unless reads of a series that no layout can store fail.
 func (c *periodsCase) refused(t *rapid.T, r *Reader[sample], series string) {
 	_, err := r.Latest(context.Background(), sample{Series: series})
-	for _, failed := range r.Read(context.Background(), sample{Series: series}, time.Time{}, c.now) {
+	for _, failed := range r.Read(context.Background(), SeriesOf(sample{Series: series}), time.Time{}, c.now) {
 		if _, refused := errors.AsType[*codec.FieldError](failed); !refused || !errors.Is(err, codec.ErrDelimiter) {
 			t.Fatalf("%q: %v, %v", series, err, failed)
 		}
@@ -403,7 +352,7 @@ func (c *periodsCase) several(t *rapid.T, r *Reader[sample], from, to time.Time)
 			bases = append(bases, sample{Series: series})
 		}
 	}
-	got := c.collected(t, r.ReadMany(ctx, bases, from, to))
+	got := c.collected(t, r.Read(ctx, ManySeriesOf(bases), from, to))
 	c.sort(got)
 	c.compare(t, "ReadMany", c.wanted(from, to, func(sample) bool { return true }), got)
 	var newest []sample
@@ -414,23 +363,22 @@ func (c *periodsCase) several(t *rapid.T, r *Reader[sample], from, to time.Time)
 	}
 	c.compare(t, "LatestMany", newest, c.collected(t, r.LatestMany(ctx, bases)))
 	for _, region := range []string{"a", "b"} {
-		q := regionQuery(c.mapping, c.shapes)
 		found := map[string]sample{}
 		for _, e := range c.wanted(from, to, func(e sample) bool { return e.Series[:1] == region }) {
 			found[e.Series] = e
 		}
 		want := slices.Collect(maps.Values(found))
 		c.sort(want)
-		latest := c.collect(t, r, q, region, from, to, ReadOptions{LatestOnly: true})
+		latest := c.collect(t, r, regionQuery.Bind(sample{Series: region}), from, to, ReadOptions{LatestOnly: true})
 		c.sort(latest)
 		c.compare(t, "the newest of ByRegion", want, latest)
 		names := slices.Sorted(maps.Keys(found))
 		var listed []string
-		for e, err := range r.QuerySeries(ctx, q, sample{Series: region}, from, to) {
+		for series, err := range ReadSeries[string](ctx, r, regionQuery.Bind(sample{Series: region}), from, to) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			listed = append(listed, e.Series)
+			listed = append(listed, series)
 		}
 		if slices.Sort(listed); !slices.Equal(names, listed) {
 			t.Fatalf("series of ByRegion: %q, want %q", listed, names)
@@ -446,17 +394,17 @@ func (c *periodsCase) change(t *rapid.T, w *Writer[sample]) {
 	series := rapid.SampledFrom(allSamples).Draw(t, "deleted series")
 	switch how := rapid.IntRange(0, 3).Draw(t, "change"); {
 	case !c.stores(series):
-		if _, err := w.DeleteSeries(ctx, sample{Series: series}); !errors.Is(err, codec.ErrDelimiter) {
+		if _, err := w.DeleteAll(ctx, SeriesOf(sample{Series: series})); !errors.Is(err, codec.ErrDelimiter) {
 			t.Fatalf("deleting %q: %v", series, err)
 		}
 	case how == 0:
-		_, err := w.DeleteSeries(ctx, sample{Series: series})
+		_, err := w.DeleteAll(ctx, SeriesOf(sample{Series: series}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		gone(func(e sample) bool { return e.Series == series })
 	case how == 1:
-		_, err := w.DeleteRange(ctx, sample{Series: series}, edge, c.now)
+		_, err := w.DeleteRange(ctx, SeriesOf(sample{Series: series}), edge, c.now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -525,8 +473,8 @@ func atMost(samples []sample, n int) []sample {
 }
 
 // collect returns the results of a query.
-func (c *periodsCase) collect(t *rapid.T, r *Reader[sample], q *Query[sample], series string, from, to time.Time, o ReadOptions) (out []sample) {
-	return c.collected(t, r.Query(context.Background(), q, sample{Series: series}, from, to, o))
+func (c *periodsCase) collect(t *rapid.T, r *Reader[sample], of Selection[sample], from, to time.Time, o ReadOptions) (out []sample) {
+	return c.collected(t, r.Read(context.Background(), of, from, to, o))
 }
 
 // collected returns the results of a read.

@@ -21,33 +21,13 @@ import (
 func pointGauges() *Mapping[gauge] {
 	hours := bucketOf(time.Hour, "2006-01-02T15")
 	columns := NewColumns(
-		SeriesPart(func(e *gauge) *string { return &e.Series }, func(c *gaugeColumns) *[]string { return &c.Series }),
+		SeriesPart(func(e *gauge) *string { return &e.Series }, func(c *gaugeColumns) *[]string { return &c.Series }, stringSeries),
 		TimePart(func(e *gauge) *time.Time { return &e.Time }, func(c *gaugeColumns) *[]time.Time { return &c.Time }),
 		RequiredColumn("level", codec.OpenTSDB.Int64, func(e *gauge) *int64 { return &e.Level }, func(c *gaugeColumns) *[]int64 { return &c.Level }),
 	)
-	keys := Keys[gauge]{
-		Append: func(e *gauge, _ string, dst []byte) ([]byte, error) {
-			w := codec.NewKeyWriter(dst, "#")
-			w.String("series", e.Series)
-			w.Bucket(hours, e.Time)
-			return w.Key()
-		},
-		Prefix: func(e *gauge, _ string) ([]byte, error) {
-			w := codec.NewKeyWriter(nil, "#")
-			w.String("series", e.Series)
-			return w.Prefix()
-		},
-		Parse: func(row string, e *gauge) (time.Time, error) {
-			r := codec.NewKeyReader(row, "#")
-			e.Series = r.String("series")
-			at := r.Bucket(hours)
-			return at, r.Close()
-		},
-		Delimiter: "#",
-	}
 	family := Family{Name: "t", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}
-	return NewMapping(columns, keys, Mapping[gauge]{
-		Table: Table{ID: "tsdb", Families: []Family{family}}, Pattern: codec.BucketOffsets, Bucket: hours, Precision: time.Millisecond,
+	return NewMapping(columns, Mapping[gauge]{
+		Table: Table{ID: "tsdb", Families: []Family{family}}, Pattern: codec.BucketOffsets, Key: codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: hours}, Precision: time.Millisecond,
 		Check: func(e *gauge) error { return nil },
 	})
 }
@@ -75,7 +55,7 @@ func TestPointsOfUnusualRows(t *testing.T) {
 		{"t", "\xf0\x01\xf4\x00", 9, "\x05"}, // 2 s, as in the compacted cell, which is as new
 	}
 	l := pointGauges()
-	key, err := l.rowKey(&gauge{Series: "s", Time: at(0)}, "")
+	key, err := l.untyped().rowKey(event{&gauge{Series: "s", Time: at(0)}}, "")
 	must(t, err)
 	addr := startServer(t, &scripted{read: func(_ int, _ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
 		response := new(bigtablepb.ReadRowsResponse)
@@ -95,7 +75,7 @@ func TestPointsOfUnusualRows(t *testing.T) {
 		must(t, err)
 		defer func() { _ = client.Close() }()
 		var got []string
-		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), gauge{Series: "s"}, at(0), at(100)) {
+		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), SeriesOf(gauge{Series: "s"}), at(0), at(100)) {
 			var failed *DecodeError
 			switch {
 			case errors.As(err, &failed):

@@ -19,8 +19,8 @@ import (
 )
 
 // of returns a query of the given series, whose names are like salts.
-func of(series ...string) *Query[sample] {
-	return &Query[sample]{Name: "Of", MultiSeries: true, Spans: func(*sample) ([]codec.Span, error) {
+func of(series ...string) *testQuery[sample] {
+	return &testQuery[sample]{Name: "Of", MultiSeries: true, Spans: func(*sample) ([]codec.Span, error) {
 		spans := make([]codec.Span, len(series))
 		for i, s := range series {
 			spans[i] = codec.Span{Prefix: s + "#", Delimiter: "#", Whole: true, MaxBytes: codec.MaxRowSet}
@@ -30,17 +30,17 @@ func of(series ...string) *Query[sample] {
 }
 
 // all returns a query of all series with a prefix, at all times.
-func all(prefix string) *Query[sample] {
-	return &Query[sample]{Name: "All", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: func(*sample) ([]codec.Span, error) {
+func all(prefix string) *testQuery[sample] {
+	return &testQuery[sample]{Name: "All", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: func(*sample) ([]codec.Span, error) {
 		return []codec.Span{{Prefix: prefix, Delimiter: "#"}}, nil
 	}}
 }
 
 // texts returns the series and values of a query in order.
-func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) string {
+func texts(t *testing.T, r *Reader[sample], q *testQuery[sample], o ReadOptions) string {
 	t.Helper()
 	var out []string
-	for e, err := range r.Query(t.Context(), q, sample{}, at(0), at(86400), o) {
+	for e, err := range readOf(t.Context(), r, q, SeriesOf(sample{}), at(0), at(86400), o) {
 		must(t, err)
 		out = append(out, fmt.Sprintf("%s=%d", e.Series, e.Value))
 	}
@@ -75,7 +75,7 @@ func TestManySpansArePaginated(t *testing.T) {
 		}}
 		r := NewReader(client, l, clockAt(86400))
 		n, last := 0, time.Time{}
-		for e, err := range r.Query(t.Context(), of(names...), sample{}, at(0), at(86400), ReadOptions{TimeOrder: true}) {
+		for e, err := range readOf(t.Context(), r, of(names...), SeriesOf(sample{}), at(0), at(86400), ReadOptions{TimeOrder: true}) {
 			must(t, err)
 			if e.Time.Before(last) {
 				t.Fatalf("%v after %v", e.Time, last)
@@ -93,7 +93,7 @@ func TestLatestOnlyOfOneSeries(t *testing.T) {
 	for _, l := range []*Mapping[sample]{singles(), days()} {
 		r, c := stored(t, l, 600, numbered(100)...)
 		var got []uint64
-		for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400), ReadOptions{LatestOnly: true}) {
+		for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(86400), ReadOptions{LatestOnly: true}) {
 			must(t, err)
 			got = append(got, e.Value)
 		}
@@ -107,12 +107,17 @@ func TestLatestOnlyOfOneSeries(t *testing.T) {
 // skipped, and the read ends.
 func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 	l := singles()
-	key := l.Key
-	l.Key = func(row string, e *sample) (time.Time, error) {
-		at, err := key(row, e)
-		e.Series = strings.Replace(e.Series, "wrong", "a", 1) // as if the key contained it
-		return at, err
-	}
+	l = adjusted(l, func(m *mapping) {
+		parser := m.parser
+		m.parser = func(of event) func(row string) (time.Time, error) {
+			parse, e := parser(of), of.pointer.(*sample)
+			return func(row string) (time.Time, error) {
+				at, err := parse(row)
+				e.Series = strings.Replace(e.Series, "wrong", "a", 1) // as if the key contained it
+				return at, err
+			}
+		}
+	})
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
 		{Series: "a", Time: at(1), Value: 1}, {Series: "b", Time: at(2), Value: 2}, {Series: "wrong", Time: at(3), Value: 3}, {Series: "wrong", Time: at(4), Value: 4},
@@ -120,7 +125,7 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the read may never end
 	defer cancel()
 	n := 0
-	for _, err := range NewReader(bt.Client, l, clockAt(86400)).Query(ctx, all(""), sample{}, at(0), at(86400), ReadOptions{LatestOnly: true}) {
+	for _, err := range readOf(ctx, NewReader(bt.Client, l, clockAt(86400)), all(""), SeriesOf(sample{}), at(0), at(86400), ReadOptions{LatestOnly: true}) {
 		must(t, err)
 		n++
 	}
@@ -137,9 +142,12 @@ func TestLatestOnlyOfMixedSeries(t *testing.T) {
 	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
 		{Series: "a", Time: at(1), Value: 1}, {Series: "a", Time: at(2), Value: 2}, {Series: "b", Time: at(3), Value: 3},
 	}))
-	l.Spans = func(e *sample) ([]codec.Span, error) { // as if the key also contained the value
-		return []codec.Span{{Prefix: e.Series + "#", Suffix: fmt.Sprint(e.Value), Delimiter: "#"}}, nil
-	}
+	l = adjusted(l, func(m *mapping) {
+		m.Spans = func(of event) ([]codec.Span, error) { // as if the key also contained the value
+			e := of.pointer.(*sample)
+			return []codec.Span{{Prefix: e.Series + "#", Suffix: fmt.Sprint(e.Value), Delimiter: "#"}}, nil
+		}
+	})
 	q := all("")
 	q.Contiguous = false
 	if got, want := texts(t, NewReader(bt.Client, l, clockAt(86400)), q, ReadOptions{LatestOnly: true}), "b=3 a=2 a=1"; got != want {
@@ -152,7 +160,8 @@ func TestLatestOnlyOfMixedSeries(t *testing.T) {
 func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
 	r := NewReader(noTables{}, days())
-	read := r.reader.begin(t.Context(), q.untyped(), event{&sample{}}, at(0), at(1), nil)
+	of, _ := q.of(Selection[sample]{})
+	read := r.reader.begin(t.Context(), of, event{&sample{}}, at(0), at(1), nil)
 	var got []string
 	read.sorted(func(yield yielder) {
 		_ = yield(event{&sample{Series: "a", Time: at(2)}}, nil) && yield(event{&sample{Series: "b", Time: at(1)}}, nil) && yield(event{&sample{}}, &DecodeError{}) &&
@@ -173,7 +182,7 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 // Several goroutines may use the iterator of a read.
 func TestIteratorIsReusable(t *testing.T) {
 	r, _ := stored(t, singles(), 1, numbered(3)...)
-	events := r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400), ReadOptions{LatestOnly: true})
+	events := r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(86400), ReadOptions{LatestOnly: true})
 	done := make(chan error)
 	for range 4 {
 		go func() {
@@ -200,14 +209,8 @@ func TestIteratorIsReusable(t *testing.T) {
 // Of many buckets whose labels do not sort, the read requests only existing ones.
 func TestExistingUnsortedBuckets(t *testing.T) {
 	l := days()
-	l.Bucket = codec.Bucket{Every: time.Minute, Origin: at(0), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}
+	l.Key.Bucket = codec.Bucket{Every: time.Minute, Origin: at(0), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}
 	l.Put = putValue(l)
-	l.Key = func(row string, e *sample) (time.Time, error) {
-		r := codec.NewKeyReader(row, "#")
-		e.Series = r.String("series")
-		start := r.Bucket(l.Bucket)
-		return start, r.Close()
-	}
 	r, c := stored(t, l, 86400, numbered(40)...)
 	for _, newest := range []bool{false, true} {
 		*c = counts{}

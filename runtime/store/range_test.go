@@ -22,7 +22,7 @@ func TestInvertedRange(t *testing.T) {
 			from, to := span[0], span[1]
 			for _, o := range []ReadOptions{{}, {NewestFirst: true}, {Limit: 1}, {TimeOrder: true}, {LatestOnly: true}} {
 				n := 0
-				for e, err := range r.Read(t.Context(), sample{Series: "s"}, from, to, o) {
+				for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), from, to, o) {
 					n++
 					wantRange(t, err, from, to)
 					same(t, sample{}, e)
@@ -30,9 +30,9 @@ func TestInvertedRange(t *testing.T) {
 				if n != 1 {
 					t.Errorf("%+v from %v to %v: yielded %d times", o, from, to, n)
 				}
-				for _, q := range []*Query[sample]{nil, of("s", "other")} {
+				for _, q := range []*testQuery[sample]{nil, of("s", "other")} {
 					var columns sampleColumns
-					wantRange(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, q, sample{Series: "s"}, from, to, o), from, to)
+					wantRange(t, columnsReadOf(t.Context(), r, intoColumns(l.untyped()), &columns, q, SeriesOf(sample{Series: "s"}), from, to, o), from, to)
 				}
 			}
 		}
@@ -71,7 +71,7 @@ func TestMissingTable(t *testing.T) {
 		_, err = r.Latest(t.Context(), sample{Series: "s"})
 		wantMissing(t, err, table)
 		var columns sampleColumns
-		wantMissing(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, nil, sample{Series: "s"}, at(0), at(60)), table)
+		wantMissing(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(sample{Series: "s"}), at(0), at(60)), table)
 
 		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
 		for _, client := range []Client{bt.Client, plain} {

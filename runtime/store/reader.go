@@ -41,7 +41,7 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
 	id := o.TablePrefix + mapping.Table.ID
 	r := &reader{
 		options: o, mapping: mapping, shape: mapping.shape(),
-		whole: query{Name: "Read", Spans: mapping.Spans}, gathered: maxGathered,
+		whole: mapping.wholeQuery("Read"), gathered: maxGathered,
 	}
 	r.table = mapping.newRowReader(id, client.OpenTable(id), wireAllowed(client), o.Timeout, &r.shape)
 	all := []*query{&r.whole}
@@ -51,33 +51,6 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
 	}
 	joinLayouts(all)
 	return r
-}
-
-// Query defines which rows a read requests.
-type Query[E any] struct {
-	Name string // passed to hooks
-	// Spans returns the spans with the rows of the event's series, as far as the query
-	// specifies it: for codec.BucketNewColumns one per column; else one, or one per
-	// salt.
-	Spans func(e *E) ([]codec.Span, error)
-	// AllTimes, MultiSeries and Contiguous are the fields of [scan.Read].
-	AllTimes    bool
-	MultiSeries bool
-	Contiguous  bool
-	// Keys returns a pattern for row keys with the specified values. It is nil unless the spans
-	// contain other rows or the keys determine which times are in the range.
-	Keys func(given *E) (*codec.KeyPattern, error)
-	// Match reports whether the series of a row, in e, has the specified values. It
-	// decides rows that the pattern of Keys only approximates. It is nil if all rows of
-	// the spans match.
-	Match func(e, given *E) bool
-	// Older contains the query for each of Mapping.Older.
-	Older []*Query[E]
-	// Conditions are the fields by whose values the query selects events. [Query.Where] gives the
-	// values.
-	Conditions []Condition
-
-	where *bounds // the values; nil if there are none
 }
 
 // ReadOptions specify how to read events. If several are passed, the last one replaces
@@ -110,66 +83,42 @@ type ReadOptions struct {
 	Page *Page
 }
 
-// query is a Query without its type parameter.
-type query struct {
-	Name                              string
-	Spans                             func(e event) ([]codec.Span, error)
-	AllTimes, MultiSeries, Contiguous bool
-	Keys                              func(given event) (*codec.KeyPattern, error)
-	Match                             func(e, given event) bool
-	Older                             []*query
-	Conditions                        []Condition
-	where                             *bounds
-	others                            []*query // for the other layouts of the events
-}
-
-// untyped returns the query without its type parameter.
-func (q *Query[E]) untyped() *query {
-	out := &query{
-		Name: q.Name, Spans: func(e event) ([]codec.Span, error) { return q.Spans(e.pointer.(*E)) },
-		AllTimes: q.AllTimes, MultiSeries: q.MultiSeries, Contiguous: q.Contiguous, Conditions: q.Conditions, where: q.where,
-	}
-	if q.Keys != nil {
-		out.Keys = func(given event) (*codec.KeyPattern, error) { return q.Keys(given.pointer.(*E)) }
-	}
-	if q.Match != nil {
-		out.Match = func(e, given event) bool { return q.Match(e.pointer.(*E), given.pointer.(*E)) }
-	}
-	for _, older := range q.Older {
-		out.Older = append(out.Older, older.untyped())
-	}
-	joinLayouts(append([]*query{out}, out.Older...))
-	return out
-}
-
-// Read yields the events of the series of base with from <= time < to in order of time.
+// Read yields the events of a selection with from <= time < to: those of one series in order of
+// time, others in the order of row keys and, within a row, in order of time.
 // It holds at most one bucket in memory and, for several salts or fields, up to 4 MiB
 // of their rows. A zero from precedes all events. If from is after to, or to is zero,
 // the error is a *RangeError. For an event that cannot be decoded, Read yields the
 // parts that could be, with a *DecodeError, and the caller may continue. Any other
 // error is the last value yielded. If ctx ends before the last event is yielded, no further event
 // is, and that error wraps the cause of ctx.
-func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.all(ctx, &r.reader.whole, event{&base}, event{}, from, to, opts))
+func (r *Reader[E]) Read(ctx context.Context, of Selection[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return typed[E](r.reader.all(ctx, of.untyped(), from, to, opts))
 }
 
-// Query yields the events that a query selects with from <= time < to, like Read, in
-// the order of row keys and, within a row, in order of time. base contains the values
-// that the query specifies.
-func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.all(ctx, q.untyped(), event{&base}, event{}, from, to, opts))
-}
-
-// all is [Reader.Query] without its type parameter, or [Reader.QueryRange] if high is not nil. It is
-// not inlined, so that it is not compiled for each type of events.
+// all is [Reader.Read] without its type parameter. It is not inlined, so that it is not compiled for
+// each type of events.
 //
 //go:noinline
-func (r *reader) all(ctx context.Context, q *query, given, high event, from, to time.Time, opts []ReadOptions) func(yielder) {
+func (r *reader) all(ctx context.Context, s *selection, from, to time.Time, opts []ReadOptions) func(yielder) {
 	return func(yield yielder) {
-		read := r.begin(ctx, q, given, from, to, opts)
-		read.high = high
+		read := r.beginSelected(ctx, s, r.query(s), from, to, opts)
 		read.run(yield)
 	}
+}
+
+// beginSelected returns a new reading of a selection with its query.
+func (r *reader) beginSelected(ctx context.Context, s *selection, q *query, from, to time.Time, opts []ReadOptions) reading {
+	first := bound{low: r.mapping.new()}
+	if !s.many {
+		first = s.values[0]
+	}
+	read := r.begin(ctx, q, first.low, from, to, opts)
+	read.high, read.where = first.high, s.where
+	if s.many {
+		read.options.Limit = call.Last(opts).Limit // begin limits the newest event of one series
+		read.many = &many{all: s.values}
+	}
+	return read
 }
 
 // reading is one read of a query. It has these steps:
@@ -184,10 +133,10 @@ type reading struct {
 	reader    *reader
 	ctx       context.Context
 	q         *query
-	given     event // the values that the query specifies
-	many      *many // if the query specifies several values; else nil
-	high      event // if the query specifies a range of values, whose start is in given, its end; else nil
-	where     *bounds
+	given     event   // the values that the query specifies
+	many      *many   // if the query specifies several values; else nil
+	high      event   // if the query specifies a range of values, whose start is in given, its end; else nil
+	where     *bounds // the values of its conditions
 	options   ReadOptions
 	op        Operation
 	asked     scan.Read // the input of the planner
@@ -208,7 +157,7 @@ func (r *reader) begin(ctx context.Context, q *query, given event, from, to time
 		o.Limit = 1
 	}
 	read := reading{
-		reader: r, ctx: ctx, q: q, given: given, where: q.where, options: o, op: Operation{Name: q.Name, Table: r.table.id},
+		reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.table.id},
 		assembler: r.newAssembler(given),
 	}
 	a := &read.assembler
@@ -275,12 +224,12 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 		return scan.ReadPlan{}, err
 	}
 	r.asked.Where = a.where
-	if r.q.Match != nil {
-		a.match = r.matches
+	if r.q.matcher != nil {
+		a.match = r.matcher()
 	}
 	if r.q.Keys != nil {
 		switch r.asked.Keys, err = r.keys(); {
-		case err != nil && r.many == nil && r.q.lacks(r.given, err):
+		case err != nil && r.many == nil && r.q.lacks(r.value(), err):
 			return scan.ReadPlan{}, nil
 		case err != nil:
 			return scan.ReadPlan{}, err
@@ -528,7 +477,7 @@ func (l *mapping) start(e event) time.Time {
 	if !l.Pattern.Bucketed() {
 		return *l.Time(e)
 	}
-	return l.Bucket.Start(*l.Time(e))
+	return l.Key.Bucket.Start(*l.Time(e))
 }
 
 // borrow returns memory for a read. release returns it.

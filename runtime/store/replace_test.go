@@ -50,7 +50,7 @@ func TestReplaceAmongReads(t *testing.T) {
 						}}
 					}}
 					var got []uint64
-					for e, err := range NewReader(reading, l, clockAt(10)).Read(t.Context(), sample{Series: "s"}, at(0), at(10), ReadOptions{NewestFirst: newestFirst}) {
+					for e, err := range NewReader(reading, l, clockAt(10)).Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(10), ReadOptions{NewestFirst: newestFirst}) {
 						must(t, err)
 						got = append(got, e.Value)
 					}
@@ -58,7 +58,7 @@ func TestReplaceAmongReads(t *testing.T) {
 					if (len(got) == 0) != missed {
 						t.Errorf("old %d, newest first %v, write before %d, deletion before %d: found %v", old, newestFirst, write, deletion, got)
 					}
-					_, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).DeleteSeries(t.Context(), sample{Series: "s"})
+					_, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).DeleteAll(t.Context(), SeriesOf(sample{Series: "s"}))
 					must(t, err)
 				}
 			}

@@ -27,7 +27,7 @@ type rowReader struct {
 	wire    bool          // rows may be decoded directly from the wire
 	timeout time.Duration // for the next row
 	shape   *scan.Table
-	ties    int  // Mapping.Ties
+	ties    int  // codec.Key.Ties
 	shared  bool // other mappings may have rows between those of this one
 	filters filters
 	// keys returns a function that parses row keys: it returns the time of the event or the
@@ -37,14 +37,14 @@ type rowReader struct {
 
 // newRowReader returns a rowReader for a table with the given ID.
 func (l *mapping) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *rowReader {
-	return &rowReader{id: id, api: api, wire: wire, timeout: timeout, shape: shape, ties: l.Ties, shared: len(l.others) > 0, keys: l.startsOf}
+	return &rowReader{id: id, api: api, wire: wire, timeout: timeout, shape: shape, ties: l.ties, shared: len(l.others) > 0, keys: l.startsOf}
 }
 
 // startsOf is rowReader.keys.
 func (l *mapping) startsOf() func(key string) (time.Time, bool, error) {
-	e := l.new()
+	parse := l.parser(l.new())
 	return func(key string) (time.Time, bool, error) {
-		start, err := l.Key(key, e)
+		start, err := parse(key)
 		return start, err == nil && l.covers(start), err
 	}
 }

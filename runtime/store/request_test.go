@@ -87,7 +87,7 @@ func TestResumeAfterLastScannedRow(t *testing.T) {
 			return status.Error(codes.Unavailable, "broken off")
 		}}
 		var err error
-		for _, err = range scriptedReader(t, s).Read(t.Context(), sample{Series: "s"}, day0, at(1)) {
+		for _, err = range scriptedReader(t, s).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(1)) {
 		}
 		if requests := s.requests.Load(); stubborn != (status.Code(err) == codes.InvalidArgument) || requests > 3 {
 			t.Errorf("%d requests: %v", requests, err)

@@ -383,7 +383,7 @@ var ErrMisplaced = errors.New("reads of the series do not find the row")
 // field are compared when all of their keys are known.
 func (l *scanLayer) own(key string, at time.Time) error {
 	m := l.a.mapping
-	if m.rowKey == nil || m.Pattern == codec.BucketNewColumns {
+	if m.Pattern == codec.BucketNewColumns {
 		return nil
 	}
 	*m.Time(l.a.base) = at
@@ -414,7 +414,7 @@ func (t *scanning) flush() bool {
 			if m := &row.matches[k]; m.metrics() {
 				t.metrics(m, row.row.Key(), others)
 			} else {
-				m.layer.a.base = m.base
+				m.layer.a.mapping.assign(m.layer.a.base, m.base)
 				m.layer.a.inRow(m.at, row.row, t.take)
 			}
 		}
@@ -479,7 +479,7 @@ func (m *scanMatch) rowKeys() []string {
 // column before it.
 func (t *scanning) metrics(m *scanMatch, key string, all map[string]wire.Row) {
 	a := &m.layer.a
-	a.base = m.base
+	a.mapping.assign(a.base, m.base)
 	rows := make([]wire.Row, len(m.keys))
 	for i, key := range m.keys {
 		rows[i] = all[key]

@@ -239,7 +239,7 @@ func TestWriterOfSomeTables(t *testing.T) {
 		if err := w.Write(t.Context(), nth(3)); !errors.As(err, &unknown) {
 			t.Error(err)
 		}
-		if _, err := w.DeleteSeries(t.Context(), nth(3)); !errors.As(err, &unknown) {
+		if _, err := w.DeleteAll(t.Context(), SeriesOf(nth(3))); !errors.As(err, &unknown) {
 			t.Error(err)
 		}
 		b := NewBatcher(w, nil)

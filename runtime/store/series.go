@@ -13,40 +13,37 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// maxListedRows is the maximum number of rows that [QuerySeries] requests before it skips the
+// maxListedRows is the maximum number of rows that [ReadSeries] requests before it skips the
 // rest of a series.
 const maxListedRows = 1024
 
-// QuerySeries yields the series with events that a query selects with from <= time < to, each
+// ReadSeries yields the series with events that a selection has with from <= time < to, each
 // once. It receives row keys and no values, except in the columns of OpenTSDB, whose values say
-// which events there are. If the series precedes the time in row keys, it skips
-// the rows of a series once it has seen some, so that it receives at most eight rows per series;
-// otherwise, it receives the keys of all rows in the range. The order is that of row keys, layout
-// by layout and salt by salt. The keys of the series that it has seen are in memory, unless it
-// skips rows, the table has one layout, and its pattern is not codec.BucketNewColumns.
+// which events there are, and of the fields of conditions. If the series precedes the time in row
+// keys, it skips the rows of a series once it has seen some, so that it receives at most eight rows
+// per series; otherwise, it receives the keys of all rows in the range. The order is that of row
+// keys, layout by layout, value by value and salt by salt. The keys of the series that it has seen
+// are in memory, unless it skips rows, the table has one layout, and its pattern is not
+// codec.BucketNewColumns.
 //
 // For a row key that cannot be decoded, it yields a *DecodeError, and the loop may continue; any
 // other error is the last value. A series may be yielded whose last event expires in the
 // meantime. S must be the type of the series in the [SeriesPart].
-func QuerySeries[S, E any](ctx context.Context, of TableReader[E], q *Query[E], base E, from, to time.Time) iter.Seq2[S, error] {
-	r := of.(*Reader[E]).reader
-	seriesOf := r.mapping.seriesOf.(func(e *E) *S)
+func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E], from, to time.Time) iter.Seq2[S, error] {
+	reader := r.(*Reader[E]).reader
+	seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
-		r.series(ctx, q.untyped(), event{&base}, from, to)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
+		s := of.untyped()
+		reader.series(ctx, s, reader.query(s), from, to)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
 	}
 }
 
-// QuerySeries is the function [QuerySeries]; it yields events with only the series.
-func (r *Reader[E]) QuerySeries(ctx context.Context, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
-	return typed[E](r.reader.series(ctx, q.untyped(), event{&base}, from, to))
-}
-
-// series is [Reader.QuerySeries] without its type parameter.
+// series is [ReadSeries] without its type parameters. It yields events with only the series.
 //
 //go:noinline
-func (r *reader) series(ctx context.Context, q *query, base event, from, to time.Time) func(yielder) {
+func (r *reader) series(ctx context.Context, s *selection, q *query, from, to time.Time) func(yielder) {
 	return func(yield yielder) {
-		read := r.begin(ctx, q, base, from, to, []ReadOptions{{Fields: []Field{}}})
+		read := r.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
 		read.op.Name = q.Name + "Series"
 		l := &listing{read: &read, newest: r.mapping}
 		if len(r.older) > 0 || r.mapping.Pattern == codec.BucketNewColumns || !q.Contiguous {
@@ -70,8 +67,22 @@ type listing struct {
 func (l *listing) series() {
 	for _, p := range l.read.periods() {
 		l.read.enter(p)
-		if !l.inPeriod() {
+		if l.read.many == nil {
+			if !l.inPeriod() {
+				return
+			}
+			continue
+		}
+		values, err := l.read.distinct()
+		if err != nil {
+			l.failWith(err)
 			return
+		}
+		for _, v := range values {
+			l.read.enter(p)
+			if l.read.many.some = []bound{v.value}; !l.inPeriod() {
+				return
+			}
 		}
 	}
 }
@@ -82,7 +93,7 @@ func (l *listing) inPeriod() bool {
 	if err != nil {
 		return l.failWith(err)
 	}
-	l.beyond = plan.Beyond
+	l.beyond = plan.Beyond || l.read.assembler.where != nil
 	l.read.assembler.memory = l.read.reader.borrow()
 	defer l.read.reader.release(l.read.assembler.memory)
 	for i := range plan.Parts {
@@ -96,7 +107,7 @@ func (l *listing) inPeriod() bool {
 			for q := range requests {
 				filter := scan.KeysOnly(q.Filter)
 				switch {
-				case l.read.reader.mapping.points() != codec.NoPoints:
+				case l.read.reader.mapping.points() != codec.NoPoints, l.read.assembler.where != nil:
 					filter = q.Filter // values say which events there are
 				case l.beyond:
 					filter = scan.Chain{q.Filter, scan.StripValues{}}

@@ -35,7 +35,7 @@ func TestSeriesAreSkipped(t *testing.T) {
 		counts := &counts{}
 		r := NewReader(counted(bt.Client, counts), l, clockAt(now))
 		var got []string
-		for s, err := range QuerySeries[string, sample](t.Context(), r, all("s"), sample{}, at(0), at(now)) {
+		for s, err := range seriesReadOf(t.Context(), r, all("s"), SeriesOf(sample{}), at(0), at(now)) {
 			must(t, err)
 			got = append(got, s)
 		}
@@ -65,7 +65,7 @@ func TestSeriesAfterRowsOfNone(t *testing.T) {
 	defer cancel()
 	r := NewReader(bt.Client, l, clockAt(1000))
 	var got []string
-	for s, err := range QuerySeries[string, sample](ctx, r, all("s"), sample{}, at(0), at(100)) {
+	for s, err := range seriesReadOf(ctx, r, all("s"), SeriesOf(sample{}), at(0), at(100)) {
 		must(t, err)
 		got = append(got, s)
 	}

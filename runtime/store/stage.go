@@ -161,8 +161,8 @@ func (s *stage) layOut(table int, event event) {
 	seconds := at.Unix()
 	sameBucket := t.from <= seconds && seconds < t.to
 	if l.Same != nil && !sameBucket {
-		start := l.Bucket.Start(*at)
-		t.from, t.to = start.Unix(), l.Bucket.End(start).Unix()
+		start := l.Key.Bucket.Start(*at)
+		t.from, t.to = start.Unix(), l.Key.Bucket.End(start).Unix()
 	}
 	t.cells.again = l.Same != nil && s.last.exists() && sameBucket && l.Same(event, s.last)
 	if !t.cells.again {

@@ -5,7 +5,7 @@
 // mirror garbage collection, and the assembly of events from cells.
 //
 //   - [Writer.Write] and [Writer.WriteAll] store events; a [Batcher] gathers them first.
-//   - [Reader.Read], [Reader.Query] and [Reader.Latest] return events.
+//   - [Reader.Read] and [Reader.Latest] return events.
 //
 // Generated packages wrap these in schema-specific types. The package uses only the
 // official client, through [bigtable.TableAPI].
@@ -16,10 +16,10 @@
 // are for generated code, which declares the layout of a schema with them, and change with the
 // generator:
 //
-//   - the layout: [Mapping], [NewMapping], [Keys], [Cells], [Query], [Span], [TTLFields]
+//   - the layout: [Mapping], [NewMapping], [Cells], [Query], [Selection], [TTLFields]
 //   - its columns: [Columns], [NewColumns], [Column], [Field], [Older], [Was], [Required],
 //     [Part] and the functions that return one
-//   - what wraps it: [NewReader], [NewEventReader], [ReadColumns], [NewWriter],
+//   - what wraps it: [NewReader], [NewEventReader], [ReadColumns], [ReadSeries], [NewWriter],
 //     [NewEventWriter], [NewBatcher], [Tables], [TableReader], [TableWriter]
 //
 // # Layers
@@ -118,13 +118,9 @@ type Mapping[E any] struct {
 	Table Table
 	// Pattern determines where the time and the data of an event are stored.
 	Pattern codec.Pattern
-	Bucket  codec.Bucket     // for patterns with buckets
-	TimeKey codec.TimeFormat // for other patterns, the format of the time in row keys
-	// Ties is, for tables with a row per event whose keys have a reversed time and then a
-	// sequence number, the number of bytes from the sequence number to the end of the key.
-	// Rows of the same time then sort in the opposite order to all others. Otherwise, it
-	// is 0.
-	Ties int
+	// Key describes the row keys: all rows of a series, those that queries select, and the series
+	// and the time of a row follow from it.
+	Key codec.Key
 
 	// Columns are the columns with the data of events. The functions below identify
 	// them by index.
@@ -137,7 +133,7 @@ type Mapping[E any] struct {
 	// Check rejects an event that no table can store, with a *codec.FieldError.
 	Check func(e *E) error
 	// Put sets the cells of an event, whose time is already truncated. It sets none for
-	// missing values.
+	// missing values. If it is nil, they follow from the key and the columns.
 	Put func(e *E, cells *Cells)
 	// Same reports whether two events have the same series, so that those of the same
 	// bucket have the same rows; nil if Put does not need it.
@@ -145,14 +141,9 @@ type Mapping[E any] struct {
 	// Own clones the memory that an event shares with its copies through pointers and
 	// slices; nil if there is none.
 	Own func(e *E)
-	// Spans returns the spans of the event's series: for codec.BucketNewColumns one per
-	// column, else exactly one.
-	Spans func(e *E) ([]codec.Span, error)
-	// Key sets the event's series and, if the key contains it, its sequence number. It
-	// returns the time of the event or the start of its bucket.
-	Key func(row string, e *E) (time.Time, error)
 	// Sequence returns a pointer to the sequence number that follows the time of an
-	// event, for codec.BucketOffsets in its column; nil if there is none.
+	// event, for codec.BucketOffsets in its column; nil if there is none. [NewMapping] sets it if
+	// keys have one.
 	Sequence func(e *E) *uint32
 	// Set stores the datum of a column in the event. It must not retain the datum.
 	Set func(e *E, column int, datum []byte) error
@@ -174,14 +165,15 @@ type Mapping[E any] struct {
 	// mapping that it is written to and read from.
 	Older []*Mapping[E]
 
-	rowKey   func(e *E, metric string) ([]byte, error) // Keys.Append
-	sequence func(e *E) *uint32                        // also in a mapping that does not store it
+	series   seriesValues[E]
+	sequence func(e *E) *uint32 // also in a mapping that does not store it
 	// bound encodes a value that a column of new events may have. It returns an error if the event
 	// lacks it, or if it cannot be stored.
 	bound    func(e *E, column int) (datum []byte, order codec.Order, err error)
 	seriesOf any // the function of the SeriesPart, which returns the series of an event
 
-	columns *columns // of NewMapping
+	columns *columns         // of NewMapping
+	adjust  func(m *mapping) // changes what follows from the key, in tests
 }
 
 // Column is one column of a table.
@@ -215,10 +207,8 @@ type TTLFields struct {
 
 // shape returns what the planner of reads needs to know.
 func (l *mapping) shape() scan.Table {
-	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0, Begin: l.Since, End: l.until}
-	for _, f := range l.Table.Families {
-		t.Families = append(t.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
-	}
+	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.Key.Time, Ties: l.Key.Ties() > 0, Begin: l.Since, End: l.until}
+	t.Families = l.scanFamilies()
 	e := l.new()
 	for i, c := range l.Columns {
 		required := !c.WrittenAt && !c.replaced && l.Missing(e, i) != nil
@@ -227,9 +217,18 @@ func (l *mapping) shape() scan.Table {
 	return t
 }
 
+// scanFamilies returns the families for the planner of reads.
+func (l *mapping) scanFamilies() []scan.Family {
+	var out []scan.Family
+	for _, f := range l.Table.Families {
+		out = append(out, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
+	}
+	return out
+}
+
 // offset returns the encoding of times in qualifiers, for codec.BucketOffsets.
 func (l *mapping) offset() codec.Offset {
-	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil, Points: l.points()}
+	return codec.Offset{Bucket: l.Key.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil, Points: l.points()}
 }
 
 // points says whether the columns are those of OpenTSDB.
@@ -348,16 +347,3 @@ func (e *TooLargeError) Unwrap() error { return e.Err }
 
 // Required is the Missing function of a mapping whose columns are all required.
 func Required[E any](*E, int) error { return codec.ErrMissing }
-
-// Span returns the span of rows whose keys consist of prefix, a time and, unless it is
-// nil, suffix. whole reports that no segments follow.
-func Span(prefix, suffix func() ([]byte, error), delimiter string, whole bool) (codec.Span, error) {
-	span := codec.Span{Delimiter: delimiter, Whole: whole, MaxBytes: codec.MaxRowSet}
-	text, err := prefix()
-	span.Prefix = string(text)
-	if err == nil && suffix != nil {
-		text, err = suffix()
-		span.Suffix = string(text)
-	}
-	return span, err
-}

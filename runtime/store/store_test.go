@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,25 +47,27 @@ func putValue(l *Mapping[sample]) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
-		w.Bucket(l.Bucket, e.Time)
+		w.Bucket(l.Key.Bucket, e.Time)
 		c.Row(w.Key())
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
 	}
 }
 
+// ofSample points to the series of a sample.
+var ofSample = seriesValues[sample]{of: func(e *sample, to []any) []any { return append(to, &e.Series) }}
+
+// stringSeries points to the only value of a series.
+func stringSeries(s *string, to []any) []any { return append(to, s) }
+
 // days returns a mapping as in generated code: one row per day, and one cell in columns
 // "v.1" and "note" per sample.
 func days() *Mapping[sample] {
 	bucket := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
-	prefix := func(e *sample) codec.KeyWriter {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
-		return w
-	}
 	return &Mapping[sample]{
 		Table:     Table{ID: "days", Families: []Family{{Name: "f.1"}}},
 		Pattern:   codec.BucketNewCells,
-		Bucket:    bucket,
+		Key:       codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket},
+		series:    ofSample,
 		Columns:   []Column{{Name: "v.1"}, {Name: "note"}},
 		Time:      func(e *sample) *time.Time { return &e.Time },
 		Precision: time.Millisecond,
@@ -74,24 +77,14 @@ func days() *Mapping[sample] {
 			return c.Err()
 		},
 		Put: func(e *sample, c *Cells) {
-			w := prefix(e)
+			w := codec.NewKeyWriter(nil, "#")
+			w.String("series", e.Series)
 			w.Bucket(bucket, e.Time)
 			c.Row(w.Key())
 			c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
 			if e.Note != nil {
 				c.Set(1, e.Note)
 			}
-		},
-		Spans: func(e *sample) ([]codec.Span, error) {
-			w := prefix(e)
-			span, err := Span(w.Prefix, nil, "#", true)
-			return []codec.Span{span}, err
-		},
-		Key: func(row string, e *sample) (time.Time, error) {
-			r := codec.NewKeyReader(row, "#")
-			e.Series = r.String("series")
-			start := r.Bucket(bucket)
-			return start, r.Close()
 		},
 		Set: func(e *sample, column int, datum []byte) (err error) {
 			if column == 0 {
@@ -183,7 +176,7 @@ func faked(f tableFunc) Client {
 // collect reads all samples of a series in a range, up to the first error.
 func collect(ctx context.Context, r *Reader[sample], series string, from, to time.Time) ([]sample, error) {
 	var out []sample
-	for e, err := range r.Read(ctx, sample{Series: series}, from, to) {
+	for e, err := range r.Read(ctx, SeriesOf(sample{Series: series}), from, to) {
 		if err != nil {
 			return out, err
 		}
@@ -385,7 +378,7 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	}
 	n := 0
 	const timeout = time.Second
-	for _, err := range NewReader(bt.Client, l, ReaderOptions{Timeout: timeout}).Read(t.Context(), sample{Series: "s"}, day0, at(10*86400)) {
+	for _, err := range NewReader(bt.Client, l, ReaderOptions{Timeout: timeout}).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,7 +402,7 @@ func TestReadStops(t *testing.T) {
 	var ended Operation
 	var failed error
 	r := NewReader(bt.Client, l, ReaderOptions{Hooks: Hooks{End: func(_ context.Context, op Operation, err error) { ended, failed = op, err }}})
-	for range r.Read(t.Context(), sample{Series: "s"}, day0, at(10*86400)) {
+	for range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
 		break
 	}
 	if want := (Operation{Name: "Read", Table: "days", Events: 1, Rows: 1, Requests: 1}); ended != want || failed != nil {
@@ -504,7 +497,7 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 		}
 	}
 	var got []string
-	for e, err := range NewReader(bt.Client, l).Read(t.Context(), sample{Series: "s"}, day0, at(2*86400)) {
+	for e, err := range NewReader(bt.Client, l).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(2*86400)) {
 		var decode *DecodeError
 		switch {
 		case err == nil:
@@ -524,6 +517,80 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 }
 
 // wholeOf returns the query of Read.
-func wholeOf[E any](r *Reader[E]) *Query[E] {
-	return &Query[E]{Name: r.reader.whole.Name, Spans: func(e *E) ([]codec.Span, error) { return r.reader.whole.Spans(event{e}) }}
+func wholeOf[E any](r *Reader[E]) *testQuery[E] {
+	return &testQuery[E]{Name: r.reader.whole.Name, Spans: func(e *E) ([]codec.Span, error) { return r.reader.whole.Spans(event{e}) }}
+}
+
+// testQuery is a query in the form that readers derive from a [Query], so that tests can have any.
+type testQuery[E any] struct {
+	Name                              string
+	Spans                             func(e *E) ([]codec.Span, error)
+	AllTimes, MultiSeries, Contiguous bool
+	Keys                              func(given *E) (*codec.KeyPattern, error)
+	Conditions                        []Condition
+	bounds                            []E // of the conditions
+}
+
+// Where returns the query with the values of its conditions.
+func (q *testQuery[E]) Where(low, high E) *testQuery[E] {
+	out := *q
+	out.bounds = []E{low, high}
+	return &out
+}
+
+// of returns the query, and the selection of some values.
+func (q *testQuery[E]) of(s Selection[E]) (*query, *selection) {
+	out := &query{
+		Name: q.Name, Spans: func(e event) ([]codec.Span, error) { return q.Spans(e.pointer.(*E)) },
+		AllTimes: q.AllTimes, MultiSeries: q.MultiSeries, Contiguous: q.Contiguous, Conditions: q.Conditions,
+	}
+	if q.Keys != nil {
+		out.Keys = func(given event) (*codec.KeyPattern, error) { return q.Keys(given.pointer.(*E)) }
+	}
+	s.Bounds = q.bounds
+	return out, s.untyped()
+}
+
+// readOf yields the events that a query selects with some values.
+func readOf[E any](ctx context.Context, r *Reader[E], q *testQuery[E], s Selection[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	of, values := q.of(s)
+	return typed[E](func(yield yielder) {
+		read := r.reader.beginSelected(ctx, values, of, from, to, opts)
+		read.run(yield)
+	})
+}
+
+// columnsReadOf is readOf in columnar form.
+func columnsReadOf[E, C any](ctx context.Context, r *Reader[E], into *Columns[E, C], columns *C, q *testQuery[E], s Selection[E], from, to time.Time, opts ...ReadOptions) error {
+	if q == nil {
+		return ReadColumns(ctx, r, into, columns, s, from, to, opts...)
+	}
+	of, values := q.of(s)
+	read := columnsReading{reading: r.reader.beginSelected(ctx, values, of, from, to, opts), into: &into.columns, columns: columns}
+	return read.all()
+}
+
+// seriesReadOf yields the series of the events that readOf would yield.
+func seriesReadOf(ctx context.Context, r *Reader[sample], q *testQuery[sample], s Selection[sample], from, to time.Time) iter.Seq2[string, error] {
+	of, values := q.of(s)
+	return func(yield func(string, error) bool) {
+		r.reader.series(ctx, values, of, from, to)(func(e event, err error) bool { return yield(e.pointer.(*sample).Series, err) })
+	}
+}
+
+// spansOf returns the Spans of a mapping.
+func spansOf[E any](l *Mapping[E]) func(e *E) ([]codec.Span, error) {
+	return func(e *E) ([]codec.Span, error) { return l.untyped().Spans(event{e}) }
+}
+
+// adjusted returns a mapping that adjust changes.
+func adjusted[E any](l *Mapping[E], adjust func(m *mapping)) *Mapping[E] {
+	before := l.adjust
+	l.adjust = func(m *mapping) {
+		if before != nil {
+			before(m)
+		}
+		adjust(m)
+	}
+	return l
 }

@@ -11,15 +11,7 @@ import (
 
 // rowOf returns the key of the row with a column of a sample.
 func rowOf(l *Mapping[sample], e *sample, column int) ([]byte, error) {
-	spans, err := l.Spans(e)
-	if err != nil {
-		return nil, err
-	}
-	prefix := []byte(spans[min(column, len(spans)-1)].Prefix)
-	if !l.Pattern.Bucketed() {
-		return l.TimeKey.Append(prefix, e.Time)
-	}
-	return l.Bucket.AppendLabel(prefix, e.Time)
+	return l.untyped().rowKey(event{e}, l.Columns[column].Name)
 }
 
 // offsetBlobs returns days with one column per sample and a sequence number.

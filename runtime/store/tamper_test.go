@@ -176,7 +176,7 @@ func TestTamperedReads(t *testing.T) {
 					t.Errorf("%d of %d rows, %v", len(got), rows, err)
 				}
 				var columns sampleColumns
-				err = ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, nil, sample{Series: "s"}, day0, at(86400*rows))
+				err = ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(sample{Series: "s"}), day0, at(86400*rows))
 				if err == nil && len(columns.Time) != rows {
 					t.Errorf("%d of %d rows as columns", len(columns.Time), rows)
 				}

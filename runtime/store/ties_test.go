@@ -36,7 +36,7 @@ func ticks(delimiter string, reverse, salted bool) *Mapping[tick] {
 		w.StringAs("series", codec.KeyForm{}, text)
 	}
 	l := &Mapping[tick]{
-		Table: s.Table, Pattern: codec.SingleUnserialized, TimeKey: key, Columns: s.Columns[:1], Precision: time.Millisecond,
+		Table: s.Table, Pattern: codec.SingleUnserialized, Columns: s.Columns[:1], Precision: time.Millisecond,
 		Time:     func(e *tick) *time.Time { return &e.Time },
 		Sequence: func(e *tick) *uint32 { return &e.Sequence },
 		Check:    func(e *tick) error { return s.Check(&e.sample) },
@@ -58,55 +58,39 @@ func ticks(delimiter string, reverse, salted bool) *Mapping[tick] {
 			c.Row(w.Key())
 			c.Set(0, codec.AppendBinaryUint64(c.Cell(0), e.Value))
 		},
-		Spans: func(e *tick) ([]codec.Span, error) {
-			before, behind := codec.NewKeyWriter(nil, delimiter), codec.NewKeyWriter(nil, delimiter)
-			if salted {
-				series(&before, e.Series[:1])
-				series(&behind, e.Series)
-			} else {
-				series(&before, e.Series)
-			}
-			span, err := Span(before.Prefix, behind.Prefix, delimiter, false)
-			return []codec.Span{span}, err
-		},
-		Key: func(row string, e *tick) (time.Time, error) {
-			r := codec.NewKeyReader(row, delimiter)
-			e.Series = r.StringAs("series", codec.KeyForm{})
-			at := r.Time(key)
-			if salted {
-				e.Series = r.StringAs("series", codec.KeyForm{})
-			}
-			e.Sequence = r.Sequence()
-			r.Const("end")
-			return at, r.Close()
-		},
+		Key: codec.Key{Delimiter: delimiter, Segments: []codec.Segment{{Name: "series", Series: 1}, {Kind: codec.TimeSegment}}, Time: key},
+		series: seriesValues[tick]{of: func(e *tick, to []any) []any {
+			first := e.Series[:min(1, len(e.Series))]
+			return append(to, &first, &e.Series)
+		}},
 	}
-	if reverse {
-		l.Ties = codec.SequenceForm(delimiter).Fixed(codec.Uint32Segment) + len(delimiter) + len("end")
+	if salted {
+		l.Key.Segments = []codec.Segment{{Name: "first"}, {Kind: codec.TimeSegment}, {Name: "series", Series: 1}}
 	}
+	l.Key.Segments = append(l.Key.Segments, codec.Segment{Kind: codec.SequenceSegment}, codec.Segment{Kind: codec.ConstSegment, Const: "end"})
 	return l
 }
 
 // tickQueries returns queries of all series: by salt, and for all times.
-func tickQueries(delimiter string, salted bool) map[string]*Query[tick] {
+func tickQueries(delimiter string, salted bool) map[string]*testQuery[tick] {
 	all := func(*tick) ([]codec.Span, error) { return []codec.Span{{Prefix: ""}}, nil }
-	queries := map[string]*Query[tick]{
+	queries := map[string]*testQuery[tick]{
 		"scattered": {Name: "scattered", MultiSeries: true, AllTimes: true, Spans: all},
 	}
 	if !salted {
-		queries["all"] = &Query[tick]{Name: "all", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: all}
+		queries["all"] = &testQuery[tick]{Name: "all", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: all}
 		return queries
 	}
-	queries["salts"] = &Query[tick]{Name: "salts", MultiSeries: true, Spans: func(*tick) ([]codec.Span, error) {
+	queries["salts"] = &testQuery[tick]{Name: "salts", MultiSeries: true, Spans: func(*tick) ([]codec.Span, error) {
 		var out []codec.Span
 		for _, salt := range []string{"a", "b", "c"} {
 			w := codec.NewKeyWriter(nil, delimiter)
 			w.StringAs("salt", codec.KeyForm{}, salt)
-			span, err := Span(w.Prefix, nil, delimiter, false)
+			prefix, err := w.Prefix()
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, span)
+			out = append(out, codec.Span{Prefix: string(prefix), Delimiter: delimiter, MaxBytes: codec.MaxRowSet})
 		}
 		return out, nil
 	}}
@@ -163,10 +147,10 @@ func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *Mapping[tick], test 
 }
 
 // tickTexts formats the ticks of a read.
-func tickTexts(t *testing.T, r *Reader[tick], q *Query[tick], series string, from, to time.Time, o ReadOptions) string {
+func tickTexts(t *testing.T, r *Reader[tick], q *testQuery[tick], series string, from, to time.Time, o ReadOptions) string {
 	t.Helper()
 	var out []string
-	for e, err := range r.Query(t.Context(), q, tick{sample: sample{Series: series}}, from, to, o) {
+	for e, err := range readOf(t.Context(), r, q, SeriesOf(tick{sample: sample{Series: series}}), from, to, o) {
 		must(t, err)
 		out = append(out, e.String())
 	}
@@ -239,7 +223,7 @@ func checkSeries(t *testing.T, name string, r *Reader[tick], series string, from
 }
 
 // checkQuery reads several series: each in order, and all of them with TimeOrder.
-func checkQuery(t *testing.T, name string, r *Reader[tick], q *Query[tick]) {
+func checkQuery(t *testing.T, name string, r *Reader[tick], q *testQuery[tick]) {
 	t.Helper()
 	all := strings.Fields(tickTexts(t, r, q, "", at(0), at(60), ReadOptions{}))
 	each := map[string][]string{}
@@ -351,7 +335,7 @@ func TestErrorWithinAnInstant(t *testing.T) {
 			}}
 			var got []string
 			var failed error
-			for e, err := range NewReader(client, l, clockAt(1)).Read(t.Context(), tick{sample: sample{Series: "b"}}, at(0), at(60), o) {
+			for e, err := range NewReader(client, l, clockAt(1)).Read(t.Context(), SeriesOf(tick{sample: sample{Series: "b"}}), at(0), at(60), o) {
 				if failed = err; err == nil {
 					got = append(got, e.String())
 				}

@@ -65,7 +65,7 @@ func TestGatheredRows(t *testing.T) {
 							q = wholeOf(r)
 						}
 						var got []string
-						for e, err := range r.Query(t.Context(), q, base, at(0), at(86400*n), ReadOptions{NewestFirst: newestFirst}) {
+						for e, err := range readOf(t.Context(), r, q, SeriesOf(base), at(0), at(86400*n), ReadOptions{NewestFirst: newestFirst}) {
 							must(t, err)
 							got = append(got, fmt.Sprint(e.Series, e.Time.Unix(), e.Value))
 						}
@@ -97,7 +97,7 @@ func compareGathered(l *Mapping[sample], a, b *sample, newestFirst bool) int {
 	if !l.Pattern.Bucketed() {
 		return cmp.Or(sign*a.Time.Compare(b.Time), cmp.Compare(a.Series, b.Series))
 	}
-	return cmp.Or(sign*l.Bucket.Start(a.Time).Compare(l.Bucket.Start(b.Time)), cmp.Compare(a.Series, b.Series), sign*a.Time.Compare(b.Time))
+	return cmp.Or(sign*l.Key.Bucket.Start(a.Time).Compare(l.Key.Bucket.Start(b.Time)), cmp.Compare(a.Series, b.Series), sign*a.Time.Compare(b.Time))
 }
 
 // Latest takes one request if the current bucket or a later one has the newest event,

@@ -40,13 +40,8 @@ func oldAndMany(name string, versions int) Family {
 func singles() *Mapping[sample] {
 	l := days()
 	key := codec.TimeFormat{Kind: codec.UnixMillis}
-	l.Table.ID, l.Pattern, l.TimeKey = "singles", codec.SingleUnserialized, key
-	l.Key = func(row string, e *sample) (time.Time, error) {
-		r := codec.NewKeyReader(row, "#")
-		e.Series = r.String("series")
-		at := r.Time(key)
-		return at, r.Close()
-	}
+	l.Table.ID, l.Pattern = "singles", codec.SingleUnserialized
+	l.Key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: key}
 	l.Put = func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
@@ -64,6 +59,7 @@ func singles() *Mapping[sample] {
 func metrics() *Mapping[sample] {
 	l := days()
 	l.Table.ID, l.Pattern = "metrics", codec.BucketNewColumns
+	l.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.MetricSegment}, {Kind: codec.BucketSegment}}
 	prefix := func(e *sample, column int) codec.KeyWriter {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
@@ -73,7 +69,7 @@ func metrics() *Mapping[sample] {
 	l.Put = func(e *sample, c *Cells) {
 		put := func(column int, datum []byte) {
 			w := prefix(e, column)
-			w.Bucket(l.Bucket, e.Time)
+			w.Bucket(l.Key.Bucket, e.Time)
 			c.Row(w.Key())
 			c.Set(column, datum)
 		}
@@ -81,28 +77,6 @@ func metrics() *Mapping[sample] {
 		if e.Note != nil {
 			put(1, e.Note)
 		}
-	}
-	l.Spans = func(e *sample) ([]codec.Span, error) {
-		var out []codec.Span
-		for i := range l.Columns {
-			w := prefix(e, i)
-			span, err := Span(w.Prefix, nil, "#", true)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, span)
-		}
-		return out, nil
-	}
-	l.Key = func(row string, e *sample) (time.Time, error) {
-		r := codec.NewKeyReader(row, "#")
-		e.Series = r.String("series")
-		r.String("metric")
-		start := r.Bucket(l.Bucket)
-		return start, r.Close()
-	}
-	l.rowKey = func(e *sample, metric string) ([]byte, error) {
-		return rowOf(l, e, slices.IndexFunc(l.Columns, func(c Column) bool { return c.Name == metric }))
 	}
 	l.Set = func(e *sample, column int, datum []byte) (err error) {
 		if column == 0 {
@@ -127,12 +101,11 @@ type mortal struct {
 func mortals(l *Mapping[sample]) *Mapping[mortal] {
 	classes := l.Table.hasClasses()
 	return &Mapping[mortal]{
-		Table: l.Table, Pattern: l.Pattern, Bucket: l.Bucket, TimeKey: l.TimeKey, Columns: l.Columns, Precision: l.Precision,
+		Table: l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision,
 		Time:    func(e *mortal) *time.Time { return &e.Time },
 		Check:   func(e *mortal) error { return l.Check(&e.sample) },
 		Put:     func(e *mortal, c *Cells) { l.Put(&e.sample, c) },
-		Spans:   func(e *mortal) ([]codec.Span, error) { return l.Spans(&e.sample) },
-		Key:     func(row string, e *mortal) (time.Time, error) { return l.Key(row, &e.sample) },
+		series:  seriesValues[mortal]{of: func(e *mortal, to []any) []any { return append(to, &e.Series) }},
 		Set:     func(e *mortal, column int, datum []byte) error { return l.Set(&e.sample, column, datum) },
 		Missing: func(e *mortal, column int) error { return l.Missing(&e.sample, column) },
 		TTLFields: func(e *mortal) TTLFields {
@@ -170,7 +143,7 @@ func writeAt(n int) WriterOptions { return WriterOptions{Now: clockAt(n).Now} }
 func values[E any](t *testing.T, r *Reader[E], base E, from, to time.Time, of func(E) string) []string {
 	t.Helper()
 	var out []string
-	for e, err := range r.Read(t.Context(), base, from, to) {
+	for e, err := range r.Read(t.Context(), SeriesOf(base), from, to) {
 		var decode *DecodeError
 		switch {
 		case err == nil:

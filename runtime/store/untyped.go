@@ -20,9 +20,7 @@ type mapping struct {
 
 	Table     Table
 	Pattern   codec.Pattern
-	Bucket    codec.Bucket
-	TimeKey   codec.TimeFormat
-	Ties      int
+	Key       codec.Key
 	Columns   []Column
 	Precision time.Duration
 	Since     time.Time
@@ -34,14 +32,20 @@ type mapping struct {
 	Put       func(e event, cells *Cells)
 	Same      func(a, b event) bool
 	Own       func(e event)
-	Spans     func(e event) ([]codec.Span, error)
-	Key       func(row string, e event) (time.Time, error)
 	Sequence  func(e event) *uint32
 	Set       func(e event, column int, datum []byte) error
 	set       []func(e event, datum []byte) error
 	Missing   func(e event, column int) error
 
-	rowKey   func(e event, metric string) ([]byte, error)
+	// What follows from the key; see setKeys.
+	Spans       func(e event) ([]codec.Span, error)               // of all rows of a series
+	parser      func(e event) func(row string) (time.Time, error) // parses row keys into e; see parse
+	appendKey   func(dst []byte, e event, metric string, c *keyContent) ([]byte, error)
+	fill        func(c *keyContent, e event) *codec.KeyValues // the content of the key of an event
+	ties        int                                           // codec.Key.Ties
+	metrics     []string                                      // names of the columns that have rows of their own; nil if there are none
+	byTimestamp bool                                          // scan.Table.ByTimestamp
+
 	sequence func(e event) *uint32
 	bound    func(e event, column int) (datum []byte, order codec.Order, err error)
 	seriesOf any // func(e *E) *S
@@ -65,12 +69,9 @@ func (l *Mapping[E]) untyped() *mapping {
 func (l *Mapping[E]) alone() *mapping {
 	m := &mapping{
 		events: eventsOf[E]{},
-		Table:  l.Table, Pattern: l.Pattern, Bucket: l.Bucket, TimeKey: l.TimeKey, Ties: l.Ties, Columns: l.Columns, Precision: l.Precision, Since: l.Since,
+		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision, Since: l.Since,
 		Time:      func(e event) *time.Time { return l.Time(e.pointer.(*E)) },
 		Check:     func(e event) error { return l.Check(e.pointer.(*E)) },
-		Put:       func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) },
-		Spans:     func(e event) ([]codec.Span, error) { return l.Spans(e.pointer.(*E)) },
-		Key:       func(row string, e event) (time.Time, error) { return l.Key(row, e.pointer.(*E)) },
 		Set:       func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) },
 		Missing:   func(e event, column int) error { return l.Missing(e.pointer.(*E), column) },
 		TTLFields: unlessNil(l.TTLFields), Sequence: unlessNil(l.Sequence), sequence: unlessNil(l.sequence),
@@ -79,11 +80,19 @@ func (l *Mapping[E]) alone() *mapping {
 	if l.Same != nil {
 		m.Same = func(a, b event) bool { return l.Same(a.pointer.(*E), b.pointer.(*E)) }
 	}
+	if m.Put = m.put; l.Put != nil {
+		m.Put = func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) }
+	}
+	var set func(e event, from []any)
+	if l.series.set != nil {
+		set = func(e event, from []any) { l.series.set(e.pointer.(*E), from) }
+	}
+	m.setKeys(func(e event, to []any) []any { return l.series.of(e.pointer.(*E), to) }, set)
+	if l.adjust != nil {
+		l.adjust(m)
+	}
 	if l.Own != nil {
 		m.Own = func(e event) { l.Own(e.pointer.(*E)) }
-	}
-	if l.rowKey != nil {
-		m.rowKey = func(e event, metric string) ([]byte, error) { return l.rowKey(e.pointer.(*E), metric) }
 	}
 	if l.bound != nil {
 		m.bound = func(e event, column int) ([]byte, codec.Order, error) { return l.bound(e.pointer.(*E), column) }

@@ -47,10 +47,10 @@ func TestAuthorizedViews(t *testing.T) {
 				w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks})
 				r := NewReader(client, l, ReaderOptions{Hooks: hooks, Now: func() time.Time { return day0 }})
 				must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
-				if n := countSamples(t, r.Read(t.Context(), sample{Series: "a"}, day0, at(9))); n != 2 {
+				if n := countSamples(t, r.Read(t.Context(), SeriesOf(sample{Series: "a"}), day0, at(9))); n != 2 {
 					t.Errorf("%d events of the series in the view", n)
 				}
-				if n := countSamples(t, r.Read(t.Context(), sample{Series: "b"}, day0, at(9))); n != 0 {
+				if n := countSamples(t, r.Read(t.Context(), SeriesOf(sample{Series: "b"}), day0, at(9))); n != 0 {
 					t.Errorf("%d events of a series that is not in the view", n)
 				}
 				if name == "wire" && ordinary > 0 || requests == 0 {
@@ -61,11 +61,11 @@ func TestAuthorizedViews(t *testing.T) {
 				if !errors.As(err, &failed) || status.Code(failed.Failures[0].Err) != codes.PermissionDenied {
 					t.Errorf("writing to a row that is not in the view: %v", err)
 				}
-				got, err := w.DeleteSeries(t.Context(), sample{Series: "a"})
+				got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
 				if err != nil || got.Events() != 2 {
 					t.Errorf("deleting: %v, %v", got, err)
 				}
-				if got, err := w.DeleteSeries(t.Context(), sample{Series: "b"}); err != nil || got.Events() != 0 {
+				if got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "b"})); err != nil || got.Events() != 0 {
 					t.Errorf("deleting what is not in the view: %v, %v", got, err)
 				}
 				if n := storedCells(t, s, l.Table.ID); n == 0 {
@@ -99,7 +99,7 @@ func TestAuthorizedViewOfColumns(t *testing.T) {
 	before := storedCells(t, s, l.Table.ID)
 	w := NewWriter(AuthorizedViews(s.Client, func(string) string { return "mine" }), []*Mapping[sample]{l})
 	var failed *DeleteError
-	if got, err := w.DeleteSeries(t.Context(), sample{Series: "a"}); !errors.As(err, &failed) || status.Code(failed.Err) != codes.PermissionDenied || got.Events() != 0 {
+	if got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"})); !errors.As(err, &failed) || status.Code(failed.Err) != codes.PermissionDenied || got.Events() != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 	if n := storedCells(t, s, l.Table.ID); n != before {
@@ -121,7 +121,7 @@ func TestMissingAuthorizedView(t *testing.T) {
 	})
 	must(t, NewWriter(client, []*Mapping[sample]{other}).Write(t.Context(), sample{Series: "a", Time: day0}))
 	var missing *MissingTableError
-	for _, err := range NewReader(client, l).Read(t.Context(), sample{Series: "a"}, day0, at(9)) {
+	for _, err := range NewReader(client, l).Read(t.Context(), SeriesOf(sample{Series: "a"}), day0, at(9)) {
 		if !errors.As(err, &missing) || !strings.HasPrefix(missing.Error(), "the authorized view of table "+l.Table.ID+" does not exist: ") {
 			t.Error(err)
 		}
@@ -147,7 +147,7 @@ func TestAuthorizedViewResumes(t *testing.T) {
 	for after := range 5 {
 		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
 		ctx, read := b.named(t.Context(), 0, after)
-		if got, err := NewWriter(views, []*Mapping[sample]{l}).DeleteSeries(ctx, sample{Series: "a"}); err != nil || got.Events() != 4 {
+		if got, err := NewWriter(views, []*Mapping[sample]{l}).DeleteAll(ctx, SeriesOf(sample{Series: "a"})); err != nil || got.Events() != 4 {
 			t.Errorf("after %d chunks: %v, %v", after, got, err)
 		}
 		if n := len(b.requests(read)); n < 2 {

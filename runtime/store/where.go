@@ -10,18 +10,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Condition is a field by whose values a query selects events.
-type Condition struct {
-	Field Field
-	Equal bool // the field has a given value; else, it is in a given range
-}
-
-// bounds are the values of conditions.
-type bounds struct{ low, high event }
-
-// Where returns the query with the values of its conditions: it selects events whose fields are
+// Where returns the selection with the values of the query's conditions: events whose fields are
 // at least those of low and less than those of high or, for conditions with Equal, those of low.
-// The other fields of low and high are not used. Reads fail with ErrBounds if a field of high is
+// The other fields of low and high are not used. The error is ErrBounds if a field of high is
 // less than that of low, or if one is NaN or cannot be stored. An event without a field has its
 // default; if it has none, the event is not selected. An event whose field cannot be decoded may
 // not be selected, and is then not reported.
@@ -29,10 +20,9 @@ type bounds struct{ low, high event }
 // In tables with a row per event, Bigtable checks the conditions row by row. It does not read a row
 // that changes at the time as of one moment, so the read checks them again: it yields no event that
 // does not meet them.
-func (q *Query[E]) Where(low, high E) *Query[E] {
-	out := *q
-	out.where = &bounds{event{&low}, event{&high}}
-	return &out
+func (s Selection[E]) Where(low, high E) Selection[E] {
+	s.Bounds = []E{low, high}
+	return s
 }
 
 // fetched returns the fields to read: those that the caller requests, and those of conditions.
@@ -52,23 +42,29 @@ func (q *query) fetched(fields []Field) []Field {
 // never reports whether no event meets a condition.
 func never(w scan.Where) bool { return w.Never() }
 
-// conditions returns the conditions of the read in the encodings of the mapping; nil if the query
-// has none.
-func (r *reading) conditions() ([]scan.Where, error) {
-	if len(r.q.Conditions) == 0 {
+// conditions returns the conditions of a query with their values, in the encodings of the mapping; nil
+// if it has none.
+func (l *mapping) conditions(name string, conditions []Condition, where *bounds) ([]scan.Where, error) {
+	if len(conditions) == 0 {
 		return nil, nil
 	}
-	if r.where == nil {
-		return nil, fmt.Errorf("query %s has conditions, but no values: %w", r.q.Name, ErrBounds)
+	if where == nil {
+		return nil, fmt.Errorf("query %s has conditions, but no values: %w", name, ErrBounds)
 	}
-	out := make([]scan.Where, len(r.q.Conditions))
-	for i, c := range r.q.Conditions {
+	out := make([]scan.Where, len(conditions))
+	for i, c := range conditions {
 		var err error
-		if out[i], err = r.reader.mapping.condition(c, r.where.low, r.where.high); err != nil {
+		if out[i], err = l.condition(c, where.low, where.high); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// conditions returns the conditions of the read in the encodings of the mapping; nil if the query
+// has none.
+func (r *reading) conditions() ([]scan.Where, error) {
+	return r.reader.mapping.conditions(r.q.Name, r.q.Conditions, r.where)
 }
 
 // condition returns a condition in the encoding of the mapping.

@@ -47,9 +47,8 @@ func (e *gauge) String() string {
 
 // gauges returns a mapping of gauges. Level was in column old, score is in the last family.
 func gauges(pattern codec.Pattern, families ...Family) (*Mapping[gauge], *Columns[gauge, gaugeColumns]) {
-	bucket, times := bucketOf(24*time.Hour, "2006-01-02"), codec.TimeFormat{Kind: codec.UnixMillis}
 	parts := []Part[gauge, gaugeColumns]{
-		SeriesPart(func(e *gauge) *string { return &e.Series }, func(c *gaugeColumns) *[]string { return &c.Series }),
+		SeriesPart(func(e *gauge) *string { return &e.Series }, func(c *gaugeColumns) *[]string { return &c.Series }, stringSeries),
 		TimePart(func(e *gauge) *time.Time { return &e.Time }, func(c *gaugeColumns) *[]time.Time { return &c.Time }),
 	}
 	score := len(families) - 1
@@ -66,35 +65,12 @@ func gauges(pattern codec.Pattern, families ...Family) (*Mapping[gauge], *Column
 			DefaultColumn("kind", codec.Text.String, "none", func(e *gauge) *string { return &e.Kind }, func(c *gaugeColumns) *[]string { return &c.Kind }))
 	}
 	columns := NewColumns(parts...)
-	return NewMapping(columns, Keys[gauge]{
-		Append: func(e *gauge, _ string, dst []byte) ([]byte, error) {
-			w := codec.NewKeyWriter(dst, "#")
-			w.String("series", e.Series)
-			if pattern.Bucketed() {
-				w.Bucket(bucket, e.Time)
-			} else {
-				w.Time(times, e.Time)
-			}
-			return w.Key()
-		},
-		Prefix: func(e *gauge, _ string) ([]byte, error) {
-			w := codec.NewKeyWriter(nil, "#")
-			w.String("series", e.Series)
-			return w.Prefix()
-		},
-		Parse: func(row string, e *gauge) (at time.Time, err error) {
-			r := codec.NewKeyReader(row, "#")
-			e.Series = r.String("series")
-			if pattern.Bucketed() {
-				at = r.Bucket(bucket)
-			} else {
-				at = r.Time(times)
-			}
-			return at, r.Close()
-		},
-		Delimiter: "#",
-	}, Mapping[gauge]{
-		Table: Table{ID: "gauges", Families: families}, Pattern: pattern, Bucket: bucket, TimeKey: times, Precision: time.Millisecond,
+	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: codec.TimeFormat{Kind: codec.UnixMillis}}
+	if pattern.Bucketed() {
+		key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucketOf(24*time.Hour, "2006-01-02")}
+	}
+	return NewMapping(columns, Mapping[gauge]{
+		Table: Table{ID: "gauges", Families: families}, Pattern: pattern, Key: key, Precision: time.Millisecond,
 		Check: func(e *gauge) error { return nil },
 	}), columns
 }
@@ -147,7 +123,7 @@ func storeGauges(t *testing.T, l *Mapping[gauge]) *storetest.Bigtable {
 	}
 	table := bt.Client.Open(l.Table.ID)
 	for i := range events {
-		key, err := l.rowKey(&events[i], "")
+		key, err := l.untyped().rowKey(event{&events[i]}, "")
 		must(t, err)
 		family := l.Table.Families[0].Name
 		if l.Table.Families[0].Class > 0 {
@@ -230,8 +206,8 @@ func TestWhere(t *testing.T) {
 // checkWhere checks the reads of a condition.
 func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeColumns], c whereCase, counts *counts, n int) {
 	t.Helper()
-	series := &Query[gauge]{Name: "Series", Spans: wholeOf(r).Spans, Conditions: c.conditions}
-	everything := &Query[gauge]{Name: "All", MultiSeries: true, AllTimes: true, Contiguous: true, Conditions: c.conditions, Spans: func(*gauge) ([]codec.Span, error) {
+	series := &testQuery[gauge]{Name: "Series", Spans: wholeOf(r).Spans, Conditions: c.conditions}
+	everything := &testQuery[gauge]{Name: "All", MultiSeries: true, AllTimes: true, Contiguous: true, Conditions: c.conditions, Spans: func(*gauge) ([]codec.Span, error) {
 		return []codec.Span{{Prefix: "s", Delimiter: "#"}}, nil
 	}}
 	from, to := at(1800), at(1800*58)
@@ -242,11 +218,11 @@ func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeCol
 	}
 	base := gauge{Series: "s0"}
 	options := []ReadOptions{{}, {NewestFirst: true}, {Limit: 2}, {Limit: 3, NewestFirst: true}, {LatestOnly: true}, {Fields: []Field{}}, {Fields: []Field{"level"}}}
-	for i, q := range []*Query[gauge]{series, everything} {
+	for i, q := range []*testQuery[gauge]{series, everything} {
 		free, where := *q, q.Where(c.low, c.high)
 		free.Conditions = nil
 		var all []gauge
-		for e, err := range r.Query(t.Context(), &free, base, from, to) {
+		for e, err := range readOf(t.Context(), r, &free, SeriesOf(base), from, to) {
 			must(t, err)
 			if c.meets(&e) {
 				all = append(all, e)
@@ -268,7 +244,7 @@ func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeCol
 				t.Errorf("%s: received %d cells of other events", what, counts.Cells)
 			}
 			var into gaugeColumns
-			must(t, ReadColumns(t.Context(), r, columns, &into, where, base, from, to, o))
+			must(t, columnsReadOf(t.Context(), r, columns, &into, where, SeriesOf(base), from, to, o))
 			if len(into.Time) != len(want) || len(into.Level) != len(want) {
 				t.Errorf("%s: %d events in columns, want %d", what, len(into.Time), len(want))
 			}
@@ -317,8 +293,8 @@ func sortedIf(sorts bool, texts []string) []string {
 }
 
 // gaugesOf returns the texts of the events of a query.
-func gaugesOf(ctx context.Context, r *Reader[gauge], q *Query[gauge], base gauge, from, to time.Time, o ReadOptions, conditions []Condition) (out []string, err error) {
-	for e, err := range r.Query(ctx, q, base, from, to, o) {
+func gaugesOf(ctx context.Context, r *Reader[gauge], q *testQuery[gauge], base gauge, from, to time.Time, o ReadOptions, conditions []Condition) (out []string, err error) {
+	for e, err := range readOf(ctx, r, q, SeriesOf(base), from, to, o) {
 		if err != nil {
 			return out, err
 		}
@@ -350,11 +326,11 @@ func TestWhereIsRefused(t *testing.T) {
 	l, _ := gauges(codec.SingleUnserialized, Family{Name: "f"})
 	r := NewReader(serve(t, l).Client, l, clockAt(100))
 	nan, zero := math.NaN(), 0.0
-	query := func(f Field) *Query[gauge] {
-		return &Query[gauge]{Name: "Q", Spans: l.Spans, Conditions: []Condition{{Field: f}}}
+	query := func(f Field) *testQuery[gauge] {
+		return &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []Condition{{Field: f}}}
 	}
 	for name, test := range map[string]struct {
-		q    *Query[gauge]
+		q    *testQuery[gauge]
 		want error
 	}{
 		"no values":     {query("level"), ErrBounds},
@@ -375,7 +351,7 @@ func TestWhereIsRefused(t *testing.T) {
 func TestTokenOfOtherBounds(t *testing.T) {
 	l, _ := gauges(codec.SingleUnserialized, Family{Name: "f"})
 	r := NewReader(storeGauges(t, l).Client, l, clockAt(200_000))
-	q := &Query[gauge]{Name: "Q", Spans: l.Spans, Conditions: []Condition{{Field: "level"}}}
+	q := &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []Condition{{Field: "level"}}}
 	page := &Page{Size: 1}
 	read := func(high int64) error {
 		_, err := gaugesOf(t.Context(), r, q.Where(gauge{Level: -3}, gauge{Level: high}), gauge{Series: "s0"}, at(0), at(200_000), ReadOptions{Page: page}, nil)

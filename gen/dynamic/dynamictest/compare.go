@@ -161,7 +161,7 @@ func (c *edited) series(series []any, r Range) {
 		if !slices.ContainsFunc(c.New.Layout().Queries, func(other layout.Query) bool { return other.Name == q.Name }) {
 			continue
 		}
-		c.compare(q.Name, c.old.Query(c.ctx, q.Name, series, r.From, r.To), c.new.Query(c.ctx, q.Name, given, r.From, r.To))
+		c.compare(q.Name, c.old.Query(c.ctx, q.Name, dynamic.Values{Series: series}, r.From, r.To), c.new.Query(c.ctx, q.Name, dynamic.Values{Series: given}, r.From, r.To))
 	}
 }
 

@@ -132,7 +132,9 @@ func (d *deletion) draw(t *rapid.T, events []dynamic.Event) (deleted func(e *dyn
 	switch rapid.SampledFrom([]string{"range", "series", "events"}).Draw(t, "delete") {
 	case "series":
 		return func(e *dynamic.Event) bool { return ofSeries(series, e) },
-			func(w *store.Writer[dynamic.Event]) (store.Deletion, error) { return w.DeleteSeries(ctx, base) }
+			func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+				return w.DeleteAll(ctx, store.SeriesOf(base))
+			}
 	case "range":
 		edges := d.traffic.Edges()
 		i := rapid.IntRange(0, len(edges)-1).Draw(t, "from")
@@ -142,7 +144,7 @@ func (d *deletion) draw(t *rapid.T, events []dynamic.Event) (deleted func(e *dyn
 				return ofSeries(series, e) && !stored.Before(from) && stored.Before(to)
 			},
 			func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return w.DeleteRange(ctx, base, from, to)
+				return w.DeleteRange(ctx, store.SeriesOf(base), from, to)
 			}
 	}
 	chosen := rapid.SliceOf(rapid.SampledFrom(events)).Draw(t, "events")

@@ -214,7 +214,7 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 		}
 		args = append(args, reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(o))
 		events := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
-		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, series, from, to, o))
+		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, dynamic.Values{Series: series}, from, to, o))
 	}
 }
 

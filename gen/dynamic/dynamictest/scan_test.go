@@ -72,7 +72,7 @@ func (d *deletion) scan(t *rapid.T) {
 		want, got := d.sums(t, id), d.sums(t, id)
 		reader := store.NewReader(d.server.Client, m, o)
 		for _, series := range d.traffic.Series() {
-			for e, err := range reader.Read(ctx, dynamic.Event{Series: series}, from, to) {
+			for e, err := range reader.Read(ctx, store.SeriesOf(dynamic.Event{Series: series}), from, to) {
 				if err != nil {
 					t.Fatal(err)
 				}

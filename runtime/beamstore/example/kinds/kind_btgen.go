@@ -5,7 +5,6 @@
 package kinds
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -73,15 +72,11 @@ var kindENames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v KindE) String() string {
-	return codec.EnumString(kindENames, int64(v))
-}
+func (v KindE) String() string { return codec.EnumString(kindENames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
-func (v KindE) MarshalText() ([]byte, error) {
-	return codec.MarshalEnum(kindENames, int64(v))
-}
+func (v KindE) MarshalText() ([]byte, error) { return codec.MarshalEnum(kindENames, int64(v)) }
 
 // UnmarshalText sets the value to the one with the given name.
 func (v *KindE) UnmarshalText(text []byte) error {
@@ -109,15 +104,11 @@ var kindColorNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v KindColor) String() string {
-	return codec.EnumString(kindColorNames, int64(v))
-}
+func (v KindColor) String() string { return codec.EnumString(kindColorNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
-func (v KindColor) MarshalText() ([]byte, error) {
-	return codec.MarshalEnum(kindColorNames, int64(v))
-}
+func (v KindColor) MarshalText() ([]byte, error) { return codec.MarshalEnum(kindColorNames, int64(v)) }
 
 // UnmarshalText sets the value to the one with the given name.
 func (v *KindColor) UnmarshalText(text []byte) error {
@@ -146,9 +137,7 @@ var kindColorOrNames = codec.Enum{
 }
 
 // String returns the name of the value, or its number if it has none.
-func (v KindColorOr) String() string {
-	return codec.EnumString(kindColorOrNames, int64(v))
-}
+func (v KindColorOr) String() string { return codec.EnumString(kindColorOrNames, int64(v)) }
 
 // MarshalText returns the name of the value, for JSON and flags; an error if it
 // has none.
@@ -200,18 +189,12 @@ func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter
 }
 
 // KindBatcher gathers Kind events from any number of goroutines and writes them
-// in batches, when there are enough of them or they have waited long enough.
-// Every event that it accepts is written or reported as failed. Its memory is
-// bounded, except for failures that are being reported.
+// in batches; see store.Batcher.
 type KindBatcher struct {
 	store.EventBatcher[KindEvent]
 }
 
-// NewKindBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewKindBatcher returns a batcher that writes through w; see store.NewBatcher.
 //
 //go:noinline
 func NewKindBatcher(w *KindWriter, failed func(event KindEvent, err error), opts ...store.BatcherOptions) *KindBatcher {
@@ -242,19 +225,14 @@ func NewKindReader(client store.Client, opts ...store.ReaderOptions) *KindReader
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *KindReader) ByKinds(ctx context.Context, kinds string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	event := KindEvent{KindSeries: KindSeries{Kinds: kinds}}
-	return r.reader.Query(ctx, &kindByKinds, event, from, to, opts...)
+	return r.reader.Read(ctx, selectKindByKinds(kinds), from, to, opts...)
 }
 
-// ByKindsColumns appends the events that ByKinds yields to columns, which may
-// be reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByKindsColumns appends the events of ByKinds to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *KindReader) ByKindsColumns(ctx context.Context, kinds string, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	event := KindEvent{KindSeries: KindSeries{Kinds: kinds}}
-	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, &kindByKinds, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, selectKindByKinds(kinds), from, to, opts...)
 }
 
 // ByE yields the events with from <= time < to of the series with the given
@@ -263,19 +241,14 @@ func (r *KindReader) ByKindsColumns(ctx context.Context, kinds string, from, to 
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *KindReader) ByE(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	event := KindEvent{KindSeries: KindSeries{Kinds: kinds, E: e, Raw: raw}}
-	return r.reader.Query(ctx, &kindByE, event, from, to, opts...)
+	return r.reader.Read(ctx, selectKindByE(kinds, e, raw), from, to, opts...)
 }
 
-// ByEColumns appends the events that ByE yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByEColumns appends the events of ByE to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *KindReader) ByEColumns(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	event := KindEvent{KindSeries: KindSeries{Kinds: kinds, E: e, Raw: raw}}
-	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, &kindByE, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, selectKindByE(kinds, e, raw), from, to, opts...)
 }
 
 // The fields of KindEvent, for store.ReadOptions.
@@ -306,7 +279,7 @@ const (
 	KindFieldJSONOr   store.Field = "json_or"
 )
 
-// KindColumns holds events column by column. All slices have the same length.
+// KindColumns holds events in slices of equal length.
 type KindColumns struct {
 	Series   []KindSeries
 	Time     []time.Time
@@ -344,12 +317,7 @@ func (c *KindColumns) Reset() { kindsColumns.Reset(c) }
 // Append adds an event.
 func (c *KindColumns) Append(e *KindEvent) { kindsColumns.Append(c, e) }
 
-// SetupKind reconciles table kinds with the schema and returns what it changed;
-// a second call changes nothing. It refuses a change that may delete data with
-// a *setup.RefusedError, and changes nothing, unless setup.Options.Allow names
-// the change. With setup.Options.DryRun it returns what it would change. The
-// client records the layouts in table btgen_layouts, so that older code does
-// not set up the tables.
+// SetupKind reconciles table kinds with the schema; see setup.Setup.
 //
 //go:noinline
 func SetupKind(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -377,51 +345,26 @@ type KindsKey struct {
 	Sequence uint32
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k KindsKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Time(kindsTime, k.Time)
-	w.Sequence(k.Sequence)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k KindsKey) Append(dst []byte) ([]byte, error) { return kindsKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k KindsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k KindsKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k KindsKey) write(w *codec.KeyWriter) {
-	w.String("kinds", k.Kinds)
-	w.Enum("e", kindENames, int64(k.E))
-	w.BytesAs("raw", codec.KeyForm{Encoding: codec.KeyHex}, k.Raw)
-	w.Timestamp("since", k.Since)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k KindsKey) Prefix() ([]byte, error) { return kindsKey.Prefix(k.values()) }
 
 // ParseKindsKey parses a row key. Errors are of type *codec.FieldError.
-func ParseKindsKey(row string) (KindsKey, error) {
-	var k KindsKey
-	r := codec.NewKeyReader(row, "#")
-	k.Kinds = r.String("kinds")
-	k.E = KindE(r.Enum("e", kindENames))
-	k.Raw = r.BytesAs("raw", codec.KeyForm{Encoding: codec.KeyHex})
-	k.Since = r.Timestamp("since")
-	k.Time = r.Time(kindsTime)
-	k.Sequence = r.Sequence()
-	return k, r.Close()
+func ParseKindsKey(row string) (k KindsKey, err error) {
+	err = kindsKey.Parse(row, k.values())
+	return k, err
 }
 
-// kindMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *KindsKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Kinds, (*int64)(&k.E), &k.Raw, &k.Since}, At: &k.Time, Sequence: &k.Sequence}
+}
+
 var kindMappings = []*store.Mapping[KindEvent]{kindsMapping}
 
 // BeamKind gives package kindsbeam access to the tables and the queries.
@@ -429,13 +372,22 @@ func BeamKind() ([]*store.Mapping[KindEvent], []*store.Query[KindEvent]) {
 	return kindMappings, []*store.Query[KindEvent]{&kindByKinds, &kindByE}
 }
 
-// kindsTime is the encoding of event times in the row keys of kinds.
-var kindsTime = codec.TimeFormat{Kind: codec.UnixMillis}
+// kindsKey describes the row keys of table kinds.
+var kindsKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "kinds"},
+		{Name: "e", Type: codec.EnumSegment, Series: 1, Enum: kindENames},
+		{Name: "raw", Type: codec.BytesSegment, Form: codec.KeyForm{Encoding: codec.KeyHex}, Series: 2},
+		{Name: "since", Type: codec.TimestampSegment, Series: 3},
+		{Kind: codec.TimeSegment},
+		{Kind: codec.SequenceSegment},
+	},
+	Time: codec.TimeFormat{Kind: codec.UnixMillis},
+}
 
-// kindsColumns maps the parts of an event to the columns of table kinds and to
-// the slices of KindColumns.
 var kindsColumns = store.NewColumns(
-	store.SeriesPartFunc(func(e *KindEvent) *KindSeries { return &e.KindSeries }, func(c *KindColumns) *[]KindSeries { return &c.Series }, sameKind, ownKind),
+	store.BytesSeriesPart(func(e *KindEvent) *KindSeries { return &e.KindSeries }, func(c *KindColumns) *[]KindSeries { return &c.Series }, func(s *KindSeries, to []any) []any { return append(to, &s.Kinds, (*int64)(&s.E), &s.Raw, &s.Since) }),
 	store.TimePart(func(e *KindEvent) *time.Time { return &e.Time }, func(c *KindColumns) *[]time.Time { return &c.Time }),
 	store.SequencePart(func(e *KindEvent) *uint32 { return &e.Sequence }, func(c *KindColumns) *[]uint32 { return &c.Sequence }),
 	store.ClassPart(func(e *KindEvent) *int { return (*int)(&e.Class) }, func(c *KindColumns) *[]KindClass { return &c.Class }),
@@ -466,25 +418,7 @@ var kindsColumns = store.NewColumns(
 )
 
 // kindsMapping maps events to table kinds.
-var kindsMapping = store.NewMapping(kindsColumns, store.Keys[KindEvent]{
-	Append: func(e *KindEvent, _ string, dst []byte) ([]byte, error) {
-		return KindsKey{Kinds: e.Kinds, E: e.E, Raw: e.Raw, Since: e.Since, Time: e.Time, Sequence: e.Sequence}.Append(dst)
-	},
-	Prefix: func(e *KindEvent, _ string) ([]byte, error) {
-		return KindsKey{Kinds: e.Kinds, E: e.E, Raw: e.Raw, Since: e.Since}.Prefix()
-	},
-	Parse: func(row string, e *KindEvent) (time.Time, error) {
-		k, err := ParseKindsKey(row)
-		e.Kinds = codec.Keep(e.Kinds, k.Kinds)
-		e.E = k.E
-		e.Raw = k.Raw
-		e.Since = k.Since
-		e.Sequence = k.Sequence
-		return k.Time, err
-	},
-	Delimiter: "#",
-	Open:      true,
-}, store.Mapping[KindEvent]{
+var kindsMapping = store.NewMapping(kindsColumns, store.Mapping[KindEvent]{
 	Table: store.Table{
 		ID: "kinds",
 		Families: []store.Family{
@@ -494,82 +428,23 @@ var kindsMapping = store.NewMapping(kindsColumns, store.Keys[KindEvent]{
 		Layout: `schema Kind: events; pattern: single_unserialized; delimiter: "#"; key: string text, enum text, bytes text, timestamp text, time, sequence; names: kinds, e, raw, since; key 2 enum "green": by name; key 2 enum "red": by name; time: "unix_ms"; family long: class; family short: class; column "at": timestamp; column "at_or": timestamp; column "bytes": string; column "bytes_or": string; column "color": enum; column "color" enum 1: "none"; column "color" enum 2: "blue"; column "color_or": enum; column "color_or" enum 1: "none"; column "color_or" enum 2: "blue"; column "double": float64; column "double_or": float64; column "flag": bool; column "flag_or": bool; column "id": uuid; column "id_or": uuid; column "json": json; column "json_or": json; column "large": integer; column "number": integer; column "number_or": integer; column "single": float32; column "small": integer; column "span": duration; column "span_or": duration; column "text": string; column "text_or": string; column "unsigned": integer`,
 	},
 	Pattern:   codec.SingleUnserialized,
-	TimeKey:   kindsTime,
+	Key:       kindsKey,
 	Precision: time.Millisecond,
-	Sequence: func(e *KindEvent) *uint32 {
-		return &e.Sequence
-	},
-	Check: checkKind,
+	Check:     checkKind,
 })
 
-// kindByKinds defines which rows ByKinds reads in kinds.
-var kindByKinds = store.Query[KindEvent]{
-	Name:        "ByKinds",
-	Spans:       rowsKindByKinds,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysKindByKinds,
+var kindByKinds = store.Query[KindEvent]{Name: "ByKinds", Given: codec.Given{Series: []int{0}}}
+
+// selectKindByKinds returns what ByKinds selects.
+func selectKindByKinds(kinds string) store.Selection[KindEvent] {
+	return kindByKinds.Bind(KindEvent{KindSeries: KindSeries{Kinds: kinds}})
 }
 
-// rowsKindByKinds returns the spans with the rows of ByKinds.
-func rowsKindByKinds(e *KindEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("kinds", e.Kinds)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
+var kindByE = store.Query[KindEvent]{Name: "ByE", Given: codec.Given{Series: []int{0, 1, 2}}}
 
-// keysKindByKinds returns a pattern for the row keys of ByKinds.
-func keysKindByKinds(e *KindEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("kinds", e.Kinds)
-	})
-	p.Any()
-	p.Any()
-	p.Bytes(19)
-	p.Time()
-	p.Bytes(10)
-	return p.Pattern()
-}
-
-// kindByE defines which rows ByE reads in kinds.
-var kindByE = store.Query[KindEvent]{
-	Name:        "ByE",
-	Spans:       rowsKindByE,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
-	Keys:        keysKindByE,
-}
-
-// rowsKindByE returns the spans with the rows of ByE.
-func rowsKindByE(e *KindEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("kinds", e.Kinds)
-	before.Enum("e", kindENames, int64(e.E))
-	before.BytesAs("raw", codec.KeyForm{Encoding: codec.KeyHex}, e.Raw)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
-}
-
-// keysKindByE returns a pattern for the row keys of ByE.
-func keysKindByE(e *KindEvent) (*codec.KeyPattern, error) {
-	p := codec.NewKeyPattern("#")
-	p.Known(func(w *codec.KeyWriter) {
-		w.String("kinds", e.Kinds)
-	})
-	p.Known(func(w *codec.KeyWriter) {
-		w.Enum("e", kindENames, int64(e.E))
-	})
-	p.Known(func(w *codec.KeyWriter) {
-		w.BytesAs("raw", codec.KeyForm{Encoding: codec.KeyHex}, e.Raw)
-	})
-	p.Bytes(19)
-	p.Time()
-	p.Bytes(10)
-	return p.Pattern()
+// selectKindByE returns what ByE selects.
+func selectKindByE(kinds string, e KindE, raw []byte) store.Selection[KindEvent] {
+	return kindByE.Bind(KindEvent{KindSeries: KindSeries{Kinds: kinds, E: e, Raw: raw}})
 }
 
 // checkKind rejects an event that no table can store.
@@ -592,14 +467,4 @@ func checkKind(e *KindEvent) error {
 		c.JSON("json_or", e.JSONOr)
 	}
 	return c.Err()
-}
-
-// sameKind reports whether two events have the same series.
-func sameKind(a, b *KindEvent) bool {
-	return a.Kinds == b.Kinds && a.E == b.E && bytes.Equal(a.Raw, b.Raw) && a.Since.Equal(b.Since)
-}
-
-// ownKind clones the slices in the series of an event.
-func ownKind(e *KindEvent) {
-	e.Raw = bytes.Clone(e.Raw)
 }

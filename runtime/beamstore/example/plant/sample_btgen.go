@@ -42,18 +42,13 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
-// them in batches, when there are enough of them or they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// them in batches; see store.Batcher.
 type SampleBatcher struct {
 	store.EventBatcher[SampleEvent]
 }
 
-// NewSampleBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from its own goroutine, with the
-// *store.WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory in the meantime.
+// NewSampleBatcher returns a batcher that writes through w; see
+// store.NewBatcher.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
@@ -84,19 +79,88 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *SampleReader) ByArea(ctx context.Context, area string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	event := SampleEvent{SampleSeries: SampleSeries{Area: area}}
-	return r.reader.Query(ctx, &sampleByArea, event, from, to, opts...)
+	return r.reader.Read(ctx, selectSampleByArea(area), from, to, opts...)
 }
 
-// ByAreaColumns appends the events that ByArea yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByAreaColumns appends the events of ByArea to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *SampleReader) ByAreaColumns(ctx context.Context, area string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	event := SampleEvent{SampleSeries: SampleSeries{Area: area}}
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleByArea, event, from, to, opts...)
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByArea(area), from, to, opts...)
+}
+
+// ByAreas yields the events with from <= time < to of the series with any of
+// several values of area, in row key order, those of a row by time. Its errors
+// are those of Read. It reads from table samples: one range of rows, for each
+// area, in one request.
+//
+// The server scans rows of all times and drops those outside the range.
+func (r *SampleReader) ByAreas(ctx context.Context, areas []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.reader.Read(ctx, selectSampleByAreas(areas), from, to, opts...)
+}
+
+// ByAreasColumns appends the events of ByAreas to columns, as ReadColumns does.
+//
+//go:noinline
+func (r *SampleReader) ByAreasColumns(ctx context.Context, areas []string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByAreas(areas), from, to, opts...)
+}
+
+// ByAreaPrefix yields the events with from <= time < to of the series with the
+// given prefix of area, by series in row key order, then by time. Its errors
+// are those of Read. It reads from table samples: one range of rows.
+//
+// The server scans rows of all times and drops those outside the range.
+func (r *SampleReader) ByAreaPrefix(ctx context.Context, areaPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.reader.Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
+}
+
+// ByAreaPrefixColumns appends the events of ByAreaPrefix to columns, as
+// ReadColumns does.
+//
+//go:noinline
+func (r *SampleReader) ByAreaPrefixColumns(ctx context.Context, areaPrefix string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
+}
+
+// BySensors yields the events with from <= time < to of the series with the
+// given area and range of sensor, whose end is excluded, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table
+// samples: one range of rows.
+//
+// The server scans rows of all times and drops those outside the range.
+func (r *SampleReader) BySensors(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.reader.Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
+}
+
+// BySensorsColumns appends the events of BySensors to columns, as ReadColumns
+// does.
+//
+//go:noinline
+func (r *SampleReader) BySensorsColumns(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
+}
+
+// HighByArea yields the events with from <= time < to of the series with the
+// given area, whose value is in the given range, whose end is excluded, by
+// series in row key order, then by time. Its errors are those of Read. It reads
+// from table samples: one range of rows.
+//
+// The server scans rows of all times and drops those outside the range.
+//
+// The server reads the other events of the range, too, and does not return
+// them. An event without the field, or with one that cannot be decoded, is not
+// returned either.
+func (r *SampleReader) HighByArea(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.reader.Read(ctx, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
+}
+
+// HighByAreaColumns appends the events of HighByArea to columns, as ReadColumns
+// does.
+//
+//go:noinline
+func (r *SampleReader) HighByAreaColumns(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
 }
 
 // The fields of SampleEvent, for store.ReadOptions.
@@ -104,7 +168,7 @@ const (
 	SampleFieldValue store.Field = "value"
 )
 
-// SampleColumns holds events column by column. All slices have the same length.
+// SampleColumns holds events in slices of equal length.
 type SampleColumns struct {
 	Series []SampleSeries
 	Time   []time.Time
@@ -117,12 +181,8 @@ func (c *SampleColumns) Reset() { samplesColumns.Reset(c) }
 // Append adds an event.
 func (c *SampleColumns) Append(e *SampleEvent) { samplesColumns.Append(c, e) }
 
-// SetupSample reconciles tables samples and samples_salted with the schema and
-// returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *setup.RefusedError, and changes nothing, unless
-// setup.Options.Allow names the change. With setup.Options.DryRun it returns
-// what it would change. The client records the layouts in table btgen_layouts,
-// so that older code does not set up the tables.
+// SetupSample reconciles tables samples and samples_salted with the schema; see
+// setup.Setup.
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -155,42 +215,24 @@ type SamplesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
-func (k SamplesKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(samplesBucket, k.Bucket)
-	return w.Key()
-}
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k SamplesKey) Append(dst []byte) ([]byte, error) { return samplesKey.Append(dst, k.values()) }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SamplesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SamplesKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SamplesKey) write(w *codec.KeyWriter) {
-	w.String("area", k.Area)
-	w.IntAs("sensor", codec.KeyForm{Pad: 6}, k.Sensor, 64)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SamplesKey) Prefix() ([]byte, error) { return samplesKey.Prefix(k.values()) }
 
 // ParseSamplesKey parses a row key. Errors are of type *codec.FieldError.
-func ParseSamplesKey(row string) (SamplesKey, error) {
-	var k SamplesKey
-	r := codec.NewKeyReader(row, "#")
-	k.Area = r.String("area")
-	k.Sensor = r.IntAs("sensor", codec.KeyForm{Pad: 6}, 64)
-	k.Bucket = r.Bucket(samplesBucket)
-	return k, r.Close()
+func ParseSamplesKey(row string) (k SamplesKey, err error) {
+	err = samplesKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SamplesKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Area, &k.Sensor}, At: &k.Bucket}
 }
 
 // SamplesSaltedKey is a row key of table samples_salted, of the form
@@ -211,128 +253,85 @@ type SamplesSaltedKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *codec.FieldError if a segment is
-// empty or contains the delimiter, if the table cannot represent the time, or
-// if the key exceeds 4 KiB.
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
 func (k SamplesSaltedKey) Append(dst []byte) ([]byte, error) {
-	w := codec.NewKeyWriter(dst, "#")
-	k.write(&w)
-	w.Bucket(samplesSaltedBucket, k.Bucket)
-	return w.Key()
+	return samplesSaltedKey.Append(dst, k.values())
 }
 
-// String returns the key, quoted if it is not printable, or the error if it is
-// invalid.
+// String returns the key, quoted if it is not printable, or its error.
 func (k SamplesSaltedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
-// Prefix returns the prefix of the keys of the series, up to and including the
-// delimiter before the time.
-func (k SamplesSaltedKey) Prefix() ([]byte, error) {
-	w := codec.NewKeyWriter(nil, "#")
-	k.write(&w)
-	return w.Prefix()
-}
-
-// write writes the segments before the time.
-func (k SamplesSaltedKey) write(w *codec.KeyWriter) {
-	w.BeginSalt(16)
-	w.String("area", k.Area)
-	w.IntAs("sensor", codec.KeyForm{Pad: 6}, k.Sensor, 64)
-	w.EndSalt()
-	w.String("area", k.Area)
-	w.IntAs("sensor", codec.KeyForm{Pad: 6}, k.Sensor, 64)
-}
+// Prefix returns what precedes the time in the keys of the series.
+func (k SamplesSaltedKey) Prefix() ([]byte, error) { return samplesSaltedKey.Prefix(k.values()) }
 
 // ParseSamplesSaltedKey parses a row key. Errors are of type *codec.FieldError.
-func ParseSamplesSaltedKey(row string) (SamplesSaltedKey, error) {
-	var k SamplesSaltedKey
-	r := codec.NewKeyReader(row, "#")
-	r.Salt(16)
-	k.Area = r.String("area")
-	k.Sensor = r.IntAs("sensor", codec.KeyForm{Pad: 6}, 64)
-	k.Bucket = r.Bucket(samplesSaltedBucket)
-	return k, r.Close()
+func ParseSamplesSaltedKey(row string) (k SamplesSaltedKey, err error) {
+	err = samplesSaltedKey.Parse(row, k.values())
+	return k, err
 }
 
-// sampleMappings lists the mappings to all tables.
+// values points to the content of the key.
+func (k *SamplesSaltedKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Area, &k.Sensor}, At: &k.Bucket}
+}
+
 var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping, samplesSaltedMapping}
 
 // BeamSample gives package plantbeam access to the tables and the queries.
 func BeamSample() ([]*store.Mapping[SampleEvent], []*store.Query[SampleEvent]) {
-	return sampleMappings, []*store.Query[SampleEvent]{&sampleByArea}
+	return sampleMappings, []*store.Query[SampleEvent]{&sampleByArea, &sampleByAreas, &sampleByAreaPrefix, &sampleBySensors, &sampleHighByArea}
 }
 
-// samplesBucket defines the buckets of samples.
-var samplesBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// samplesKey describes the row keys of table samples.
+var samplesKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "area"},
+		{Name: "sensor", Type: codec.Int64Segment, Form: codec.KeyForm{Pad: 6}, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// samplesColumns maps the parts of an event to the columns of table samples and
-// to the slices of SampleColumns.
 var samplesColumns = store.NewColumns(
-	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }),
+	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("value", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Value }, func(c *SampleColumns) *[]int64 { return &c.Value }),
 )
 
 // samplesMapping maps events to table samples.
-var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SamplesKey{Area: e.Area, Sensor: e.Sensor, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SamplesKey{Area: e.Area, Sensor: e.Sensor}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSamplesKey(row)
-		e.Area = codec.Keep(e.Area, k.Area)
-		e.Sensor = k.Sensor
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "samples",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    samplesBucket,
+	Key:       samplesKey,
 	Precision: time.Second,
 	Check:     checkSample,
 })
 
-// samplesSaltedBucket defines the buckets of samples_salted.
-var samplesSaltedBucket = codec.Bucket{
-	Every: time.Hour,
-	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
+// samplesSaltedKey describes the row keys of table samples_salted.
+var samplesSaltedKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Kind: codec.SaltSegment, Buckets: 16, Salted: []int{0, 1}},
+		{Name: "area"},
+		{Name: "sensor", Type: codec.Int64Segment, Form: codec.KeyForm{Pad: 6}, Series: 1},
+		{Kind: codec.BucketSegment},
+	},
+	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-// samplesSaltedColumns maps the parts of an event to the columns of table
-// samples_salted and to the slices of SampleColumns.
 var samplesSaltedColumns = store.NewColumns(
-	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }),
+	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("value", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Value }, func(c *SampleColumns) *[]int64 { return &c.Value }),
 )
 
 // samplesSaltedMapping maps events to table samples_salted.
-var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Keys[SampleEvent]{
-	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
-		return SamplesSaltedKey{Area: e.Area, Sensor: e.Sensor, Bucket: e.Time}.Append(dst)
-	},
-	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
-		return SamplesSaltedKey{Area: e.Area, Sensor: e.Sensor}.Prefix()
-	},
-	Parse: func(row string, e *SampleEvent) (time.Time, error) {
-		k, err := ParseSamplesSaltedKey(row)
-		e.Area = codec.Keep(e.Area, k.Area)
-		e.Sensor = k.Sensor
-		return k.Bucket, err
-	},
-	Delimiter: "#",
-}, store.Mapping[SampleEvent]{
+var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "samples_salted",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
@@ -340,26 +339,46 @@ var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Keys[Sam
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: salt 16 of 2 3, string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
-	Bucket:    samplesSaltedBucket,
+	Key:       samplesSaltedKey,
 	Precision: time.Second,
 	Check:     checkSample,
 })
 
-// sampleByArea defines which rows ByArea reads in samples.
-var sampleByArea = store.Query[SampleEvent]{
-	Name:        "ByArea",
-	Spans:       rowsSampleByArea,
-	AllTimes:    true,
-	Contiguous:  true,
-	MultiSeries: true,
+var sampleByArea = store.Query[SampleEvent]{Name: "ByArea", Given: codec.Given{Series: []int{0}}}
+
+// selectSampleByArea returns what ByArea selects.
+func selectSampleByArea(area string) store.Selection[SampleEvent] {
+	return sampleByArea.Bind(SampleEvent{SampleSeries: SampleSeries{Area: area}})
 }
 
-// rowsSampleByArea returns the spans with the rows of ByArea.
-func rowsSampleByArea(e *SampleEvent) ([]codec.Span, error) {
-	before := codec.NewKeyWriter(nil, "#")
-	before.String("area", e.Area)
-	span, err := store.Span(before.Prefix, nil, "#", false)
-	return []codec.Span{span}, err
+var sampleByAreas = store.Query[SampleEvent]{Name: "ByAreas", Given: codec.Given{Series: []int{0}}}
+
+// selectSampleByAreas returns what ByAreas selects.
+func selectSampleByAreas(areas []string) store.Selection[SampleEvent] {
+	return sampleByAreas.Many(store.Each(areas, func(area string) SampleEvent {
+		return SampleEvent{SampleSeries: SampleSeries{Area: area}}
+	}))
+}
+
+var sampleByAreaPrefix = store.Query[SampleEvent]{Name: "ByAreaPrefix", Given: codec.Given{Series: []int{0}, Last: codec.GivenPrefix}}
+
+// selectSampleByAreaPrefix returns what ByAreaPrefix selects.
+func selectSampleByAreaPrefix(areaPrefix string) store.Selection[SampleEvent] {
+	return sampleByAreaPrefix.Bind(SampleEvent{SampleSeries: SampleSeries{Area: areaPrefix}})
+}
+
+var sampleBySensors = store.Query[SampleEvent]{Name: "BySensors", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenRange}}
+
+// selectSampleBySensors returns what BySensors selects.
+func selectSampleBySensors(area string, sensorFrom int64, sensorTo int64) store.Selection[SampleEvent] {
+	return sampleBySensors.Range(SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorFrom}}, SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorTo}})
+}
+
+var sampleHighByArea = store.Query[SampleEvent]{Name: "HighByArea", Given: codec.Given{Series: []int{0}}, Conditions: []store.Condition{{Field: "value"}}}
+
+// selectSampleHighByArea returns what HighByArea selects.
+func selectSampleHighByArea(area string, valueFrom int64, valueTo int64) store.Selection[SampleEvent] {
+	return sampleHighByArea.Bind(SampleEvent{SampleSeries: SampleSeries{Area: area}}).Where(SampleEvent{Value: valueFrom}, SampleEvent{Value: valueTo})
 }
 
 // checkSample rejects an event that no table can store.

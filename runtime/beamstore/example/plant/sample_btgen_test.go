@@ -72,5 +72,25 @@ func TestSampleRoundTrip(t *testing.T) {
 		storetest.Same(t, "ByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
 			return r.ByAreaColumns(ctx, series[0].Area, times[1], times[2], c)
 		}), events[1])
+		storetest.SameInAnyOrder(t, "ByAreas", r.ByAreas(ctx, []string{series[0].Area, series[0].Area}, times[0], end), events[0], events[1], events[2], events[4])
+		storetest.Same(t, "ByAreasColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
+			return r.ByAreasColumns(ctx, []string{series[0].Area, series[0].Area}, times[1], times[2], c)
+		}), events[1])
+		storetest.SameInAnyOrder(t, "ByAreaPrefix", r.ByAreaPrefix(ctx, series[0].Area, times[0], end), events[0], events[1], events[2], events[3], events[4])
+		storetest.Same(t, "ByAreaPrefixColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
+			return r.ByAreaPrefixColumns(ctx, series[0].Area, times[1], times[2], c)
+		}), events[1])
+		storetest.SameInAnyOrder(t, "BySensors", r.BySensors(ctx, series[0].Area, series[0].Sensor, 3699, times[0], end), events[0], events[1], events[2])
+		storetest.Same(t, "BySensorsColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
+			return r.BySensorsColumns(ctx, series[0].Area, series[0].Sensor, 3699, times[1], times[2], c)
+		}), events[1])
+		storetest.SameInAnyOrder(t, "HighByArea", r.HighByArea(ctx, series[0].Area, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)), times[0], end), storetest.Filter(func(e plant.SampleEvent) bool {
+			return storetest.Within(e.Value, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)))
+		}, events[0], events[1], events[2], events[4])...)
+		storetest.Same(t, "HighByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
+			return r.HighByAreaColumns(ctx, series[0].Area, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)), times[1], times[2], c)
+		}), storetest.Filter(func(e plant.SampleEvent) bool {
+			return storetest.Within(e.Value, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)))
+		}, events[1])...)
 	}
 }

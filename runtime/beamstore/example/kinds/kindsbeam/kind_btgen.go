@@ -5,7 +5,6 @@
 package kindsbeam
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/btgen-dev/btgen/runtime/beamstore"
@@ -31,32 +30,20 @@ func newKind() *beamstore.Schema[kindspkg.KindEvent] {
 			return kindspkg.KindEvent{KindSeries: e.KindSeries}
 		},
 		Queries: map[string]beamstore.SchemaQuery[kindspkg.KindEvent]{
-			"ByKinds": {
-				Table: "kinds",
-				Rows:  queries[0],
-				Match: func(e, given *kindspkg.KindEvent) bool {
-					return e.Kinds == given.Kinds
-				},
-			},
-			"ByE": {
-				Table: "kinds",
-				Rows:  queries[1],
-				Match: func(e, given *kindspkg.KindEvent) bool {
-					return e.Kinds == given.Kinds && e.E == given.E && bytes.Equal(e.Raw, given.Raw)
-				},
-			},
+			"ByKinds": {Table: "kinds", Query: queries[0]},
+			"ByE":     {Table: "kinds", Query: queries[1]},
 		},
 	})
 }
 
 // KindByKinds selects the events of the series with the given kinds.
 func KindByKinds(kinds string) beamstore.Query {
-	return Kind.NewQuery("ByKinds", kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds}})
+	return Kind.NewQuery(Kind.Queries["ByKinds"].Query.Bind(kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds}}))
 }
 
 // KindByE selects the events of the series with the given kinds, e and raw.
 func KindByE(kinds string, e kindspkg.KindE, raw []byte) beamstore.Query {
-	return Kind.NewQuery("ByE", kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds, E: e, Raw: raw}})
+	return Kind.NewQuery(Kind.Queries["ByE"].Query.Bind(kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds, E: e, Raw: raw}}))
 }
 
 // encodeKind encodes an event for transport between workers.

@@ -7,6 +7,7 @@ package plantbeam
 import (
 	"github.com/btgen-dev/btgen/runtime/beamstore"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/plant"
 )
@@ -28,20 +29,43 @@ func newSample() *beamstore.Schema[plant.SampleEvent] {
 			return plant.SampleEvent{SampleSeries: e.SampleSeries}
 		},
 		Queries: map[string]beamstore.SchemaQuery[plant.SampleEvent]{
-			"ByArea": {
-				Table: "samples",
-				Rows:  queries[0],
-				Match: func(e, given *plant.SampleEvent) bool {
-					return e.Area == given.Area
-				},
-			},
+			"ByArea":       {Table: "samples", Query: queries[0]},
+			"ByAreas":      {Table: "samples", Query: queries[1]},
+			"ByAreaPrefix": {Table: "samples", Query: queries[2]},
+			"BySensors":    {Table: "samples", Query: queries[3]},
+			"HighByArea":   {Table: "samples", Query: queries[4]},
 		},
 	})
 }
 
 // SampleByArea selects the events of the series with the given area.
 func SampleByArea(area string) beamstore.Query {
-	return Sample.NewQuery("ByArea", plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}})
+	return Sample.NewQuery(Sample.Queries["ByArea"].Query.Bind(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}))
+}
+
+// SampleByAreas selects the events of the series with any of several values of
+// area.
+func SampleByAreas(areas []string) beamstore.Query {
+	return Sample.NewQuery(Sample.Queries["ByAreas"].Query.Many(store.Each(areas, func(area string) plant.SampleEvent {
+		return plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}
+	})))
+}
+
+// SampleByAreaPrefix selects the events of the series with the given prefix of
+// area.
+func SampleByAreaPrefix(areaPrefix string) beamstore.Query {
+	return Sample.NewQuery(Sample.Queries["ByAreaPrefix"].Query.Bind(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: areaPrefix}}))
+}
+
+// SampleBySensors selects the events of the series with the given area and
+// range of sensor, whose end is excluded.
+func SampleBySensors(area string, sensorFrom int64, sensorTo int64) beamstore.Query {
+	return Sample.NewQuery(Sample.Queries["BySensors"].Query.Range(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorFrom}}, plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorTo}}))
+}
+
+// SampleHighByArea selects the events of the series with the given area.
+func SampleHighByArea(area string, valueFrom int64, valueTo int64) beamstore.Query {
+	return Sample.NewQuery(Sample.Queries["HighByArea"].Query.Bind(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}).Where(plant.SampleEvent{Value: valueFrom}, plant.SampleEvent{Value: valueTo}))
 }
 
 // encodeSample encodes an event for transport between workers.

@@ -1,0 +1,95 @@
+package emit
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// constants are the names of the constants in package codec that literals contain.
+var constants = map[any]string{
+	codec.MetricSegment: "MetricSegment", codec.ConstSegment: "ConstSegment", codec.BucketSegment: "BucketSegment", codec.TimeSegment: "TimeSegment",
+	codec.SaltSegment: "SaltSegment", codec.SequenceSegment: "SequenceSegment",
+
+	codec.BytesSegment: "BytesSegment", codec.BoolSegment: "BoolSegment", codec.Int32Segment: "Int32Segment", codec.Int64Segment: "Int64Segment",
+	codec.Uint32Segment: "Uint32Segment", codec.Uint64Segment: "Uint64Segment", codec.DurationSegment: "DurationSegment", codec.TimestampSegment: "TimestampSegment",
+	codec.UUIDSegment: "UUIDSegment", codec.EnumSegment: "EnumSegment",
+
+	codec.UnixSeconds: "UnixSeconds", codec.UnixMillis: "UnixMillis", codec.UnixMicros: "UnixMicros", codec.UnixNanos: "UnixNanos", codec.BinaryTime: "BinaryTime",
+	codec.BinarySeconds: "BinarySeconds", codec.BinaryMillis: "BinaryMillis", codec.BinaryNanos: "BinaryNanos", codec.BinaryShortSeconds: "BinaryShortSeconds",
+
+	codec.MaxInt32: "MaxInt32", codec.MaxUint32: "MaxUint32", codec.MaxInt64: "MaxInt64", codec.MaxUint64: "MaxUint64",
+
+	codec.NumberLabel: "NumberLabel", codec.ISOWeekLabel: "ISOWeekLabel", codec.NoLabel: "NoLabel",
+
+	codec.GCMaxAge: "GCMaxAge", codec.GCMaxVersions: "GCMaxVersions", codec.GCUnion: "GCUnion", codec.GCIntersection: "GCIntersection",
+
+	codec.TimestampWrite: "TimestampWrite", codec.TimestampExpiry: "TimestampExpiry", codec.TimestampShifted: "TimestampShifted",
+
+	codec.GivenPrefix: "GivenPrefix", codec.GivenRange: "GivenRange",
+}
+
+// lit renders a value of package codec, without the fields that are zero, on one line.
+func (s *source) lit(v any) *jen.Statement { return s.litOf(reflect.ValueOf(v), true) }
+
+// litOf renders a value. Without its type, it is an element of a slice.
+func (s *source) litOf(v reflect.Value, typed bool) *jen.Statement {
+	switch of := v.Interface().(type) {
+	case codec.KeyEncoding:
+		return s.codec(of.Constant())
+	case time.Duration:
+		return gocode.Duration(of)
+	case time.Time:
+		return gocode.Date(of)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return s.typeIf(typed, v.Type()).Add(inline(s.fields(v)...))
+	case reflect.Slice:
+		return s.typeIf(typed, v.Type()).ValuesFunc(func(g *jen.Group) {
+			for i := range v.Len() {
+				g.Add(s.litOf(v.Index(i), false))
+			}
+		})
+	case reflect.Int, reflect.Int64:
+		if name, ok := constants[v.Interface()]; ok {
+			return s.codec(name)
+		}
+		return jen.Lit(int(v.Int()))
+	}
+	return jen.Lit(v.Interface())
+}
+
+// fields renders the fields of a struct other than zeros.
+func (s *source) fields(v reflect.Value) []field {
+	var out []field
+	for i := range v.NumField() {
+		f := v.Field(i)
+		switch b, _ := v.Interface().(codec.Bucket); {
+		case f.IsZero():
+			continue
+		case b.Endless() && v.Type().Field(i).Name == "Months":
+			out = append(out, field{"Months", s.codec("AllTime")})
+		default:
+			out = append(out, field{v.Type().Field(i).Name, s.litOf(f, true)})
+		}
+	}
+	return out
+}
+
+// typeIf renders a type of package codec, or a slice of such or of a basic type, if it is wanted.
+func (s *source) typeIf(wanted bool, t reflect.Type) *jen.Statement {
+	switch {
+	case !wanted:
+		return jen.Null()
+	case t.PkgPath() != "":
+		return s.codec(t.Name())
+	case t.Kind() == reflect.Slice:
+		return jen.Index().Add(s.typeIf(true, t.Elem()))
+	}
+	return jen.Id(t.Name())
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// seriesValues says where the series values of an event are.
+type seriesValues[E any] struct {
+	of  func(e *E, to []any) []any // appends pointers to the values; see codec.KeyValues
+	set func(e *E, from []any)     // sets the series to what parsing has set; nil if the pointers point into the event
+}
+
+// keyContent is the content of a row key. It may be used again for another key.
+type keyContent struct {
+	values codec.KeyValues
+	metric string
+}
+
+// setKeys sets the functions of the mapping that follow from its key.
+func (l *mapping) setKeys(values func(e event, to []any) []any, set func(e event, from []any)) {
+	whole := l.Key.Select(l.Key.Every())
+	hasSequence := l.Key.Has(codec.SequenceSegment)
+	l.ties = l.Key.Ties()
+	l.byTimestamp = (&scan.Table{Pattern: l.Pattern, Families: l.scanFamilies()}).ByTimestamp()
+	if l.Pattern == codec.BucketNewColumns {
+		for i := range l.Columns { // with the older ones
+			l.metrics = append(l.metrics, l.Columns[i].Name)
+		}
+	}
+	l.fill = func(c *keyContent, e event) *codec.KeyValues {
+		c.values.Series, c.values.Metric, c.values.At = values(e, c.values.Series[:0]), &c.metric, l.Time(e)
+		switch {
+		case !hasSequence:
+		case l.Sequence != nil:
+			c.values.Sequence = l.Sequence(e)
+		case l.sequence != nil:
+			c.values.Sequence = l.sequence(e)
+		}
+		return &c.values
+	}
+	l.Spans = func(e event) ([]codec.Span, error) { return whole.Spans(l.fill(new(keyContent), e), l.metrics) }
+	l.appendKey = func(dst []byte, e event, metric string, c *keyContent) ([]byte, error) {
+		c.metric = metric
+		return l.Key.Append(dst, l.fill(c, e))
+	}
+	l.parser = func(e event) func(row string) (time.Time, error) {
+		var at time.Time
+		v := *l.fill(new(keyContent), e)
+		v.At, v.Own = &at, true
+		return func(row string) (time.Time, error) {
+			err := l.Key.Parse(row, &v)
+			if set != nil {
+				set(e, v.Series)
+			}
+			return at, err
+		}
+	}
+}
+
+// rowKey returns the key of the row of an event, or that of one of its columns.
+func (l *mapping) rowKey(e event, metric string) ([]byte, error) {
+	return l.appendKey(nil, e, metric, new(keyContent))
+}
+
+// parse sets the series of an event and, if the key contains it, its sequence number. It returns the
+// time of the event or the start of its bucket.
+func (l *mapping) parse(row string, e event) (time.Time, error) { return l.parser(e)(row) }

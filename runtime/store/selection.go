@@ -1,0 +1,243 @@
+package store
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Query defines which events a read or a deletion selects: those of all series with given values. It
+// is the same for all tables, whose keys determine which rows have these events. Its methods give
+// the values:
+//
+//	byLine.Bind(PositionEvent{…})                        the events with the values of one event
+//	byLine.Many([]PositionEvent{…})                      those of several
+//	bySensor.Range(low, high).Where(weakest, strongest)  those of a range that meet conditions
+type Query[E any] struct {
+	Name string // passed to hooks
+	// Given lists the series values that the query specifies.
+	Given codec.Given
+	// Conditions are the fields by whose values the query selects events; see [Selection.Where].
+	Conditions []Condition
+}
+
+// Condition is a field by whose values a query selects events.
+type Condition struct {
+	Field Field
+	Equal bool // the field has a given value; else, it is in a given range
+}
+
+// Selection is what a query selects with given values, or the events of some series. [Reader.Read],
+// [ReadColumns] and [ReadSeries] read it, and [Writer.DeleteRange] and [Writer.DeleteAll] delete it.
+// It is plain data, which the functions below make.
+type Selection[E any] struct {
+	Query  *Query[E] // nil for the events of series
+	Low    []E       // the series values: those of one event or, with Many, of several
+	High   []E       // the ends of ranges that begin with those of Low; nil if there are none
+	Many   bool
+	Bounds []E // the lowest and the highest values of the conditions; nil if there are none
+}
+
+// SeriesOf returns the selection of all events of the series of base.
+func SeriesOf[E any](base E) Selection[E] { return Selection[E]{Low: []E{base}} }
+
+// ManySeriesOf returns the selection of all events of several series; see [Query.Many].
+func ManySeriesOf[E any](bases []E) Selection[E] { return Selection[E]{Low: bases, Many: true} }
+
+// Bind selects the events with the series values of base that the query specifies.
+func (q *Query[E]) Bind(base E) Selection[E] { return Selection[E]{Query: q, Low: []E{base}} }
+
+// Many selects the events with the series values of any of several events. Their order and
+// duplicates do not matter: if a row contains all data of its events, and bucket labels sort, one
+// request reads the rows of all values in the order of row keys, or several if their ranges exceed
+// codec.MaxRowSet or their filters exceed scan.MaxKeysFilter. Otherwise, and with
+// ReadOptions.LatestOnly, reads take the values one after the other. Without values, nothing is
+// selected. With a prefix, none may begin with another one if all other values are the same.
+//
+// With ReadOptions.TimeOrder, the error is also ErrOrder in codec.BucketNewColumns, and if the
+// values must be filtered and do not fit into one filter.
+func (q *Query[E]) Many(values []E) Selection[E] {
+	return Selection[E]{Query: q, Low: values, Many: true}
+}
+
+// Range selects the events with any value from that of low until before that of high, for
+// [codec.GivenRange]. Besides this one, both must have the same values.
+func (q *Query[E]) Range(low, high E) Selection[E] {
+	return Selection[E]{Query: q, Low: []E{low}, High: []E{high}}
+}
+
+// ManyRanges selects the events of any of several ranges, which must not overlap; see [Query.Range] and
+// [Query.Many]. Both slices must have the same length.
+func (q *Query[E]) ManyRanges(low, high []E) Selection[E] {
+	return Selection[E]{Query: q, Low: low, High: high, Many: true}
+}
+
+// selection is a Selection without its type parameter.
+type selection struct {
+	name       string
+	given      *codec.Given // nil for the events of series
+	conditions []Condition
+	values     []bound
+	many       bool
+	where      *bounds
+}
+
+// bound has the values of a selection, or those of one of many.
+type bound struct {
+	low  event
+	high event // the end of a range; else nil
+}
+
+// bounds are the values of conditions.
+type bounds struct{ low, high event }
+
+// untyped returns the selection without its type parameter.
+func (s Selection[E]) untyped() *selection {
+	out := &selection{many: s.Many}
+	if q := s.Query; q != nil {
+		out.name, out.given, out.conditions = q.Name, &q.Given, q.Conditions
+	}
+	for i := range s.Low {
+		v := bound{low: event{&s.Low[i]}}
+		if i < len(s.High) {
+			v.high = event{&s.High[i]}
+		}
+		out.values = append(out.values, v)
+	}
+	if s.Bounds != nil {
+		out.where = &bounds{event{&s.Bounds[0]}, event{&s.Bounds[1]}}
+	}
+	return out
+}
+
+// query is how one mapping answers a query.
+type query struct {
+	Name string
+	// Spans returns the spans with the rows of the event's series, as far as the query
+	// specifies it: for codec.BucketNewColumns one per column; else one, or one per
+	// salt.
+	Spans func(e event) ([]codec.Span, error)
+	// AllTimes, MultiSeries and Contiguous are the fields of [scan.Read].
+	AllTimes, MultiSeries, Contiguous bool
+	// Keys returns a pattern for row keys with the specified values. It is nil unless the spans
+	// contain other rows or the keys determine which times are in the range.
+	Keys func(given event) (*codec.KeyPattern, error)
+	// matcher returns the function that reports whether the series of a row has the specified
+	// values. It decides rows that the pattern of Keys only approximates. It is nil if all rows
+	// of the spans match. The function is not safe for concurrent use.
+	matcher    func(given event) func(row event) bool
+	Conditions []Condition
+	Older      []*query // for each of the earlier mappings
+	others     []*query // for the other layouts of the events
+}
+
+// wholeQuery returns the query of all events of a series.
+func (l *mapping) wholeQuery(name string) query { return query{Name: name, Spans: l.Spans} }
+
+// query returns how the mapping answers a query with the given name.
+func (l *mapping) query(name string, given codec.Given, conditions []Condition) *query {
+	rows := l.Key.Select(given)
+	q := &query{
+		Name: name, AllTimes: !rows.Timed, MultiSeries: rows.MultiSeries(), Contiguous: rows.Contiguous(), Conditions: conditions,
+		Spans: func(e event) ([]codec.Span, error) { return rows.Spans(l.fill(new(keyContent), e), l.metrics) },
+	}
+	if rows.Filters(l.byTimestamp) {
+		q.Keys = func(e event) (*codec.KeyPattern, error) { return rows.Pattern(l.fill(new(keyContent), e)) }
+	}
+	if len(rows.Filtered) > 0 {
+		q.matcher = func(e event) func(row event) bool {
+			wanted, has := l.fill(new(keyContent), e), new(keyContent)
+			return func(row event) bool { return rows.Match(l.fill(has, row), wanted) }
+		}
+	}
+	return q
+}
+
+// queryOf returns how the mapping answers the query of a selection.
+func (l *mapping) queryOf(s *selection) *query {
+	if s.given == nil {
+		q := l.wholeQuery("Read")
+		return &q
+	}
+	return l.query(s.name, *s.given, s.conditions)
+}
+
+// query returns how the reader answers the query of a selection.
+func (r *reader) query(s *selection) *query {
+	if s.given == nil {
+		return &r.whole
+	}
+	q := r.mapping.queryOf(s)
+	for _, older := range r.older {
+		q.Older = append(q.Older, older.mapping.queryOf(s))
+	}
+	joinLayouts(append([]*query{q}, q.Older...))
+	return q
+}
+
+// spansOf returns the spans with given values; none for an empty range.
+func (q *query) spansOf(v bound) ([]codec.Span, error) {
+	first, err := q.Spans(v.low)
+	if err != nil || !v.high.exists() {
+		return first, err
+	}
+	last, err := q.Spans(v.high)
+	if err != nil {
+		return nil, err
+	}
+	var out []codec.Span
+	for i := range first {
+		span, some := codec.Between(first[i], last[i])
+		switch {
+		case some:
+			out = append(out, span)
+		case span.From > span.Until:
+			return nil, ErrBounds
+		}
+	}
+	return out, nil
+}
+
+// ErrBounds is the error for a range of values that ends before it begins.
+var ErrBounds = errors.New("the range of values ends before it begins")
+
+// stores returns the error for given values that no row key of the layout can contain.
+func (q *query) stores(v bound) error {
+	_, err := q.spansOf(v)
+	if err == nil && q.Keys != nil {
+		_, err = q.Keys(v.low)
+	}
+	return err
+}
+
+// lacks reports whether there are no events with given values because of an error: if the layout
+// cannot store the values, but another layout of the events can. It is an error if none can.
+func (q *query) lacks(v bound, err error) bool {
+	_, refused := errors.AsType[*codec.FieldError](err)
+	return refused && slices.ContainsFunc(q.others, func(other *query) bool { return other.stores(v) == nil })
+}
+
+// find returns the spans with given values; none if there are no such events, see lacks.
+func (q *query) find(v bound) ([]codec.Span, error) {
+	spans, err := q.spansOf(v)
+	if err != nil && q.lacks(v, err) {
+		return nil, nil
+	}
+	return spans, err
+}
+
+// joinLayouts links the queries for all layouts of the same events.
+func joinLayouts(all []*query) {
+	for i, q := range all {
+		q.others = slices.Delete(slices.Clone(all), i, i+1)
+	}
+}
+
+// older returns the query of the i-th older reader.
+func (q *query) older(reader *reader, i int) *query {
+	if len(q.Older) == 0 {
+		return &reader.whole
+	}
+	return q.Older[i]
+}
