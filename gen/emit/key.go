@@ -111,7 +111,10 @@ func (s *schemaFile) keyVar(t *layout.Table) jen.Code {
 func (s *schemaFile) segment(segment codec.Segment) []field {
 	fields := s.fields(reflect.ValueOf(segment))
 	for i := range fields {
-		if fields[i].name == "Enum" {
+		switch fields[i].name {
+		case "Type":
+			fields[i].value = s.codec(suffix(s.layout.Series[segment.Series].Type) + "Segment")
+		case "Enum":
 			fields[i].value = jen.Id(s.names.Field(&s.layout.Series[segment.Series]).EnumNames)
 		}
 	}

@@ -15,10 +15,6 @@ var constants = map[any]string{
 	codec.MetricSegment: "MetricSegment", codec.ConstSegment: "ConstSegment", codec.BucketSegment: "BucketSegment", codec.TimeSegment: "TimeSegment",
 	codec.SaltSegment: "SaltSegment", codec.SequenceSegment: "SequenceSegment",
 
-	codec.BytesSegment: "BytesSegment", codec.BoolSegment: "BoolSegment", codec.Int32Segment: "Int32Segment", codec.Int64Segment: "Int64Segment",
-	codec.Uint32Segment: "Uint32Segment", codec.Uint64Segment: "Uint64Segment", codec.DurationSegment: "DurationSegment", codec.TimestampSegment: "TimestampSegment",
-	codec.UUIDSegment: "UUIDSegment", codec.EnumSegment: "EnumSegment",
-
 	codec.UnixSeconds: "UnixSeconds", codec.UnixMillis: "UnixMillis", codec.UnixMicros: "UnixMicros", codec.UnixNanos: "UnixNanos", codec.BinaryTime: "BinaryTime",
 	codec.BinarySeconds: "BinarySeconds", codec.BinaryMillis: "BinaryMillis", codec.BinaryNanos: "BinaryNanos", codec.BinaryShortSeconds: "BinaryShortSeconds",
 

@@ -17,9 +17,9 @@ import (
 // layer call those of the same layer and of lower ones.
 var layers = []struct{ name, files string }{
 	{"requests", "store options view reversed version needs_client_v1_58 wirepath keyrange sort filter request newest ties stream"},
-	{"rows", "table mapping untyped period older columns points cells where frame group assemble"},
+	{"rows", "table mapping untyped keys selection selects period older columns points cells where frame group assemble"},
 	{"writing", "writer batch batcher stage absent duplicate"},
-	{"reading", "reader many latest latestmany parts page series together bounds scanner"},
+	{"reading", "reader many latest latestmany parts page series together scanner"},
 	{"deleting", "delete erase erasepoints held"},
 	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillverify " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
@@ -28,7 +28,7 @@ var layers = []struct{ name, files string }{
 // upward are the calls to a higher layer that are left: of a function, from a file. A new one
 // belongs in another file; one that is gone is removed here.
 var upward = []string{
-	"columns.go: begin", "columns.go: beginMany", "columns.go: run", "columns.go: streams", "columns.go: untyped",
+	"columns.go: beginSelected", "columns.go: run", "columns.go: streams",
 	"page.go: sequenceOf",
 	"period.go: events", "period.go: groups", "period.go: inOrder", "period.go: seriesKey", "period.go: skips", "period.go: sorts",
 	"request.go: covers",
