@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"time"
 )
@@ -181,4 +182,62 @@ func SameSeriesValue(a, b any) bool {
 func same[T comparable](a *T, b any) bool {
 	other, ok := b.(*T)
 	return ok && *a == *other
+}
+
+// ClearSeriesValue sets a series value to zero, given a pointer to it; see [KeyValues].
+func ClearSeriesValue(v any) {
+	switch v := v.(type) {
+	case *string:
+		*v = ""
+	case *[]byte:
+		*v = nil
+	case *bool:
+		*v = false
+	case *int32:
+		*v = 0
+	case *int64:
+		*v = 0
+	case *uint32:
+		*v = 0
+	case *uint64:
+		*v = 0
+	case *time.Duration:
+		*v = 0
+	case *time.Time:
+		*v = time.Time{}
+	case *UUID:
+		*v = UUID{}
+	}
+}
+
+// AppendSeriesValue appends bytes that differ between different values of a type, given a pointer to one; see
+// [KeyValues]. None are the beginning of those of another value, so that those of several values tell series apart.
+// They are not those of row keys.
+func AppendSeriesValue(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case *string:
+		return append(binary.AppendUvarint(dst, uint64(len(*v))), *v...)
+	case *[]byte:
+		return append(binary.AppendUvarint(dst, uint64(len(*v))), *v...)
+	case *bool:
+		if *v {
+			return append(dst, 1)
+		}
+		return append(dst, 0)
+	case *int32:
+		return binary.AppendVarint(dst, int64(*v))
+	case *int64:
+		return binary.AppendVarint(dst, *v)
+	case *uint32:
+		return binary.AppendUvarint(dst, uint64(*v))
+	case *uint64:
+		return binary.AppendUvarint(dst, *v)
+	case *time.Duration:
+		return binary.AppendVarint(dst, int64(*v))
+	case *time.Time:
+		return binary.AppendVarint(binary.AppendVarint(dst, v.Unix()), int64(v.Nanosecond()))
+	case *UUID:
+		return append(dst, v[:]...)
+	}
+	return dst
 }

@@ -83,10 +83,15 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 	return p
 }
 
-// parts splits the time range at partial buckets if only qualifiers contain event
-// times. The parts are in reading order.
+// Cuts reports whether reads of row ranges cut the time range into parts, which are read one after the
+// other: if only qualifiers contain event times, partial buckets take other filters.
+func (t *Table) Cuts() bool {
+	return t.Pattern == codec.BucketOffsets && !t.hasPoints() && !t.ByTimestamp()
+}
+
+// parts splits the time range at partial buckets, if reads cut it. The parts are in reading order.
 func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
-	if t.Pattern != codec.BucketOffsets || t.hasPoints() || r.AllTimes || t.ByTimestamp() {
+	if r.AllTimes || !t.Cuts() {
 		return []codec.Part{{From: from, To: to}}
 	}
 	parts := t.Offset.CutBuckets(from, to)

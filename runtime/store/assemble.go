@@ -553,11 +553,27 @@ func (a *rowAssembler) column(family, class int, qualifier []byte) int {
 // that and the events are valid.
 func (a *assembler) yield(begin, end int, yield yielder) bool {
 	a.fresh = a.freshness()
-	if a.into != nil && a.allMeet(begin, end) {
-		if taken, more := a.into.take(a, begin, end); taken {
-			return more
+	if a.into == nil {
+		return a.yieldEach(begin, end, yield)
+	}
+	for next := begin; begin < end; begin = next {
+		next = begin + min(a.into.most(), end-begin)
+		taken, more := false, true
+		if a.allMeet(begin, next) {
+			taken, more = a.into.take(a, begin, next)
+		}
+		if !taken {
+			more = a.yieldEach(begin, next, yield)
+		}
+		if !more {
+			return false
 		}
 	}
+	return true
+}
+
+// yieldEach yields the events [begin, end) of the frame, made one by one.
+func (a *assembler) yieldEach(begin, end int, yield yielder) bool {
 	for k := begin; k < end; k++ {
 		n := k
 		next := n + 1

@@ -50,8 +50,7 @@ type load struct {
 	done   chan struct{} // closed once all failures are reported
 }
 
-// NewBatcher returns a Batcher that writes with w, which must be a *Writer or an EventWriter
-// of this package. It calls failed once for each event that is not written, with the
+// NewBatcher returns a Batcher that writes with w. It calls failed once for each event that is not written, with the
 // *WriteError that Write would return, from a goroutine of the Batcher. failed may call Add,
 // but not Flush or Close, which wait for it. It should return quickly: in the meantime, the
 // Batcher writes other events, and their failures accumulate in memory. failed may be nil.
@@ -61,7 +60,7 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 	}
 	o := batcherOptions(opts)
 	return &Batcher[E]{&batcher{
-		writer: w.(interface{ itself() *Writer[E] }).itself().writer, options: o, failed: func(event event, err error) { failed(*event.pointer.(*E), err) },
+		writer: w.untyped(), options: o, failed: func(event event, err error) { failed(*event.pointer.(*E), err) },
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load]bool{},
 		begun: map[*load]time.Time{},
 	}}

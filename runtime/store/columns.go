@@ -292,6 +292,8 @@ type taker interface {
 	// take consumes events [begin, end) of the frame and reports whether the caller
 	// wants more. It consumes nothing if the events must be made one by one.
 	take(a *assembler, begin, end int) (taken, more bool)
+	// most is the largest number of events that take consumes at a time.
+	most() int
 	// enter announces that the following events have another mapping.
 	enter(l *mapping)
 }
@@ -317,6 +319,9 @@ func (r *columnsReading) one(e event, err error) bool {
 	}
 	return true
 }
+
+// most does not limit how many events are appended at a time.
+func (r *columnsReading) most() int { return math.MaxInt }
 
 // take consumes events, unless one lacks data or may have expired.
 func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
@@ -359,7 +364,7 @@ func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
 // leaves out undecodable events and returns the first *DecodeError after it has read all others; any
 // other error ends the read.
 func ReadColumns[E, C any](ctx context.Context, r TableReader[E], into *Columns[E, C], columns *C, of Selection[E], from, to time.Time, opts ...ReadOptions) error {
-	return r.(*Reader[E]).reader.columns(ctx, &into.columns, columns, of.untyped(), from, to, opts)
+	return r.untyped().columns(ctx, &into.columns, columns, of.untyped(), from, to, opts)
 }
 
 // columns is [ReadColumns] without its type parameters.

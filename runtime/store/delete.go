@@ -275,12 +275,12 @@ func (w *writer) queries(s *selection) []*query {
 
 // DeleteSelected is the DeleteRange method of the writer w, for generated code.
 func DeleteSelected[E any](ctx context.Context, w TableWriter[E], of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.(interface{ itself() *Writer[E] }).itself().DeleteRange(ctx, of, from, to, opts...)
+	return (&Writer[E]{w.untyped()}).DeleteRange(ctx, of, from, to, opts...)
 }
 
 // DeleteAllSelected is the DeleteAll method of the writer w, for generated code.
 func DeleteAllSelected[E any](ctx context.Context, w TableWriter[E], of Selection[E], opts ...DeleteOptions) (Deletion, error) {
-	return w.(interface{ itself() *Writer[E] }).itself().DeleteAll(ctx, of, opts...)
+	return (&Writer[E]{w.untyped()}).DeleteAll(ctx, of, opts...)
 }
 
 // Replace replaces an event: it writes updated and then, if it has a different series, time or

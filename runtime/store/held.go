@@ -50,13 +50,18 @@ type EventWriter[S, E any] interface {
 	// find both. See [Writer.Replace] for reads in progress and for bucket_new_columns. After
 	// an error, repeat the call.
 	Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error
+
+	untyped() *writer
 }
 
-// TableWriter writes events of type E. *[Writer] implements it, and every
-// [EventWriter] does.
+// TableWriter writes events of type E. *[Writer] implements it, and so does every
+// [EventWriter]. Batchers and deletions need more than its methods, so no other type can: to
+// replace what writes, wrap the [Client].
 type TableWriter[E any] interface {
 	Write(ctx context.Context, event E, opts ...WriteOptions) error
 	WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error
+
+	untyped() *writer
 }
 
 // NewEventWriter returns a writer of a schema. S must be the type of the series in its
@@ -85,8 +90,8 @@ func (w *eventWriter[S, E]) DeleteSeries(ctx context.Context, series S, opts ...
 	return w.Writer.DeleteAll(ctx, SeriesOf(w.of(series)), opts...)
 }
 
-// itself returns the writer, also of an EventWriter.
-func (w *Writer[E]) itself() *Writer[E] { return w }
+// untyped returns the writer without its type parameter.
+func (w *Writer[E]) untyped() *writer { return w.writer }
 
 // EventBatcher gathers events of type E and writes them in batches. It is safe for
 // concurrent use.
@@ -143,11 +148,17 @@ type EventReader[S, E, C any] interface {
 	LatestMany(ctx context.Context, series []S) iter.Seq2[E, error]
 }
 
-// TableReader reads the events of one table. *[Reader] implements it.
+// TableReader reads the events of one table. Only *[Reader] implements it: to replace what reads, wrap
+// the [Client].
 type TableReader[E any] interface {
 	Read(ctx context.Context, of Selection[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, base E) (E, error)
+
+	untyped() *reader
 }
+
+// untyped returns the reader without its type parameter.
+func (r *Reader[E]) untyped() *reader { return r.reader }
 
 // NewEventReader returns a reader of a schema that reads from the given table. S must be
 // the type of the series in its [SeriesPart].

@@ -30,7 +30,7 @@ const maxListedRows = 1024
 // other error is the last value. A series may be yielded whose last event expires in the
 // meantime. S must be the type of the series in the [SeriesPart].
 func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E], from, to time.Time) iter.Seq2[S, error] {
-	reader := r.(*Reader[E]).reader
+	reader := r.untyped()
 	seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
 		s := of.untyped()

@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // KindSeries identifies a series of Kind events.
@@ -178,7 +179,7 @@ func (c KindClass) String() string {
 // KindWriter writes Kind events to table kinds. Writing an event again replaces
 // it, so a failed call is safe to repeat.
 type KindWriter struct {
-	store.EventWriter[KindSeries, KindEvent]
+	events store.EventWriter[KindSeries, KindEvent]
 }
 
 // NewKindWriter returns a writer; client is usually a *bigtable.Client.
@@ -186,6 +187,38 @@ type KindWriter struct {
 //go:noinline
 func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter {
 	return &KindWriter{store.NewEventWriter[KindSeries](store.NewWriter(client, kindMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *KindWriter) Write(ctx context.Context, event KindEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *KindWriter) WriteAll(ctx context.Context, events []KindEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series, time and sequence.
+func (w *KindWriter) Delete(ctx context.Context, events []KindEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *KindWriter) DeleteRange(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *KindWriter) DeleteSeries(ctx context.Context, series KindSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *KindWriter) Replace(ctx context.Context, old KindEvent, updated KindEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // KindBatcher gathers Kind events from any number of goroutines and writes them
@@ -198,13 +231,13 @@ type KindBatcher struct {
 //
 //go:noinline
 func NewKindBatcher(w *KindWriter, failed func(event KindEvent, err error), opts ...store.BatcherOptions) *KindBatcher {
-	return &KindBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &KindBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // KindReader reads Kind events from table kinds. Read holds one event in memory
 // at a time.
 type KindReader struct {
-	store.EventReader[KindSeries, KindEvent, KindColumns]
+	events store.EventReader[KindSeries, KindEvent, KindColumns]
 	reader store.TableReader[KindEvent]
 }
 
@@ -214,9 +247,43 @@ type KindReader struct {
 func NewKindReader(client store.Client, opts ...store.ReaderOptions) *KindReader {
 	reader := store.NewReader(client, kindsMapping, opts...)
 	return &KindReader{
-		EventReader: store.NewEventReader[KindSeries](reader, kindsColumns),
-		reader:      reader,
+		events: store.NewEventReader[KindSeries](reader, kindsColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *KindReader) Read(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from time.Time, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *KindReader) ReadMany(ctx context.Context, series []KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *KindReader) Latest(ctx context.Context, series KindSeries) (KindEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *KindReader) LatestMany(ctx context.Context, series []KindSeries) iter.Seq2[KindEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *KindReader) Windows(ctx context.Context, series KindSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
+	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, width, opts...)
 }
 
 // ByKinds yields the events with from <= time < to of the series with the given
@@ -235,6 +302,14 @@ func (r *KindReader) ByKindsColumns(ctx context.Context, kinds string, from, to 
 	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, selectKindByKinds(kinds), from, to, opts...)
 }
 
+// ByKindsWindows summarizes the events of ByKinds by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *KindReader) ByKindsWindows(ctx context.Context, kinds string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
+	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, width, opts...)
+}
+
 // ByE yields the events with from <= time < to of the series with the given
 // kinds, e and raw, by series in row key order, then by time. Its errors are
 // those of Read. It reads from table kinds: one range of rows.
@@ -249,6 +324,14 @@ func (r *KindReader) ByE(ctx context.Context, kinds string, e KindE, raw []byte,
 //go:noinline
 func (r *KindReader) ByEColumns(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, selectKindByE(kinds, e, raw), from, to, opts...)
+}
+
+// ByEWindows summarizes the events of ByE by windows of time, as Windows does:
+// by series, then by time.
+//
+//go:noinline
+func (r *KindReader) ByEWindows(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
+	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, selectKindByE(kinds, e, raw), from, to, width, opts...)
 }
 
 // The fields of KindEvent, for store.ReadOptions.
@@ -316,6 +399,44 @@ func (c *KindColumns) Reset() { kindsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *KindColumns) Append(e *KindEvent) { kindsColumns.Append(c, e) }
+
+// KindWindow summarizes the events of a series in a window of time.
+type KindWindow struct {
+	window.Window
+	KindSeries
+	Text     window.Values[string]
+	Bytes    window.Values[[]byte]
+	Flag     window.Values[bool]
+	Small    window.Int[int32]
+	Number   window.Int[int64]
+	Unsigned window.Int[uint32]
+	Large    window.Int[uint64]
+	Single   window.Float64[float32]
+	Double   window.Float64[float64]
+	At       window.Values[time.Time]
+	Span     window.Int[time.Duration]
+	ID       window.Values[codec.UUID]
+	Color    window.Values[KindColor]
+	JSON     window.Values[json.RawMessage]
+	TextOr   window.Values[string]
+	BytesOr  window.Values[[]byte]
+	FlagOr   window.Values[bool]
+	NumberOr window.Int[int64]
+	DoubleOr window.Float64[float64]
+	AtOr     window.Values[time.Time]
+	SpanOr   window.Int[time.Duration]
+	IDOr     window.Values[codec.UUID]
+	ColorOr  window.Values[KindColorOr]
+	JSONOr   window.Values[json.RawMessage]
+}
+
+// The values of KindSeries, for store.WindowOptions.
+const (
+	KindSeriesKinds store.SeriesValue = 0
+	KindSeriesE     store.SeriesValue = 1
+	KindSeriesRaw   store.SeriesValue = 2
+	KindSeriesSince store.SeriesValue = 3
+)
 
 // SetupKind reconciles table kinds with the schema; see setup.Setup.
 //
@@ -432,6 +553,37 @@ var kindsMapping = store.NewMapping(kindsColumns, store.Mapping[KindEvent]{
 	Precision: time.Millisecond,
 	Check:     checkKind,
 })
+
+// kindWindows says how events are summarized.
+var kindWindows = window.NewSpec(
+	func(w *KindWindow) *window.Window { return &w.Window },
+	func(w *KindWindow) *KindSeries { return &w.KindSeries },
+	func(c *KindColumns) []time.Time { return c.Time },
+	window.ValuesPart("text", func(w *KindWindow) *window.Values[string] { return &w.Text }, func(c *KindColumns) []string { return c.Text }),
+	window.ValuesPart("bytes", func(w *KindWindow) *window.Values[[]byte] { return &w.Bytes }, func(c *KindColumns) [][]byte { return c.Bytes }),
+	window.ValuesPart("flag", func(w *KindWindow) *window.Values[bool] { return &w.Flag }, func(c *KindColumns) []bool { return c.Flag }),
+	window.IntPart("small", func(w *KindWindow) *window.Int[int32] { return &w.Small }, func(c *KindColumns) []int32 { return c.Small }),
+	window.IntPart("number", func(w *KindWindow) *window.Int[int64] { return &w.Number }, func(c *KindColumns) []int64 { return c.Number }),
+	window.IntPart("unsigned", func(w *KindWindow) *window.Int[uint32] { return &w.Unsigned }, func(c *KindColumns) []uint32 { return c.Unsigned }),
+	window.IntPart("large", func(w *KindWindow) *window.Int[uint64] { return &w.Large }, func(c *KindColumns) []uint64 { return c.Large }),
+	window.FloatPart("single", func(w *KindWindow) *window.Float64[float32] { return &w.Single }, func(c *KindColumns) []float32 { return c.Single }),
+	window.FloatPart("double", func(w *KindWindow) *window.Float64[float64] { return &w.Double }, func(c *KindColumns) []float64 { return c.Double }),
+	window.ValuesPart("at", func(w *KindWindow) *window.Values[time.Time] { return &w.At }, func(c *KindColumns) []time.Time { return c.At }),
+	window.IntPart("span", func(w *KindWindow) *window.Int[time.Duration] { return &w.Span }, func(c *KindColumns) []time.Duration { return c.Span }),
+	window.ValuesPart("id", func(w *KindWindow) *window.Values[codec.UUID] { return &w.ID }, func(c *KindColumns) []codec.UUID { return c.ID }),
+	window.ValuesPart("color", func(w *KindWindow) *window.Values[KindColor] { return &w.Color }, func(c *KindColumns) []KindColor { return c.Color }),
+	window.ValuesPart("json", func(w *KindWindow) *window.Values[json.RawMessage] { return &w.JSON }, func(c *KindColumns) []json.RawMessage { return c.JSON }),
+	window.OptionalValuesPart("text_or", func(w *KindWindow) *window.Values[string] { return &w.TextOr }, func(c *KindColumns) []*string { return c.TextOr }),
+	window.OptionalBytesPart("bytes_or", func(w *KindWindow) *window.Values[[]byte] { return &w.BytesOr }, func(c *KindColumns) [][]byte { return c.BytesOr }),
+	window.OptionalValuesPart("flag_or", func(w *KindWindow) *window.Values[bool] { return &w.FlagOr }, func(c *KindColumns) []*bool { return c.FlagOr }),
+	window.OptionalIntPart("number_or", func(w *KindWindow) *window.Int[int64] { return &w.NumberOr }, func(c *KindColumns) []*int64 { return c.NumberOr }),
+	window.OptionalFloatPart("double_or", func(w *KindWindow) *window.Float64[float64] { return &w.DoubleOr }, func(c *KindColumns) []*float64 { return c.DoubleOr }),
+	window.OptionalValuesPart("at_or", func(w *KindWindow) *window.Values[time.Time] { return &w.AtOr }, func(c *KindColumns) []*time.Time { return c.AtOr }),
+	window.OptionalIntPart("span_or", func(w *KindWindow) *window.Int[time.Duration] { return &w.SpanOr }, func(c *KindColumns) []*time.Duration { return c.SpanOr }),
+	window.OptionalValuesPart("id_or", func(w *KindWindow) *window.Values[codec.UUID] { return &w.IDOr }, func(c *KindColumns) []*codec.UUID { return c.IDOr }),
+	window.OptionalValuesPart("color_or", func(w *KindWindow) *window.Values[KindColorOr] { return &w.ColorOr }, func(c *KindColumns) []*KindColorOr { return c.ColorOr }),
+	window.OptionalBytesPart("json_or", func(w *KindWindow) *window.Values[json.RawMessage] { return &w.JSONOr }, func(c *KindColumns) []json.RawMessage { return c.JSONOr }),
+)
 
 var kindByKinds = store.Query[KindEvent]{Name: "ByKinds", Given: codec.Given{Series: []int{0}}}
 

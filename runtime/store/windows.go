@@ -1,0 +1,261 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// WindowOptions specify which windows to read, and of which fields. If several are passed, the last
+// one replaces the others.
+type WindowOptions struct {
+	// Fields are the fields to summarize; nil for all, and an empty slice for only the number of
+	// events. The others are not read, and their statistics are zero.
+	Fields []Field
+	// Fill says which windows without events are yielded, and what they contain. A series without
+	// any event has none, unless it is read by itself.
+	Fill window.Fill
+	// NewestFirst yields the windows of each series in reverse order, and holds those of one series
+	// in memory.
+	NewestFirst bool
+	// Limit is the largest number of windows; 0 for no limit, and a *LimitError below that.
+	Limit int
+	// By are the series values by which series are grouped: their windows are combined, in the
+	// order in which reads return the series, and the other values are zero. If it is nil, each
+	// series has windows of its own; an empty slice combines all series. Grouping holds the windows
+	// of all groups in memory.
+	By []SeriesValue
+}
+
+// SeriesValue is a series value of a schema: its number, in the order of the schema, from 0.
+// Generated code has constants.
+type SeriesValue int
+
+// maxFolded is the largest number of events that are decoded before they are folded.
+const maxFolded = 512
+
+// Windows summarizes the events of a selection with from <= time < to by windows of time: for each
+// series, in order of time. Series come in the order of row keys or, if the events of a series do
+// not follow each other in the table, after all events have been read, which holds all windows in
+// memory; else, it holds one window and one bucket. A zero from precedes all events; width and fill
+// are those of package window.
+//
+// Windows count exactly the events that [Reader.Read] yields. For an event that cannot be decoded,
+// it yields a *DecodeError, and the loop may continue; the window of that event counts it as
+// Undecodable. Any other error is the last value yielded, and the window that was being read is
+// not: windows that are yielded without an error are complete.
+func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
+	return func(yield func(W, error) bool) {
+		reader := r.untyped()
+		seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
+		o := call.Last(opts)
+		if o.Fields != nil {
+			spec = spec.Of(names(o.Fields))
+		}
+		pointer := func(e event) any { return seriesOf(e.pointer.(*E)) }
+		read := windowsReading{
+			columnsReading: columnsReading{into: &columns.columns, columns: new(C)}, seriesOf: pointer,
+			eventOf: func(series any) event {
+				e := new(E)
+				*seriesOf(e) = *series.(*S)
+				return event{e}
+			},
+			setSeries: func(series any, e event) { *series.(*S) = *seriesOf(e.pointer.(*E)) },
+		}
+		start := func(o window.Options) (*window.Fold, error) {
+			return spec.Start(width, from, to, o, func(w any) bool { return read.give(yield(*w.(*W), nil)) })
+		}
+		var none W
+		read.all(ctx, reader, of.untyped(), from, to, o, start, func(err error) bool { return read.give(yield(none, err)) })
+	}
+}
+
+// names returns the names of fields.
+func names(fields []Field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = string(f)
+	}
+	return out
+}
+
+// windowsReading is a read that folds events. It decodes them into slices, a part of a row at a
+// time.
+type windowsReading struct {
+	columnsReading
+	seriesOf  func(e event) any      // pointer to the series of an event
+	eventOf   func(series any) event // an event with a copy of a series
+	setSeries func(series any, e event)
+	fold      *window.Fold
+	fail      func(err error) bool
+	base      event // with the series of the events in the slices, if there are any
+	folded    bool  // the read has folded or flagged an event
+	stopped   bool  // the caller wants no more
+}
+
+// give remembers whether the caller wants more.
+func (r *windowsReading) give(more bool) bool {
+	r.stopped = r.stopped || !more
+	return more
+}
+
+// all reads all events.
+func (r *windowsReading) all(ctx context.Context, reader *reader, s *selection, from, to time.Time, o WindowOptions, start func(window.Options) (*window.Fold, error), fail func(err error) bool) {
+	q := reader.query(s)
+	r.reading = reader.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: o.Fields}})
+	r.reading.op.Name += "Windows"
+	several := q.MultiSeries || s.many
+	switch {
+	case o.Limit < 0:
+		fail(&LimitError{o.Limit})
+		return
+	case q.MultiSeries && !reader.ascends():
+		fail(ErrOrder)
+		return
+	}
+	var err error
+	l, content := reader.mapping, new(keyContent)
+	values := func(e event) []any { return l.fill(content, e).Series }
+	options := window.Options{
+		Fill: o.Fill, NewestFirst: o.NewestFirst, Limit: o.Limit,
+		Scattered: several && (len(reader.older) > 0 || reader.scatters(q)),
+		ID: func(series any) string {
+			var id []byte
+			for _, v := range values(r.eventOf(series)) {
+				id = codec.AppendSeriesValue(id, v)
+			}
+			return string(id)
+		},
+		Clone: func(series any) any { return r.seriesOf(l.clone(r.eventOf(series))) },
+	}
+	if o.By != nil {
+		options.Group = func(series any) {
+			e := r.eventOf(series)
+			clearOthers(r.seriesOf(e), values(e), o.By)
+			r.setSeries(series, e)
+		}
+	}
+	if r.fold, err = start(options); err != nil {
+		fail(err)
+		return
+	}
+	r.fail = fail
+	r.reading.assembler.into = r
+	r.reading.run(r.one)
+	if r.failed != nil || r.stopped || !r.flush() {
+		return
+	}
+	if !r.folded && !several {
+		r.fold.Empty(r.seriesOf(s.values[0].low))
+		return
+	}
+	r.fold.End()
+}
+
+// scatters reports whether the events of several series come by other values than the series: by
+// bucket, or by parts of the time range.
+func (r *reader) scatters(q *query) bool {
+	key := &r.mapping.Key
+	return key.Path(key.Every()).After > 0 || q.MultiSeries && !q.Contiguous || !q.AllTimes && r.shape.Cuts()
+}
+
+// ascends reports whether the events of each of several series arrive in order of time.
+func (r *reader) ascends() bool {
+	return r.shape.InOrder() && !slices.ContainsFunc(r.older, func(o *reader) bool { return !o.shape.InOrder() })
+}
+
+// clearOthers clears the values of a series by which series are not grouped. values are pointers to
+// them or, if the series is a list of values of any types, to copies.
+func clearOthers(series any, values []any, by []SeriesValue) {
+	list, isList := series.(*[]any)
+	for i, v := range values {
+		switch {
+		case slices.Contains(by, SeriesValue(i)):
+		case isList:
+			(*list)[i] = nil
+		default:
+			codec.ClearSeriesValue(v)
+		}
+	}
+}
+
+// one consumes an event that is made by itself, or the error of one.
+func (r *windowsReading) one(e event, err error) bool {
+	if err != nil {
+		return r.undecodable(e, err)
+	}
+	if r.base.exists() && (r.into.length(r.columns) >= maxFolded || r.reading.reader.mapping.seriesID(e) != r.reading.reader.mapping.seriesID(r.base)) {
+		if !r.flush() {
+			return false
+		}
+	}
+	if !r.base.exists() {
+		r.base = r.reading.reader.mapping.clone(e)
+	}
+	r.into.add(r.columns, e)
+	return true
+}
+
+// undecodable yields an error. It flags the window of an event that cannot be decoded.
+func (r *windowsReading) undecodable(e event, err error) bool {
+	if !isDecodeError(err) {
+		r.failed = err
+		r.fail(err)
+		return false
+	}
+	failed, _ := errors.AsType[*DecodeError](err)
+	if !failed.Time.IsZero() && !failed.Time.Before(r.reading.assembler.from) && failed.Time.Before(r.reading.assembler.to) {
+		if !r.flush() {
+			return false
+		}
+		r.folded = true
+		if err := r.fold.Flag(r.seriesOf(e), failed.Time); err != nil {
+			r.failed = err
+			r.fail(err)
+			return false
+		}
+	}
+	return r.fail(err)
+}
+
+// most bounds the memory for decoded events.
+func (r *windowsReading) most() int { return maxFolded }
+
+// take consumes events, unless one lacks data or may have expired.
+func (r *windowsReading) take(a *assembler, begin, end int) (taken, more bool) {
+	if !r.flush() {
+		return true, false
+	}
+	if taken, more = r.columnsReading.take(a, begin, end); !taken || !more {
+		return taken, more
+	}
+	return true, r.foldOf(a.base)
+}
+
+// flush folds the events in the slices that were made one by one.
+func (r *windowsReading) flush() bool {
+	if !r.base.exists() {
+		return true
+	}
+	more := r.foldOf(r.base)
+	r.base = event{}
+	return more
+}
+
+// foldOf folds the events in the slices, which are those of one series.
+func (r *windowsReading) foldOf(base event) bool {
+	r.folded = true
+	more, err := r.fold.Add(r.seriesOf(base), r.columns)
+	r.into.truncate(r.columns, 0)
+	if err != nil {
+		r.failed = err
+		r.fail(err)
+	}
+	return more && err == nil && !r.stopped
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// sampleWindow summarizes samples.
+type sampleWindow struct {
+	window.Window
+	Series string
+	Value  window.Int[uint64]
+}
+
+var sampleWindows = window.NewSpec(
+	func(w *sampleWindow) *window.Window { return &w.Window },
+	func(w *sampleWindow) *string { return &w.Series },
+	func(c *sampleColumns) []time.Time { return c.Time },
+	window.IntPart("value", func(w *sampleWindow) *window.Int[uint64] { return &w.Value }, func(c *sampleColumns) []uint64 { return c.Value }),
+)
+
+// windowsOf computes windows from events, which are in order of time within their series.
+func windowsOf(events []sample, width time.Duration) (out []string) {
+	var all []sampleWindow
+	for _, e := range events {
+		start := e.Time.Truncate(width)
+		i := slices.IndexFunc(all, func(w sampleWindow) bool { return w.Series == e.Series && w.Start.Equal(start) })
+		if i < 0 {
+			i = len(all)
+			all = append(all, sampleWindow{Window: window.Window{Start: start, End: start.Add(width)}, Series: e.Series})
+			all[i].Value.Min = e.Value
+		}
+		w := &all[i]
+		w.Events++
+		w.Value.Count++
+		w.Value.Last, w.Value.LastTime = e.Value, e.Time
+		w.Value.Min, w.Value.Max = min(w.Value.Min, e.Value), max(w.Value.Max, e.Value)
+	}
+	for _, w := range all {
+		out = append(out, windowText(w))
+	}
+	return out
+}
+
+// windowText returns what windowsOf computes.
+func windowText(w sampleWindow) string {
+	return fmt.Sprint(w.Series, " ", w.Start, w.End, w.Events, w.Value.Count, w.Value.Min, w.Value.Max, w.Value.Last, w.Value.LastTime)
+}
+
+// TestWindows compares windows with those of the events that a read yields, on both paths, for
+// mappings of all kinds, and with events that cannot be decoded.
+func TestWindows(t *testing.T) {
+	const n = 6
+	for _, l := range strategies() {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
+			l.seriesOf = func(e *sample) *string { return &e.Series }
+			random := rand.New(rand.NewPCG(29, 1))
+			bt := newBigtable(t, l)
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
+			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
+			must(t, err)
+			defer func() { _ = without.Close() }()
+			into := intoColumns(l.untyped())
+			reads := testlong.Pick(10, 40)
+			for i := range reads {
+				if i == reads/2 {
+					spoil(t, l, bt.Client)
+				}
+				r := NewReader([]*bigtable.Client{bt.Client, without}[i%2], l, clockAt(86400*n))
+				of := SeriesOf(sample{Series: "s0"})
+				if random.IntN(2) == 0 {
+					of = ManySeriesOf(named("s1", "s0", "none"))
+				}
+				from, to := at(random.IntN(86400*2)), at(86400*2+random.IntN(86400*n))
+				width := []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 48 * time.Hour}[random.IntN(4)]
+				var events []sample
+				failures, undecodable := 0, int64(0)
+				for e, err := range r.Read(t.Context(), of, from, to) {
+					if err == nil {
+						events = append(events, e)
+					} else if failed, ok := errors.AsType[*DecodeError](err); ok {
+						if failures++; !failed.Time.IsZero() {
+							undecodable++
+						}
+					} else {
+						t.Fatal(err)
+					}
+				}
+				var got []string
+				for w, err := range Windows(t.Context(), r, into, sampleWindows, of, from, to, window.Every(width), WindowOptions{NewestFirst: i%3 == 0}) {
+					switch {
+					case err != nil && !isDecodeError(err):
+						t.Fatal(err)
+					case err != nil:
+						failures--
+						continue
+					}
+					undecodable -= w.Undecodable
+					if w.Events > 0 {
+						got = append(got, windowText(w))
+					}
+				}
+				want := windowsOf(events, width)
+				slices.Sort(want)
+				if i%3 != 0 && !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(a[:2], b[:2]) }) {
+					t.Errorf("%d of %d: series are not in order: %v", i, reads, got)
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, want) || failures != 0 || undecodable != 0 {
+					t.Fatalf("%v of %+v, %d and %d errors too many: %s", width, of.Low, failures, undecodable, cmp.Diff(want, got))
+				}
+			}
+		})
+	}
+}
+
+// TestWindowsOfBrokenReads checks that a read that fails yields only windows that are complete, and
+// then its error.
+func TestWindowsOfBrokenReads(t *testing.T) {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics()} {
+		l.seriesOf = func(e *sample) *string { return &e.Series }
+		bt := newBigtable(t, l)
+		var samples []sample
+		for i := range 300 {
+			samples = append(samples, sample{Series: "s0", Time: at(i * 3600), Value: uint64(i)})
+		}
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
+		var whole []string
+		windows := func(client Client) (out []string, err error) {
+			r := NewReader(client, l, clockAt(86400))
+			for w, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), at(0), at(3600*300), window.Every(24*time.Hour)) {
+				if err != nil {
+					return out, err
+				}
+				out = append(out, windowText(w))
+			}
+			return out, nil
+		}
+		whole, err := windows(bt.Client)
+		if err != nil || len(whole) != 13 {
+			t.Fatal(whole, err)
+		}
+		for after := range 20 {
+			rows := 0
+			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+					stopped := false
+					err := api.ReadRows(ctx, set, func(row bigtable.Row) bool {
+						rows++
+						stopped = rows > after
+						return !stopped && f(row)
+					}, opts...)
+					if err == nil && stopped {
+						err = errors.New("broken")
+					}
+					return err
+				}}
+			}}
+			got, err := windows(client)
+			if rows > after && (err == nil || err.Error() != "broken") {
+				t.Fatalf("table %s, after %d rows: %v", l.Table.ID, after, err)
+			}
+			if len(got) > len(whole) || !slices.Equal(got, whole[:len(got)]) {
+				t.Fatalf("table %s, after %d rows: %s", l.Table.ID, after, cmp.Diff(whole[:len(got)], got))
+			}
+		}
+	}
+}
+
+// TestWindowsRefuse checks that a read sends no request if its options are invalid.
+func TestWindowsRefuse(t *testing.T) {
+	l := days()
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	r := NewReader(faked(tableFunc{readRows: func(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
+		t.Error("a request is sent")
+		return nil
+	}}), l)
+	for _, c := range []struct {
+		to      time.Time
+		width   window.Width
+		options WindowOptions
+		want    error
+	}{
+		{at(1), window.Every(0), WindowOptions{}, window.ErrWidth},
+		{at(1), window.Days(1, nil), WindowOptions{}, window.ErrWidth},
+		{time.Time{}, window.Every(time.Hour), WindowOptions{}, codec.ErrRange},
+		{at(1), window.Every(time.Hour), WindowOptions{Fields: []Field{"none"}}, ErrNoField},
+	} {
+		n := 0
+		for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), c.to, c.width, c.options) {
+			if n++; !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%v: %d windows", c.want, n)
+		}
+	}
+	for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), WindowOptions{Limit: -1}) {
+		if refused, ok := errors.AsType[*LimitError](err); !ok || refused.Limit != -1 {
+			t.Error(err)
+		}
+	}
+}

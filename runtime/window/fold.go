@@ -1,0 +1,372 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Options say which windows a fold yields, and how it tells series apart. Series are pointers, of
+// type *S of the [Spec].
+type Options struct {
+	Fill Fill
+	// Limit is the largest number of windows; 0 for no limit.
+	Limit int
+	// NewestFirst yields the windows of each series in reverse order. The fold then holds the
+	// windows of one series.
+	NewestFirst bool
+	// Group clears the values of a series by which series are not grouped. The fold then holds all
+	// windows. If it is nil, each series has windows of its own.
+	Group func(series any)
+	// Scattered says that the events of a series do not follow each other. The fold then holds all
+	// windows, and yields them at the end, by series.
+	Scattered bool
+	// ID returns text that differs between different series.
+	ID func(series any) string
+	// Clone returns a copy that shares nothing with the series.
+	Clone func(series any) any
+}
+
+// ErrOrder is the error for events of a series that are not in order of time.
+var ErrOrder = errors.New("events are not in order of time")
+
+// Fold summarizes events, batch by batch. It holds one open window, and more only where [Options]
+// say so.
+type Fold struct {
+	spec    *spec
+	width   Width
+	bounds  span
+	options Options
+	yield   func(w any) bool
+
+	now      *series            // whose events are being folded
+	nowID    string             // of now
+	byID     map[string]*series // if they are scattered or grouped
+	all      []*series          // these, in the order in which they came
+	zero     any                // a window
+	yielded  int
+	finished bool // the caller wants no more
+}
+
+// series are the windows of one series, or of a group of series. Windows are pointers.
+type series struct {
+	of     any
+	open   any
+	window span  // of open; zero if none is open
+	closed []any // windows that are not yielded yet
+	prev   any   // the last window with events that was yielded, to fill others; nil if there is none
+}
+
+// Start returns a fold of events with from <= time < to, which calls yield with each window, a *W
+// that is valid until yield returns, until that returns false. A zero from precedes all events:
+// windows without events before the first one with events are then not yielded. The error wraps
+// [ErrWidth].
+func (s *Spec[S, C, W]) Start(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
+	return s.spec.start(width, from, to, o, yield)
+}
+
+func (s *spec) start(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
+	if err := width.Check(); err != nil {
+		return nil, err
+	}
+	return &Fold{spec: s, width: width, bounds: span{from, to}, options: o, yield: yield, byID: map[string]*series{}, zero: s.new()}, nil
+}
+
+// Add folds a batch of events of one series, in order of time: c is a *C. It returns false if no
+// more events are wanted. The error wraps [ErrOrder].
+func (f *Fold) Add(of, c any) (more bool, err error) {
+	s := f.enter(of)
+	times := f.spec.times(c)
+	for begin := 0; begin < len(times) && !f.finished; {
+		if err := f.openAt(s, times[begin]); err != nil {
+			return false, err
+		}
+		end := begin + until(times[begin:], s.window.end)
+		for i := range f.spec.parts {
+			f.spec.parts[i].add(s.open, times[begin:end], c, begin, end)
+		}
+		f.spec.common(s.open).Events += int64(end - begin)
+		begin = end
+	}
+	return !f.finished, nil
+}
+
+// Flag marks the window with a time as one that lacks an event of a series, which cannot be decoded.
+func (f *Fold) Flag(of any, at time.Time) error {
+	s := f.enter(of)
+	if err := f.openAt(s, at); err != nil {
+		return err
+	}
+	f.spec.common(s.open).Undecodable++
+	return nil
+}
+
+// openAt opens the window of a series that holds a time, unless it is open.
+func (f *Fold) openAt(s *series, at time.Time) error {
+	if s.window.holds(at) {
+		return nil
+	}
+	if at.Before(s.window.start) {
+		return fmt.Errorf("%w: %s comes after %s", ErrOrder, at.Format(time.RFC3339Nano), s.window.start.Format(time.RFC3339Nano))
+	}
+	f.close(s)
+	s.window = f.width.at(at, f.bounds)
+	if !s.window.holds(at) {
+		return fmt.Errorf("%w: %s is outside the range that is read", ErrOrder, at.Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+// until returns the number of leading times before end. Most often, it is all of them.
+func until(times []time.Time, end time.Time) int {
+	if n := len(times); times[n-1].Before(end) {
+		return n
+	}
+	n, _ := slices.BinarySearchFunc(times, end, time.Time.Compare)
+	return n
+}
+
+// enter makes the series of the next events current.
+func (f *Fold) enter(of any) *series {
+	id := f.options.ID(of)
+	if f.now != nil && f.nowID == id {
+		return f.now
+	}
+	f.leave()
+	f.nowID = id
+	if f.options.Scattered {
+		f.now = f.known(id, of)
+	} else {
+		f.now = f.newSeries(of)
+	}
+	return f.now
+}
+
+func (f *Fold) newSeries(of any) *series {
+	return &series{of: f.options.Clone(of), open: f.spec.new()}
+}
+
+// known returns the series or the group with an ID.
+func (f *Fold) known(id string, of any) *series {
+	s := f.byID[id]
+	if s == nil {
+		s = f.newSeries(of)
+		f.byID[id] = s
+		f.all = append(f.all, s)
+	}
+	return s
+}
+
+// leave ends the current series.
+func (f *Fold) leave() {
+	s := f.now
+	f.now = nil
+	if s == nil || f.finished || f.options.Scattered {
+		return
+	}
+	f.close(s)
+	if f.options.Group == nil {
+		f.end(s)
+	}
+}
+
+// close closes the open window of a series.
+func (f *Fold) close(s *series) {
+	if s.window.end.IsZero() {
+		return
+	}
+	f.name(s.open, s.of, s.window)
+	switch {
+	case f.options.Group != nil && !f.options.Scattered:
+		f.group(s.of, f.take(s))
+	case f.holds():
+		s.closed = append(s.closed, f.take(s))
+	default:
+		f.next(s, s.open)
+		f.spec.assign(s.open, f.zero)
+	}
+	s.window = span{}
+}
+
+// take returns the open window of a series, and gives the series another one.
+func (f *Fold) take(s *series) any {
+	w := s.open
+	s.open = f.spec.new()
+	return w
+}
+
+// holds reports whether windows are held until the end of their series, or of the read.
+func (f *Fold) holds() bool {
+	return f.options.NewestFirst || f.options.Scattered || f.options.Group != nil
+}
+
+// name sets what a window is of.
+func (f *Fold) name(w, of any, s span) {
+	f.spec.name(w, of)
+	c := f.spec.common(w)
+	c.Start, c.End = s.start.In(f.width.Location()), s.end.In(f.width.Location())
+}
+
+// group adds a window of a series to that of its group. Windows of several series are combined in
+// the order in which the series come.
+func (f *Fold) group(of, w any) {
+	of = f.options.Clone(of)
+	f.options.Group(of)
+	g := f.known(f.options.ID(of), of)
+	f.spec.name(w, of)
+	at, found := slices.BinarySearchFunc(g.closed, f.spec.common(w).Start, func(o any, start time.Time) int {
+		return f.spec.common(o).Start.Compare(start)
+	})
+	if !found {
+		g.closed = slices.Insert(g.closed, at, w)
+		return
+	}
+	to := g.closed[at]
+	for i := range f.spec.parts {
+		f.spec.parts[i].combine(to, w)
+	}
+	c, other := f.spec.common(to), f.spec.common(w)
+	c.Events += other.Events
+	c.Undecodable += other.Undecodable
+}
+
+// End yields what is left. It must be called once, after all events, and not after an error.
+func (f *Fold) End() {
+	f.leave()
+	all := f.all
+	if f.options.Scattered && f.options.Group != nil {
+		all = f.grouped()
+	}
+	for _, s := range all {
+		f.close(s)
+		f.end(s)
+	}
+}
+
+// grouped returns the groups of scattered series.
+func (f *Fold) grouped() []*series {
+	scattered := f.all
+	f.all, f.byID = nil, map[string]*series{}
+	for _, s := range scattered {
+		f.close(s)
+		for _, w := range s.closed {
+			f.group(s.of, w)
+		}
+	}
+	return f.all
+}
+
+// Empty yields the windows of a series that has no events, where they are filled.
+func (f *Fold) Empty(of any) { f.end(f.newSeries(of)) }
+
+// end yields the windows of a series that are left.
+func (f *Fold) end(s *series) {
+	if !f.options.NewestFirst {
+		for _, w := range s.closed {
+			f.next(s, w)
+		}
+		f.trail(s)
+		return
+	}
+	for _, w := range slices.Backward(f.filled(s)) {
+		f.give(w)
+	}
+}
+
+// filled returns the windows of a series with those that are filled.
+func (f *Fold) filled(s *series) []any {
+	if f.options.Fill == FillNone {
+		return s.closed
+	}
+	var out []any
+	inner := &Fold{spec: f.spec, width: f.width, bounds: f.bounds, options: Options{Fill: f.options.Fill}, zero: f.zero, yield: func(w any) bool {
+		one := f.spec.new()
+		f.spec.assign(one, w)
+		out = append(out, one)
+		return true
+	}}
+	for _, w := range s.closed {
+		inner.next(s, w)
+	}
+	inner.trail(s)
+	return out
+}
+
+// next yields a window, after those without events before it.
+func (f *Fold) next(s *series, w any) {
+	if f.options.Fill != FillNone {
+		f.gap(s, f.spec.common(w).Start, w)
+		f.remember(s, w)
+	}
+	f.give(w)
+}
+
+// remember makes a window the one that fills those after it. With FillPrevious, fields that its
+// events lack keep the values of the window before it.
+func (f *Fold) remember(s *series, w any) {
+	before := s.prev
+	s.prev = f.spec.new()
+	f.spec.assign(s.prev, w)
+	if before == nil || f.options.Fill != FillPrevious {
+		return
+	}
+	for i := range f.spec.parts {
+		f.spec.parts[i].carry(s.prev, before)
+	}
+}
+
+// trail yields the windows without events after the last one.
+func (f *Fold) trail(s *series) {
+	if f.options.Fill != FillNone {
+		f.gap(s, f.bounds.end, nil)
+	}
+}
+
+// gap yields the windows without events from the last one with events until a time. next is the
+// window after them; nil if there is none.
+func (f *Fold) gap(s *series, to time.Time, next any) {
+	at := f.bounds.start
+	if s.prev != nil {
+		at = f.spec.common(s.prev).End
+	} else if at.IsZero() {
+		return
+	}
+	for at.Before(to) && !f.finished {
+		window := f.width.at(at, f.bounds)
+		w := f.spec.new()
+		f.name(w, s.of, window)
+		f.spec.common(w).Filled = true
+		f.fill(s, w, next)
+		f.give(w)
+		at = window.end
+	}
+}
+
+// fill sets the values of a window without events.
+func (f *Fold) fill(s *series, w, next any) {
+	if s.prev == nil || f.options.Fill == FillNull || f.options.Fill == FillLinear && next == nil {
+		return
+	}
+	share := 0.0
+	if f.options.Fill == FillLinear {
+		begin, end := f.spec.common(s.prev).Start, f.spec.common(next).Start
+		share = f.spec.common(w).Start.Sub(begin).Seconds() / end.Sub(begin).Seconds()
+	}
+	for i := range f.spec.parts {
+		if p := &f.spec.parts[i]; f.options.Fill == FillLinear {
+			p.between(w, s.prev, next, share)
+		} else {
+			p.previous(w, s.prev)
+		}
+	}
+}
+
+// give yields a window.
+func (f *Fold) give(w any) {
+	if f.finished {
+		return
+	}
+	f.yielded++
+	f.finished = !f.yield(w) || f.options.Limit > 0 && f.yielded == f.options.Limit
+}

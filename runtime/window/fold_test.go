@@ -1,0 +1,284 @@
+package window
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+type columns struct {
+	times []time.Time
+	ints  []int64
+	reals []float64
+	some  []*int64
+	names []string
+}
+
+type named struct {
+	Window
+	Series string
+	Int    Int[int64]
+	Real   Float64[float64]
+	Some   Int[int64]
+	Name   Values[string]
+}
+
+var testSpec = NewSpec(
+	func(w *named) *Window { return &w.Window },
+	func(w *named) *string { return &w.Series },
+	func(c *columns) []time.Time { return c.times },
+	IntPart("int", func(w *named) *Int[int64] { return &w.Int }, func(c *columns) []int64 { return c.ints }),
+	FloatPart("real", func(w *named) *Float64[float64] { return &w.Real }, func(c *columns) []float64 { return c.reals }),
+	OptionalIntPart("some", func(w *named) *Int[int64] { return &w.Some }, func(c *columns) []*int64 { return c.some }),
+	ValuesPart("name", func(w *named) *Values[string] { return &w.Name }, func(c *columns) []string { return c.names }),
+)
+
+// fataler is what testing.T and rapid.T share.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+type sample struct {
+	series string
+	at     time.Time
+	i      int64
+	f      float64
+	some   *int64
+}
+
+func fold(t fataler, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
+	t.Helper()
+	var out []named
+	o.ID = func(s any) string { return *s.(*string) }
+	o.Clone = func(s any) any {
+		out := *s.(*string)
+		return &out
+	}
+	f, err := testSpec.Start(width, from, to, o, func(w any) bool {
+		out = append(out, *w.(*named))
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for more := true; len(events) > 0 && more; {
+		var c columns
+		of := events[0].series
+		for len(events) > 0 && events[0].series == of && len(c.times) < batch {
+			e := events[0]
+			c.times, c.ints, c.reals, c.some = append(c.times, e.at), append(c.ints, e.i), append(c.reals, e.f), append(c.some, e.some)
+			c.names = append(c.names, e.series)
+			events = events[1:]
+		}
+		if more, err = f.Add(&of, &c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.End()
+	return out
+}
+
+var comparing = cmp.AllowUnexported(Int[int64]{}, Float64[float64]{}, int128{})
+
+// TestFold compares folds with windows that are computed one by one from all their events, however
+// the events are cut into batches.
+func TestFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.SampledFrom([]Width{Every(time.Minute), Every(time.Hour), Days(1, time.UTC), Whole()}).Draw(t, "width")
+		from := time.Unix(1_700_000_000, 0).UTC()
+		to := from.Add(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "seconds")) * time.Second)
+		var events []sample
+		for _, s := range []string{"a", "b", "c"}[:rapid.IntRange(0, 3).Draw(t, "series")] {
+			at := from
+			for range rapid.IntRange(1, 30).Draw(t, "events") {
+				at = at.Add(time.Duration(rapid.SampledFrom([]int64{0, 1, 5, 60, 4000}).Draw(t, "gap")) * time.Second)
+				if !at.Before(to) {
+					break
+				}
+				e := sample{series: s, at: at, i: rapid.Int64().Draw(t, "int"), f: rapid.Float64Range(-1e6, 1e6).Draw(t, "float")}
+				if rapid.Bool().Draw(t, "some") {
+					e.some = &e.i
+				}
+				events = append(events, e)
+			}
+		}
+		o := Options{Fill: rapid.SampledFrom([]Fill{FillNone, FillNull, FillPrevious}).Draw(t, "fill"), NewestFirst: rapid.Bool().Draw(t, "newest")}
+		got := fold(t, width, from, to, o, events, rapid.IntRange(1, 40).Draw(t, "batch"))
+		if want := expected(width, from, to, o, events); !cmp.Equal(got, want, comparing) {
+			t.Fatalf("%v, %+v:\n%s", width, o, cmp.Diff(want, got, comparing))
+		}
+		// Scattered over time, the same events give the same windows.
+		scattered := slices.Clone(events)
+		slices.SortStableFunc(scattered, func(a, b sample) int { return a.at.Compare(b.at) })
+		o.Scattered = true
+		again := fold(t, width, from, to, o, scattered, 5)
+		slices.SortStableFunc(again, func(a, b named) int { return cmpString(a.Series, b.Series) })
+		if !cmp.Equal(got, again, comparing) {
+			t.Fatalf("scattered: %s", cmp.Diff(got, again, comparing))
+		}
+	})
+}
+
+func cmpString(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// expected computes windows from the definition.
+func expected(width Width, from, to time.Time, o Options, events []sample) []named {
+	var out []named
+	for _, name := range []string{"a", "b", "c"} {
+		var all []named
+		var prev *named
+		if !slices.ContainsFunc(events, func(e sample) bool { return e.series == name }) {
+			continue
+		}
+		for at := from; at.Before(to); {
+			s := width.at(at, span{from, to})
+			w := named{Window: Window{Start: s.start, End: s.end}, Series: name}
+			increase := new(big.Int)
+			for _, e := range events {
+				if e.series != name || !s.holds(e.at) {
+					continue
+				}
+				last := w.Int.Last
+				if w.Events == 0 {
+					w.Int.Min, w.Int.Max, w.Real.Min, w.Real.Max = e.i, e.i, e.f, e.f
+					w.Int.First, w.Int.FirstTime, w.Real.First, w.Real.FirstTime = e.i, e.at, e.f, e.at
+					w.Name.First, w.Name.FirstTime = name, e.at
+					last = e.i
+					w.Real.Last = e.f
+				}
+				w.Events++
+				w.Int.Min, w.Int.Max, w.Int.Last, w.Int.LastTime = min(w.Int.Min, e.i), max(w.Int.Max, e.i), e.i, e.at
+				w.Int.Count, w.Real.Count, w.Name.Count = w.Events, w.Events, w.Events
+				w.Int.sum.add(wide(e.i))
+				rise := new(big.Int).SetInt64(e.i)
+				if e.i >= last {
+					rise.Sub(rise, big.NewInt(last))
+				}
+				increase.Add(increase, rise)
+				if e.f >= w.Real.Last {
+					w.Real.increase += e.f - w.Real.Last
+				} else {
+					w.Real.increase += e.f
+				}
+				w.Real.Min, w.Real.Max, w.Real.Last, w.Real.LastTime = min(w.Real.Min, e.f), max(w.Real.Max, e.f), e.f, e.at
+				w.Real.sum += e.f
+				w.Name.Last, w.Name.LastTime = name, e.at
+				if e.some != nil {
+					w.Some.add([]time.Time{e.at}, []int64{*e.some})
+				}
+			}
+			w.Int.increase = int128{lo: new(big.Int).And(increase, new(big.Int).SetUint64(math.MaxUint64)).Uint64(), hi: new(big.Int).Rsh(increase, 64).Int64()}
+			switch {
+			case w.Events > 0:
+				if prev != nil && w.Some.Count == 0 {
+					v := w
+					v.Some = prev.Some
+					prev = &v
+				} else {
+					prev = &w
+				}
+				all = append(all, w)
+			case o.Fill == FillNull:
+				w.Filled = true
+				all = append(all, w)
+			case o.Fill == FillPrevious:
+				w.Filled = true
+				if prev != nil {
+					w.Int, w.Real, w.Some, w.Name = prev.Int.previous(), prev.Real.previous(), prev.Some.previous(), prev.Name.previous()
+				}
+				all = append(all, w)
+			}
+			at = s.end
+		}
+		if o.NewestFirst {
+			slices.Reverse(all)
+		}
+		out = append(out, all...)
+	}
+	return out
+}
+
+// TestLinear checks the values on a line.
+func TestLinear(t *testing.T) {
+	from := time.Unix(0, 0).UTC()
+	got := fold(t, Every(time.Minute), from, from.Add(5*time.Minute), Options{Fill: FillLinear}, []sample{
+		{series: "a", at: from.Add(time.Minute), i: 10, f: 1}, {series: "a", at: from.Add(3 * time.Minute), i: 30, f: 2},
+	}, 10)
+	var means []float64
+	for _, w := range got {
+		means = append(means, w.Int.Mean(), w.Real.Mean())
+	}
+	want := []float64{math.NaN(), math.NaN(), 10, 1, 20, 1.5, 30, 2, math.NaN(), math.NaN()}
+	if !slices.EqualFunc(means, want, func(a, b float64) bool { return a == b || a != a && b != b }) {
+		t.Errorf("%v, want %v", means, want)
+	}
+}
+
+// TestGroup checks that the series of a group are combined.
+func TestGroup(t *testing.T) {
+	from := time.Unix(0, 0).UTC()
+	at := func(s int) time.Time { return from.Add(time.Duration(s) * time.Second) }
+	events := []sample{
+		{series: "a", at: at(1), i: 1, f: 1}, {series: "a", at: at(61), i: 5, f: 5},
+		{series: "b", at: at(0), i: 3, f: 3}, {series: "b", at: at(59), i: 4, f: 4},
+	}
+	for _, scattered := range []bool{false, true} {
+		got := fold(t, Every(time.Minute), from, from.Add(time.Hour), Options{Group: func(s any) { *s.(*string) = "" }, Scattered: scattered}, events, 1)
+		if len(got) != 2 || got[0].Series != "" || got[0].Events != 3 || got[1].Events != 1 {
+			t.Fatalf("%+v", got)
+		}
+		w := got[0].Int
+		if sum, err := w.Sum(); sum != 8 || err != nil || w.Min != 1 || w.Max != 4 || w.First != 3 || w.Last != 4 || w.Increase() != 1 {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// TestOverflow checks that a sum that int64 cannot represent is an error, and the exact sum is not
+// lost.
+func TestOverflow(t *testing.T) {
+	var s Int[int64]
+	times := make([]time.Time, 3)
+	s.add(times, []int64{math.MaxInt64, math.MaxInt64, 1})
+	if _, err := s.Sum(); err != ErrOverflow {
+		t.Error(err)
+	}
+	if got := s.BigSum().String(); got != "18446744073709551615" {
+		t.Error(got)
+	}
+	if got := s.Mean(); got != 18446744073709551615.0/3 {
+		t.Error(got)
+	}
+	s.add(times, []int64{math.MinInt64, math.MinInt64, 1})
+	if got, err := s.Sum(); got != 0 || err != nil {
+		t.Error(got, err)
+	}
+	var u Int[uint64]
+	u.add(times[:1], []uint64{math.MaxUint64})
+	if got := u.BigSum().String(); got != "18446744073709551615" {
+		t.Error(got)
+	}
+}
+
+// TestNaN checks what the documentation says of NaN and infinities.
+func TestNaN(t *testing.T) {
+	var s Float64[float64]
+	s.add(make([]time.Time, 4), []float64{math.NaN(), 3, 1, math.Inf(1)})
+	if s.Min != 1 || !math.IsInf(s.Max, 1) || s.Count != 4 || !math.IsNaN(s.Sum()) || !math.IsNaN(s.Mean()) || !math.IsNaN(s.Increase()) {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,303 @@
+package window
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/bits"
+	"time"
+)
+
+// ErrOverflow is the error of a sum of integers that int64 cannot represent.
+var ErrOverflow = errors.New("the sum exceeds int64")
+
+// Integer lists the integers that fields have. Durations are counted in nanoseconds.
+type Integer interface {
+	~int32 | ~int64 | ~uint32 | ~uint64
+}
+
+// Float lists the floating-point numbers that fields have.
+type Float interface{ ~float32 | ~float64 }
+
+// Values summarizes the values of a field in a window, which need not be numbers.
+type Values[T any] struct {
+	Count               int64 // number of events that have the field
+	First, Last         T     // in order of time
+	FirstTime, LastTime time.Time
+}
+
+// Int summarizes the values of an integer field in a window. Without values, all of it is zero.
+type Int[T Integer] struct {
+	Values[T]
+	Min, Max T
+
+	sum      int128
+	increase int128  // of a counter
+	mean     float64 // of a filled window
+}
+
+// Float64 summarizes the values of a floating-point field in a window. Without values, all of it is
+// zero. NaN counts as a value: First, Last, Sum and Mean can be NaN, Min and Max only if all values
+// are. Sums of infinities are those of IEEE 754.
+type Float64[T Float] struct {
+	Values[T]
+	Min, Max T
+
+	sum      float64
+	increase float64
+	mean     float64 // of a filled window
+}
+
+// Sum returns the sum of the values; [ErrOverflow] if int64 cannot represent it. See [Int.BigSum].
+func (s *Int[T]) Sum() (int64, error) { return s.sum.int64() }
+
+// BigSum returns the exact sum of the values.
+func (s *Int[T]) BigSum() *big.Int { return s.sum.big() }
+
+// Mean returns the arithmetic mean of the values, rounded once; NaN without values. In a filled
+// window, it is the filled value.
+func (s *Int[T]) Mean() float64 { return meanOf(s.sum.float64(), s.Count, s.mean, s.filled()) }
+
+// Increase returns by how much a counter has increased from the first to the last value. A value
+// that is smaller than the one before it is a counter that was reset to 0. Increases between
+// windows are in none of them.
+func (s *Int[T]) Increase() float64 { return s.increase.float64() }
+
+// Rate returns the increase per second between the first and the last value; NaN with fewer than two
+// times.
+func (s *Int[T]) Rate() float64 { return rate(s.Increase(), s.FirstTime, s.LastTime) }
+
+// Sum returns the sum of the values, added in order of time.
+func (s *Float64[T]) Sum() float64 { return s.sum }
+
+// Mean returns the arithmetic mean of the values; NaN without values. In a filled window, it is the
+// filled value.
+func (s *Float64[T]) Mean() float64 { return meanOf(s.sum, s.Count, s.mean, s.filled()) }
+
+// Increase is like [Int.Increase]. It is NaN if any value is.
+func (s *Float64[T]) Increase() float64 { return s.increase }
+
+// Rate is like [Int.Rate].
+func (s *Float64[T]) Rate() float64 { return rate(s.increase, s.FirstTime, s.LastTime) }
+
+// filled reports whether the values are filled ones.
+func (s *Values[T]) filled() bool { return s.Count == 0 && !s.LastTime.IsZero() }
+
+func meanOf(sum float64, n int64, filled float64, isFilled bool) float64 {
+	switch {
+	case n > 0:
+		return sum / float64(n)
+	case isFilled:
+		return filled
+	}
+	return math.NaN()
+}
+
+func rate(increase float64, first, last time.Time) float64 {
+	if seconds := last.Sub(first).Seconds(); seconds > 0 {
+		return increase / seconds
+	}
+	return math.NaN()
+}
+
+// add folds values, in order of time, that follow those before. times and values have the same,
+// positive length.
+func (s *Values[T]) add(times []time.Time, values []T) {
+	if s.Count == 0 {
+		s.First, s.FirstTime = values[0], times[0]
+	}
+	n := len(values)
+	s.Last, s.LastTime = values[n-1], times[n-1]
+	s.Count += int64(n)
+}
+
+func (s *Int[T]) add(times []time.Time, values []T) {
+	if s.Count == 0 {
+		s.Min, s.Max, s.Last = values[0], values[0], values[0]
+	}
+	lowest, highest, last := s.Min, s.Max, s.Last
+	for _, v := range values {
+		s.sum.add(wide(v))
+		if v >= last {
+			s.increase.addDifference(wide(v), wide(last))
+		} else {
+			s.increase.add(wide(v))
+		}
+		lowest, highest, last = min(lowest, v), max(highest, v), v
+	}
+	s.Min, s.Max = lowest, highest
+	s.Values.add(times, values)
+}
+
+func (s *Float64[T]) add(times []time.Time, values []T) {
+	if s.Count == 0 {
+		s.Min, s.Max, s.Last = values[0], values[0], values[0]
+	}
+	lowest, highest, last, sum, increase := s.Min, s.Max, s.Last, s.sum, s.increase
+	for _, v := range values {
+		sum += float64(v)
+		if v >= last {
+			increase += float64(v) - float64(last)
+		} else {
+			increase += float64(v)
+		}
+		if v < lowest || lowest != lowest {
+			lowest = v
+		}
+		if v > highest || highest != highest {
+			highest = v
+		}
+		last = v
+	}
+	s.Min, s.Max, s.sum, s.increase = lowest, highest, sum, increase
+	s.Values.add(times, values)
+}
+
+// none reports whether there are no values.
+func (s *Values[T]) none() bool { return s.Count == 0 }
+
+// between returns the values of a filled window, since only numbers have values on a line.
+func (s *Values[T]) between(*Values[T], float64) Values[T] { return s.previous() }
+
+// combine adds the values of another series in the same window.
+func (s *Values[T]) combine(o *Values[T]) {
+	switch {
+	case o.Count == 0:
+		return
+	case s.Count == 0:
+		*s = *o
+		return
+	}
+	if o.FirstTime.Before(s.FirstTime) {
+		s.First, s.FirstTime = o.First, o.FirstTime
+	}
+	if o.LastTime.After(s.LastTime) {
+		s.Last, s.LastTime = o.Last, o.LastTime
+	}
+	s.Count += o.Count
+}
+
+func (s *Int[T]) combine(o *Int[T]) {
+	if o.Count == 0 {
+		return
+	}
+	if s.Count == 0 {
+		s.Min, s.Max = o.Min, o.Max
+	}
+	s.Min, s.Max = min(s.Min, o.Min), max(s.Max, o.Max)
+	s.sum.add(o.sum)
+	s.increase.add(o.increase)
+	s.Values.combine(&o.Values)
+}
+
+func (s *Float64[T]) combine(o *Float64[T]) {
+	if o.Count == 0 {
+		return
+	}
+	if s.Count == 0 || s.Min != s.Min {
+		s.Min, s.Max = o.Min, o.Max
+	}
+	if o.Min < s.Min {
+		s.Min = o.Min
+	}
+	if o.Max > s.Max {
+		s.Max = o.Max
+	}
+	s.sum += o.sum
+	s.increase += o.increase
+	s.Values.combine(&o.Values)
+}
+
+// previous returns the values of a window after this one that is filled.
+func (s *Values[T]) previous() Values[T] {
+	return Values[T]{First: s.Last, Last: s.Last, FirstTime: s.LastTime, LastTime: s.LastTime}
+}
+
+func (s *Int[T]) previous() Int[T] {
+	if s.LastTime.IsZero() {
+		return Int[T]{}
+	}
+	return Int[T]{Values: s.Values.previous(), Min: s.Min, Max: s.Max, mean: s.Mean()}
+}
+
+func (s *Float64[T]) previous() Float64[T] {
+	if s.LastTime.IsZero() {
+		return Float64[T]{}
+	}
+	return Float64[T]{Values: s.Values.previous(), Min: s.Min, Max: s.Max, mean: s.Mean()}
+}
+
+// between returns the values of a filled window at a share of the way to the next one with values.
+func (s *Int[T]) between(next *Int[T], share float64) Int[T] {
+	if s.LastTime.IsZero() || next.Count == 0 {
+		return Int[T]{}
+	}
+	v := Int[T]{
+		Min: T(between(float64(s.Min), float64(next.Min), share)), Max: T(between(float64(s.Max), float64(next.Max), share)),
+		mean: between(s.Mean(), next.Mean(), share),
+	}
+	v.First = T(between(float64(s.Last), float64(next.First), share))
+	v.Last, v.FirstTime, v.LastTime = v.First, s.LastTime, s.LastTime
+	return v
+}
+
+func (s *Float64[T]) between(next *Float64[T], share float64) Float64[T] {
+	if s.LastTime.IsZero() || next.Count == 0 {
+		return Float64[T]{}
+	}
+	v := Float64[T]{
+		Min: T(between(float64(s.Min), float64(next.Min), share)), Max: T(between(float64(s.Max), float64(next.Max), share)),
+		mean: between(s.Mean(), next.Mean(), share),
+	}
+	v.First = T(between(float64(s.Last), float64(next.First), share))
+	v.Last, v.FirstTime, v.LastTime = v.First, s.LastTime, s.LastTime
+	return v
+}
+
+func between(a, b, share float64) float64 { return a + (b-a)*share }
+
+// int128 is a signed integer of 128 bits, in two's complement: sums of any number of events that a
+// table can hold do not overflow it.
+type int128 struct {
+	hi int64
+	lo uint64
+}
+
+// wide returns an integer with 128 bits.
+func wide[T Integer](v T) int128 {
+	if v < 0 {
+		return int128{-1, uint64(v)}
+	}
+	return int128{0, uint64(v)}
+}
+
+func (a *int128) add(b int128) {
+	lo, carry := bits.Add64(a.lo, b.lo, 0)
+	a.lo, a.hi = lo, a.hi+b.hi+int64(carry)
+}
+
+func (a *int128) addDifference(b, c int128) {
+	lo, borrow := bits.Sub64(b.lo, c.lo, 0)
+	a.add(int128{b.hi - c.hi - int64(borrow), lo})
+}
+
+func (a int128) int64() (int64, error) {
+	if v := int64(a.lo); a.hi == v>>63 {
+		return v, nil
+	}
+	return 0, ErrOverflow
+}
+
+func (a int128) big() *big.Int {
+	v := new(big.Int).SetInt64(a.hi)
+	return v.Lsh(v, 64).Add(v, new(big.Int).SetUint64(a.lo))
+}
+
+// float64 returns the nearest float64.
+func (a int128) float64() float64 {
+	if v, err := a.int64(); err == nil {
+		return float64(v)
+	}
+	f, _ := new(big.Float).SetInt(a.big()).Float64()
+	return f
+}

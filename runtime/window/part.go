@@ -1,0 +1,146 @@
+package window
+
+import "time"
+
+// Part describes one part of windows of type W: the statistics of a field, whose values are in a
+// slice of events in columnar form, of type C.
+type Part[C, W any] struct{ part }
+
+// part is a Part without its type parameters, so that folds are compiled once: w and others are of
+// type *W, and c is a *C.
+type part struct {
+	field    string
+	add      func(w any, times []time.Time, c any, begin, end int)
+	combine  func(w, other any)
+	previous func(to, from any)
+	between  func(to, from, next any, share float64)
+	carry    func(to, from any) // keeps the statistics of an earlier window if to has no values
+}
+
+// Field returns the name of the column of the field.
+func (p *Part[C, W]) Field() string { return p.field }
+
+// statistics are what parts need of the statistics of a field.
+type statistics[S any] interface {
+	*S
+	none() bool
+	combine(other *S)
+	previous() S
+	between(next *S, share float64) S
+}
+
+// newPart returns the part of a field. of returns its statistics in a window, and add folds values.
+func newPart[C, W, S any, P statistics[S]](field string, of func(w *W) *S, add func(s *S, times []time.Time, c *C, begin, end int)) Part[C, W] {
+	at := func(w any) P { return P(of(w.(*W))) }
+	return Part[C, W]{part{
+		field:    field,
+		add:      func(w any, times []time.Time, c any, begin, end int) { add(of(w.(*W)), times, c.(*C), begin, end) },
+		combine:  func(w, other any) { at(w).combine(of(other.(*W))) },
+		previous: func(to, from any) { *at(to) = at(from).previous() },
+		between:  func(to, from, next any, share float64) { *at(to) = at(from).between(of(next.(*W)), share) },
+		carry: func(to, from any) {
+			if at(to).none() {
+				*at(to) = *at(from)
+			}
+		},
+	}}
+}
+
+// IntPart returns the part for an integer field, given the name of its column.
+func IntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []T) Part[C, W] {
+	return newPart(field, of, func(s *Int[T], times []time.Time, c *C, begin, end int) { s.add(times, in(c)[begin:end]) })
+}
+
+// OptionalIntPart is [IntPart] for a field that events may lack.
+func OptionalIntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []*T) Part[C, W] {
+	return newPart(field, of, func(s *Int[T], times []time.Time, c *C, begin, end int) { present(times, in(c)[begin:end], s.add) })
+}
+
+// FloatPart returns the part for a floating-point field.
+func FloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []T) Part[C, W] {
+	return newPart(field, of, func(s *Float64[T], times []time.Time, c *C, begin, end int) { s.add(times, in(c)[begin:end]) })
+}
+
+// OptionalFloatPart is [FloatPart] for a field that events may lack.
+func OptionalFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []*T) Part[C, W] {
+	return newPart(field, of, func(s *Float64[T], times []time.Time, c *C, begin, end int) { present(times, in(c)[begin:end], s.add) })
+}
+
+// ValuesPart returns the part for a field that is no number.
+func ValuesPart[C, W, T any](field string, of func(w *W) *Values[T], in func(c *C) []T) Part[C, W] {
+	return newPart(field, of, func(s *Values[T], times []time.Time, c *C, begin, end int) { s.add(times, in(c)[begin:end]) })
+}
+
+// OptionalValuesPart is [ValuesPart] for a field that events may lack.
+func OptionalValuesPart[C, W, T any](field string, of func(w *W) *Values[T], in func(c *C) []*T) Part[C, W] {
+	return newPart(field, of, func(s *Values[T], times []time.Time, c *C, begin, end int) { present(times, in(c)[begin:end], s.add) })
+}
+
+// OptionalBytesPart is [OptionalValuesPart] for a field whose Go type is a slice: events that lack
+// it have nil.
+func OptionalBytesPart[C, W any, T ~[]byte](field string, of func(w *W) *Values[T], in func(c *C) []T) Part[C, W] {
+	return newPart(field, of, func(s *Values[T], times []time.Time, c *C, begin, end int) {
+		for i, v := range in(c)[begin:end] {
+			if v != nil {
+				s.add(times[i:i+1], []T{v})
+			}
+		}
+	})
+}
+
+// present folds the values that are not nil.
+func present[T any](times []time.Time, values []*T, add func(times []time.Time, values []T)) {
+	var one [1]T
+	for i, v := range values {
+		if v != nil {
+			one[0] = *v
+			add(times[i:i+1], one[:])
+		}
+	}
+}
+
+// Spec describes the windows of a schema: W is a window, S the series that identifies it, and C
+// holds events in columnar form.
+type Spec[S, C, W any] struct{ spec }
+
+// spec is a Spec without its type parameters.
+type spec struct {
+	new    func() any
+	assign func(to, from any)
+	common func(w any) *Window
+	name   func(w, series any) // sets the series
+	times  func(c any) []time.Time
+	parts  []part
+}
+
+// NewSpec returns the description of windows. common returns what all windows have, series the
+// series of a window, and times the times of events.
+func NewSpec[S, C, W any](common func(w *W) *Window, series func(w *W) *S, times func(c *C) []time.Time, parts ...Part[C, W]) *Spec[S, C, W] {
+	s := &Spec[S, C, W]{spec{
+		new:    func() any { return new(W) },
+		assign: func(to, from any) { *to.(*W) = *from.(*W) },
+		common: func(w any) *Window { return common(w.(*W)) },
+		name:   func(w, of any) { *series(w.(*W)) = *of.(*S) },
+		times:  func(c any) []time.Time { return times(c.(*C)) },
+	}}
+	for _, p := range parts {
+		s.parts = append(s.parts, p.part)
+	}
+	return s
+}
+
+// Of returns the description of windows with the statistics of some fields, given the names of
+// their columns.
+func (s *Spec[S, C, W]) Of(fields []string) *Spec[S, C, W] {
+	out := *s
+	out.parts = nil
+	for _, p := range s.parts {
+		for _, f := range fields {
+			if f == p.field {
+				out.parts = append(out.parts, p)
+				break
+			}
+		}
+	}
+	return &out
+}

@@ -1,0 +1,63 @@
+// Package window summarizes events by windows of time: counts, extremes, sums, first and last
+// values. It knows neither tables nor Bigtable: package store folds the events that it reads.
+//
+// Folding is canonical: the events of a series are folded in order of time, however they are
+// stored, in whatever direction and pieces they arrive. Equal events therefore give windows that
+// are equal bit by bit.
+package window
+
+import (
+	"errors"
+	"time"
+)
+
+// Window is what windows of all schemas have in common. Generated windows embed it.
+type Window struct {
+	Start, End time.Time // Start <= time < End, in the time zone of the width
+	Events     int64     // number of events
+	Filled     bool      // no event is in the window; see [Fill]
+	// Undecodable is the number of events that the window lacks, because they cannot be decoded.
+	Undecodable int64
+}
+
+// Fill says which windows without events are yielded, and what they contain. Such windows have
+// Filled set, and their counts and sums are 0.
+type Fill int
+
+const (
+	// FillNone yields only windows with events.
+	FillNone Fill = iota
+	// FillNull yields windows without events, without values.
+	FillNull
+	// FillPrevious gives them the values of the last window before them that has events. Those
+	// before the first one have none.
+	FillPrevious
+	// FillLinear gives numbers the values on a straight line between the windows with events before
+	// and after them, by the starts of windows, and other fields those of FillPrevious. Those
+	// before the first one and after the last one have none.
+	FillLinear
+)
+
+// fills are the names of [Fill].
+var fills = []string{"none", "null", "previous", "linear"}
+
+// ErrFill is the error of [ParseFill].
+var ErrFill = errors.New("not a way to fill windows: write none, null, previous or linear")
+
+// ParseFill parses none, null, previous or linear.
+func ParseFill(text string) (Fill, error) {
+	for i, name := range fills {
+		if text == name {
+			return Fill(i), nil
+		}
+	}
+	return FillNone, ErrFill
+}
+
+// String returns the name that [ParseFill] parses.
+func (f Fill) String() string {
+	if f < 0 || int(f) >= len(fills) {
+		return "unknown"
+	}
+	return fills[f]
+}
