@@ -215,7 +215,7 @@ func generateRandom(t fataler, inputs []Input, root string) Result {
 var imports = []string{
 	"bytes", "context", "encoding/json", "errors", "iter", "slices", "testing", "time",
 	"cloud.google.com/go/bigtable",
-	runtime.ImportPath + "/codec", runtime.ImportPath + "/setup", runtime.ImportPath + "/store", runtime.ImportPath + "/storetest",
+	runtime.ImportPath + "/codec", runtime.ImportPath + "/setup", runtime.ImportPath + "/store", runtime.ImportPath + "/storetest", runtime.ImportPath + "/window",
 }
 
 // checkGo checks one Go file.

@@ -36,14 +36,74 @@ func notInlined() *jen.Statement {
 
 // writerType declares the writer:
 //
-//	type BalloonWriter struct { store.EventWriter[BalloonSeries, BalloonEvent] }
+//	type BalloonWriter struct { events store.EventWriter[BalloonSeries, BalloonEvent] }
 func (s *schemaFile) writerType() jen.Code {
 	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.destinations(), s.replaces())}
 	if note := s.notIfAbsent(); note != "" {
 		text = append(text, note)
 	}
 	return gocode.Doc(text...).Line().
-		Type().Id(s.names.Writer).Struct(s.store("EventWriter").Types(jen.Id(s.names.Series), jen.Id(s.names.Event)))
+		Type().Id(s.names.Writer).Struct(jen.Id(held).Add(s.store("EventWriter").Types(jen.Id(s.names.Series), jen.Id(s.names.Event))))
+}
+
+// held is the field of generated writers and readers that does their work.
+const held = "events"
+
+// method is a method of every writer or reader, which calls that of the field held.
+type method struct {
+	name, doc string
+	params    []param
+	results   []jen.Code
+}
+
+// param is a parameter; it is passed on as it is.
+type param struct {
+	name     string
+	typ      *jen.Statement
+	variadic bool
+}
+
+// methods declares methods of a type, whose receiver is named.
+func (s *schemaFile) methods(receiver, typ string, all []method) jen.Code {
+	out := jen.Null()
+	for i, m := range all {
+		if i > 0 {
+			out.Line().Line()
+		}
+		var params, args []jen.Code
+		for _, p := range m.params {
+			param, arg := jen.Id(p.name), jen.Id(p.name)
+			if p.variadic {
+				param.Op("...")
+				arg.Op("...")
+			}
+			params, args = append(params, param.Add(p.typ)), append(args, arg)
+		}
+		out.Add(gocode.Doc(m.name + " " + m.doc)).Line().
+			Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(m.name).Params(params...).Params(m.results...).
+			Add(oneLine(jen.Return(jen.Id(receiver).Dot(held).Dot(m.name).Call(args...))))
+	}
+	return out
+}
+
+// ctx, opts and times are parameters of many methods.
+func ctx() param                             { return param{"ctx", jen.Qual("context", "Context"), false} }
+func (s *schemaFile) opts(kind string) param { return param{"opts", s.store(kind), true} }
+func ofTime(name string) param               { return param{name, jen.Qual("time", "Time"), false} }
+
+// writerMethods declares the methods that every writer has.
+func (s *schemaFile) writerMethods() jen.Code {
+	event, series := jen.Id(s.names.Event), jen.Id(s.names.Series)
+	failed := []jen.Code{jen.Error()}
+	deleted := []jen.Code{s.store("Deletion"), jen.Error()}
+	return s.methods("w", s.names.Writer, []method{
+		{"Write", "stores one event; the error is a *store.WriteError.", []param{ctx(), {"event", event, false}, s.opts("WriteOptions")}, failed},
+		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored.", []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("WriteOptions")}, failed},
+		{"Delete", "deletes events from all tables, by their " + s.place() + ".", []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("DeleteOptions")}, deleted},
+		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables.", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted},
+		{"DeleteSeries", "deletes all events of a series from all tables.", []param{ctx(), {"series", series, false}, s.opts("DeleteOptions")}, deleted},
+		{"Replace", "stores an event in place of another one.", []param{ctx(), {"old", event, false}, {"updated", event, false}, s.opts("WriteOptions")}, failed},
+	})
 }
 
 // newWriter declares the writer's constructor.
@@ -118,7 +178,7 @@ func (s *schemaFile) newBatcher() jen.Code {
 		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
-			s.store("NewBatcher").Call(jen.Id("w").Dot("EventWriter"), jen.Id("failed"), jen.Id("opts").Op("...")),
+			s.store("NewBatcher").Call(jen.Id("w").Dot(held), jen.Id("failed"), jen.Id("opts").Op("...")),
 		)),
 	)
 }
@@ -151,7 +211,7 @@ func olderTables(t *layout.Table, preposition string) string {
 
 // readerType declares the reader:
 //
-//	type BalloonReader struct { store.EventReader[BalloonSeries, BalloonEvent, BalloonColumns] }
+//	type BalloonReader struct { events store.EventReader[BalloonSeries, BalloonEvent, BalloonColumns]; reader store.TableReader[BalloonEvent] }
 func (s *schemaFile) readerType() jen.Code {
 	text := fmt.Sprintf("%s reads %s events from table %s%s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, olderTables(s.layout.Read, "from"), holds(s.layout.Read))
 	if s.layout.Read.Metrics() {
@@ -159,11 +219,22 @@ func (s *schemaFile) readerType() jen.Code {
 	}
 	return gocode.Doc(text).Line().
 		Type().Id(s.names.Reader).StructFunc(func(g *jen.Group) {
-		g.Add(s.store("EventReader").Types(jen.Id(s.names.Series), jen.Id(s.names.Event), jen.Id(s.names.Columns)))
-		for _, t := range s.layout.QueriedTables() {
+		g.Id(held).Add(s.store("EventReader").Types(jen.Id(s.names.Series), jen.Id(s.names.Event), jen.Id(s.names.Columns)))
+		for _, t := range s.readTables() {
 			g.Id(s.names.Table(t).Reader).Add(s.store("TableReader").Types(jen.Id(s.names.Event)))
 		}
 	})
+}
+
+// readTables returns the tables that readers read: that of Read first, then those of queries.
+func (s *schemaFile) readTables() []*layout.Table {
+	out := []*layout.Table{s.layout.Read}
+	for _, t := range s.layout.QueriedTables() {
+		if t != s.layout.Read {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // newReader declares the reader's constructor.
@@ -173,22 +244,29 @@ func (s *schemaFile) newReader() jen.Code {
 		read := func(t *layout.Table) *jen.Statement {
 			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))
 		}
-		g.Id("reader").Op(":=").Add(read(s.layout.Read))
-		embedded := s.store("NewEventReader").Types(jen.Id(s.names.Series)).Call(jen.Id("reader"), jen.Id(s.names.Table(s.layout.Read).Columns))
-		tables := s.layout.QueriedTables()
-		if len(tables) == 0 {
-			g.Return(jen.Op("&").Id(s.names.Reader).Values(embedded))
-			return
+		tables := s.readTables()
+		g.Id("reader").Op(":=").Add(read(tables[0]))
+		fields := []field{
+			{held, s.store("NewEventReader").Types(jen.Id(s.names.Series)).Call(jen.Id("reader"), jen.Id(s.names.Table(tables[0]).Columns))},
+			{s.names.Table(tables[0]).Reader, jen.Id("reader")},
 		}
-		fields := []field{{"EventReader", embedded}}
-		for _, t := range tables {
-			reader := read(t)
-			if t == s.layout.Read {
-				reader = jen.Id("reader")
-			}
-			fields = append(fields, field{s.names.Table(t).Reader, reader})
+		for _, t := range tables[1:] {
+			fields = append(fields, field{s.names.Table(t).Reader, read(t)})
 		}
 		g.Return(jen.Op("&").Id(s.names.Reader).Add(lines(fields...)))
+	})
+}
+
+// readerMethods declares the methods that every reader has.
+func (s *schemaFile) readerMethods() jen.Code {
+	series, several := jen.Id(s.names.Series), jen.Index().Id(s.names.Series)
+	seq := []jen.Code{s.eventSeq()}
+	return s.methods("r", s.names.Reader, []method{
+		{"Read", "yields the events of a series with from <= time < to, in order of time.", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
+		{"ReadColumns", "appends the events of Read to columns.", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), {"columns", jen.Op("*").Id(s.names.Columns), false}, s.opts("ReadOptions")}, []jen.Code{jen.Error()}},
+		{"ReadMany", "yields the events of several series with from <= time < to, by series.", []param{ctx(), {"series", several, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
+		{"Latest", "returns the newest event of a series, or store.ErrNotFound.", []param{ctx(), {"series", series, false}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}},
+		{"LatestMany", "yields the newest event of each of several series that has any.", []param{ctx(), {"series", several, false}}, seq},
 	})
 }
 

@@ -59,7 +59,7 @@ func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 }
 
 // paths contains the import paths of the generated packages and of the runtime.
-type paths struct{ root, codec, setup, store, storetest string }
+type paths struct{ root, codec, setup, store, storetest, window string }
 
 // newPaths returns the import paths of a target.
 func newPaths(t Target) paths {
@@ -67,7 +67,7 @@ func newPaths(t Target) paths {
 	if t.Vendored {
 		from = path.Join(t.ImportPath, output.VendorFolder)
 	}
-	return paths{t.ImportPath, path.Join(from, "codec"), path.Join(from, "setup"), path.Join(from, "store"), path.Join(from, "storetest")}
+	return paths{t.ImportPath, path.Join(from, "codec"), path.Join(from, "setup"), path.Join(from, "store"), path.Join(from, "storetest"), path.Join(from, "window")}
 }
 
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }

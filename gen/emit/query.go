@@ -85,7 +85,7 @@ func (s *schemaFile) deleting(q *layout.Query, method, text, function string, en
 		}
 		g.Add(s.optsParam("DeleteOptions"))
 	}).Params(s.store("Deletion"), jen.Error()).BlockFunc(func(g *jen.Group) {
-		args := append([]jen.Code{jen.Id("ctx"), jen.Id("w").Dot("EventWriter"), s.selected(q)}, ends...)
+		args := append([]jen.Code{jen.Id("ctx"), jen.Id("w").Dot(held), s.selected(q)}, ends...)
 		g.Return(s.store(function).Call(append(args, jen.Id("opts").Op("..."))...))
 	})
 }

@@ -41,16 +41,16 @@ func (s *schemaFile) declare() {
 		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
-	s.add(s.writerType(), s.newWriter())
+	s.add(s.writerType(), s.newWriter(), s.writerMethods())
 	for i := range s.layout.Queries {
 		s.add(s.deleteMethod(&s.layout.Queries[i]))
 	}
 	s.add(s.batcherType(), s.newBatcher())
-	s.add(s.readerType(), s.newReader())
+	s.add(s.readerType(), s.newReader(), s.readerMethods(), s.windowsMethod())
 	for i := range s.layout.Queries {
-		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
+		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.queryWindows(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
 	}
-	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods())
+	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods(), s.windowType(), s.seriesConsts())
 	s.add(s.setup())
 	if s.names.Backfill != "" {
 		s.add(s.backfill())
@@ -62,6 +62,7 @@ func (s *schemaFile) declare() {
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyVar(t), s.columnsVar(t), s.mappingVar(t))
 	}
+	s.add(s.windowsVar())
 	for i := range s.layout.Queries {
 		q := &s.layout.Queries[i]
 		s.add(s.querySelect(q))

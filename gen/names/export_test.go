@@ -7,13 +7,16 @@ import "github.com/btgen-dev/btgen/gen/layout"
 func Declared(layouts []*layout.Layout) (pkg map[string]bool, readers map[string]bool) {
 	s := newScope()
 	readers = map[string]bool{}
+	for _, name := range readerMethods {
+		readers[name] = true
+	}
 	for _, l := range layouts {
 		n, _ := register(l, s)
 		for _, t := range n.tables {
 			readers[t.Reader] = true
 		}
 		for _, q := range n.queries {
-			readers[q.Method], readers[q.ColumnsMethod] = true, true
+			readers[q.Method], readers[q.ColumnsMethod], readers[q.WindowsMethod] = true, true, true
 		}
 	}
 	pkg = map[string]bool{}

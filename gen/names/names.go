@@ -20,15 +20,16 @@ type Schema struct {
 	File  string // the base name of its files
 	Proto string // the name of its .proto file
 
-	Series, Event, Columns string // types
-	Writer, NewWriter      string
-	Batcher, NewBatcher    string
-	Reader, NewReader      string
-	Setup                  string
-	Backfill               string // empty if there is only one table
-	Mappings               string // the variable with the mappings of all tables
-	Beam                   string // the function that gives pipelines access; empty if there is none
-	Check                  string // the function that rejects invalid events
+	Series, Event, Columns, Window string // types
+	Windows                        string // the variable that says how events are summarized
+	Writer, NewWriter              string
+	Batcher, NewBatcher            string
+	Reader, NewReader              string
+	Setup                          string
+	Backfill                       string // empty if there is only one table
+	Mappings                       string // the variable with the mappings of all tables
+	Beam                           string // the function that gives pipelines access; empty if there is none
+	Check                          string // the function that rejects invalid events
 	AppendProto,
 	ParseProto,
 	JSON,
@@ -48,7 +49,7 @@ type Schema struct {
 // Field contains the names for a series value or a field.
 type Field struct {
 	Name      string // in the series, the event, its columns and row keys
-	Const     string // for ReadOptions; empty for a series value
+	Const     string // for ReadOptions or, of a series value, for WindowOptions
 	Enum      string // the type of an enum
 	EnumNames string // the variable with the names of its values
 	ProtoEnum string // the type of an enum in the .proto file
@@ -77,6 +78,7 @@ type Table struct {
 // Query contains the names for a query.
 type Query struct {
 	Method, ColumnsMethod string     // of the reader
+	WindowsMethod         string     // of the reader
 	SeriesMethod          string     // of the reader; empty if it does not list series
 	Var                   string     // the variable with the query
 	Select                string     // the function that gives it its values
@@ -137,6 +139,7 @@ func register(l *layout.Layout, pkg *scope) (*Schema, map[diag.Pos]diag.Diagnost
 func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	as := r.of(r.pkg, origin{what: "schema " + l.Name, pos: l.NamePos})
 	n.Series, n.Event, n.Columns = as(l.Name+"Series"), as(l.Name+"Event"), as(l.Name+"Columns")
+	n.Window, n.Windows = as(l.Name+"Window"), as(unexported(l.Name)+"Windows")
 	n.Writer, n.NewWriter = as(l.Name+"Writer"), as("New"+l.Name+"Writer")
 	n.Reader, n.NewReader = as(l.Name+"Reader"), as("New"+l.Name+"Reader")
 	n.Batcher, n.NewBatcher = as(l.Name+"Batcher"), as("New"+l.Name+"Batcher")
@@ -170,6 +173,7 @@ func (n *Schema) members(r *registrar, l *layout.Layout) {
 	own(event, "the event's time", "Time")
 	own(event, "the event's series", n.Series)
 	own(event, "a part of the type for columns", "Series", "Append", "Reset")
+	own(event, "a part of the type for windows", "Window")
 	if l.Sequence {
 		own(event, "the event's tie-breaker", "Sequence")
 	}
@@ -232,6 +236,10 @@ func (n *Schema) ofClasses(r *registrar, l *layout.Layout) {
 
 // ofFields registers the constants of fields, and the types of enums.
 func (n *Schema) ofFields(r *registrar, l *layout.Layout) {
+	for i := range l.Series {
+		f := &l.Series[i]
+		n.Field(f).Const = r.of(r.pkg, origin{what: fmt.Sprintf("series value %q", f.Name), pos: f.Pos})(l.Name + "Series" + Exported(f.Name))
+	}
 	for i := range l.Fields {
 		f := &l.Fields[i]
 		n.Field(f).Const = r.of(r.pkg, fieldOrigin(f))(l.Name + "Field" + Exported(f.Name))
@@ -279,11 +287,14 @@ func period(t *layout.Table) string {
 	return "Until" + t.Until.Format("20060102T150405")
 }
 
+// readerMethods are the methods of every reader.
+var readerMethods = []string{"Read", "ReadColumns", "ReadMany", "Latest", "LatestMany", "Windows"}
+
 // ofQueries registers what is declared for each query, and the methods of the reader.
 func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 	methods := newScope()
 	every := origin{what: "a method of every reader"}
-	for _, name := range []string{"Read", "ReadColumns", "ReadMany", "Latest", "LatestMany", "EventReader"} {
+	for _, name := range readerMethods {
 		methods.taken[name] = every
 	}
 	writing, always := newScope(), origin{what: "a method of every writer"}
@@ -295,7 +306,7 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 		from := origin{what: "query " + q.Name, pos: q.Pos}
 		method, as := r.of(methods, from), r.of(r.pkg, from)
 		n.queries[q.Name] = &Query{
-			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"),
+			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"), WindowsMethod: method(q.Name + "Windows"),
 			Var: as(unexported(l.Name) + q.Name), Select: as("select" + l.Name + q.Name),
 		}
 		if q.Series {

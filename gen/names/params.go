@@ -13,8 +13,8 @@ import (
 // visible lists the names in a query that a parameter would shadow or duplicate:
 // imported packages, and variables of the methods.
 var visible = []string{
-	"context", "errors", "iter", "json", "time", "bigtable", "codec", "setup", "store",
-	"r", "ctx", "from", "to", "opts", "columns", "event", "events", "low", "high",
+	"context", "errors", "iter", "json", "time", "bigtable", "codec", "setup", "store", "window",
+	"r", "ctx", "width", "from", "to", "opts", "columns", "event", "events", "low", "high",
 }
 
 // params sets the parameters for the series values of a query: one for each, and those for

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // ClickSeries identifies a series of Click events.
@@ -28,7 +29,7 @@ type ClickEvent struct {
 // ClickWriter writes Click events to table activity. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ClickWriter struct {
-	store.EventWriter[ClickSeries, ClickEvent]
+	events store.EventWriter[ClickSeries, ClickEvent]
 }
 
 // NewClickWriter returns a writer; client is usually a *bigtable.Client.
@@ -36,6 +37,38 @@ type ClickWriter struct {
 //go:noinline
 func NewClickWriter(client store.Client, opts ...store.WriterOptions) *ClickWriter {
 	return &ClickWriter{store.NewEventWriter[ClickSeries](store.NewWriter(client, clickMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *ClickWriter) Write(ctx context.Context, event ClickEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *ClickWriter) WriteAll(ctx context.Context, events []ClickEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *ClickWriter) Delete(ctx context.Context, events []ClickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *ClickWriter) DeleteRange(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *ClickWriter) DeleteSeries(ctx context.Context, series ClickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *ClickWriter) Replace(ctx context.Context, old ClickEvent, updated ClickEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // ClickBatcher gathers Click events from any number of goroutines and writes
@@ -49,13 +82,13 @@ type ClickBatcher struct {
 //
 //go:noinline
 func NewClickBatcher(w *ClickWriter, failed func(event ClickEvent, err error), opts ...store.BatcherOptions) *ClickBatcher {
-	return &ClickBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &ClickBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // ClickReader reads Click events from table activity. Read holds one event in
 // memory at a time.
 type ClickReader struct {
-	store.EventReader[ClickSeries, ClickEvent, ClickColumns]
+	events store.EventReader[ClickSeries, ClickEvent, ClickColumns]
 	reader store.TableReader[ClickEvent]
 }
 
@@ -65,9 +98,43 @@ type ClickReader struct {
 func NewClickReader(client store.Client, opts ...store.ReaderOptions) *ClickReader {
 	reader := store.NewReader(client, clickActivityMapping, opts...)
 	return &ClickReader{
-		EventReader: store.NewEventReader[ClickSeries](reader, clickActivityColumns),
-		reader:      reader,
+		events: store.NewEventReader[ClickSeries](reader, clickActivityColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *ClickReader) Read(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *ClickReader) ReadColumns(ctx context.Context, series ClickSeries, from time.Time, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *ClickReader) ReadMany(ctx context.Context, series []ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *ClickReader) Latest(ctx context.Context, series ClickSeries) (ClickEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *ClickReader) LatestMany(ctx context.Context, series []ClickSeries) iter.Seq2[ClickEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *ClickReader) Windows(ctx context.Context, series ClickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
+	return store.Windows(ctx, r.reader, clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, width, opts...)
 }
 
 // AllClicks yields the events with from <= time < to of all series, by series
@@ -87,6 +154,14 @@ func (r *ClickReader) AllClicksColumns(ctx context.Context, from, to time.Time, 
 	return store.ReadColumns(ctx, r.reader, clickActivityColumns, columns, selectClickAllClicks(), from, to, opts...)
 }
 
+// AllClicksWindows summarizes the events of AllClicks by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *ClickReader) AllClicksWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
+	return store.Windows(ctx, r.reader, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, width, opts...)
+}
+
 // The fields of ClickEvent, for store.ReadOptions.
 const (
 	ClickFieldTarget store.Field = "target"
@@ -104,6 +179,18 @@ func (c *ClickColumns) Reset() { clickActivityColumns.Reset(c) }
 
 // Append adds an event.
 func (c *ClickColumns) Append(e *ClickEvent) { clickActivityColumns.Append(c, e) }
+
+// ClickWindow summarizes the events of a series in a window of time.
+type ClickWindow struct {
+	window.Window
+	ClickSeries
+	Target window.Values[string]
+}
+
+// The values of ClickSeries, for store.WindowOptions.
+const (
+	ClickSeriesUser store.SeriesValue = 0
+)
 
 // SetupClick reconciles table activity with the schema; see setup.Setup.
 //
@@ -182,6 +269,14 @@ var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping[
 	Precision: time.Millisecond,
 	Check:     checkClick,
 })
+
+// clickWindows says how events are summarized.
+var clickWindows = window.NewSpec(
+	func(w *ClickWindow) *window.Window { return &w.Window },
+	func(w *ClickWindow) *ClickSeries { return &w.ClickSeries },
+	func(c *ClickColumns) []time.Time { return c.Time },
+	window.ValuesPart("target", func(w *ClickWindow) *window.Values[string] { return &w.Target }, func(c *ClickColumns) []string { return c.Target }),
+)
 
 var clickAllClicks = store.Query[ClickEvent]{Name: "AllClicks"}
 

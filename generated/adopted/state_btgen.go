@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // StateSeries identifies a series of State events.
@@ -30,7 +31,7 @@ type StateEvent struct {
 // StateWriter writes State events to table states. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type StateWriter struct {
-	store.EventWriter[StateSeries, StateEvent]
+	events store.EventWriter[StateSeries, StateEvent]
 }
 
 // NewStateWriter returns a writer; client is usually a *bigtable.Client.
@@ -40,13 +41,45 @@ func NewStateWriter(client store.Client, opts ...store.WriterOptions) *StateWrit
 	return &StateWriter{store.NewEventWriter[StateSeries](store.NewWriter(client, stateMappings, opts...))}
 }
 
+// Write stores one event; the error is a *store.WriteError.
+func (w *StateWriter) Write(ctx context.Context, event StateEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *StateWriter) WriteAll(ctx context.Context, events []StateEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *StateWriter) Delete(ctx context.Context, events []StateEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *StateWriter) DeleteRange(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *StateWriter) DeleteSeries(ctx context.Context, series StateSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *StateWriter) Replace(ctx context.Context, old StateEvent, updated StateEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
+}
+
 // DeleteStatesOf deletes the events with from <= time < to, of the series with
 // the given tenant, from all tables, as DeleteRange does for one series. It
 // reads keys and timestamps from table states: one range of rows.
 //
 //go:noinline
 func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteSelected(ctx, w.EventWriter, selectStateStatesOf(tenant), from, to, opts...)
+	return store.DeleteSelected(ctx, w.events, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // DeleteAllStatesOf deletes all events, of the series with the given tenant, as
@@ -55,7 +88,7 @@ func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, t
 //
 //go:noinline
 func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteAllSelected(ctx, w.EventWriter, selectStateStatesOf(tenant), opts...)
+	return store.DeleteAllSelected(ctx, w.events, selectStateStatesOf(tenant), opts...)
 }
 
 // StateBatcher gathers State events from any number of goroutines and writes
@@ -69,13 +102,13 @@ type StateBatcher struct {
 //
 //go:noinline
 func NewStateBatcher(w *StateWriter, failed func(event StateEvent, err error), opts ...store.BatcherOptions) *StateBatcher {
-	return &StateBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &StateBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // StateReader reads State events from table states. Read holds one row in
 // memory at a time.
 type StateReader struct {
-	store.EventReader[StateSeries, StateEvent, StateColumns]
+	events store.EventReader[StateSeries, StateEvent, StateColumns]
 	reader store.TableReader[StateEvent]
 }
 
@@ -85,9 +118,43 @@ type StateReader struct {
 func NewStateReader(client store.Client, opts ...store.ReaderOptions) *StateReader {
 	reader := store.NewReader(client, statesMapping, opts...)
 	return &StateReader{
-		EventReader: store.NewEventReader[StateSeries](reader, statesColumns),
-		reader:      reader,
+		events: store.NewEventReader[StateSeries](reader, statesColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *StateReader) Read(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *StateReader) ReadColumns(ctx context.Context, series StateSeries, from time.Time, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *StateReader) ReadMany(ctx context.Context, series []StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *StateReader) Latest(ctx context.Context, series StateSeries) (StateEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *StateReader) LatestMany(ctx context.Context, series []StateSeries) iter.Seq2[StateEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *StateReader) Windows(ctx context.Context, series StateSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
+	return store.Windows(ctx, r.reader, statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, width, opts...)
 }
 
 // StatesOf yields the events with from <= time < to of the series with the
@@ -106,6 +173,14 @@ func (r *StateReader) StatesOf(ctx context.Context, tenant string, from, to time
 //go:noinline
 func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesOf(tenant), from, to, opts...)
+}
+
+// StatesOfWindows summarizes the events of StatesOf by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *StateReader) StatesOfWindows(ctx context.Context, tenant string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
+	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, width, opts...)
 }
 
 // StatesOfSeries yields the series of StatesOf that have events with from <=
@@ -133,6 +208,14 @@ func (r *StateReader) StatesOfSomeColumns(ctx context.Context, tenant string, de
 	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesOfSome(tenant, devices), from, to, opts...)
 }
 
+// StatesOfSomeWindows summarizes the events of StatesOfSome by windows of time,
+// as Windows does: by series, then by time.
+//
+//go:noinline
+func (r *StateReader) StatesOfSomeWindows(ctx context.Context, tenant string, devices []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
+	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, width, opts...)
+}
+
 // StatesByPrefix yields the events with from <= time < to of the series with
 // the given tenant and prefix of device, by series in row key order, then by
 // time. Its errors are those of Read. It reads from table states: one range of
@@ -150,6 +233,14 @@ func (r *StateReader) StatesByPrefix(ctx context.Context, tenant string, deviceP
 //go:noinline
 func (r *StateReader) StatesByPrefixColumns(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
+}
+
+// StatesByPrefixWindows summarizes the events of StatesByPrefix by windows of
+// time, as Windows does: by series, then by time.
+//
+//go:noinline
+func (r *StateReader) StatesByPrefixWindows(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
+	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, width, opts...)
 }
 
 // The fields of StateEvent, for store.ReadOptions.
@@ -171,6 +262,20 @@ func (c *StateColumns) Reset() { statesColumns.Reset(c) }
 
 // Append adds an event.
 func (c *StateColumns) Append(e *StateEvent) { statesColumns.Append(c, e) }
+
+// StateWindow summarizes the events of a series in a window of time.
+type StateWindow struct {
+	window.Window
+	StateSeries
+	Mode window.Values[string]
+	Load window.Float64[float64]
+}
+
+// The values of StateSeries, for store.WindowOptions.
+const (
+	StateSeriesTenant store.SeriesValue = 0
+	StateSeriesDevice store.SeriesValue = 1
+)
 
 // SetupState reconciles table states with the schema; see setup.Setup.
 //
@@ -243,6 +348,15 @@ var statesMapping = store.NewMapping(statesColumns, store.Mapping[StateEvent]{
 	Precision: time.Second,
 	Check:     checkState,
 })
+
+// stateWindows says how events are summarized.
+var stateWindows = window.NewSpec(
+	func(w *StateWindow) *window.Window { return &w.Window },
+	func(w *StateWindow) *StateSeries { return &w.StateSeries },
+	func(c *StateColumns) []time.Time { return c.Time },
+	window.ValuesPart("mode", func(w *StateWindow) *window.Values[string] { return &w.Mode }, func(c *StateColumns) []string { return c.Mode }),
+	window.OptionalFloatPart("load", func(w *StateWindow) *window.Float64[float64] { return &w.Load }, func(c *StateColumns) []*float64 { return c.Load }),
+)
 
 var stateStatesOf = store.Query[StateEvent]{Name: "StatesOf", Given: codec.Given{Series: []int{0}}}
 

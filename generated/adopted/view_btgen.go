@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // ViewSeries identifies a series of View events.
@@ -29,7 +30,7 @@ type ViewEvent struct {
 // ViewWriter writes View events to table activity. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ViewWriter struct {
-	store.EventWriter[ViewSeries, ViewEvent]
+	events store.EventWriter[ViewSeries, ViewEvent]
 }
 
 // NewViewWriter returns a writer; client is usually a *bigtable.Client.
@@ -37,6 +38,38 @@ type ViewWriter struct {
 //go:noinline
 func NewViewWriter(client store.Client, opts ...store.WriterOptions) *ViewWriter {
 	return &ViewWriter{store.NewEventWriter[ViewSeries](store.NewWriter(client, viewMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *ViewWriter) Write(ctx context.Context, event ViewEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *ViewWriter) WriteAll(ctx context.Context, events []ViewEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *ViewWriter) Delete(ctx context.Context, events []ViewEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *ViewWriter) DeleteRange(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *ViewWriter) DeleteSeries(ctx context.Context, series ViewSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *ViewWriter) Replace(ctx context.Context, old ViewEvent, updated ViewEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // ViewBatcher gathers View events from any number of goroutines and writes them
@@ -49,13 +82,13 @@ type ViewBatcher struct {
 //
 //go:noinline
 func NewViewBatcher(w *ViewWriter, failed func(event ViewEvent, err error), opts ...store.BatcherOptions) *ViewBatcher {
-	return &ViewBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &ViewBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // ViewReader reads View events from table activity. Read holds one event in
 // memory at a time.
 type ViewReader struct {
-	store.EventReader[ViewSeries, ViewEvent, ViewColumns]
+	events store.EventReader[ViewSeries, ViewEvent, ViewColumns]
 	reader store.TableReader[ViewEvent]
 }
 
@@ -65,9 +98,43 @@ type ViewReader struct {
 func NewViewReader(client store.Client, opts ...store.ReaderOptions) *ViewReader {
 	reader := store.NewReader(client, viewActivityMapping, opts...)
 	return &ViewReader{
-		EventReader: store.NewEventReader[ViewSeries](reader, viewActivityColumns),
-		reader:      reader,
+		events: store.NewEventReader[ViewSeries](reader, viewActivityColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *ViewReader) Read(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *ViewReader) ReadColumns(ctx context.Context, series ViewSeries, from time.Time, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *ViewReader) ReadMany(ctx context.Context, series []ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *ViewReader) Latest(ctx context.Context, series ViewSeries) (ViewEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *ViewReader) LatestMany(ctx context.Context, series []ViewSeries) iter.Seq2[ViewEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *ViewReader) Windows(ctx context.Context, series ViewSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
+	return store.Windows(ctx, r.reader, viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, width, opts...)
 }
 
 // AllViews yields the events with from <= time < to of all series, by series in
@@ -85,6 +152,14 @@ func (r *ViewReader) AllViews(ctx context.Context, from, to time.Time, opts ...s
 //go:noinline
 func (r *ViewReader) AllViewsColumns(ctx context.Context, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, viewActivityColumns, columns, selectViewAllViews(), from, to, opts...)
+}
+
+// AllViewsWindows summarizes the events of AllViews by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *ViewReader) AllViewsWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
+	return store.Windows(ctx, r.reader, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, width, opts...)
 }
 
 // The fields of ViewEvent, for store.ReadOptions.
@@ -106,6 +181,19 @@ func (c *ViewColumns) Reset() { viewActivityColumns.Reset(c) }
 
 // Append adds an event.
 func (c *ViewColumns) Append(e *ViewEvent) { viewActivityColumns.Append(c, e) }
+
+// ViewWindow summarizes the events of a series in a window of time.
+type ViewWindow struct {
+	window.Window
+	ViewSeries
+	Page     window.Values[string]
+	Duration window.Int[time.Duration]
+}
+
+// The values of ViewSeries, for store.WindowOptions.
+const (
+	ViewSeriesUser store.SeriesValue = 0
+)
 
 // SetupView reconciles table activity with the schema; see setup.Setup.
 //
@@ -185,6 +273,15 @@ var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping[Vi
 	Precision: time.Millisecond,
 	Check:     checkView,
 })
+
+// viewWindows says how events are summarized.
+var viewWindows = window.NewSpec(
+	func(w *ViewWindow) *window.Window { return &w.Window },
+	func(w *ViewWindow) *ViewSeries { return &w.ViewSeries },
+	func(c *ViewColumns) []time.Time { return c.Time },
+	window.ValuesPart("page", func(w *ViewWindow) *window.Values[string] { return &w.Page }, func(c *ViewColumns) []string { return c.Page }),
+	window.IntPart("duration", func(w *ViewWindow) *window.Int[time.Duration] { return &w.Duration }, func(c *ViewColumns) []time.Duration { return c.Duration }),
+)
 
 var viewAllViews = store.Query[ViewEvent]{Name: "AllViews"}
 

@@ -6,11 +6,13 @@ package alltypes
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // SampleSeries identifies a series of Sample events.
@@ -269,7 +271,7 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 // sample_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type SampleWriter struct {
-	store.EventWriter[SampleSeries, SampleEvent]
+	events store.EventWriter[SampleSeries, SampleEvent]
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
@@ -277,6 +279,38 @@ type SampleWriter struct {
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
 	return &SampleWriter{store.NewEventWriter[SampleSeries](store.NewWriter(client, sampleMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -290,13 +324,14 @@ type SampleBatcher struct {
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // SampleReader reads Sample events from table sample_cells. Read holds one
 // bucket in memory at a time.
 type SampleReader struct {
-	store.EventReader[SampleSeries, SampleEvent, SampleColumns]
+	events store.EventReader[SampleSeries, SampleEvent, SampleColumns]
+	reader store.TableReader[SampleEvent]
 }
 
 // NewSampleReader returns a reader; client is usually a *bigtable.Client.
@@ -304,7 +339,44 @@ type SampleReader struct {
 //go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	reader := store.NewReader(client, sampleCellsMapping, opts...)
-	return &SampleReader{store.NewEventReader[SampleSeries](reader, sampleCellsColumns)}
+	return &SampleReader{
+		events: store.NewEventReader[SampleSeries](reader, sampleCellsColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from time.Time, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
+	return store.Windows(ctx, r.reader, sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
 // The fields of SampleEvent, for store.ReadOptions.
@@ -414,6 +486,73 @@ func (c *SampleColumns) Reset() { sampleCellsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *SampleColumns) Append(e *SampleEvent) { sampleCellsColumns.Append(c, e) }
+
+// SampleWindow summarizes the events of a series in a window of time.
+type SampleWindow struct {
+	window.Window
+	SampleSeries
+	Text            window.Values[string]
+	Raw             window.Values[[]byte]
+	Flag            window.Values[bool]
+	Small           window.Int[int32]
+	Count           window.Int[int64]
+	Mask            window.Int[uint32]
+	Total           window.Int[uint64]
+	Load            window.Float64[float32]
+	Ratio           window.Float64[float64]
+	At              window.Values[time.Time]
+	Took            window.Int[time.Duration]
+	ID              window.Values[codec.UUID]
+	State           window.Values[SampleState]
+	Document        window.Values[json.RawMessage]
+	Level           window.Values[SampleLevel]
+	MaybeText       window.Values[string]
+	MaybeRaw        window.Values[[]byte]
+	MaybeFlag       window.Values[bool]
+	MaybeSmall      window.Int[int32]
+	MaybeCount      window.Int[int64]
+	MaybeMask       window.Int[uint32]
+	MaybeTotal      window.Int[uint64]
+	MaybeLoad       window.Float64[float32]
+	MaybeRatio      window.Float64[float64]
+	MaybeAt         window.Values[time.Time]
+	MaybeTook       window.Int[time.Duration]
+	MaybeID         window.Values[codec.UUID]
+	MaybeState      window.Values[SampleMaybeState]
+	MaybeDocument   window.Values[json.RawMessage]
+	DefaultText     window.Values[string]
+	DefaultRaw      window.Values[[]byte]
+	DefaultFlag     window.Values[bool]
+	DefaultSmall    window.Int[int32]
+	DefaultCount    window.Int[int64]
+	DefaultMask     window.Int[uint32]
+	DefaultTotal    window.Int[uint64]
+	DefaultLoad     window.Float64[float32]
+	DefaultRatio    window.Float64[float64]
+	DefaultAt       window.Values[time.Time]
+	DefaultTook     window.Int[time.Duration]
+	DefaultID       window.Values[codec.UUID]
+	DefaultState    window.Values[SampleDefaultState]
+	DefaultDocument window.Values[json.RawMessage]
+	DefaultExact    window.Float64[float64]
+	MaybeRenamed    window.Values[json.RawMessage]
+	MaybeName       window.Values[string]
+}
+
+// The values of SampleSeries, for store.WindowOptions.
+const (
+	SampleSeriesSite     store.SeriesValue = 0
+	SampleSeriesSensor   store.SeriesValue = 1
+	SampleSeriesChannel  store.SeriesValue = 2
+	SampleSeriesSlot     store.SeriesValue = 3
+	SampleSeriesSerial   store.SeriesValue = 4
+	SampleSeriesUnit     store.SeriesValue = 5
+	SampleSeriesKind     store.SeriesValue = 6
+	SampleSeriesActive   store.SeriesValue = 7
+	SampleSeriesTag      store.SeriesValue = 8
+	SampleSeriesSince    store.SeriesValue = 9
+	SampleSeriesInterval store.SeriesValue = 10
+)
 
 // SetupSample reconciles tables sample_columns, sample_columns_text,
 // sample_cells, sample_cells_text, sample_combined, sample_combined_json,
@@ -1807,6 +1946,59 @@ var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColum
 	Precision: time.Millisecond,
 	Check:     checkSample,
 })
+
+// sampleWindows says how events are summarized.
+var sampleWindows = window.NewSpec(
+	func(w *SampleWindow) *window.Window { return &w.Window },
+	func(w *SampleWindow) *SampleSeries { return &w.SampleSeries },
+	func(c *SampleColumns) []time.Time { return c.Time },
+	window.ValuesPart("text", func(w *SampleWindow) *window.Values[string] { return &w.Text }, func(c *SampleColumns) []string { return c.Text }),
+	window.ValuesPart("raw", func(w *SampleWindow) *window.Values[[]byte] { return &w.Raw }, func(c *SampleColumns) [][]byte { return c.Raw }),
+	window.ValuesPart("flag", func(w *SampleWindow) *window.Values[bool] { return &w.Flag }, func(c *SampleColumns) []bool { return c.Flag }),
+	window.IntPart("small", func(w *SampleWindow) *window.Int[int32] { return &w.Small }, func(c *SampleColumns) []int32 { return c.Small }),
+	window.IntPart("count", func(w *SampleWindow) *window.Int[int64] { return &w.Count }, func(c *SampleColumns) []int64 { return c.Count }),
+	window.IntPart("mask", func(w *SampleWindow) *window.Int[uint32] { return &w.Mask }, func(c *SampleColumns) []uint32 { return c.Mask }),
+	window.IntPart("total", func(w *SampleWindow) *window.Int[uint64] { return &w.Total }, func(c *SampleColumns) []uint64 { return c.Total }),
+	window.FloatPart("cpu.load", func(w *SampleWindow) *window.Float64[float32] { return &w.Load }, func(c *SampleColumns) []float32 { return c.Load }),
+	window.FloatPart("ratio (.*)|%", func(w *SampleWindow) *window.Float64[float64] { return &w.Ratio }, func(c *SampleColumns) []float64 { return c.Ratio }),
+	window.ValuesPart("at", func(w *SampleWindow) *window.Values[time.Time] { return &w.At }, func(c *SampleColumns) []time.Time { return c.At }),
+	window.IntPart("took", func(w *SampleWindow) *window.Int[time.Duration] { return &w.Took }, func(c *SampleColumns) []time.Duration { return c.Took }),
+	window.ValuesPart("id", func(w *SampleWindow) *window.Values[codec.UUID] { return &w.ID }, func(c *SampleColumns) []codec.UUID { return c.ID }),
+	window.ValuesPart("state", func(w *SampleWindow) *window.Values[SampleState] { return &w.State }, func(c *SampleColumns) []SampleState { return c.State }),
+	window.ValuesPart("document", func(w *SampleWindow) *window.Values[json.RawMessage] { return &w.Document }, func(c *SampleColumns) []json.RawMessage { return c.Document }),
+	window.ValuesPart("level", func(w *SampleWindow) *window.Values[SampleLevel] { return &w.Level }, func(c *SampleColumns) []SampleLevel { return c.Level }),
+	window.OptionalValuesPart("maybe_text", func(w *SampleWindow) *window.Values[string] { return &w.MaybeText }, func(c *SampleColumns) []*string { return c.MaybeText }),
+	window.OptionalBytesPart("maybe_raw", func(w *SampleWindow) *window.Values[[]byte] { return &w.MaybeRaw }, func(c *SampleColumns) [][]byte { return c.MaybeRaw }),
+	window.OptionalValuesPart("maybe_flag", func(w *SampleWindow) *window.Values[bool] { return &w.MaybeFlag }, func(c *SampleColumns) []*bool { return c.MaybeFlag }),
+	window.OptionalIntPart("maybe_small", func(w *SampleWindow) *window.Int[int32] { return &w.MaybeSmall }, func(c *SampleColumns) []*int32 { return c.MaybeSmall }),
+	window.OptionalIntPart("maybe_count", func(w *SampleWindow) *window.Int[int64] { return &w.MaybeCount }, func(c *SampleColumns) []*int64 { return c.MaybeCount }),
+	window.OptionalIntPart("maybe_mask", func(w *SampleWindow) *window.Int[uint32] { return &w.MaybeMask }, func(c *SampleColumns) []*uint32 { return c.MaybeMask }),
+	window.OptionalIntPart("maybe_total", func(w *SampleWindow) *window.Int[uint64] { return &w.MaybeTotal }, func(c *SampleColumns) []*uint64 { return c.MaybeTotal }),
+	window.OptionalFloatPart("maybe_load", func(w *SampleWindow) *window.Float64[float32] { return &w.MaybeLoad }, func(c *SampleColumns) []*float32 { return c.MaybeLoad }),
+	window.OptionalFloatPart("maybe_ratio", func(w *SampleWindow) *window.Float64[float64] { return &w.MaybeRatio }, func(c *SampleColumns) []*float64 { return c.MaybeRatio }),
+	window.OptionalValuesPart("maybe_at", func(w *SampleWindow) *window.Values[time.Time] { return &w.MaybeAt }, func(c *SampleColumns) []*time.Time { return c.MaybeAt }),
+	window.OptionalIntPart("maybe_took", func(w *SampleWindow) *window.Int[time.Duration] { return &w.MaybeTook }, func(c *SampleColumns) []*time.Duration { return c.MaybeTook }),
+	window.OptionalValuesPart("maybe_id", func(w *SampleWindow) *window.Values[codec.UUID] { return &w.MaybeID }, func(c *SampleColumns) []*codec.UUID { return c.MaybeID }),
+	window.OptionalValuesPart("maybe_state", func(w *SampleWindow) *window.Values[SampleMaybeState] { return &w.MaybeState }, func(c *SampleColumns) []*SampleMaybeState { return c.MaybeState }),
+	window.OptionalBytesPart("maybe_document", func(w *SampleWindow) *window.Values[json.RawMessage] { return &w.MaybeDocument }, func(c *SampleColumns) []json.RawMessage { return c.MaybeDocument }),
+	window.ValuesPart("default_text", func(w *SampleWindow) *window.Values[string] { return &w.DefaultText }, func(c *SampleColumns) []string { return c.DefaultText }),
+	window.ValuesPart("default_raw", func(w *SampleWindow) *window.Values[[]byte] { return &w.DefaultRaw }, func(c *SampleColumns) [][]byte { return c.DefaultRaw }),
+	window.ValuesPart("default_flag", func(w *SampleWindow) *window.Values[bool] { return &w.DefaultFlag }, func(c *SampleColumns) []bool { return c.DefaultFlag }),
+	window.IntPart("default_small", func(w *SampleWindow) *window.Int[int32] { return &w.DefaultSmall }, func(c *SampleColumns) []int32 { return c.DefaultSmall }),
+	window.IntPart("default_count", func(w *SampleWindow) *window.Int[int64] { return &w.DefaultCount }, func(c *SampleColumns) []int64 { return c.DefaultCount }),
+	window.IntPart("default_mask", func(w *SampleWindow) *window.Int[uint32] { return &w.DefaultMask }, func(c *SampleColumns) []uint32 { return c.DefaultMask }),
+	window.IntPart("default_total", func(w *SampleWindow) *window.Int[uint64] { return &w.DefaultTotal }, func(c *SampleColumns) []uint64 { return c.DefaultTotal }),
+	window.FloatPart("default_load", func(w *SampleWindow) *window.Float64[float32] { return &w.DefaultLoad }, func(c *SampleColumns) []float32 { return c.DefaultLoad }),
+	window.FloatPart("default_ratio", func(w *SampleWindow) *window.Float64[float64] { return &w.DefaultRatio }, func(c *SampleColumns) []float64 { return c.DefaultRatio }),
+	window.ValuesPart("default_at", func(w *SampleWindow) *window.Values[time.Time] { return &w.DefaultAt }, func(c *SampleColumns) []time.Time { return c.DefaultAt }),
+	window.IntPart("default_took", func(w *SampleWindow) *window.Int[time.Duration] { return &w.DefaultTook }, func(c *SampleColumns) []time.Duration { return c.DefaultTook }),
+	window.ValuesPart("default_id", func(w *SampleWindow) *window.Values[codec.UUID] { return &w.DefaultID }, func(c *SampleColumns) []codec.UUID { return c.DefaultID }),
+	window.ValuesPart("default_state", func(w *SampleWindow) *window.Values[SampleDefaultState] { return &w.DefaultState }, func(c *SampleColumns) []SampleDefaultState { return c.DefaultState }),
+	window.ValuesPart("default_document", func(w *SampleWindow) *window.Values[json.RawMessage] { return &w.DefaultDocument }, func(c *SampleColumns) []json.RawMessage { return c.DefaultDocument }),
+	window.FloatPart("default_exact", func(w *SampleWindow) *window.Float64[float64] { return &w.DefaultExact }, func(c *SampleColumns) []float64 { return c.DefaultExact }),
+	window.OptionalBytesPart("maybe_renamed", func(w *SampleWindow) *window.Values[json.RawMessage] { return &w.MaybeRenamed }, func(c *SampleColumns) []json.RawMessage { return c.MaybeRenamed }),
+	window.OptionalValuesPart("maybe_name", func(w *SampleWindow) *window.Values[string] { return &w.MaybeName }, func(c *SampleColumns) []*string { return c.MaybeName }),
+)
 
 // checkSample rejects an event that no table can store.
 func checkSample(e *SampleEvent) error {

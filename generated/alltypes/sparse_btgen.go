@@ -5,11 +5,13 @@ package alltypes
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // SparseSeries identifies a series of Sparse events.
@@ -35,7 +37,7 @@ type SparseEvent struct {
 // has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type SparseWriter struct {
-	store.EventWriter[SparseSeries, SparseEvent]
+	events store.EventWriter[SparseSeries, SparseEvent]
 }
 
 // NewSparseWriter returns a writer; client is usually a *bigtable.Client.
@@ -43,6 +45,38 @@ type SparseWriter struct {
 //go:noinline
 func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWriter {
 	return &SparseWriter{store.NewEventWriter[SparseSeries](store.NewWriter(client, sparseMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *SparseWriter) Write(ctx context.Context, event SparseEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *SparseWriter) Delete(ctx context.Context, events []SparseEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *SparseWriter) DeleteRange(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *SparseWriter) DeleteSeries(ctx context.Context, series SparseSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *SparseWriter) Replace(ctx context.Context, old SparseEvent, updated SparseEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // SparseBatcher gathers Sparse events from any number of goroutines and writes
@@ -56,13 +90,14 @@ type SparseBatcher struct {
 //
 //go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
-	return &SparseBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &SparseBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // SparseReader reads Sparse events from table sparse_cells. Read holds one
 // bucket in memory at a time.
 type SparseReader struct {
-	store.EventReader[SparseSeries, SparseEvent, SparseColumns]
+	events store.EventReader[SparseSeries, SparseEvent, SparseColumns]
+	reader store.TableReader[SparseEvent]
 }
 
 // NewSparseReader returns a reader; client is usually a *bigtable.Client.
@@ -70,7 +105,44 @@ type SparseReader struct {
 //go:noinline
 func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseReader {
 	reader := store.NewReader(client, sparseCellsMapping, opts...)
-	return &SparseReader{store.NewEventReader[SparseSeries](reader, sparseCellsColumns)}
+	return &SparseReader{
+		events: store.NewEventReader[SparseSeries](reader, sparseCellsColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from time.Time, to time.Time, columns *SparseColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *SparseReader) ReadMany(ctx context.Context, series []SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *SparseReader) LatestMany(ctx context.Context, series []SparseSeries) iter.Seq2[SparseEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *SparseReader) Windows(ctx context.Context, series SparseSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SparseWindow, error] {
+	return store.Windows(ctx, r.reader, sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, width, opts...)
 }
 
 // The fields of SparseEvent, for store.ReadOptions.
@@ -94,6 +166,20 @@ func (c *SparseColumns) Reset() { sparseCellsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *SparseColumns) Append(e *SparseEvent) { sparseCellsColumns.Append(c, e) }
+
+// SparseWindow summarizes the events of a series in a window of time.
+type SparseWindow struct {
+	window.Window
+	SparseSeries
+	Level  window.Int[int64]
+	Note   window.Values[string]
+	Opened window.Values[bool]
+}
+
+// The values of SparseSeries, for store.WindowOptions.
+const (
+	SparseSeriesSensor store.SeriesValue = 0
+)
 
 // SetupSparse reconciles tables sparse_columns, sparse_cells and
 // sparse_unserialized with the schema; see setup.Setup.
@@ -324,6 +410,16 @@ var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, stor
 	Precision: time.Second,
 	Check:     checkSparse,
 })
+
+// sparseWindows says how events are summarized.
+var sparseWindows = window.NewSpec(
+	func(w *SparseWindow) *window.Window { return &w.Window },
+	func(w *SparseWindow) *SparseSeries { return &w.SparseSeries },
+	func(c *SparseColumns) []time.Time { return c.Time },
+	window.OptionalIntPart("level", func(w *SparseWindow) *window.Int[int64] { return &w.Level }, func(c *SparseColumns) []*int64 { return c.Level }),
+	window.OptionalValuesPart("note", func(w *SparseWindow) *window.Values[string] { return &w.Note }, func(c *SparseColumns) []*string { return c.Note }),
+	window.OptionalValuesPart("opened", func(w *SparseWindow) *window.Values[bool] { return &w.Opened }, func(c *SparseColumns) []*bool { return c.Opened }),
+)
 
 // checkSparse rejects an event that no table can store.
 func checkSparse(e *SparseEvent) error {

@@ -5,11 +5,13 @@ package device
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // AlarmSeries identifies a series of Alarm events.
@@ -60,7 +62,7 @@ func (v *AlarmKind) UnmarshalText(text []byte) error {
 // AlarmWriter writes Alarm events to tables devices and alarms_by_kind. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type AlarmWriter struct {
-	store.EventWriter[AlarmSeries, AlarmEvent]
+	events store.EventWriter[AlarmSeries, AlarmEvent]
 }
 
 // NewAlarmWriter returns a writer; client is usually a *bigtable.Client.
@@ -68,6 +70,38 @@ type AlarmWriter struct {
 //go:noinline
 func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWriter {
 	return &AlarmWriter{store.NewEventWriter[AlarmSeries](store.NewWriter(client, alarmMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *AlarmWriter) Write(ctx context.Context, event AlarmEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *AlarmWriter) Delete(ctx context.Context, events []AlarmEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *AlarmWriter) DeleteRange(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *AlarmWriter) DeleteSeries(ctx context.Context, series AlarmSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *AlarmWriter) Replace(ctx context.Context, old AlarmEvent, updated AlarmEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // AlarmBatcher gathers Alarm events from any number of goroutines and writes
@@ -81,13 +115,14 @@ type AlarmBatcher struct {
 //
 //go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
-	return &AlarmBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &AlarmBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // AlarmReader reads Alarm events from table devices. Read holds one bucket in
 // memory at a time.
 type AlarmReader struct {
-	store.EventReader[AlarmSeries, AlarmEvent, AlarmColumns]
+	events store.EventReader[AlarmSeries, AlarmEvent, AlarmColumns]
+	reader store.TableReader[AlarmEvent]
 }
 
 // NewAlarmReader returns a reader; client is usually a *bigtable.Client.
@@ -95,7 +130,44 @@ type AlarmReader struct {
 //go:noinline
 func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmReader {
 	reader := store.NewReader(client, alarmDevicesMapping, opts...)
-	return &AlarmReader{store.NewEventReader[AlarmSeries](reader, alarmDevicesColumns)}
+	return &AlarmReader{
+		events: store.NewEventReader[AlarmSeries](reader, alarmDevicesColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, columns *AlarmColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *AlarmReader) ReadMany(ctx context.Context, series []AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *AlarmReader) LatestMany(ctx context.Context, series []AlarmSeries) iter.Seq2[AlarmEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *AlarmReader) Windows(ctx context.Context, series AlarmSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[AlarmWindow, error] {
+	return store.Windows(ctx, r.reader, alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, width, opts...)
 }
 
 // AlarmColumns holds events in slices of equal length.
@@ -110,6 +182,19 @@ func (c *AlarmColumns) Reset() { alarmDevicesColumns.Reset(c) }
 
 // Append adds an event.
 func (c *AlarmColumns) Append(e *AlarmEvent) { alarmDevicesColumns.Append(c, e) }
+
+// AlarmWindow summarizes the events of a series in a window of time.
+type AlarmWindow struct {
+	window.Window
+	AlarmSeries
+	Text window.Values[string]
+}
+
+// The values of AlarmSeries, for store.WindowOptions.
+const (
+	AlarmSeriesDevice store.SeriesValue = 0
+	AlarmSeriesKind   store.SeriesValue = 1
+)
 
 // SetupAlarm reconciles tables devices and alarms_by_kind with the schema; see
 // setup.Setup.
@@ -271,6 +356,14 @@ var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping[Al
 	Precision: time.Millisecond,
 	Check:     checkAlarm,
 })
+
+// alarmWindows says how events are summarized.
+var alarmWindows = window.NewSpec(
+	func(w *AlarmWindow) *window.Window { return &w.Window },
+	func(w *AlarmWindow) *AlarmSeries { return &w.AlarmSeries },
+	func(c *AlarmColumns) []time.Time { return c.Time },
+	window.ValuesPart("text", func(w *AlarmWindow) *window.Values[string] { return &w.Text }, func(c *AlarmColumns) []string { return c.Text }),
+)
 
 // checkAlarm rejects an event that no table can store.
 func checkAlarm(e *AlarmEvent) error {

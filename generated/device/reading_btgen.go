@@ -5,11 +5,13 @@ package device
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // ReadingSeries identifies a series of Reading events.
@@ -29,7 +31,7 @@ type ReadingEvent struct {
 // ReadingWriter writes Reading events to table devices. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ReadingWriter struct {
-	store.EventWriter[ReadingSeries, ReadingEvent]
+	events store.EventWriter[ReadingSeries, ReadingEvent]
 }
 
 // NewReadingWriter returns a writer; client is usually a *bigtable.Client.
@@ -37,6 +39,38 @@ type ReadingWriter struct {
 //go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
 	return &ReadingWriter{store.NewEventWriter[ReadingSeries](store.NewWriter(client, readingMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *ReadingWriter) Delete(ctx context.Context, events []ReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *ReadingWriter) DeleteSeries(ctx context.Context, series ReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *ReadingWriter) Replace(ctx context.Context, old ReadingEvent, updated ReadingEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
@@ -50,13 +84,14 @@ type ReadingBatcher struct {
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &ReadingBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // ReadingReader reads Reading events from table devices. Read holds one bucket
 // in memory at a time.
 type ReadingReader struct {
-	store.EventReader[ReadingSeries, ReadingEvent, ReadingColumns]
+	events store.EventReader[ReadingSeries, ReadingEvent, ReadingColumns]
+	reader store.TableReader[ReadingEvent]
 }
 
 // NewReadingReader returns a reader; client is usually a *bigtable.Client.
@@ -64,7 +99,44 @@ type ReadingReader struct {
 //go:noinline
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
 	reader := store.NewReader(client, readingDevicesMapping, opts...)
-	return &ReadingReader{store.NewEventReader[ReadingSeries](reader, readingDevicesColumns)}
+	return &ReadingReader{
+		events: store.NewEventReader[ReadingSeries](reader, readingDevicesColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *ReadingReader) LatestMany(ctx context.Context, series []ReadingSeries) iter.Seq2[ReadingEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
+	return store.Windows(ctx, r.reader, readingDevicesColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
 }
 
 // The fields of ReadingEvent, for store.ReadOptions.
@@ -88,6 +160,20 @@ func (c *ReadingColumns) Reset() { readingDevicesColumns.Reset(c) }
 
 // Append adds an event.
 func (c *ReadingColumns) Append(e *ReadingEvent) { readingDevicesColumns.Append(c, e) }
+
+// ReadingWindow summarizes the events of a series in a window of time.
+type ReadingWindow struct {
+	window.Window
+	ReadingSeries
+	Level  window.Float64[float64]
+	Errors window.Int[int64]
+	Signal window.Values[[]byte]
+}
+
+// The values of ReadingSeries, for store.WindowOptions.
+const (
+	ReadingSeriesDevice store.SeriesValue = 0
+)
 
 // SetupReading reconciles table devices with the schema; see setup.Setup.
 //
@@ -171,6 +257,16 @@ var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Mappin
 	Precision: time.Second,
 	Check:     checkReading,
 })
+
+// readingWindows says how events are summarized.
+var readingWindows = window.NewSpec(
+	func(w *ReadingWindow) *window.Window { return &w.Window },
+	func(w *ReadingWindow) *ReadingSeries { return &w.ReadingSeries },
+	func(c *ReadingColumns) []time.Time { return c.Time },
+	window.FloatPart("level", func(w *ReadingWindow) *window.Float64[float64] { return &w.Level }, func(c *ReadingColumns) []float64 { return c.Level }),
+	window.IntPart("errors", func(w *ReadingWindow) *window.Int[int64] { return &w.Errors }, func(c *ReadingColumns) []int64 { return c.Errors }),
+	window.OptionalBytesPart("signal", func(w *ReadingWindow) *window.Values[[]byte] { return &w.Signal }, func(c *ReadingColumns) [][]byte { return c.Signal }),
+)
 
 // checkReading rejects an event that no table can store.
 func checkReading(e *ReadingEvent) error {

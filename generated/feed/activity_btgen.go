@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // ActivitySeries identifies a series of Activity events.
@@ -69,7 +70,7 @@ func (v *ActivityKind) UnmarshalText(text []byte) error {
 // activities_by_actor. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type ActivityWriter struct {
-	store.EventWriter[ActivitySeries, ActivityEvent]
+	events store.EventWriter[ActivitySeries, ActivityEvent]
 }
 
 // NewActivityWriter returns a writer; client is usually a *bigtable.Client.
@@ -77,6 +78,38 @@ type ActivityWriter struct {
 //go:noinline
 func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *ActivityWriter {
 	return &ActivityWriter{store.NewEventWriter[ActivitySeries](store.NewWriter(client, activityMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *ActivityWriter) Write(ctx context.Context, event ActivityEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *ActivityWriter) Delete(ctx context.Context, events []ActivityEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *ActivityWriter) DeleteRange(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *ActivityWriter) DeleteSeries(ctx context.Context, series ActivitySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *ActivityWriter) Replace(ctx context.Context, old ActivityEvent, updated ActivityEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // ActivityBatcher gathers Activity events from any number of goroutines and
@@ -90,13 +123,13 @@ type ActivityBatcher struct {
 //
 //go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
-	return &ActivityBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &ActivityBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // ActivityReader reads Activity events from table activities_by_repository.
 // Read holds one event in memory at a time.
 type ActivityReader struct {
-	store.EventReader[ActivitySeries, ActivityEvent, ActivityColumns]
+	events                store.EventReader[ActivitySeries, ActivityEvent, ActivityColumns]
 	reader                store.TableReader[ActivityEvent]
 	readActivitiesByActor store.TableReader[ActivityEvent]
 }
@@ -107,10 +140,44 @@ type ActivityReader struct {
 func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *ActivityReader {
 	reader := store.NewReader(client, activityActivitiesByRepositoryMapping, opts...)
 	return &ActivityReader{
-		EventReader:           store.NewEventReader[ActivitySeries](reader, activityActivitiesByRepositoryColumns),
+		events:                store.NewEventReader[ActivitySeries](reader, activityActivitiesByRepositoryColumns),
 		reader:                reader,
 		readActivitiesByActor: store.NewReader(client, activityActivitiesByActorMapping, opts...),
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *ActivityReader) ReadMany(ctx context.Context, series []ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (ActivityEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *ActivityReader) LatestMany(ctx context.Context, series []ActivitySeries) iter.Seq2[ActivityEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *ActivityReader) Windows(ctx context.Context, series ActivitySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
+	return store.Windows(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, width, opts...)
 }
 
 // ByRepository yields the events with from <= time < to of the series with the
@@ -128,6 +195,14 @@ func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository str
 	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, selectActivityByRepository(repository), from, to, opts...)
 }
 
+// ByRepositoryWindows summarizes the events of ByRepository by windows of time,
+// as Windows does: by series, then by time.
+//
+//go:noinline
+func (r *ActivityReader) ByRepositoryWindows(ctx context.Context, repository string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
+	return store.Windows(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, width, opts...)
+}
+
 // ByActor yields the events with from <= time < to of the series with the given
 // actor, in time order. Its errors are those of Read. It reads from table
 // activities_by_actor: one range of rows.
@@ -140,6 +215,14 @@ func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to tim
 //go:noinline
 func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, selectActivityByActor(actor), from, to, opts...)
+}
+
+// ByActorWindows summarizes the events of ByActor by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *ActivityReader) ByActorWindows(ctx context.Context, actor string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
+	return store.Windows(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, width, opts...)
 }
 
 // ActivityColumns holds events in slices of equal length.
@@ -157,6 +240,21 @@ func (c *ActivityColumns) Reset() { activityActivitiesByRepositoryColumns.Reset(
 func (c *ActivityColumns) Append(e *ActivityEvent) {
 	activityActivitiesByRepositoryColumns.Append(c, e)
 }
+
+// ActivityWindow summarizes the events of a series in a window of time.
+type ActivityWindow struct {
+	window.Window
+	ActivitySeries
+	Kind window.Values[ActivityKind]
+	Text window.Values[string]
+}
+
+// The values of ActivitySeries, for store.WindowOptions.
+const (
+	ActivitySeriesRepository store.SeriesValue = 0
+	ActivitySeriesActor      store.SeriesValue = 1
+	ActivitySeriesID         store.SeriesValue = 2
+)
 
 // SetupActivity reconciles tables activities_by_repository and
 // activities_by_actor with the schema; see setup.Setup.
@@ -334,6 +432,15 @@ var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActo
 	Precision: time.Millisecond,
 	Check:     checkActivity,
 })
+
+// activityWindows says how events are summarized.
+var activityWindows = window.NewSpec(
+	func(w *ActivityWindow) *window.Window { return &w.Window },
+	func(w *ActivityWindow) *ActivitySeries { return &w.ActivitySeries },
+	func(c *ActivityColumns) []time.Time { return c.Time },
+	window.ValuesPart("kind", func(w *ActivityWindow) *window.Values[ActivityKind] { return &w.Kind }, func(c *ActivityColumns) []ActivityKind { return c.Kind }),
+	window.ValuesPart("text", func(w *ActivityWindow) *window.Values[string] { return &w.Text }, func(c *ActivityColumns) []string { return c.Text }),
+)
 
 var activityByRepository = store.Query[ActivityEvent]{Name: "ByRepository", Given: codec.Given{Series: []int{0}}}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // TickSeries identifies a series of Tick events.
@@ -31,7 +32,7 @@ type TickEvent struct {
 // TickWriter writes Tick events to table ticks. Writing an event again replaces
 // it, so a failed call is safe to repeat.
 type TickWriter struct {
-	store.EventWriter[TickSeries, TickEvent]
+	events store.EventWriter[TickSeries, TickEvent]
 }
 
 // NewTickWriter returns a writer; client is usually a *bigtable.Client.
@@ -39,6 +40,38 @@ type TickWriter struct {
 //go:noinline
 func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter {
 	return &TickWriter{store.NewEventWriter[TickSeries](store.NewWriter(client, tickMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series, time and sequence.
+func (w *TickWriter) Delete(ctx context.Context, events []TickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *TickWriter) DeleteRange(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *TickWriter) DeleteSeries(ctx context.Context, series TickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *TickWriter) Replace(ctx context.Context, old TickEvent, updated TickEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // TickBatcher gathers Tick events from any number of goroutines and writes them
@@ -51,13 +84,13 @@ type TickBatcher struct {
 //
 //go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
-	return &TickBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &TickBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // TickReader reads Tick events from table ticks. Read holds one bucket in
 // memory at a time.
 type TickReader struct {
-	store.EventReader[TickSeries, TickEvent, TickColumns]
+	events store.EventReader[TickSeries, TickEvent, TickColumns]
 	reader store.TableReader[TickEvent]
 }
 
@@ -67,9 +100,43 @@ type TickReader struct {
 func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader {
 	reader := store.NewReader(client, ticksMapping, opts...)
 	return &TickReader{
-		EventReader: store.NewEventReader[TickSeries](reader, ticksColumns),
-		reader:      reader,
+		events: store.NewEventReader[TickSeries](reader, ticksColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *TickReader) Read(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from time.Time, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *TickReader) ReadMany(ctx context.Context, series []TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *TickReader) LatestMany(ctx context.Context, series []TickSeries) iter.Seq2[TickEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *TickReader) Windows(ctx context.Context, series TickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
+	return store.Windows(ctx, r.reader, ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, width, opts...)
 }
 
 // ByExchange yields the events with from <= time < to of the series with the
@@ -89,6 +156,14 @@ func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to t
 //go:noinline
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, selectTickByExchange(exchange), from, to, opts...)
+}
+
+// ByExchangeWindows summarizes the events of ByExchange by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *TickReader) ByExchangeWindows(ctx context.Context, exchange string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
+	return store.Windows(ctx, r.reader, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, width, opts...)
 }
 
 // ByExchangeSeries yields the series of ByExchange that have events with from
@@ -114,6 +189,20 @@ func (c *TickColumns) Reset() { ticksColumns.Reset(c) }
 
 // Append adds an event.
 func (c *TickColumns) Append(e *TickEvent) { ticksColumns.Append(c, e) }
+
+// TickWindow summarizes the events of a series in a window of time.
+type TickWindow struct {
+	window.Window
+	TickSeries
+	Price window.Float64[float64]
+	Size  window.Int[int64]
+}
+
+// The values of TickSeries, for store.WindowOptions.
+const (
+	TickSeriesExchange store.SeriesValue = 0
+	TickSeriesSymbol   store.SeriesValue = 1
+)
 
 // SetupTick reconciles table ticks with the schema; see setup.Setup.
 //
@@ -198,6 +287,15 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Mapping[TickEvent]{
 	},
 	Check: checkTick,
 })
+
+// tickWindows says how events are summarized.
+var tickWindows = window.NewSpec(
+	func(w *TickWindow) *window.Window { return &w.Window },
+	func(w *TickWindow) *TickSeries { return &w.TickSeries },
+	func(c *TickColumns) []time.Time { return c.Time },
+	window.FloatPart("price", func(w *TickWindow) *window.Float64[float64] { return &w.Price }, func(c *TickColumns) []float64 { return c.Price }),
+	window.IntPart("size", func(w *TickWindow) *window.Int[int64] { return &w.Size }, func(c *TickColumns) []int64 { return c.Size }),
+)
 
 var tickByExchange = store.Query[TickEvent]{Name: "ByExchange", Given: codec.Given{Series: []int{0}}}
 

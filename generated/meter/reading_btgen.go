@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // ReadingSeries identifies a series of Reading events.
@@ -34,7 +35,7 @@ type ReadingEvent struct {
 // before 2025-01-06 to table meter_polls. Writing an event again replaces it,
 // so a failed call is safe to repeat.
 type ReadingWriter struct {
-	store.EventWriter[ReadingSeries, ReadingEvent]
+	events store.EventWriter[ReadingSeries, ReadingEvent]
 }
 
 // NewReadingWriter returns a writer; client is usually a *bigtable.Client.
@@ -42,6 +43,38 @@ type ReadingWriter struct {
 //go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
 	return &ReadingWriter{store.NewEventWriter[ReadingSeries](store.NewWriter(client, readingMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *ReadingWriter) Delete(ctx context.Context, events []ReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *ReadingWriter) DeleteSeries(ctx context.Context, series ReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *ReadingWriter) Replace(ctx context.Context, old ReadingEvent, updated ReadingEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
@@ -55,14 +88,14 @@ type ReadingBatcher struct {
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &ReadingBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // ReadingReader reads Reading events from table meter_readings, and events
 // before 2025-01-06 from table meter_polls. Read holds one bucket in memory at
 // a time.
 type ReadingReader struct {
-	store.EventReader[ReadingSeries, ReadingEvent, ReadingColumns]
+	events store.EventReader[ReadingSeries, ReadingEvent, ReadingColumns]
 	reader store.TableReader[ReadingEvent]
 }
 
@@ -72,9 +105,43 @@ type ReadingReader struct {
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
 	reader := store.NewReader(client, readingMeterReadingsMapping, opts...)
 	return &ReadingReader{
-		EventReader: store.NewEventReader[ReadingSeries](reader, readingMeterReadingsColumns),
-		reader:      reader,
+		events: store.NewEventReader[ReadingSeries](reader, readingMeterReadingsColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *ReadingReader) LatestMany(ctx context.Context, series []ReadingSeries) iter.Seq2[ReadingEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
+	return store.Windows(ctx, r.reader, readingMeterReadingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -96,6 +163,14 @@ func (r *ReadingReader) ByRegionColumns(ctx context.Context, region string, from
 	return store.ReadColumns(ctx, r.reader, readingMeterReadingsColumns, columns, selectReadingByRegion(region), from, to, opts...)
 }
 
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *ReadingReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
+	return store.Windows(ctx, r.reader, readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, width, opts...)
+}
+
 // ReadingColumns holds events in slices of equal length.
 type ReadingColumns struct {
 	Series  []ReadingSeries
@@ -110,6 +185,21 @@ func (c *ReadingColumns) Reset() { readingMeterReadingsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *ReadingColumns) Append(e *ReadingEvent) { readingMeterReadingsColumns.Append(c, e) }
+
+// ReadingWindow summarizes the events of a series in a window of time.
+type ReadingWindow struct {
+	window.Window
+	ReadingSeries
+	Power   window.Int[int64]
+	Voltage window.Float64[float64]
+	Alarm   window.Values[string]
+}
+
+// The values of ReadingSeries, for store.WindowOptions.
+const (
+	ReadingSeriesRegion store.SeriesValue = 0
+	ReadingSeriesMeter  store.SeriesValue = 1
+)
 
 // SetupReading reconciles tables meter_readings and meter_polls with the
 // schema; see setup.Setup.
@@ -355,6 +445,16 @@ var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUn
 	Precision: time.Second,
 	Check:     checkReading,
 })
+
+// readingWindows says how events are summarized.
+var readingWindows = window.NewSpec(
+	func(w *ReadingWindow) *window.Window { return &w.Window },
+	func(w *ReadingWindow) *ReadingSeries { return &w.ReadingSeries },
+	func(c *ReadingColumns) []time.Time { return c.Time },
+	window.IntPart("power", func(w *ReadingWindow) *window.Int[int64] { return &w.Power }, func(c *ReadingColumns) []int64 { return c.Power }),
+	window.FloatPart("voltage", func(w *ReadingWindow) *window.Float64[float64] { return &w.Voltage }, func(c *ReadingColumns) []float64 { return c.Voltage }),
+	window.OptionalValuesPart("alarm", func(w *ReadingWindow) *window.Values[string] { return &w.Alarm }, func(c *ReadingColumns) []*string { return c.Alarm }),
+)
 
 var readingByRegion = store.Query[ReadingEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 

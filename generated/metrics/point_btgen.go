@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // PointSeries identifies a series of Point events.
@@ -29,7 +30,7 @@ type PointEvent struct {
 // PointWriter writes Point events to table points. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type PointWriter struct {
-	store.EventWriter[PointSeries, PointEvent]
+	events store.EventWriter[PointSeries, PointEvent]
 }
 
 // NewPointWriter returns a writer; client is usually a *bigtable.Client.
@@ -37,6 +38,38 @@ type PointWriter struct {
 //go:noinline
 func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWriter {
 	return &PointWriter{store.NewEventWriter[PointSeries](store.NewWriter(client, pointMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *PointWriter) Delete(ctx context.Context, events []PointEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *PointWriter) DeleteSeries(ctx context.Context, series PointSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated PointEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
@@ -50,13 +83,13 @@ type PointBatcher struct {
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
-	return &PointBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &PointBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // PointReader reads Point events from table points. Read holds one bucket in
 // memory at a time.
 type PointReader struct {
-	store.EventReader[PointSeries, PointEvent, PointColumns]
+	events store.EventReader[PointSeries, PointEvent, PointColumns]
 	reader store.TableReader[PointEvent]
 }
 
@@ -66,9 +99,43 @@ type PointReader struct {
 func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointReader {
 	reader := store.NewReader(client, pointsMapping, opts...)
 	return &PointReader{
-		EventReader: store.NewEventReader[PointSeries](reader, pointsColumns),
-		reader:      reader,
+		events: store.NewEventReader[PointSeries](reader, pointsColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *PointReader) Read(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from time.Time, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *PointReader) LatestMany(ctx context.Context, series []PointSeries) iter.Seq2[PointEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
+	return store.Windows(ctx, r.reader, pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
 }
 
 // ByMetric yields the events with from <= time < to of the series with the
@@ -86,6 +153,14 @@ func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, 
 	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, selectPointByMetric(metric), from, to, opts...)
 }
 
+// ByMetricWindows summarizes the events of ByMetric by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *PointReader) ByMetricWindows(ctx context.Context, metric uint32, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
+	return store.Windows(ctx, r.reader, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, width, opts...)
+}
+
 // PointColumns holds events in slices of equal length.
 type PointColumns struct {
 	Series []PointSeries
@@ -98,6 +173,19 @@ func (c *PointColumns) Reset() { pointsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *PointColumns) Append(e *PointEvent) { pointsColumns.Append(c, e) }
+
+// PointWindow summarizes the events of a series in a window of time.
+type PointWindow struct {
+	window.Window
+	PointSeries
+	Value window.Float64[float64]
+}
+
+// The values of PointSeries, for store.WindowOptions.
+const (
+	PointSeriesMetric store.SeriesValue = 0
+	PointSeriesHost   store.SeriesValue = 1
+)
 
 // SetupPoint reconciles table points with the schema; see setup.Setup.
 //
@@ -174,6 +262,14 @@ var pointsMapping = store.NewMapping(pointsColumns, store.Mapping[PointEvent]{
 	Precision: time.Second,
 	Check:     checkPoint,
 })
+
+// pointWindows says how events are summarized.
+var pointWindows = window.NewSpec(
+	func(w *PointWindow) *window.Window { return &w.Window },
+	func(w *PointWindow) *PointSeries { return &w.PointSeries },
+	func(c *PointColumns) []time.Time { return c.Time },
+	window.FloatPart("value", func(w *PointWindow) *window.Float64[float64] { return &w.Value }, func(c *PointColumns) []float64 { return c.Value }),
+)
 
 var pointByMetric = store.Query[PointEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // SampleSeries identifies a series of Sample events.
@@ -31,7 +32,7 @@ type SampleEvent struct {
 // SampleWriter writes Sample events to table samples. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type SampleWriter struct {
-	store.EventWriter[SampleSeries, SampleEvent]
+	events store.EventWriter[SampleSeries, SampleEvent]
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
@@ -39,6 +40,38 @@ type SampleWriter struct {
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
 	return &SampleWriter{store.NewEventWriter[SampleSeries](store.NewWriter(client, sampleMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -52,13 +85,13 @@ type SampleBatcher struct {
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // SampleReader reads Sample events from table samples. Read holds one bucket in
 // memory at a time.
 type SampleReader struct {
-	store.EventReader[SampleSeries, SampleEvent, SampleColumns]
+	events store.EventReader[SampleSeries, SampleEvent, SampleColumns]
 	reader store.TableReader[SampleEvent]
 }
 
@@ -68,9 +101,43 @@ type SampleReader struct {
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	reader := store.NewReader(client, samplesMapping, opts...)
 	return &SampleReader{
-		EventReader: store.NewEventReader[SampleSeries](reader, samplesColumns),
-		reader:      reader,
+		events: store.NewEventReader[SampleSeries](reader, samplesColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from time.Time, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
+	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
 // ByMetric yields the events with from <= time < to of the series with the
@@ -89,6 +156,14 @@ func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from,
 	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByMetric(metric), from, to, opts...)
 }
 
+// ByMetricWindows summarizes the events of ByMetric by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *SampleReader) ByMetricWindows(ctx context.Context, metric string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
+	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, width, opts...)
+}
+
 // BySeries yields the events with from <= time < to of the series with the
 // given metric and host, in time order. Its errors are those of Read. It reads
 // from table samples: the rows of the buckets, by their keys.
@@ -102,6 +177,14 @@ func (r *SampleReader) BySeries(ctx context.Context, metric string, host string,
 //go:noinline
 func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleBySeries(metric, host), from, to, opts...)
+}
+
+// BySeriesWindows summarizes the events of BySeries by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *SampleReader) BySeriesWindows(ctx context.Context, metric string, host string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
+	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, width, opts...)
 }
 
 // SampleColumns holds events in slices of equal length.
@@ -118,6 +201,19 @@ func (c *SampleColumns) Reset() { samplesColumns.Reset(c) }
 
 // Append adds an event.
 func (c *SampleColumns) Append(e *SampleEvent) { samplesColumns.Append(c, e) }
+
+// SampleWindow summarizes the events of a series in a window of time.
+type SampleWindow struct {
+	window.Window
+	SampleSeries
+	Value window.Float64[float64]
+}
+
+// The values of SampleSeries, for store.WindowOptions.
+const (
+	SampleSeriesMetric store.SeriesValue = 0
+	SampleSeriesHost   store.SeriesValue = 1
+)
 
 // SetupSample reconciles table samples with the schema; see setup.Setup.
 //
@@ -200,6 +296,14 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 	Precision: time.Second,
 	Check:     checkSample,
 })
+
+// sampleWindows says how events are summarized.
+var sampleWindows = window.NewSpec(
+	func(w *SampleWindow) *window.Window { return &w.Window },
+	func(w *SampleWindow) *SampleSeries { return &w.SampleSeries },
+	func(c *SampleColumns) []time.Time { return c.Time },
+	window.FloatPart("value", func(w *SampleWindow) *window.Float64[float64] { return &w.Value }, func(c *SampleColumns) []float64 { return c.Value }),
+)
 
 var sampleByMetric = store.Query[SampleEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // DailySeries identifies a series of Daily events.
@@ -79,7 +80,7 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 // daily_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type DailyWriter struct {
-	store.EventWriter[DailySeries, DailyEvent]
+	events store.EventWriter[DailySeries, DailyEvent]
 }
 
 // NewDailyWriter returns a writer; client is usually a *bigtable.Client.
@@ -87,6 +88,38 @@ type DailyWriter struct {
 //go:noinline
 func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWriter {
 	return &DailyWriter{store.NewEventWriter[DailySeries](store.NewWriter(client, dailyMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *DailyWriter) Delete(ctx context.Context, events []DailyEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *DailyWriter) DeleteRange(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *DailyWriter) DeleteSeries(ctx context.Context, series DailySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *DailyWriter) Replace(ctx context.Context, old DailyEvent, updated DailyEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines and writes
@@ -100,13 +133,13 @@ type DailyBatcher struct {
 //
 //go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
-	return &DailyBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &DailyBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // DailyReader reads Daily events from table daily_cells. Read holds one bucket
 // in memory at a time.
 type DailyReader struct {
-	store.EventReader[DailySeries, DailyEvent, DailyColumns]
+	events store.EventReader[DailySeries, DailyEvent, DailyColumns]
 	reader store.TableReader[DailyEvent]
 }
 
@@ -116,9 +149,43 @@ type DailyReader struct {
 func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyReader {
 	reader := store.NewReader(client, dailyCellsMapping, opts...)
 	return &DailyReader{
-		EventReader: store.NewEventReader[DailySeries](reader, dailyCellsColumns),
-		reader:      reader,
+		events: store.NewEventReader[DailySeries](reader, dailyCellsColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *DailyReader) Read(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from time.Time, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *DailyReader) ReadMany(ctx context.Context, series []DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *DailyReader) LatestMany(ctx context.Context, series []DailySeries) iter.Seq2[DailyEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *DailyReader) Windows(ctx context.Context, series DailySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
+	return store.Windows(ctx, r.reader, dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, width, opts...)
 }
 
 // AllCities yields the events with from <= time < to of all series, by series
@@ -136,6 +203,14 @@ func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ..
 //go:noinline
 func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, selectDailyAllCities(), from, to, opts...)
+}
+
+// AllCitiesWindows summarizes the events of AllCities by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *DailyReader) AllCitiesWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
+	return store.Windows(ctx, r.reader, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, width, opts...)
 }
 
 // The fields of DailyEvent, for store.ReadOptions.
@@ -163,6 +238,22 @@ func (c *DailyColumns) Reset() { dailyCellsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *DailyColumns) Append(e *DailyEvent) { dailyCellsColumns.Append(c, e) }
+
+// DailyWindow summarizes the events of a series in a window of time.
+type DailyWindow struct {
+	window.Window
+	DailySeries
+	Precipitation window.Float64[float64]
+	TempMax       window.Float64[float64]
+	TempMin       window.Float64[float64]
+	Wind          window.Float64[float32]
+	Weather       window.Values[DailyWeather]
+}
+
+// The values of DailySeries, for store.WindowOptions.
+const (
+	DailySeriesLocation store.SeriesValue = 0
+)
 
 // SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
 // daily_unserialized and daily_combined with the schema; see setup.Setup.
@@ -545,6 +636,18 @@ var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping[
 	Precision: 24 * time.Hour,
 	Check:     checkDaily,
 })
+
+// dailyWindows says how events are summarized.
+var dailyWindows = window.NewSpec(
+	func(w *DailyWindow) *window.Window { return &w.Window },
+	func(w *DailyWindow) *DailySeries { return &w.DailySeries },
+	func(c *DailyColumns) []time.Time { return c.Time },
+	window.FloatPart("precipitation", func(w *DailyWindow) *window.Float64[float64] { return &w.Precipitation }, func(c *DailyColumns) []float64 { return c.Precipitation }),
+	window.FloatPart("temp_max", func(w *DailyWindow) *window.Float64[float64] { return &w.TempMax }, func(c *DailyColumns) []float64 { return c.TempMax }),
+	window.FloatPart("temp_min", func(w *DailyWindow) *window.Float64[float64] { return &w.TempMin }, func(c *DailyColumns) []float64 { return c.TempMin }),
+	window.FloatPart("wind", func(w *DailyWindow) *window.Float64[float32] { return &w.Wind }, func(c *DailyColumns) []float32 { return c.Wind }),
+	window.ValuesPart("weather", func(w *DailyWindow) *window.Values[DailyWeather] { return &w.Weather }, func(c *DailyColumns) []DailyWeather { return c.Weather }),
+)
 
 var dailyAllCities = store.Query[DailyEvent]{Name: "AllCities"}
 

@@ -5,11 +5,13 @@ package noaa
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // NormalSeries identifies a series of Normal events.
@@ -36,7 +38,7 @@ type NormalEvent struct {
 // normal_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type NormalWriter struct {
-	store.EventWriter[NormalSeries, NormalEvent]
+	events store.EventWriter[NormalSeries, NormalEvent]
 }
 
 // NewNormalWriter returns a writer; client is usually a *bigtable.Client.
@@ -44,6 +46,38 @@ type NormalWriter struct {
 //go:noinline
 func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWriter {
 	return &NormalWriter{store.NewEventWriter[NormalSeries](store.NewWriter(client, normalMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *NormalWriter) Write(ctx context.Context, event NormalEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *NormalWriter) Delete(ctx context.Context, events []NormalEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *NormalWriter) DeleteRange(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *NormalWriter) DeleteSeries(ctx context.Context, series NormalSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *NormalWriter) Replace(ctx context.Context, old NormalEvent, updated NormalEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines and writes
@@ -57,13 +91,14 @@ type NormalBatcher struct {
 //
 //go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
-	return &NormalBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &NormalBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // NormalReader reads Normal events from table normal_cells. Read holds one
 // bucket in memory at a time.
 type NormalReader struct {
-	store.EventReader[NormalSeries, NormalEvent, NormalColumns]
+	events store.EventReader[NormalSeries, NormalEvent, NormalColumns]
+	reader store.TableReader[NormalEvent]
 }
 
 // NewNormalReader returns a reader; client is usually a *bigtable.Client.
@@ -71,7 +106,44 @@ type NormalReader struct {
 //go:noinline
 func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalReader {
 	reader := store.NewReader(client, normalCellsMapping, opts...)
-	return &NormalReader{store.NewEventReader[NormalSeries](reader, normalCellsColumns)}
+	return &NormalReader{
+		events: store.NewEventReader[NormalSeries](reader, normalCellsColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from time.Time, to time.Time, columns *NormalColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *NormalReader) ReadMany(ctx context.Context, series []NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *NormalReader) LatestMany(ctx context.Context, series []NormalSeries) iter.Seq2[NormalEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *NormalReader) Windows(ctx context.Context, series NormalSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[NormalWindow, error] {
+	return store.Windows(ctx, r.reader, normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, width, opts...)
 }
 
 // The fields of NormalEvent, for store.ReadOptions.
@@ -95,6 +167,20 @@ func (c *NormalColumns) Reset() { normalCellsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *NormalColumns) Append(e *NormalEvent) { normalCellsColumns.Append(c, e) }
+
+// NormalWindow summarizes the events of a series in a window of time.
+type NormalWindow struct {
+	window.Window
+	NormalSeries
+	Pressure    window.Float64[float64]
+	Temperature window.Float64[float64]
+	Wind        window.Float64[float64]
+}
+
+// The values of NormalSeries, for store.WindowOptions.
+const (
+	NormalSeriesStation store.SeriesValue = 0
+)
 
 // SetupNormal reconciles tables normal_columns, normal_cells,
 // normal_serialized, normal_unserialized and normal_combined with the schema;
@@ -469,6 +555,16 @@ var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mappin
 	Precision: time.Hour,
 	Check:     checkNormal,
 })
+
+// normalWindows says how events are summarized.
+var normalWindows = window.NewSpec(
+	func(w *NormalWindow) *window.Window { return &w.Window },
+	func(w *NormalWindow) *NormalSeries { return &w.NormalSeries },
+	func(c *NormalColumns) []time.Time { return c.Time },
+	window.FloatPart("pressure", func(w *NormalWindow) *window.Float64[float64] { return &w.Pressure }, func(c *NormalColumns) []float64 { return c.Pressure }),
+	window.FloatPart("temperature", func(w *NormalWindow) *window.Float64[float64] { return &w.Temperature }, func(c *NormalColumns) []float64 { return c.Temperature }),
+	window.FloatPart("wind", func(w *NormalWindow) *window.Float64[float64] { return &w.Wind }, func(c *NormalColumns) []float64 { return c.Wind }),
+)
 
 // checkNormal rejects an event that no table can store.
 func checkNormal(e *NormalEvent) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // TremorSeries identifies a series of Tremor events.
@@ -69,7 +70,7 @@ func (v *TremorKind) UnmarshalText(text []byte) error {
 // TremorWriter writes Tremor events to table tremors. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type TremorWriter struct {
-	store.EventWriter[TremorSeries, TremorEvent]
+	events store.EventWriter[TremorSeries, TremorEvent]
 }
 
 // NewTremorWriter returns a writer; client is usually a *bigtable.Client.
@@ -77,6 +78,38 @@ type TremorWriter struct {
 //go:noinline
 func NewTremorWriter(client store.Client, opts ...store.WriterOptions) *TremorWriter {
 	return &TremorWriter{store.NewEventWriter[TremorSeries](store.NewWriter(client, tremorMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *TremorWriter) Write(ctx context.Context, event TremorEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *TremorWriter) WriteAll(ctx context.Context, events []TremorEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *TremorWriter) Delete(ctx context.Context, events []TremorEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *TremorWriter) DeleteRange(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *TremorWriter) DeleteSeries(ctx context.Context, series TremorSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *TremorWriter) Replace(ctx context.Context, old TremorEvent, updated TremorEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // TremorBatcher gathers Tremor events from any number of goroutines and writes
@@ -90,13 +123,13 @@ type TremorBatcher struct {
 //
 //go:noinline
 func NewTremorBatcher(w *TremorWriter, failed func(event TremorEvent, err error), opts ...store.BatcherOptions) *TremorBatcher {
-	return &TremorBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &TremorBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // TremorReader reads Tremor events from table tremors. Read holds one event in
 // memory at a time.
 type TremorReader struct {
-	store.EventReader[TremorSeries, TremorEvent, TremorColumns]
+	events store.EventReader[TremorSeries, TremorEvent, TremorColumns]
 	reader store.TableReader[TremorEvent]
 }
 
@@ -106,9 +139,43 @@ type TremorReader struct {
 func NewTremorReader(client store.Client, opts ...store.ReaderOptions) *TremorReader {
 	reader := store.NewReader(client, tremorsMapping, opts...)
 	return &TremorReader{
-		EventReader: store.NewEventReader[TremorSeries](reader, tremorsColumns),
-		reader:      reader,
+		events: store.NewEventReader[TremorSeries](reader, tremorsColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *TremorReader) Read(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *TremorReader) ReadColumns(ctx context.Context, series TremorSeries, from time.Time, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *TremorReader) ReadMany(ctx context.Context, series []TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *TremorReader) Latest(ctx context.Context, series TremorSeries) (TremorEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *TremorReader) LatestMany(ctx context.Context, series []TremorSeries) iter.Seq2[TremorEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *TremorReader) Windows(ctx context.Context, series TremorSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
+	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, width, opts...)
 }
 
 // ByStations yields the events with from <= time < to of the series with the
@@ -129,6 +196,14 @@ func (r *TremorReader) ByStations(ctx context.Context, network string, stationPr
 //go:noinline
 func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, stationPrefix string, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByStations(network, stationPrefix), from, to, opts...)
+}
+
+// ByStationsWindows summarizes the events of ByStations by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *TremorReader) ByStationsWindows(ctx context.Context, network string, stationPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
+	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, width, opts...)
 }
 
 // ByStationsSeries yields the series of ByStations that have events with from
@@ -160,6 +235,14 @@ func (r *TremorReader) ByChannelsColumns(ctx context.Context, network string, st
 	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
 }
 
+// ByChannelsWindows summarizes the events of ByChannels by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *TremorReader) ByChannelsWindows(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
+	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, width, opts...)
+}
+
 // ByMagnitude yields the events with from <= time < to of the series with the
 // given network, station and channel, whose magnitude is in the given range,
 // whose end is excluded, in time order. Its errors are those of Read. It reads
@@ -180,6 +263,14 @@ func (r *TremorReader) ByMagnitude(ctx context.Context, network string, station 
 //go:noinline
 func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
+}
+
+// ByMagnitudeWindows summarizes the events of ByMagnitude by windows of time,
+// as Windows does: by series, then by time.
+//
+//go:noinline
+func (r *TremorReader) ByMagnitudeWindows(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
+	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, width, opts...)
 }
 
 // ByKindAndMagnitude yields the events with from <= time < to of the series
@@ -205,6 +296,14 @@ func (r *TremorReader) ByKindAndMagnitudeColumns(ctx context.Context, network st
 	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
+// ByKindAndMagnitudeWindows summarizes the events of ByKindAndMagnitude by
+// windows of time, as Windows does: by series, then by time.
+//
+//go:noinline
+func (r *TremorReader) ByKindAndMagnitudeWindows(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
+	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, width, opts...)
+}
+
 // Unreviewed yields the events with from <= time < to of the series with the
 // given network and prefix of station, whose reviewed has the given value, by
 // series in row key order, then by time. Its errors are those of Read. It reads
@@ -225,6 +324,14 @@ func (r *TremorReader) Unreviewed(ctx context.Context, network string, stationPr
 //go:noinline
 func (r *TremorReader) UnreviewedColumns(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
+}
+
+// UnreviewedWindows summarizes the events of Unreviewed by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *TremorReader) UnreviewedWindows(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
+	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, width, opts...)
 }
 
 // The fields of TremorEvent, for store.ReadOptions.
@@ -250,6 +357,23 @@ func (c *TremorColumns) Reset() { tremorsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *TremorColumns) Append(e *TremorEvent) { tremorsColumns.Append(c, e) }
+
+// TremorWindow summarizes the events of a series in a window of time.
+type TremorWindow struct {
+	window.Window
+	TremorSeries
+	Magnitude window.Float64[float64]
+	Kind      window.Values[TremorKind]
+	Depth     window.Float64[float64]
+	Reviewed  window.Values[bool]
+}
+
+// The values of TremorSeries, for store.WindowOptions.
+const (
+	TremorSeriesNetwork store.SeriesValue = 0
+	TremorSeriesStation store.SeriesValue = 1
+	TremorSeriesChannel store.SeriesValue = 2
+)
 
 // SetupTremor reconciles table tremors with the schema; see setup.Setup.
 //
@@ -330,6 +454,17 @@ var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping[TremorEvent]
 	Precision: time.Millisecond,
 	Check:     checkTremor,
 })
+
+// tremorWindows says how events are summarized.
+var tremorWindows = window.NewSpec(
+	func(w *TremorWindow) *window.Window { return &w.Window },
+	func(w *TremorWindow) *TremorSeries { return &w.TremorSeries },
+	func(c *TremorColumns) []time.Time { return c.Time },
+	window.FloatPart("magnitude", func(w *TremorWindow) *window.Float64[float64] { return &w.Magnitude }, func(c *TremorColumns) []float64 { return c.Magnitude }),
+	window.ValuesPart("kind", func(w *TremorWindow) *window.Values[TremorKind] { return &w.Kind }, func(c *TremorColumns) []TremorKind { return c.Kind }),
+	window.OptionalFloatPart("depth", func(w *TremorWindow) *window.Float64[float64] { return &w.Depth }, func(c *TremorColumns) []*float64 { return c.Depth }),
+	window.ValuesPart("reviewed", func(w *TremorWindow) *window.Values[bool] { return &w.Reviewed }, func(c *TremorColumns) []bool { return c.Reviewed }),
+)
 
 var tremorByStations = store.Query[TremorEvent]{Name: "ByStations", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}
 

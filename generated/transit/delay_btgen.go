@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // DelaySeries identifies a series of Delay events.
@@ -31,7 +32,7 @@ type DelayEvent struct {
 // DelayWriter writes Delay events to table delays. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type DelayWriter struct {
-	store.EventWriter[DelaySeries, DelayEvent]
+	events store.EventWriter[DelaySeries, DelayEvent]
 }
 
 // NewDelayWriter returns a writer; client is usually a *bigtable.Client.
@@ -39,6 +40,38 @@ type DelayWriter struct {
 //go:noinline
 func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWriter {
 	return &DelayWriter{store.NewEventWriter[DelaySeries](store.NewWriter(client, delayMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *DelayWriter) Write(ctx context.Context, event DelayEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *DelayWriter) Delete(ctx context.Context, events []DelayEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *DelayWriter) DeleteRange(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *DelayWriter) DeleteSeries(ctx context.Context, series DelaySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *DelayWriter) Replace(ctx context.Context, old DelayEvent, updated DelayEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // DelayBatcher gathers Delay events from any number of goroutines and writes
@@ -52,13 +85,13 @@ type DelayBatcher struct {
 //
 //go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
-	return &DelayBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &DelayBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // DelayReader reads Delay events from table delays. Read holds one bucket in
 // memory at a time.
 type DelayReader struct {
-	store.EventReader[DelaySeries, DelayEvent, DelayColumns]
+	events store.EventReader[DelaySeries, DelayEvent, DelayColumns]
 	reader store.TableReader[DelayEvent]
 }
 
@@ -68,9 +101,43 @@ type DelayReader struct {
 func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayReader {
 	reader := store.NewReader(client, delaysMapping, opts...)
 	return &DelayReader{
-		EventReader: store.NewEventReader[DelaySeries](reader, delaysColumns),
-		reader:      reader,
+		events: store.NewEventReader[DelaySeries](reader, delaysColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from time.Time, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *DelayReader) ReadMany(ctx context.Context, series []DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *DelayReader) Latest(ctx context.Context, series DelaySeries) (DelayEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *DelayReader) LatestMany(ctx context.Context, series []DelaySeries) iter.Seq2[DelayEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *DelayReader) Windows(ctx context.Context, series DelaySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
+	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, width, opts...)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -86,6 +153,14 @@ func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time
 //go:noinline
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, selectDelayByRegion(region), from, to, opts...)
+}
+
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *DelayReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
+	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, width, opts...)
 }
 
 // ByRegionAndLine yields the events with from <= time < to of the series with
@@ -104,6 +179,14 @@ func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string,
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, selectDelayByRegionAndLine(region, line), from, to, opts...)
 }
 
+// ByRegionAndLineWindows summarizes the events of ByRegionAndLine by windows of
+// time, as Windows does: by series, then by time.
+//
+//go:noinline
+func (r *DelayReader) ByRegionAndLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
+	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, width, opts...)
+}
+
 // DelayColumns holds events in slices of equal length.
 type DelayColumns struct {
 	Series []DelaySeries
@@ -117,6 +200,21 @@ func (c *DelayColumns) Reset() { delaysColumns.Reset(c) }
 
 // Append adds an event.
 func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
+
+// DelayWindow summarizes the events of a series in a window of time.
+type DelayWindow struct {
+	window.Window
+	DelaySeries
+	Late window.Int[time.Duration]
+	Stop window.Values[string]
+}
+
+// The values of DelaySeries, for store.WindowOptions.
+const (
+	DelaySeriesRegion  store.SeriesValue = 0
+	DelaySeriesLine    store.SeriesValue = 1
+	DelaySeriesVehicle store.SeriesValue = 2
+)
 
 // SetupDelay reconciles table delays with the schema; see setup.Setup.
 //
@@ -198,6 +296,15 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Mapping[DelayEvent]{
 	Precision: time.Second,
 	Check:     checkDelay,
 })
+
+// delayWindows says how events are summarized.
+var delayWindows = window.NewSpec(
+	func(w *DelayWindow) *window.Window { return &w.Window },
+	func(w *DelayWindow) *DelaySeries { return &w.DelaySeries },
+	func(c *DelayColumns) []time.Time { return c.Time },
+	window.IntPart("late", func(w *DelayWindow) *window.Int[time.Duration] { return &w.Late }, func(c *DelayColumns) []time.Duration { return c.Late }),
+	window.ValuesPart("stop", func(w *DelayWindow) *window.Values[string] { return &w.Stop }, func(c *DelayColumns) []string { return c.Stop }),
+)
 
 var delayByRegion = store.Query[DelayEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 

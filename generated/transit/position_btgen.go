@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // PositionSeries identifies a series of Position events.
@@ -31,7 +32,7 @@ type PositionEvent struct {
 // PositionWriter writes Position events to table positions. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type PositionWriter struct {
-	store.EventWriter[PositionSeries, PositionEvent]
+	events store.EventWriter[PositionSeries, PositionEvent]
 }
 
 // NewPositionWriter returns a writer; client is usually a *bigtable.Client.
@@ -41,6 +42,38 @@ func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *Positi
 	return &PositionWriter{store.NewEventWriter[PositionSeries](store.NewWriter(client, positionMappings, opts...))}
 }
 
+// Write stores one event; the error is a *store.WriteError.
+func (w *PositionWriter) Write(ctx context.Context, event PositionEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *PositionWriter) Delete(ctx context.Context, events []PositionEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *PositionWriter) DeleteRange(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *PositionWriter) DeleteSeries(ctx context.Context, series PositionSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *PositionWriter) Replace(ctx context.Context, old PositionEvent, updated PositionEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
+}
+
 // DeleteByVehicle deletes the events with from <= time < to, of the series with
 // the given region and vehicle, from all tables, as DeleteRange does for one
 // series. It reads keys and timestamps from table positions: one range of rows,
@@ -48,7 +81,7 @@ func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *Positi
 //
 //go:noinline
 func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteSelected(ctx, w.EventWriter, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return store.DeleteSelected(ctx, w.events, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // DeleteAllByVehicle deletes all events, of the series with the given region
@@ -57,7 +90,7 @@ func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, veh
 //
 //go:noinline
 func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, vehicle int64, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteAllSelected(ctx, w.EventWriter, selectPositionByVehicle(region, vehicle), opts...)
+	return store.DeleteAllSelected(ctx, w.events, selectPositionByVehicle(region, vehicle), opts...)
 }
 
 // PositionBatcher gathers Position events from any number of goroutines and
@@ -71,13 +104,13 @@ type PositionBatcher struct {
 //
 //go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
-	return &PositionBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &PositionBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // PositionReader reads Position events from table positions. Read holds one
 // bucket in memory at a time.
 type PositionReader struct {
-	store.EventReader[PositionSeries, PositionEvent, PositionColumns]
+	events store.EventReader[PositionSeries, PositionEvent, PositionColumns]
 	reader store.TableReader[PositionEvent]
 }
 
@@ -87,9 +120,43 @@ type PositionReader struct {
 func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *PositionReader {
 	reader := store.NewReader(client, positionsMapping, opts...)
 	return &PositionReader{
-		EventReader: store.NewEventReader[PositionSeries](reader, positionsColumns),
-		reader:      reader,
+		events: store.NewEventReader[PositionSeries](reader, positionsColumns),
+		reader: reader,
 	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from time.Time, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *PositionReader) ReadMany(ctx context.Context, series []PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (PositionEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *PositionReader) LatestMany(ctx context.Context, series []PositionSeries) iter.Seq2[PositionEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *PositionReader) Windows(ctx context.Context, series PositionSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
+	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, width, opts...)
 }
 
 // ByLine yields the events with from <= time < to of the series with the given
@@ -109,6 +176,14 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByLine(region, line), from, to, opts...)
 }
 
+// ByLineWindows summarizes the events of ByLine by windows of time, as Windows
+// does: by series, then by time.
+//
+//go:noinline
+func (r *PositionReader) ByLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
+	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, width, opts...)
+}
+
 // ByLines yields the events with from <= time < to of the series with the given
 // region and any of several values of line, in row key order, those of a row by
 // time. Its errors are those of Read. It reads from table positions: one range
@@ -124,6 +199,14 @@ func (r *PositionReader) ByLines(ctx context.Context, region string, lines []str
 //go:noinline
 func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, lines []string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByLines(region, lines), from, to, opts...)
+}
+
+// ByLinesWindows summarizes the events of ByLines by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *PositionReader) ByLinesWindows(ctx context.Context, region string, lines []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
+	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, width, opts...)
 }
 
 // ByVehicle yields the events with from <= time < to of the series with the
@@ -146,6 +229,14 @@ func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, ve
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
+// ByVehicleWindows summarizes the events of ByVehicle by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *PositionReader) ByVehicleWindows(ctx context.Context, region string, vehicle int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
+	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, width, opts...)
+}
+
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by series in row key order, then by time. Its errors are those
 // of Read. It reads from table positions: one range of rows.
@@ -165,6 +256,14 @@ func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, fro
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByRegion(region), from, to, opts...)
 }
 
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as
+// Windows does: by series, then by time.
+//
+//go:noinline
+func (r *PositionReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
+	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, width, opts...)
+}
+
 // Export yields the events with from <= time < to of all series, by series in
 // row key order, then by time. Its errors are those of Read. It reads from
 // table positions: the whole table.
@@ -179,6 +278,14 @@ func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ..
 //go:noinline
 func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionExport(), from, to, opts...)
+}
+
+// ExportWindows summarizes the events of Export by windows of time, as Windows
+// does: by series, then by time.
+//
+//go:noinline
+func (r *PositionReader) ExportWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
+	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionExport(), from, to, width, opts...)
 }
 
 // The fields of PositionEvent, for store.ReadOptions.
@@ -200,6 +307,21 @@ func (c *PositionColumns) Reset() { positionsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *PositionColumns) Append(e *PositionEvent) { positionsColumns.Append(c, e) }
+
+// PositionWindow summarizes the events of a series in a window of time.
+type PositionWindow struct {
+	window.Window
+	PositionSeries
+	Latitude  window.Float64[float64]
+	Longitude window.Float64[float64]
+}
+
+// The values of PositionSeries, for store.WindowOptions.
+const (
+	PositionSeriesRegion  store.SeriesValue = 0
+	PositionSeriesLine    store.SeriesValue = 1
+	PositionSeriesVehicle store.SeriesValue = 2
+)
 
 // SetupPosition reconciles table positions with the schema; see setup.Setup.
 //
@@ -279,6 +401,15 @@ var positionsMapping = store.NewMapping(positionsColumns, store.Mapping[Position
 	Precision: time.Second,
 	Check:     checkPosition,
 })
+
+// positionWindows says how events are summarized.
+var positionWindows = window.NewSpec(
+	func(w *PositionWindow) *window.Window { return &w.Window },
+	func(w *PositionWindow) *PositionSeries { return &w.PositionSeries },
+	func(c *PositionColumns) []time.Time { return c.Time },
+	window.FloatPart("latitude", func(w *PositionWindow) *window.Float64[float64] { return &w.Latitude }, func(c *PositionColumns) []float64 { return c.Latitude }),
+	window.FloatPart("longitude", func(w *PositionWindow) *window.Float64[float64] { return &w.Longitude }, func(c *PositionColumns) []float64 { return c.Longitude }),
+)
 
 var positionByLine = store.Query[PositionEvent]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}
 

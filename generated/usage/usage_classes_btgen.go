@@ -5,11 +5,13 @@ package usage
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // UsageClassesSeries identifies a series of UsageClasses events.
@@ -52,7 +54,7 @@ func (c UsageClass) String() string {
 // UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageClassesWriter struct {
-	store.EventWriter[UsageClassesSeries, UsageClassesEvent]
+	events store.EventWriter[UsageClassesSeries, UsageClassesEvent]
 }
 
 // NewUsageClassesWriter returns a writer; client is usually a *bigtable.Client.
@@ -60,6 +62,38 @@ type UsageClassesWriter struct {
 //go:noinline
 func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *UsageClassesWriter {
 	return &UsageClassesWriter{store.NewEventWriter[UsageClassesSeries](store.NewWriter(client, usageClassesMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *UsageClassesWriter) Write(ctx context.Context, event UsageClassesEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClassesEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *UsageClassesWriter) Delete(ctx context.Context, events []UsageClassesEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *UsageClassesWriter) DeleteRange(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *UsageClassesWriter) DeleteSeries(ctx context.Context, series UsageClassesSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *UsageClassesWriter) Replace(ctx context.Context, old UsageClassesEvent, updated UsageClassesEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // UsageClassesBatcher gathers UsageClasses events from any number of goroutines
@@ -73,13 +107,14 @@ type UsageClassesBatcher struct {
 //
 //go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
-	return &UsageClassesBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &UsageClassesBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // UsageClassesReader reads UsageClasses events from table usage_classes. Read
 // holds one bucket in memory at a time.
 type UsageClassesReader struct {
-	store.EventReader[UsageClassesSeries, UsageClassesEvent, UsageClassesColumns]
+	events store.EventReader[UsageClassesSeries, UsageClassesEvent, UsageClassesColumns]
+	reader store.TableReader[UsageClassesEvent]
 }
 
 // NewUsageClassesReader returns a reader; client is usually a *bigtable.Client.
@@ -87,7 +122,44 @@ type UsageClassesReader struct {
 //go:noinline
 func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *UsageClassesReader {
 	reader := store.NewReader(client, usageClassesMapping, opts...)
-	return &UsageClassesReader{store.NewEventReader[UsageClassesSeries](reader, usageClassesColumns)}
+	return &UsageClassesReader{
+		events: store.NewEventReader[UsageClassesSeries](reader, usageClassesColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, columns *UsageClassesColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *UsageClassesReader) ReadMany(ctx context.Context, series []UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeries) (UsageClassesEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *UsageClassesReader) LatestMany(ctx context.Context, series []UsageClassesSeries) iter.Seq2[UsageClassesEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *UsageClassesReader) Windows(ctx context.Context, series UsageClassesSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageClassesWindow, error] {
+	return store.Windows(ctx, r.reader, usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, width, opts...)
 }
 
 // The fields of UsageClassesEvent, for store.ReadOptions.
@@ -110,6 +182,19 @@ func (c *UsageClassesColumns) Reset() { usageClassesColumns.Reset(c) }
 
 // Append adds an event.
 func (c *UsageClassesColumns) Append(e *UsageClassesEvent) { usageClassesColumns.Append(c, e) }
+
+// UsageClassesWindow summarizes the events of a series in a window of time.
+type UsageClassesWindow struct {
+	window.Window
+	UsageClassesSeries
+	Requests window.Int[int64]
+	Bytes    window.Int[int64]
+}
+
+// The values of UsageClassesSeries, for store.WindowOptions.
+const (
+	UsageClassesSeriesCustomer store.SeriesValue = 0
+)
 
 // SetupUsageClasses reconciles table usage_classes with the schema; see
 // setup.Setup.
@@ -196,6 +281,15 @@ var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping[Us
 	Precision: time.Second,
 	Check:     checkUsageClasses,
 })
+
+// usageClassesWindows says how events are summarized.
+var usageClassesWindows = window.NewSpec(
+	func(w *UsageClassesWindow) *window.Window { return &w.Window },
+	func(w *UsageClassesWindow) *UsageClassesSeries { return &w.UsageClassesSeries },
+	func(c *UsageClassesColumns) []time.Time { return c.Time },
+	window.IntPart("requests", func(w *UsageClassesWindow) *window.Int[int64] { return &w.Requests }, func(c *UsageClassesColumns) []int64 { return c.Requests }),
+	window.IntPart("bytes", func(w *UsageClassesWindow) *window.Int[int64] { return &w.Bytes }, func(c *UsageClassesColumns) []int64 { return c.Bytes }),
+)
 
 // checkUsageClasses rejects an event that no table can store.
 func checkUsageClasses(e *UsageClassesEvent) error {

@@ -5,11 +5,13 @@ package usage
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // UsageDefaultSeries identifies a series of UsageDefault events.
@@ -31,7 +33,7 @@ type UsageDefaultEvent struct {
 // UsageDefaultWriter writes UsageDefault events to table usage_default. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageDefaultWriter struct {
-	store.EventWriter[UsageDefaultSeries, UsageDefaultEvent]
+	events store.EventWriter[UsageDefaultSeries, UsageDefaultEvent]
 }
 
 // NewUsageDefaultWriter returns a writer; client is usually a *bigtable.Client.
@@ -39,6 +41,38 @@ type UsageDefaultWriter struct {
 //go:noinline
 func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *UsageDefaultWriter {
 	return &UsageDefaultWriter{store.NewEventWriter[UsageDefaultSeries](store.NewWriter(client, usageDefaultMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *UsageDefaultWriter) Write(ctx context.Context, event UsageDefaultEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefaultEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *UsageDefaultWriter) Delete(ctx context.Context, events []UsageDefaultEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *UsageDefaultWriter) DeleteRange(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *UsageDefaultWriter) DeleteSeries(ctx context.Context, series UsageDefaultSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *UsageDefaultWriter) Replace(ctx context.Context, old UsageDefaultEvent, updated UsageDefaultEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
@@ -52,13 +86,14 @@ type UsageDefaultBatcher struct {
 //
 //go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
-	return &UsageDefaultBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &UsageDefaultBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // UsageDefaultReader reads UsageDefault events from table usage_default. Read
 // holds one event in memory at a time.
 type UsageDefaultReader struct {
-	store.EventReader[UsageDefaultSeries, UsageDefaultEvent, UsageDefaultColumns]
+	events store.EventReader[UsageDefaultSeries, UsageDefaultEvent, UsageDefaultColumns]
+	reader store.TableReader[UsageDefaultEvent]
 }
 
 // NewUsageDefaultReader returns a reader; client is usually a *bigtable.Client.
@@ -66,7 +101,44 @@ type UsageDefaultReader struct {
 //go:noinline
 func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *UsageDefaultReader {
 	reader := store.NewReader(client, usageDefaultMapping, opts...)
-	return &UsageDefaultReader{store.NewEventReader[UsageDefaultSeries](reader, usageDefaultColumns)}
+	return &UsageDefaultReader{
+		events: store.NewEventReader[UsageDefaultSeries](reader, usageDefaultColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, columns *UsageDefaultColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *UsageDefaultReader) ReadMany(ctx context.Context, series []UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeries) (UsageDefaultEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *UsageDefaultReader) LatestMany(ctx context.Context, series []UsageDefaultSeries) iter.Seq2[UsageDefaultEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *UsageDefaultReader) Windows(ctx context.Context, series UsageDefaultSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageDefaultWindow, error] {
+	return store.Windows(ctx, r.reader, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, width, opts...)
 }
 
 // The fields of UsageDefaultEvent, for store.ReadOptions.
@@ -91,6 +163,19 @@ func (c *UsageDefaultColumns) Reset() { usageDefaultColumns.Reset(c) }
 
 // Append adds an event.
 func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) { usageDefaultColumns.Append(c, e) }
+
+// UsageDefaultWindow summarizes the events of a series in a window of time.
+type UsageDefaultWindow struct {
+	window.Window
+	UsageDefaultSeries
+	Requests window.Int[int64]
+	Bytes    window.Int[int64]
+}
+
+// The values of UsageDefaultSeries, for store.WindowOptions.
+const (
+	UsageDefaultSeriesCustomer store.SeriesValue = 0
+)
 
 // SetupUsageDefault reconciles table usage_default with the schema; see
 // setup.Setup.
@@ -172,6 +257,15 @@ var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping[Us
 	Precision: time.Second,
 	Check:     checkUsageDefault,
 })
+
+// usageDefaultWindows says how events are summarized.
+var usageDefaultWindows = window.NewSpec(
+	func(w *UsageDefaultWindow) *window.Window { return &w.Window },
+	func(w *UsageDefaultWindow) *UsageDefaultSeries { return &w.UsageDefaultSeries },
+	func(c *UsageDefaultColumns) []time.Time { return c.Time },
+	window.IntPart("requests", func(w *UsageDefaultWindow) *window.Int[int64] { return &w.Requests }, func(c *UsageDefaultColumns) []int64 { return c.Requests }),
+	window.IntPart("bytes", func(w *UsageDefaultWindow) *window.Int[int64] { return &w.Bytes }, func(c *UsageDefaultColumns) []int64 { return c.Bytes }),
+)
 
 // checkUsageDefault rejects an event that no table can store.
 func checkUsageDefault(e *UsageDefaultEvent) error {

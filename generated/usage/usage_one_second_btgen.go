@@ -5,11 +5,13 @@ package usage
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // UsageOneSecondSeries identifies a series of UsageOneSecond events.
@@ -30,7 +32,7 @@ type UsageOneSecondEvent struct {
 // UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second.
 // Writing an event again replaces it, so a failed call is safe to repeat.
 type UsageOneSecondWriter struct {
-	store.EventWriter[UsageOneSecondSeries, UsageOneSecondEvent]
+	events store.EventWriter[UsageOneSecondSeries, UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondWriter returns a writer; client is usually a
@@ -39,6 +41,38 @@ type UsageOneSecondWriter struct {
 //go:noinline
 func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *UsageOneSecondWriter {
 	return &UsageOneSecondWriter{store.NewEventWriter[UsageOneSecondSeries](store.NewWriter(client, usageOneSecondMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *UsageOneSecondWriter) Delete(ctx context.Context, events []UsageOneSecondEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *UsageOneSecondWriter) DeleteRange(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *UsageOneSecondWriter) DeleteSeries(ctx context.Context, series UsageOneSecondSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *UsageOneSecondWriter) Replace(ctx context.Context, old UsageOneSecondEvent, updated UsageOneSecondEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
@@ -52,13 +86,14 @@ type UsageOneSecondBatcher struct {
 //
 //go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
-	return &UsageOneSecondBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &UsageOneSecondBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // UsageOneSecondReader reads UsageOneSecond events from table usage_one_second.
 // Read holds one event in memory at a time.
 type UsageOneSecondReader struct {
-	store.EventReader[UsageOneSecondSeries, UsageOneSecondEvent, UsageOneSecondColumns]
+	events store.EventReader[UsageOneSecondSeries, UsageOneSecondEvent, UsageOneSecondColumns]
+	reader store.TableReader[UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondReader returns a reader; client is usually a
@@ -67,7 +102,44 @@ type UsageOneSecondReader struct {
 //go:noinline
 func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *UsageOneSecondReader {
 	reader := store.NewReader(client, usageOneSecondMapping, opts...)
-	return &UsageOneSecondReader{store.NewEventReader[UsageOneSecondSeries](reader, usageOneSecondColumns)}
+	return &UsageOneSecondReader{
+		events: store.NewEventReader[UsageOneSecondSeries](reader, usageOneSecondColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, columns *UsageOneSecondColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *UsageOneSecondReader) ReadMany(ctx context.Context, series []UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecondSeries) (UsageOneSecondEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *UsageOneSecondReader) LatestMany(ctx context.Context, series []UsageOneSecondSeries) iter.Seq2[UsageOneSecondEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *UsageOneSecondReader) Windows(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageOneSecondWindow, error] {
+	return store.Windows(ctx, r.reader, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, width, opts...)
 }
 
 // The fields of UsageOneSecondEvent, for store.ReadOptions.
@@ -91,6 +163,19 @@ func (c *UsageOneSecondColumns) Reset() { usageOneSecondColumns.Reset(c) }
 
 // Append adds an event.
 func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) { usageOneSecondColumns.Append(c, e) }
+
+// UsageOneSecondWindow summarizes the events of a series in a window of time.
+type UsageOneSecondWindow struct {
+	window.Window
+	UsageOneSecondSeries
+	Requests window.Int[int64]
+	Bytes    window.Int[int64]
+}
+
+// The values of UsageOneSecondSeries, for store.WindowOptions.
+const (
+	UsageOneSecondSeriesCustomer store.SeriesValue = 0
+)
 
 // SetupUsageOneSecond reconciles table usage_one_second with the schema; see
 // setup.Setup.
@@ -173,6 +258,15 @@ var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mappin
 	Precision: time.Second,
 	Check:     checkUsageOneSecond,
 })
+
+// usageOneSecondWindows says how events are summarized.
+var usageOneSecondWindows = window.NewSpec(
+	func(w *UsageOneSecondWindow) *window.Window { return &w.Window },
+	func(w *UsageOneSecondWindow) *UsageOneSecondSeries { return &w.UsageOneSecondSeries },
+	func(c *UsageOneSecondColumns) []time.Time { return c.Time },
+	window.IntPart("requests", func(w *UsageOneSecondWindow) *window.Int[int64] { return &w.Requests }, func(c *UsageOneSecondColumns) []int64 { return c.Requests }),
+	window.IntPart("bytes", func(w *UsageOneSecondWindow) *window.Int[int64] { return &w.Bytes }, func(c *UsageOneSecondColumns) []int64 { return c.Bytes }),
+)
 
 // checkUsageOneSecond rejects an event that no table can store.
 func checkUsageOneSecond(e *UsageOneSecondEvent) error {

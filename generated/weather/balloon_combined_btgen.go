@@ -5,11 +5,13 @@ package weather
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // BalloonCombinedSeries identifies a series of BalloonCombined events.
@@ -33,7 +35,7 @@ type BalloonCombinedEvent struct {
 // balloon_combined. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonCombinedWriter struct {
-	store.EventWriter[BalloonCombinedSeries, BalloonCombinedEvent]
+	events store.EventWriter[BalloonCombinedSeries, BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedWriter returns a writer; client is usually a
@@ -42,6 +44,38 @@ type BalloonCombinedWriter struct {
 //go:noinline
 func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) *BalloonCombinedWriter {
 	return &BalloonCombinedWriter{store.NewEventWriter[BalloonCombinedSeries](store.NewWriter(client, balloonCombinedMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *BalloonCombinedWriter) Write(ctx context.Context, event BalloonCombinedEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCombinedEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *BalloonCombinedWriter) Delete(ctx context.Context, events []BalloonCombinedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *BalloonCombinedWriter) DeleteRange(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *BalloonCombinedWriter) DeleteSeries(ctx context.Context, series BalloonCombinedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *BalloonCombinedWriter) Replace(ctx context.Context, old BalloonCombinedEvent, updated BalloonCombinedEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
@@ -55,13 +89,14 @@ type BalloonCombinedBatcher struct {
 //
 //go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
-	return &BalloonCombinedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &BalloonCombinedBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // BalloonCombinedReader reads BalloonCombined events from table
 // balloon_combined. Read holds one bucket in memory at a time.
 type BalloonCombinedReader struct {
-	store.EventReader[BalloonCombinedSeries, BalloonCombinedEvent, BalloonCombinedColumns]
+	events store.EventReader[BalloonCombinedSeries, BalloonCombinedEvent, BalloonCombinedColumns]
+	reader store.TableReader[BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedReader returns a reader; client is usually a
@@ -70,7 +105,44 @@ type BalloonCombinedReader struct {
 //go:noinline
 func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) *BalloonCombinedReader {
 	reader := store.NewReader(client, balloonCombinedMapping, opts...)
-	return &BalloonCombinedReader{store.NewEventReader[BalloonCombinedSeries](reader, balloonCombinedColumns)}
+	return &BalloonCombinedReader{
+		events: store.NewEventReader[BalloonCombinedSeries](reader, balloonCombinedColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, columns *BalloonCombinedColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *BalloonCombinedReader) ReadMany(ctx context.Context, series []BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *BalloonCombinedReader) Latest(ctx context.Context, series BalloonCombinedSeries) (BalloonCombinedEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *BalloonCombinedReader) LatestMany(ctx context.Context, series []BalloonCombinedSeries) iter.Seq2[BalloonCombinedEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *BalloonCombinedReader) Windows(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonCombinedWindow, error] {
+	return store.Windows(ctx, r.reader, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, width, opts...)
 }
 
 // BalloonCombinedColumns holds events in slices of equal length.
@@ -88,6 +160,22 @@ func (c *BalloonCombinedColumns) Reset() { balloonCombinedColumns.Reset(c) }
 
 // Append adds an event.
 func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) { balloonCombinedColumns.Append(c, e) }
+
+// BalloonCombinedWindow summarizes the events of a series in a window of time.
+type BalloonCombinedWindow struct {
+	window.Window
+	BalloonCombinedSeries
+	Pressure    window.Int[int64]
+	Temperature window.Float64[float64]
+	Humidity    window.Int[int64]
+	Altitude    window.Int[int64]
+}
+
+// The values of BalloonCombinedSeries, for store.WindowOptions.
+const (
+	BalloonCombinedSeriesLocation  store.SeriesValue = 0
+	BalloonCombinedSeriesBalloonID store.SeriesValue = 1
+)
 
 // SetupBalloonCombined reconciles table balloon_combined with the schema; see
 // setup.Setup.
@@ -173,6 +261,17 @@ var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapp
 	Precision: time.Minute,
 	Check:     checkBalloonCombined,
 })
+
+// balloonCombinedWindows says how events are summarized.
+var balloonCombinedWindows = window.NewSpec(
+	func(w *BalloonCombinedWindow) *window.Window { return &w.Window },
+	func(w *BalloonCombinedWindow) *BalloonCombinedSeries { return &w.BalloonCombinedSeries },
+	func(c *BalloonCombinedColumns) []time.Time { return c.Time },
+	window.IntPart("pressure", func(w *BalloonCombinedWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonCombinedColumns) []int64 { return c.Pressure }),
+	window.FloatPart("temperature", func(w *BalloonCombinedWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonCombinedColumns) []float64 { return c.Temperature }),
+	window.IntPart("humidity", func(w *BalloonCombinedWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonCombinedColumns) []int64 { return c.Humidity }),
+	window.IntPart("altitude", func(w *BalloonCombinedWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonCombinedColumns) []int64 { return c.Altitude }),
+)
 
 // checkBalloonCombined rejects an event that no table can store.
 func checkBalloonCombined(e *BalloonCombinedEvent) error {

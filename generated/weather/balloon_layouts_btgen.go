@@ -5,11 +5,13 @@ package weather
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // BalloonLayoutsSeries identifies a series of BalloonLayouts events.
@@ -33,7 +35,7 @@ type BalloonLayoutsEvent struct {
 // and events before 2021-03-15 to table balloon_readings. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type BalloonLayoutsWriter struct {
-	store.EventWriter[BalloonLayoutsSeries, BalloonLayoutsEvent]
+	events store.EventWriter[BalloonLayoutsSeries, BalloonLayoutsEvent]
 }
 
 // NewBalloonLayoutsWriter returns a writer; client is usually a
@@ -42,6 +44,38 @@ type BalloonLayoutsWriter struct {
 //go:noinline
 func NewBalloonLayoutsWriter(client store.Client, opts ...store.WriterOptions) *BalloonLayoutsWriter {
 	return &BalloonLayoutsWriter{store.NewEventWriter[BalloonLayoutsSeries](store.NewWriter(client, balloonLayoutsMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *BalloonLayoutsWriter) Write(ctx context.Context, event BalloonLayoutsEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *BalloonLayoutsWriter) WriteAll(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *BalloonLayoutsWriter) Delete(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *BalloonLayoutsWriter) DeleteRange(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *BalloonLayoutsWriter) DeleteSeries(ctx context.Context, series BalloonLayoutsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *BalloonLayoutsWriter) Replace(ctx context.Context, old BalloonLayoutsEvent, updated BalloonLayoutsEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonLayoutsBatcher gathers BalloonLayouts events from any number of
@@ -55,14 +89,15 @@ type BalloonLayoutsBatcher struct {
 //
 //go:noinline
 func NewBalloonLayoutsBatcher(w *BalloonLayoutsWriter, failed func(event BalloonLayoutsEvent, err error), opts ...store.BatcherOptions) *BalloonLayoutsBatcher {
-	return &BalloonLayoutsBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &BalloonLayoutsBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // BalloonLayoutsReader reads BalloonLayouts events from table balloon_layouts,
 // and events before 2021-03-15 from table balloon_readings. Read holds one
 // bucket in memory at a time.
 type BalloonLayoutsReader struct {
-	store.EventReader[BalloonLayoutsSeries, BalloonLayoutsEvent, BalloonLayoutsColumns]
+	events store.EventReader[BalloonLayoutsSeries, BalloonLayoutsEvent, BalloonLayoutsColumns]
+	reader store.TableReader[BalloonLayoutsEvent]
 }
 
 // NewBalloonLayoutsReader returns a reader; client is usually a
@@ -71,7 +106,44 @@ type BalloonLayoutsReader struct {
 //go:noinline
 func NewBalloonLayoutsReader(client store.Client, opts ...store.ReaderOptions) *BalloonLayoutsReader {
 	reader := store.NewReader(client, balloonLayoutsMapping, opts...)
-	return &BalloonLayoutsReader{store.NewEventReader[BalloonLayoutsSeries](reader, balloonLayoutsColumns)}
+	return &BalloonLayoutsReader{
+		events: store.NewEventReader[BalloonLayoutsSeries](reader, balloonLayoutsColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *BalloonLayoutsReader) Read(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *BalloonLayoutsReader) ReadColumns(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, columns *BalloonLayoutsColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *BalloonLayoutsReader) ReadMany(ctx context.Context, series []BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *BalloonLayoutsReader) Latest(ctx context.Context, series BalloonLayoutsSeries) (BalloonLayoutsEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *BalloonLayoutsReader) LatestMany(ctx context.Context, series []BalloonLayoutsSeries) iter.Seq2[BalloonLayoutsEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *BalloonLayoutsReader) Windows(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonLayoutsWindow, error] {
+	return store.Windows(ctx, r.reader, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, width, opts...)
 }
 
 // The fields of BalloonLayoutsEvent, for store.ReadOptions.
@@ -97,6 +169,22 @@ func (c *BalloonLayoutsColumns) Reset() { balloonLayoutsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *BalloonLayoutsColumns) Append(e *BalloonLayoutsEvent) { balloonLayoutsColumns.Append(c, e) }
+
+// BalloonLayoutsWindow summarizes the events of a series in a window of time.
+type BalloonLayoutsWindow struct {
+	window.Window
+	BalloonLayoutsSeries
+	Pressure    window.Int[int64]
+	Temperature window.Float64[float64]
+	Humidity    window.Int[int64]
+	Altitude    window.Int[int64]
+}
+
+// The values of BalloonLayoutsSeries, for store.WindowOptions.
+const (
+	BalloonLayoutsSeriesLocation  store.SeriesValue = 0
+	BalloonLayoutsSeriesBalloonID store.SeriesValue = 1
+)
 
 // SetupBalloonLayouts reconciles tables balloon_layouts and balloon_readings
 // with the schema; see setup.Setup.
@@ -343,6 +431,17 @@ var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloon
 	Precision: time.Minute,
 	Check:     checkBalloonLayouts,
 })
+
+// balloonLayoutsWindows says how events are summarized.
+var balloonLayoutsWindows = window.NewSpec(
+	func(w *BalloonLayoutsWindow) *window.Window { return &w.Window },
+	func(w *BalloonLayoutsWindow) *BalloonLayoutsSeries { return &w.BalloonLayoutsSeries },
+	func(c *BalloonLayoutsColumns) []time.Time { return c.Time },
+	window.IntPart("pressure", func(w *BalloonLayoutsWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonLayoutsColumns) []int64 { return c.Pressure }),
+	window.FloatPart("temperature", func(w *BalloonLayoutsWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonLayoutsColumns) []float64 { return c.Temperature }),
+	window.IntPart("humidity", func(w *BalloonLayoutsWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonLayoutsColumns) []int64 { return c.Humidity }),
+	window.IntPart("altitude", func(w *BalloonLayoutsWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonLayoutsColumns) []int64 { return c.Altitude }),
+)
 
 // checkBalloonLayouts rejects an event that no table can store.
 func checkBalloonLayouts(e *BalloonLayoutsEvent) error {

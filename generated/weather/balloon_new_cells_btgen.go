@@ -5,11 +5,13 @@ package weather
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // BalloonNewCellsSeries identifies a series of BalloonNewCells events.
@@ -33,7 +35,7 @@ type BalloonNewCellsEvent struct {
 // balloon_new_cells. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonNewCellsWriter struct {
-	store.EventWriter[BalloonNewCellsSeries, BalloonNewCellsEvent]
+	events store.EventWriter[BalloonNewCellsSeries, BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsWriter returns a writer; client is usually a
@@ -42,6 +44,38 @@ type BalloonNewCellsWriter struct {
 //go:noinline
 func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewCellsWriter {
 	return &BalloonNewCellsWriter{store.NewEventWriter[BalloonNewCellsSeries](store.NewWriter(client, balloonNewCellsMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *BalloonNewCellsWriter) Delete(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *BalloonNewCellsWriter) DeleteRange(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *BalloonNewCellsWriter) DeleteSeries(ctx context.Context, series BalloonNewCellsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *BalloonNewCellsWriter) Replace(ctx context.Context, old BalloonNewCellsEvent, updated BalloonNewCellsEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
@@ -55,13 +89,14 @@ type BalloonNewCellsBatcher struct {
 //
 //go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
-	return &BalloonNewCellsBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &BalloonNewCellsBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // BalloonNewCellsReader reads BalloonNewCells events from table
 // balloon_new_cells. Read holds one bucket in memory at a time.
 type BalloonNewCellsReader struct {
-	store.EventReader[BalloonNewCellsSeries, BalloonNewCellsEvent, BalloonNewCellsColumns]
+	events store.EventReader[BalloonNewCellsSeries, BalloonNewCellsEvent, BalloonNewCellsColumns]
+	reader store.TableReader[BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsReader returns a reader; client is usually a
@@ -70,7 +105,44 @@ type BalloonNewCellsReader struct {
 //go:noinline
 func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewCellsReader {
 	reader := store.NewReader(client, balloonNewCellsMapping, opts...)
-	return &BalloonNewCellsReader{store.NewEventReader[BalloonNewCellsSeries](reader, balloonNewCellsColumns)}
+	return &BalloonNewCellsReader{
+		events: store.NewEventReader[BalloonNewCellsSeries](reader, balloonNewCellsColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, columns *BalloonNewCellsColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *BalloonNewCellsReader) ReadMany(ctx context.Context, series []BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *BalloonNewCellsReader) Latest(ctx context.Context, series BalloonNewCellsSeries) (BalloonNewCellsEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *BalloonNewCellsReader) LatestMany(ctx context.Context, series []BalloonNewCellsSeries) iter.Seq2[BalloonNewCellsEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *BalloonNewCellsReader) Windows(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewCellsWindow, error] {
+	return store.Windows(ctx, r.reader, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, width, opts...)
 }
 
 // The fields of BalloonNewCellsEvent, for store.ReadOptions.
@@ -96,6 +168,22 @@ func (c *BalloonNewCellsColumns) Reset() { balloonNewCellsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) { balloonNewCellsColumns.Append(c, e) }
+
+// BalloonNewCellsWindow summarizes the events of a series in a window of time.
+type BalloonNewCellsWindow struct {
+	window.Window
+	BalloonNewCellsSeries
+	Pressure    window.Int[int64]
+	Temperature window.Float64[float64]
+	Humidity    window.Int[int64]
+	Altitude    window.Int[int64]
+}
+
+// The values of BalloonNewCellsSeries, for store.WindowOptions.
+const (
+	BalloonNewCellsSeriesLocation  store.SeriesValue = 0
+	BalloonNewCellsSeriesBalloonID store.SeriesValue = 1
+)
 
 // SetupBalloonNewCells reconciles table balloon_new_cells with the schema; see
 // setup.Setup.
@@ -179,6 +267,17 @@ var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapp
 	Precision: time.Minute,
 	Check:     checkBalloonNewCells,
 })
+
+// balloonNewCellsWindows says how events are summarized.
+var balloonNewCellsWindows = window.NewSpec(
+	func(w *BalloonNewCellsWindow) *window.Window { return &w.Window },
+	func(w *BalloonNewCellsWindow) *BalloonNewCellsSeries { return &w.BalloonNewCellsSeries },
+	func(c *BalloonNewCellsColumns) []time.Time { return c.Time },
+	window.IntPart("pressure", func(w *BalloonNewCellsWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonNewCellsColumns) []int64 { return c.Pressure }),
+	window.FloatPart("temperature", func(w *BalloonNewCellsWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonNewCellsColumns) []float64 { return c.Temperature }),
+	window.IntPart("humidity", func(w *BalloonNewCellsWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonNewCellsColumns) []int64 { return c.Humidity }),
+	window.IntPart("altitude", func(w *BalloonNewCellsWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonNewCellsColumns) []int64 { return c.Altitude }),
+)
 
 // checkBalloonNewCells rejects an event that no table can store.
 func checkBalloonNewCells(e *BalloonNewCellsEvent) error {

@@ -5,11 +5,13 @@ package weather
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // BalloonNewColumnsSeries identifies a series of BalloonNewColumns events.
@@ -38,7 +40,7 @@ type BalloonNewColumnsEvent struct {
 // event has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type BalloonNewColumnsWriter struct {
-	store.EventWriter[BalloonNewColumnsSeries, BalloonNewColumnsEvent]
+	events store.EventWriter[BalloonNewColumnsSeries, BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsWriter returns a writer; client is usually a
@@ -47,6 +49,38 @@ type BalloonNewColumnsWriter struct {
 //go:noinline
 func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewColumnsWriter {
 	return &BalloonNewColumnsWriter{store.NewEventWriter[BalloonNewColumnsSeries](store.NewWriter(client, balloonNewColumnsMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *BalloonNewColumnsWriter) Delete(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *BalloonNewColumnsWriter) DeleteRange(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *BalloonNewColumnsWriter) DeleteSeries(ctx context.Context, series BalloonNewColumnsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *BalloonNewColumnsWriter) Replace(ctx context.Context, old BalloonNewColumnsEvent, updated BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
@@ -60,7 +94,7 @@ type BalloonNewColumnsBatcher struct {
 //
 //go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
-	return &BalloonNewColumnsBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &BalloonNewColumnsBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // BalloonNewColumnsReader reads BalloonNewColumns events from table
@@ -68,7 +102,8 @@ func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event B
 // append-only: if a field has several values at the same time, Read yields that
 // many events, ordered by their stored values.
 type BalloonNewColumnsReader struct {
-	store.EventReader[BalloonNewColumnsSeries, BalloonNewColumnsEvent, BalloonNewColumnsColumns]
+	events store.EventReader[BalloonNewColumnsSeries, BalloonNewColumnsEvent, BalloonNewColumnsColumns]
+	reader store.TableReader[BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsReader returns a reader; client is usually a
@@ -77,7 +112,44 @@ type BalloonNewColumnsReader struct {
 //go:noinline
 func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewColumnsReader {
 	reader := store.NewReader(client, balloonNewColumnsMapping, opts...)
-	return &BalloonNewColumnsReader{store.NewEventReader[BalloonNewColumnsSeries](reader, balloonNewColumnsColumns)}
+	return &BalloonNewColumnsReader{
+		events: store.NewEventReader[BalloonNewColumnsSeries](reader, balloonNewColumnsColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, columns *BalloonNewColumnsColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *BalloonNewColumnsReader) ReadMany(ctx context.Context, series []BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewColumnsSeries) (BalloonNewColumnsEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *BalloonNewColumnsReader) LatestMany(ctx context.Context, series []BalloonNewColumnsSeries) iter.Seq2[BalloonNewColumnsEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *BalloonNewColumnsReader) Windows(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewColumnsWindow, error] {
+	return store.Windows(ctx, r.reader, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, width, opts...)
 }
 
 // The fields of BalloonNewColumnsEvent, for store.ReadOptions.
@@ -105,6 +177,23 @@ func (c *BalloonNewColumnsColumns) Reset() { balloonNewColumnsColumns.Reset(c) }
 func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
 	balloonNewColumnsColumns.Append(c, e)
 }
+
+// BalloonNewColumnsWindow summarizes the events of a series in a window of
+// time.
+type BalloonNewColumnsWindow struct {
+	window.Window
+	BalloonNewColumnsSeries
+	Pressure    window.Int[int64]
+	Temperature window.Float64[float64]
+	Humidity    window.Int[int64]
+	Altitude    window.Int[int64]
+}
+
+// The values of BalloonNewColumnsSeries, for store.WindowOptions.
+const (
+	BalloonNewColumnsSeriesLocation  store.SeriesValue = 0
+	BalloonNewColumnsSeriesBalloonID store.SeriesValue = 1
+)
 
 // SetupBalloonNewColumns reconciles table balloon_new_columns with the schema;
 // see setup.Setup.
@@ -194,6 +283,17 @@ var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.
 	Precision: time.Minute,
 	Check:     checkBalloonNewColumns,
 })
+
+// balloonNewColumnsWindows says how events are summarized.
+var balloonNewColumnsWindows = window.NewSpec(
+	func(w *BalloonNewColumnsWindow) *window.Window { return &w.Window },
+	func(w *BalloonNewColumnsWindow) *BalloonNewColumnsSeries { return &w.BalloonNewColumnsSeries },
+	func(c *BalloonNewColumnsColumns) []time.Time { return c.Time },
+	window.IntPart("pressure", func(w *BalloonNewColumnsWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonNewColumnsColumns) []int64 { return c.Pressure }),
+	window.FloatPart("temperature", func(w *BalloonNewColumnsWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonNewColumnsColumns) []float64 { return c.Temperature }),
+	window.IntPart("humidity", func(w *BalloonNewColumnsWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonNewColumnsColumns) []int64 { return c.Humidity }),
+	window.IntPart("altitude", func(w *BalloonNewColumnsWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonNewColumnsColumns) []int64 { return c.Altitude }),
+)
 
 // checkBalloonNewColumns rejects an event that no table can store.
 func checkBalloonNewColumns(e *BalloonNewColumnsEvent) error {

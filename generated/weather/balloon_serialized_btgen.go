@@ -5,11 +5,13 @@ package weather
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // BalloonSerializedSeries identifies a series of BalloonSerialized events.
@@ -33,7 +35,7 @@ type BalloonSerializedEvent struct {
 // balloon_serialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonSerializedWriter struct {
-	store.EventWriter[BalloonSerializedSeries, BalloonSerializedEvent]
+	events store.EventWriter[BalloonSerializedSeries, BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedWriter returns a writer; client is usually a
@@ -42,6 +44,38 @@ type BalloonSerializedWriter struct {
 //go:noinline
 func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonSerializedWriter {
 	return &BalloonSerializedWriter{store.NewEventWriter[BalloonSerializedSeries](store.NewWriter(client, balloonSerializedMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *BalloonSerializedWriter) Write(ctx context.Context, event BalloonSerializedEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []BalloonSerializedEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *BalloonSerializedWriter) Delete(ctx context.Context, events []BalloonSerializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *BalloonSerializedWriter) DeleteRange(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *BalloonSerializedWriter) DeleteSeries(ctx context.Context, series BalloonSerializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *BalloonSerializedWriter) Replace(ctx context.Context, old BalloonSerializedEvent, updated BalloonSerializedEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
@@ -55,13 +89,14 @@ type BalloonSerializedBatcher struct {
 //
 //go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
-	return &BalloonSerializedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &BalloonSerializedBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // BalloonSerializedReader reads BalloonSerialized events from table
 // balloon_serialized. Read holds one event in memory at a time.
 type BalloonSerializedReader struct {
-	store.EventReader[BalloonSerializedSeries, BalloonSerializedEvent, BalloonSerializedColumns]
+	events store.EventReader[BalloonSerializedSeries, BalloonSerializedEvent, BalloonSerializedColumns]
+	reader store.TableReader[BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedReader returns a reader; client is usually a
@@ -70,7 +105,44 @@ type BalloonSerializedReader struct {
 //go:noinline
 func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonSerializedReader {
 	reader := store.NewReader(client, balloonSerializedMapping, opts...)
-	return &BalloonSerializedReader{store.NewEventReader[BalloonSerializedSeries](reader, balloonSerializedColumns)}
+	return &BalloonSerializedReader{
+		events: store.NewEventReader[BalloonSerializedSeries](reader, balloonSerializedColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, columns *BalloonSerializedColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *BalloonSerializedReader) ReadMany(ctx context.Context, series []BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *BalloonSerializedReader) Latest(ctx context.Context, series BalloonSerializedSeries) (BalloonSerializedEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *BalloonSerializedReader) LatestMany(ctx context.Context, series []BalloonSerializedSeries) iter.Seq2[BalloonSerializedEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *BalloonSerializedReader) Windows(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonSerializedWindow, error] {
+	return store.Windows(ctx, r.reader, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, width, opts...)
 }
 
 // BalloonSerializedColumns holds events in slices of equal length.
@@ -90,6 +162,23 @@ func (c *BalloonSerializedColumns) Reset() { balloonSerializedColumns.Reset(c) }
 func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
 	balloonSerializedColumns.Append(c, e)
 }
+
+// BalloonSerializedWindow summarizes the events of a series in a window of
+// time.
+type BalloonSerializedWindow struct {
+	window.Window
+	BalloonSerializedSeries
+	Pressure    window.Int[int64]
+	Temperature window.Float64[float64]
+	Humidity    window.Int[int64]
+	Altitude    window.Int[int64]
+}
+
+// The values of BalloonSerializedSeries, for store.WindowOptions.
+const (
+	BalloonSerializedSeriesLocation  store.SeriesValue = 0
+	BalloonSerializedSeriesBalloonID store.SeriesValue = 1
+)
 
 // SetupBalloonSerialized reconciles table balloon_serialized with the schema;
 // see setup.Setup.
@@ -176,6 +265,17 @@ var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.
 	Precision: time.Minute,
 	Check:     checkBalloonSerialized,
 })
+
+// balloonSerializedWindows says how events are summarized.
+var balloonSerializedWindows = window.NewSpec(
+	func(w *BalloonSerializedWindow) *window.Window { return &w.Window },
+	func(w *BalloonSerializedWindow) *BalloonSerializedSeries { return &w.BalloonSerializedSeries },
+	func(c *BalloonSerializedColumns) []time.Time { return c.Time },
+	window.IntPart("pressure", func(w *BalloonSerializedWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonSerializedColumns) []int64 { return c.Pressure }),
+	window.FloatPart("temperature", func(w *BalloonSerializedWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonSerializedColumns) []float64 { return c.Temperature }),
+	window.IntPart("humidity", func(w *BalloonSerializedWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonSerializedColumns) []int64 { return c.Humidity }),
+	window.IntPart("altitude", func(w *BalloonSerializedWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonSerializedColumns) []int64 { return c.Altitude }),
+)
 
 // checkBalloonSerialized rejects an event that no table can store.
 func checkBalloonSerialized(e *BalloonSerializedEvent) error {

@@ -5,11 +5,13 @@ package weather
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
+	window "github.com/btgen-dev/btgen/runtime/window"
 )
 
 // BalloonUnserializedSeries identifies a series of BalloonUnserialized events.
@@ -33,7 +35,7 @@ type BalloonUnserializedEvent struct {
 // balloon_unserialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonUnserializedWriter struct {
-	store.EventWriter[BalloonUnserializedSeries, BalloonUnserializedEvent]
+	events store.EventWriter[BalloonUnserializedSeries, BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedWriter returns a writer; client is usually a
@@ -42,6 +44,38 @@ type BalloonUnserializedWriter struct {
 //go:noinline
 func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonUnserializedWriter {
 	return &BalloonUnserializedWriter{store.NewEventWriter[BalloonUnserializedSeries](store.NewWriter(client, balloonUnserializedMappings, opts...))}
+}
+
+// Write stores one event; the error is a *store.WriteError.
+func (w *BalloonUnserializedWriter) Write(ctx context.Context, event BalloonUnserializedEvent, opts ...store.WriteOptions) error {
+	return w.events.Write(ctx, event, opts...)
+}
+
+// WriteAll stores events in any order; a *store.WriteError names each one that
+// is not stored.
+func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.WriteOptions) error {
+	return w.events.WriteAll(ctx, events, opts...)
+}
+
+// Delete deletes events from all tables, by their series and time.
+func (w *BalloonUnserializedWriter) Delete(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.Delete(ctx, events, opts...)
+}
+
+// DeleteRange deletes the events of a series with from <= time < to from all
+// tables.
+func (w *BalloonUnserializedWriter) DeleteRange(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteRange(ctx, series, from, to, opts...)
+}
+
+// DeleteSeries deletes all events of a series from all tables.
+func (w *BalloonUnserializedWriter) DeleteSeries(ctx context.Context, series BalloonUnserializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.events.DeleteSeries(ctx, series, opts...)
+}
+
+// Replace stores an event in place of another one.
+func (w *BalloonUnserializedWriter) Replace(ctx context.Context, old BalloonUnserializedEvent, updated BalloonUnserializedEvent, opts ...store.WriteOptions) error {
+	return w.events.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
@@ -55,13 +89,14 @@ type BalloonUnserializedBatcher struct {
 //
 //go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
-	return &BalloonUnserializedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
+	return &BalloonUnserializedBatcher{store.NewBatcher(w.events, failed, opts...)}
 }
 
 // BalloonUnserializedReader reads BalloonUnserialized events from table
 // balloon_unserialized. Read holds one event in memory at a time.
 type BalloonUnserializedReader struct {
-	store.EventReader[BalloonUnserializedSeries, BalloonUnserializedEvent, BalloonUnserializedColumns]
+	events store.EventReader[BalloonUnserializedSeries, BalloonUnserializedEvent, BalloonUnserializedColumns]
+	reader store.TableReader[BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedReader returns a reader; client is usually a
@@ -70,7 +105,44 @@ type BalloonUnserializedReader struct {
 //go:noinline
 func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonUnserializedReader {
 	reader := store.NewReader(client, balloonUnserializedMapping, opts...)
-	return &BalloonUnserializedReader{store.NewEventReader[BalloonUnserializedSeries](reader, balloonUnserializedColumns)}
+	return &BalloonUnserializedReader{
+		events: store.NewEventReader[BalloonUnserializedSeries](reader, balloonUnserializedColumns),
+		reader: reader,
+	}
+}
+
+// Read yields the events of a series with from <= time < to, in order of time.
+func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
+	return r.events.Read(ctx, series, from, to, opts...)
+}
+
+// ReadColumns appends the events of Read to columns.
+func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, columns *BalloonUnserializedColumns, opts ...store.ReadOptions) error {
+	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+}
+
+// ReadMany yields the events of several series with from <= time < to, by
+// series.
+func (r *BalloonUnserializedReader) ReadMany(ctx context.Context, series []BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
+	return r.events.ReadMany(ctx, series, from, to, opts...)
+}
+
+// Latest returns the newest event of a series, or store.ErrNotFound.
+func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUnserializedSeries) (BalloonUnserializedEvent, error) {
+	return r.events.Latest(ctx, series)
+}
+
+// LatestMany yields the newest event of each of several series that has any.
+func (r *BalloonUnserializedReader) LatestMany(ctx context.Context, series []BalloonUnserializedSeries) iter.Seq2[BalloonUnserializedEvent, error] {
+	return r.events.LatestMany(ctx, series)
+}
+
+// Windows summarizes the events of a series with from <= time < to by windows
+// of time, in order of time; see store.Windows.
+//
+//go:noinline
+func (r *BalloonUnserializedReader) Windows(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonUnserializedWindow, error] {
+	return store.Windows(ctx, r.reader, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, width, opts...)
 }
 
 // The fields of BalloonUnserializedEvent, for store.ReadOptions.
@@ -98,6 +170,23 @@ func (c *BalloonUnserializedColumns) Reset() { balloonUnserializedColumns.Reset(
 func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 	balloonUnserializedColumns.Append(c, e)
 }
+
+// BalloonUnserializedWindow summarizes the events of a series in a window of
+// time.
+type BalloonUnserializedWindow struct {
+	window.Window
+	BalloonUnserializedSeries
+	Pressure    window.Int[int64]
+	Temperature window.Float64[float64]
+	Humidity    window.Int[int64]
+	Altitude    window.Int[int64]
+}
+
+// The values of BalloonUnserializedSeries, for store.WindowOptions.
+const (
+	BalloonUnserializedSeriesLocation  store.SeriesValue = 0
+	BalloonUnserializedSeriesBalloonID store.SeriesValue = 1
+)
 
 // SetupBalloonUnserialized reconciles table balloon_unserialized with the
 // schema; see setup.Setup.
@@ -183,6 +272,17 @@ var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, st
 	Precision: time.Minute,
 	Check:     checkBalloonUnserialized,
 })
+
+// balloonUnserializedWindows says how events are summarized.
+var balloonUnserializedWindows = window.NewSpec(
+	func(w *BalloonUnserializedWindow) *window.Window { return &w.Window },
+	func(w *BalloonUnserializedWindow) *BalloonUnserializedSeries { return &w.BalloonUnserializedSeries },
+	func(c *BalloonUnserializedColumns) []time.Time { return c.Time },
+	window.IntPart("pressure", func(w *BalloonUnserializedWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonUnserializedColumns) []int64 { return c.Pressure }),
+	window.FloatPart("temperature", func(w *BalloonUnserializedWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonUnserializedColumns) []float64 { return c.Temperature }),
+	window.IntPart("humidity", func(w *BalloonUnserializedWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonUnserializedColumns) []int64 { return c.Humidity }),
+	window.IntPart("altitude", func(w *BalloonUnserializedWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonUnserializedColumns) []int64 { return c.Altitude }),
+)
 
 // checkBalloonUnserialized rejects an event that no table can store.
 func checkBalloonUnserialized(e *BalloonUnserializedEvent) error {

@@ -42,9 +42,15 @@ func Resolve(t testing.TB, yaml []byte) *layout.Layout {
 // prefixes counts the prefixes of tables.
 var prefixes atomic.Int64
 
+// Writer is what generated writers have in common.
+type Writer[E any] interface {
+	Write(ctx context.Context, event E, opts ...store.WriteOptions) error
+	WriteAll(ctx context.Context, events []E, opts ...store.WriteOptions) error
+}
+
 // Same checks random events of a schema in generated code, which the constructors are of,
 // and in package dynamic.
-func Same[S, E, C any, W store.TableWriter[E], R store.EventReader[S, E, C]](
+func Same[S, E, C any, W Writer[E], R store.EventReader[S, E, C]](
 	t *testing.T, b *storetest.Bigtable, l *layout.Layout,
 	newWriter func(client store.Client, opts ...store.WriterOptions) W, newReader func(client store.Client, opts ...store.ReaderOptions) R,
 ) {
@@ -99,7 +105,7 @@ type comparison[S, E, C any] struct {
 	client  *bigtable.Client
 	traffic *Traffic
 	layout  *layout.Layout
-	theirs  store.TableWriter[E]
+	theirs  Writer[E]
 	ours    *store.Writer[dynamic.Event]
 }
 
