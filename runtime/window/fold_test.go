@@ -282,3 +282,6 @@ func TestNaN(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// wide returns an integer with 128 bits.
+func wide(v int64) int128 { return int128{v >> 63, uint64(v)} }

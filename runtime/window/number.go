@@ -111,21 +111,28 @@ func (s *Values[T]) add(times []time.Time, values []T) {
 	s.Count += int64(n)
 }
 
+// add is written out, because it is called for each value of each event.
 func (s *Int[T]) add(times []time.Time, values []T) {
 	if s.Count == 0 {
 		s.Min, s.Max, s.Last = values[0], values[0], values[0]
 	}
-	lowest, highest, last := s.Min, s.Max, s.Last
+	lowest, highest, last, sum, increase := s.Min, s.Max, s.Last, s.sum, s.increase
 	for _, v := range values {
-		s.sum.add(wide(v))
-		if v >= last {
-			s.increase.addDifference(wide(v), wide(last))
-		} else {
-			s.increase.add(wide(v))
+		value, sign := uint64(v), int64(0)
+		if v < 0 {
+			sign = -1
 		}
+		var carry uint64
+		sum.lo, carry = bits.Add64(sum.lo, value, 0)
+		sum.hi += sign + int64(carry)
+		if v >= last {
+			value, sign = value-uint64(last), 0
+		}
+		increase.lo, carry = bits.Add64(increase.lo, value, 0)
+		increase.hi += sign + int64(carry)
 		lowest, highest, last = min(lowest, v), max(highest, v), v
 	}
-	s.Min, s.Max = lowest, highest
+	s.Min, s.Max, s.sum, s.increase = lowest, highest, sum, increase
 	s.Values.add(times, values)
 }
 
@@ -263,22 +270,9 @@ type int128 struct {
 	lo uint64
 }
 
-// wide returns an integer with 128 bits.
-func wide[T Integer](v T) int128 {
-	if v < 0 {
-		return int128{-1, uint64(v)}
-	}
-	return int128{0, uint64(v)}
-}
-
 func (a *int128) add(b int128) {
 	lo, carry := bits.Add64(a.lo, b.lo, 0)
 	a.lo, a.hi = lo, a.hi+b.hi+int64(carry)
-}
-
-func (a *int128) addDifference(b, c int128) {
-	lo, borrow := bits.Sub64(b.lo, c.lo, 0)
-	a.add(int128{b.hi - c.hi - int64(borrow), lo})
 }
 
 func (a int128) int64() (int64, error) {
