@@ -24,7 +24,7 @@ func newSource(importPath, name string, origin output.Record, paths paths) *sour
 	f := jen.NewFilePathName(importPath, name)
 	f.NoFormat = true
 	f.ImportNames(map[string]string{
-		bigtablePath: "bigtable", paths.codec: "codec", paths.store: "store", paths.setup: "setup", paths.storetest: "storetest",
+		bigtablePath: "bigtable", paths.codec: "codec", paths.store: "store", paths.setup: "setup", paths.storetest: "storetest", paths.window: "window",
 		"context": "context", "encoding/json": "json", "iter": "iter", "testing": "testing", "time": "time",
 	})
 	return &source{File: f, paths: paths, origin: origin}

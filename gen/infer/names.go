@@ -92,7 +92,7 @@ func packageName(table string) string {
 
 // packages are names that packages cannot have, besides keywords of Go.
 var packages = []string{
-	"main", "init", "internal", "runtime", "vendor", "testdata", "codec", "setup", "store", "storetest",
+	"main", "init", "internal", "runtime", "vendor", "testdata", "codec", "setup", "store", "storetest", "window",
 	"break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go", "goto", "if", "import",
 	"interface", "map", "package", "range", "return", "select", "struct", "switch", "type", "var", "aux", "con", "nul", "prn",
 }

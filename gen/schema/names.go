@@ -102,7 +102,7 @@ var versionForm = parsed("a version", "write `btgen: "+Version+"`", func(s strin
 }).like(func(s *shape) { s.kind, s.words = shapeWord, []string{Version} })
 
 // reservedPackages are the package names that Go or the vendored runtime uses.
-var reservedPackages = []string{"main", "init", "internal", "runtime", "vendor", "testdata", "codec", "setup", "store", "storetest"}
+var reservedPackages = []string{"main", "init", "internal", "runtime", "vendor", "testdata", "codec", "setup", "store", "storetest", "window"}
 
 // windowsNames are the names that Windows reserves for devices. The go command rejects
 // import paths that contain them on every system.

@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	window "github.com/btgen-dev/btgen/runtime/window"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // SparseSeries identifies a series of Sparse events.

@@ -217,6 +217,9 @@ func firstInstant(wall time.Time, in *time.Location) time.Time {
 		if !begin.IsZero() && candidate.Before(begin) {
 			candidate = begin
 		}
+		if !end.IsZero() && !end.After(at) {
+			end = at.Add(24 * time.Hour) // package time ends leap years that it computes a day early
+		}
 		if end.IsZero() || candidate.Before(end) {
 			return candidate.In(in)
 		}

@@ -120,6 +120,21 @@ func TestWidths(t *testing.T) {
 	})
 }
 
+// TestYears checks the first instants of all months until 2400, for most of which package time computes
+// when clocks change.
+func TestYears(t *testing.T) {
+	for _, name := range zones {
+		in := zone(t, name)
+		for month := int64(2011 * 12); month < 2400*12; month++ {
+			first := startOfMonth(month, in)
+			y, m, d := first.In(in).Date()
+			if before := first.Add(-1).In(in).Month(); int64(y)*12+int64(m)-1 != month || d != 1 || before == m {
+				t.Fatalf("%s: month %d of %d begins at %v", name, month%12+1, month/12, first.In(in))
+			}
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	for _, text := range []string{"15m", "1d", "2w", "3mo", "1y", "12h", "30s", "all"} {
 		w, err := Parse(text, time.UTC)

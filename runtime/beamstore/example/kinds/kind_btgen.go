@@ -13,7 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	window "github.com/btgen-dev/btgen/runtime/window"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // KindSeries identifies a series of Kind events.
