@@ -285,8 +285,8 @@ func setUp(t *testing.T, p project) (map[string]configured, map[string]store.Tab
 		t.Fatal(err)
 	}
 	if p.name == "example schemas" {
-		for _, setup := range setups {
-			plan, err := setup(t.Context(), admin, nil, o)
+		for _, reconcile := range setups {
+			plan, err := reconcile(t.Context(), admin, nil, o)
 			for _, change := range plan.Changes {
 				if change.Kind != setup.AddKeySchema { // which the server accepts and drops
 					t.Errorf("generated code would change %s", change.Name())
