@@ -86,7 +86,7 @@ func (s *schemaFile) methods(receiver, typ string, all []method) jen.Code {
 	return out
 }
 
-// ctx, opts and times are parameters of many methods.
+// ctx, opts and ofTime return parameters of many methods.
 func ctx() param                             { return param{"ctx", jen.Qual("context", "Context"), false} }
 func (s *schemaFile) opts(kind string) param { return param{"opts", s.store(kind), true} }
 func ofTime(name string) param               { return param{name, jen.Qual("time", "Time"), false} }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // known are forms of values whose names are known.
@@ -84,15 +86,14 @@ var reserved = []string{"time", "bucket", "metric", "sequence", "class", "ttl", 
 // packageName returns the name of the package for a table.
 func packageName(table string) string {
 	name := namer{}.name(strings.ToLower(table), "table_")
-	if slices.Contains(packages, name) || strings.HasSuffix(name, "_test") {
+	if schema.IsReservedPackage(name) || slices.Contains(packages, name) || strings.HasSuffix(name, "_test") {
 		name += "_table"
 	}
 	return name
 }
 
-// packages are names that packages cannot have, besides keywords of Go.
+// packages are names that packages cannot have, besides those that [schema.IsReservedPackage] knows.
 var packages = []string{
-	"main", "init", "internal", "runtime", "vendor", "testdata", "codec", "setup", "store", "storetest", "window",
 	"break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go", "goto", "if", "import",
 	"interface", "map", "package", "range", "return", "select", "struct", "switch", "type", "var", "aux", "con", "nul", "prn",
 }

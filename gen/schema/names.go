@@ -101,6 +101,9 @@ var versionForm = parsed("a version", "write `btgen: "+Version+"`", func(s strin
 	return s, nil
 }).like(func(s *shape) { s.kind, s.words = shapeWord, []string{Version} })
 
+// IsReservedPackage reports whether Go or the vendored runtime uses a package name.
+func IsReservedPackage(name string) bool { return slices.Contains(reservedPackages, name) }
+
 // reservedPackages are the package names that Go or the vendored runtime uses.
 var reservedPackages = []string{"main", "init", "internal", "runtime", "vendor", "testdata", "codec", "setup", "store", "storetest", "window"}
 
@@ -135,7 +138,7 @@ var packageForm = func() form[string] {
 			return "", false
 		case token.IsKeyword(s):
 			w.errorf(n.pos, "%s cannot be a package name: it is a Go keyword", quote(s)).Hint = "choose another name"
-		case slices.Contains(reservedPackages, s):
+		case IsReservedPackage(s):
 			w.errorf(n.pos, "%s cannot be a package name: it is reserved", quote(s)).Hint = "choose another name"
 		case slices.Contains(windowsNames, s):
 			w.errorf(n.pos, "%s cannot be a package name: Windows reserves it, and the go command rejects it on every system", quote(s)).Hint = "choose another name"
