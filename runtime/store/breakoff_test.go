@@ -375,14 +375,14 @@ func TestBrokenStreams(t *testing.T) {
 			must(t, err)
 			defer func() { _ = client.Close() }()
 			r := NewReader(client, l, clockAt(now))
-			b.breakOff(t, fmt.Sprintf("%s, path %d", l.Table.ID, i), r, brokenReads(l), limit)
+			breakOff(t, b, fmt.Sprintf("%s, path %d", l.Table.ID, i), r, brokenReads(l), limit)
 		}
 	}
 }
 
 // breakOff compares the results of reads with and without broken streams, as many
 // concurrently as limit allows.
-func (b *breaking) breakOff(t *testing.T, what string, r *Reader[sample], reads map[string]brokenReader, limit chan struct{}) {
+func breakOff[R any](t *testing.T, b *breaking, what string, r R, reads map[string]func(ctx context.Context, r R) ([]string, error), limit chan struct{}) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for name, read := range reads {

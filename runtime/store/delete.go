@@ -196,10 +196,14 @@ func (l *mapping) timeFits(e event) bool {
 //
 // It reads the keys and timestamps of the cells, and values only of OpenTSDB, and deletes
 // exactly those of the events, in order of row keys and with at most one request of
-// mutations in memory. With conditions, it reads the events, at most a thousand at a time, and deletes
-// those that meet them. Rows and cells of other series, times and schemas stay. Deleting
+// mutations in memory. Rows and cells of other series, times and schemas stay. Deleting
 // again is safe, and it is the way to complete a call that failed. Events that are
 // written during the call may or may not be deleted.
+//
+// With conditions, it reads their fields in each table, and deletes the events that a read with the
+// same selection would find there, a thousand at a time. Those that are past their time to live stay
+// until Bigtable collects them. An event that is written again meanwhile may be deleted although it no
+// longer meets the conditions.
 //
 // After an error, the Deletion counts only what is certain to be deleted. Rows whose keys, and
 // columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
@@ -247,10 +251,15 @@ func (w *writer) deleteSelected(ctx context.Context, name string, s *selection, 
 		if queries != nil {
 			q = queries[t.table]
 		}
-		if s.where != nil {
-			return t.found(s, q, from, to)
+		if len(q.Conditions) > 0 {
+			return w.found(t, s, q, from, to)
 		}
-		for _, v := range s.values {
+		read := t.reader.beginSelected(ctx, s, q, from, to, nil)
+		values, err := read.values()
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
 			if err := t.events(q, v, from, to, nil); err != nil {
 				return err
 			}

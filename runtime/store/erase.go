@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // eraser deletes the events of one table that have one mapping. It reads their rows
@@ -51,9 +52,22 @@ type erasedRow struct {
 // table of d.
 func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser {
 	t := &w.tables[table]
+	r := w.reader(table, t.shape.AllCells(), name)
+	return &eraser{
+		table: table, reader: r, mapping: t.mapping,
+		erasures: erasures{
+			rows: r.table, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
+			op: Operation{Name: name, Table: t.id},
+		},
+	}
+}
+
+// reader returns a reader of one table of the writer, as if it had another shape.
+func (w *writer) reader(table int, shape scan.Table, name string) *reader {
+	t := &w.tables[table]
 	r := &reader{
 		options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
-		mapping: t.mapping, shape: t.shape.AllCells(),
+		mapping: t.mapping, shape: shape,
 		whole: t.mapping.wholeQuery(name), gathered: maxGathered,
 	}
 	for i := range w.tables { // events that only other tables can store are not in this one
@@ -62,13 +76,7 @@ func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 		}
 	}
 	r.table = t.mapping.newRowReader(t.id, t.api, t.wire.allowed, w.options.Timeout, &r.shape)
-	return &eraser{
-		table: table, reader: r, mapping: t.mapping,
-		erasures: erasures{
-			rows: r.table, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
-			op: Operation{Name: name, Table: t.id},
-		},
-	}
+	return r
 }
 
 // erasing is the deletion of the events that a query selects.
@@ -88,23 +96,21 @@ type rowEraser struct {
 	points  points                // of the row, in the columns of OpenTSDB
 }
 
-// maxFound is the number of events with which [eraser.found] deletes.
+// maxFound is the number of events with which [writer.found] deletes.
 const maxFound = 1000
 
-// found deletes the events of a selection with conditions: those that a read finds.
-func (t *eraser) found(s *selection, q *query, from, to time.Time) error {
+// found deletes the events of a selection with conditions: those that a read finds. A cell that is
+// past its time to live is no longer part of an event, whose conditions are those of its other
+// cells; so the read is one of live cells.
+func (w *writer) found(t *eraser, s *selection, q *query, from, to time.Time) error {
 	found := t.mapping.list(0)
 	flush := func() error {
 		groups := t.mapping.gather(found, func(int) bool { return true }, nil)
 		found.truncate(0)
-		for _, g := range groups {
-			if err := t.events(&t.reader.whole, bound{low: g.series}, g.from, g.to, g.instants); err != nil {
-				return err
-			}
-		}
-		return nil
+		return w.eachGroup(t, groups)
 	}
-	read := t.reader.beginSelected(t.ctx, s, q, from, to, nil)
+	live := w.reader(t.table, w.tables[t.table].shape, t.op.Name)
+	read := live.beginSelected(t.ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
 	var failed error
 	read.yield = func(e event, err error) bool {
 		switch {
@@ -126,7 +132,10 @@ func (t *eraser) found(s *selection, q *query, from, to time.Time) error {
 		t.op.add(&read.op)
 	}()
 	read.inOrder(read.events)(read.yield)
-	return cmp.Or(failed, flush())
+	if failed != nil {
+		return failed
+	}
+	return flush()
 }
 
 // events deletes the events that a query selects with from <= time < to: those in of, or all

@@ -85,7 +85,7 @@ func TestGatheredBrokenStreams(t *testing.T) {
 				}
 			}
 			reads["latest"] = brokenReads(l)["latest"]
-			b.breakOff(t, fmt.Sprintf("%s, %d bytes", l.Table.ID, gathered), r, reads, limit)
+			breakOff(t, b, fmt.Sprintf("%s, %d bytes", l.Table.ID, gathered), r, reads, limit)
 		}
 	}
 }

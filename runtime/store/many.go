@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -66,15 +66,21 @@ func (r *reading) keys() (*codec.KeyPattern, error) {
 		return r.q.Keys(r.given)
 	}
 	var patterns []*codec.KeyPattern
+	last := ""
 	for _, v := range r.many.some {
 		p, err := r.q.Keys(v.low)
 		if err != nil {
 			return nil, err
 		}
-		patterns = append(patterns, p)
+		if filter := textOf(p); patterns == nil || filter != last { // those of prefixes and ranges do not differ
+			patterns, last = append(patterns, p), filter
+		}
 	}
 	return codec.AnyPattern(patterns), nil
 }
+
+// textOf returns text that differs from that of other patterns.
+func textOf(p *codec.KeyPattern) string { return p.At(codec.KeyPiece{Any: true}).Regexp() }
 
 // ofMany yields the events of several values, group by group.
 func (r *reading) ofMany(yield yielder) {
@@ -125,17 +131,19 @@ func (r *reading) groups() (groups [][]bound, err error) {
 		return groups, nil
 	}
 	asked := scan.Read{AllTimes: r.q.AllTimes, From: r.assembler.from, To: r.assembler.to}
-	size := 0 // of the filter of the last group
-	for _, v := range values {
+	size, last := 0, "" // of the filter of the last group
+	for i, v := range values {
 		more := 0
 		for _, s := range v.spans {
-			more += r.reader.shape.KeysFilterSize(&asked, s, v.keys)
+			if i == 0 || v.filter != last {
+				more += r.reader.shape.KeysFilterSize(&asked, s, v.keys)
+			}
 		}
+		last = v.filter
 		if size += more; groups == nil || more > 0 && size > scan.MaxKeysFilter {
 			groups, size = append(groups, nil), more
 		}
-		last := len(groups) - 1
-		groups[last] = append(groups[last], v.value)
+		groups[len(groups)-1] = append(groups[len(groups)-1], v.value)
 	}
 	switch {
 	case sorts && len(groups) > 1:
@@ -148,47 +156,93 @@ func (r *reading) groups() (groups [][]bound, err error) {
 
 // wanted is one of several values.
 type wanted struct {
-	value bound
-	spans []codec.Span
-	keys  *codec.KeyPattern // nil if its row keys are not filtered
-	id    string            // differs from those of values with other series
+	value  bound
+	spans  []codec.Span
+	keys   *codec.KeyPattern // nil if its row keys are not filtered
+	filter string            // textOf(keys)
+	id     string            // differs from those of values with other series
 }
 
-// distinct returns the different values in the order of their row keys.
+// rows returns the rows of the first span.
+func (w *wanted) rows() codec.Rows { return w.spans[0].All() }
+
+// values returns the values of a read, each once, in the order of their row keys.
+func (r *reading) values() ([]bound, error) {
+	if r.many == nil {
+		return []bound{r.value()}, nil
+	}
+	all, err := r.distinct()
+	var out []bound
+	for i := range all {
+		out = append(out, all[i].value)
+	}
+	return out, err
+}
+
+// distinct returns the different values in the order of their row keys. Prefixes and ranges that
+// overlap are united.
 func (r *reading) distinct() ([]wanted, error) {
 	var all []wanted
 	for _, value := range r.many.all {
-		w := wanted{value: value}
-		err := r.q.stores(value)
+		w, err := r.q.want(value)
 		switch {
 		case err != nil && r.q.lacks(value, err):
 			continue
 		case err != nil:
 			return nil, err
 		}
-		if w.spans, err = r.q.spansOf(value); err != nil {
-			return nil, err
+		if len(w.spans) > 0 { // else the range is empty
+			all = append(all, w)
 		}
-		for _, s := range w.spans {
-			w.id += s.Prefix + "\x00" + s.Suffix + "\x00" + s.From + "\x00" + s.Until + "\x00"
-		}
-		if r.q.Keys != nil {
-			if w.keys, err = r.q.Keys(value.low); err != nil {
-				return nil, err
-			}
-			w.id += w.keys.At(codec.KeyPiece{Any: true}).Regexp()
-		}
-		all = append(all, w)
 	}
-	order := sortedIndexes(nil, len(all), func(a, b int) int { return strings.Compare(all[a].id, all[b].id) })
-	if r.options.NewestFirst != r.reader.shape.Descending() {
-		slices.Reverse(order)
-	}
+	slices.SortStableFunc(all, func(a, b wanted) int {
+		return cmp.Or(cmp.Compare(a.rows().Start, b.rows().Start), cmp.Compare(a.id, b.id))
+	})
 	var out []wanted
-	for n, i := range order {
-		if n == 0 || all[i].id != all[order[n-1]].id {
-			out = append(out, all[i])
+	for _, w := range all {
+		if n := len(out) - 1; n < 0 || !r.q.unite(&out[n], &w) {
+			out = append(out, w)
 		}
+	}
+	if r.options.NewestFirst != r.reader.shape.Descending() {
+		slices.Reverse(out)
 	}
 	return out, nil
+}
+
+// want returns one of several values.
+func (q *query) want(value bound) (w wanted, err error) {
+	w.value = value
+	if err := q.stores(value); err != nil {
+		return w, err
+	}
+	if w.spans, err = q.spansOf(value); err != nil {
+		return w, err
+	}
+	for _, s := range w.spans {
+		w.id += s.Prefix + "\x00" + s.Suffix + "\x00" + s.From + "\x00" + s.Until + "\x00"
+	}
+	if q.Keys != nil {
+		if w.keys, err = q.Keys(value.low); err != nil {
+			return w, err
+		}
+		w.filter = textOf(w.keys)
+		w.id += w.filter
+	}
+	return w, nil
+}
+
+// unite adds what next selects to w, whose rows do not begin after those of next. It reports false if
+// these are other values, or if no rows are those of both.
+func (q *query) unite(w, next *wanted) bool {
+	switch {
+	case w.id == next.id:
+		return true
+	case !q.partial, w.filter != next.filter, w.rows().End != "" && w.rows().End <= next.rows().Start:
+		return false
+	case next.value.high.exists() && w.rows().End < next.rows().End:
+		w.value.high = next.value.high
+		w.spans, _ = q.spansOf(w.value) // both are valid
+	}
+	return true
 }

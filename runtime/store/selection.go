@@ -53,7 +53,7 @@ func (q *Query[E]) Bind(base E) Selection[E] { return Selection[E]{Query: q, Low
 // request reads the rows of all values in the order of row keys, or several if their ranges exceed
 // codec.MaxRowSet or their filters exceed scan.MaxKeysFilter. Otherwise, and with
 // ReadOptions.LatestOnly, reads take the values one after the other. Without values, nothing is
-// selected. With a prefix, none may begin with another one if all other values are the same.
+// selected. Prefixes may begin with others, and ranges may overlap: each event is selected once.
 //
 // With ReadOptions.TimeOrder, the error is also ErrOrder in codec.BucketNewColumns, and if the
 // values must be filtered and do not fit into one filter.
@@ -67,8 +67,8 @@ func (q *Query[E]) Range(low, high E) Selection[E] {
 	return Selection[E]{Query: q, Low: []E{low}, High: []E{high}}
 }
 
-// ManyRanges selects the events of any of several ranges, which must not overlap; see [Query.Range] and
-// [Query.Many]. Both slices must have the same length.
+// ManyRanges selects the events of any of several ranges; see [Query.Range] and [Query.Many]. Both
+// slices must have the same length.
 func (q *Query[E]) ManyRanges(low, high []E) Selection[E] {
 	return Selection[E]{Query: q, Low: low, High: high, Many: true}
 }
@@ -126,7 +126,10 @@ type query struct {
 	// matcher returns the function that reports whether the series of a row has the specified
 	// values. It decides rows that the pattern of Keys only approximates. It is nil if all rows
 	// of the spans match. The function is not safe for concurrent use.
-	matcher    func(given event) func(row event) bool
+	matcher func(given event) func(row event) bool
+	// partial is set if the query specifies a prefix or a range of a value: the rows of several
+	// values may overlap.
+	partial    bool
 	Conditions []Condition
 	Older      []*query // for each of the earlier mappings
 	others     []*query // for the other layouts of the events
@@ -139,7 +142,7 @@ func (l *mapping) wholeQuery(name string) query { return query{Name: name, Spans
 func (l *mapping) query(name string, given codec.Given, conditions []Condition) *query {
 	rows := l.Key.Select(given)
 	q := &query{
-		Name: name, AllTimes: !rows.Timed, MultiSeries: rows.MultiSeries(), Contiguous: rows.Contiguous(), Conditions: conditions,
+		Name: name, AllTimes: !rows.Timed, MultiSeries: rows.MultiSeries(), Contiguous: rows.Contiguous(), partial: rows.Partial, Conditions: conditions,
 		Spans: func(e event) ([]codec.Span, error) { return rows.Spans(l.fill(new(keyContent), e), l.metrics) },
 	}
 	if rows.Filters(l.byTimestamp) {

@@ -61,28 +61,29 @@ type listing struct {
 	current codec.Span      // of the series of the last row; its prefix is empty if it is unknown
 	last    string          // key of the last row
 	beyond  bool            // rows may be received that have no event in the time range
+	single  bool            // the only series of the values was found
 }
 
 // series yields the series of all mappings.
 func (l *listing) series() {
 	for _, p := range l.read.periods() {
 		l.read.enter(p)
-		if l.read.many == nil {
-			if !l.inPeriod() {
-				return
-			}
-			continue
-		}
-		values, err := l.read.distinct()
+		values, err := l.read.values()
 		if err != nil {
 			l.failWith(err)
 			return
 		}
 		for _, v := range values {
 			l.read.enter(p)
-			if l.read.many.some = []bound{v.value}; !l.inPeriod() {
+			if l.read.many != nil {
+				l.read.many.some = []bound{v}
+			}
+			if l.single = false; !l.inPeriod() {
 				return
 			}
+		}
+		if l.single && l.read.many == nil {
+			return
 		}
 	}
 }
@@ -114,6 +115,9 @@ func (l *listing) inPeriod() bool {
 				}
 				if !l.inRows(q.Rows, l.read.reader.table.filters.of(filter)) {
 					return false
+				}
+				if l.single {
+					return true
 				}
 			}
 		}
@@ -151,7 +155,8 @@ func (l *listing) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 		}
 		switch {
 		case !l.read.q.MultiSeries && found > 0:
-			return false
+			l.single = true
+			return true
 		case limit == 0 || received < limit:
 			return true
 		case l.current.Prefix == "" || !l.current.Has(l.last):
