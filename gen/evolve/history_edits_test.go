@@ -282,6 +282,9 @@ var edits = []struct {
 		if l.table == t.layouts[0].table {
 			return
 		}
+		if h.chance(3) {
+			l.family = one(h.random, families...)
+		}
 		for i := range s.queries {
 			if s.queries[i].table == t.layouts[0].table {
 				s.queries[i].table = l.table

@@ -434,12 +434,8 @@ func (p *proposal) lock() *lock.Lock {
 // take makes a version the newest, and remembers the fields that it no longer has.
 func (h *life) take(v version) {
 	v.schema = dynamic.New(v.layout)
-	for _, t := range v.tables {
-		for i := range t.layouts {
-			for _, r := range t.layouts[i].rules() {
-				h.used[[2]string{t.layouts[i].table, r.family}] = true
-			}
-		}
+	for _, place := range v.places() {
+		h.used[place] = true
 	}
 	if h.versions == nil {
 		h.versions = []version{v}
@@ -464,6 +460,24 @@ func (h *life) take(v version) {
 	h.versions = append(h.versions, v)
 }
 
+// places returns the tables and families of all layouts.
+func (s *drawn) places() (out [][2]string) {
+	for _, t := range s.tables {
+		for i := range t.layouts {
+			out = append(out, t.layouts[i].places()...)
+		}
+	}
+	return out
+}
+
+// places returns the table of a layout, with each of its families.
+func (l *drawnLayout) places() (out [][2]string) {
+	for _, r := range l.rules() {
+		out = append(out, [2]string{l.table, r.family})
+	}
+	return out
+}
+
 // promise notes what an event is read with in place of the fields that it lacks. It stays so,
 // even if the version no longer has the field.
 func (v *version) promise(e *stored) {
@@ -475,16 +489,17 @@ func (v *version) promise(e *stored) {
 	}
 }
 
-// unused reports whether no schema has ever had a table that is new in an edit.
+// unused reports whether no schema has ever had a place of a newest layout that is new in an edit:
+// a family of a table that a schema had may have events of it, even if it is removed.
 func (h *history) unused(p *proposal) bool {
 	for i, v := range p.versions {
+		known := h.lives[i].newest().places()
 		for _, t := range v.tables {
-			id := t.layouts[0].table
-			was := func(l *life) bool {
-				return slices.ContainsFunc(slices.Collect(maps.Keys(l.used)), func(place [2]string) bool { return place[0] == id })
-			}
-			if !h.lives[i].newest().stands(id) && slices.ContainsFunc(h.lives, was) {
-				return false
+			for _, place := range t.layouts[0].places() {
+				was := func(l *life) bool { return l.used[place] }
+				if !slices.Contains(known, place) && slices.ContainsFunc(h.lives, was) {
+					return false
+				}
 			}
 		}
 	}
@@ -573,13 +588,9 @@ func (s *drawn) stands(table string) bool {
 func (h *history) empty(l *life) error {
 	places := maps.Clone(l.used)
 	for _, other := range h.lives {
-		for _, t := range other.newest().tables {
-			for i := range t.layouts {
-				for _, r := range t.layouts[i].rules() {
-					if other != l {
-						delete(places, [2]string{t.layouts[i].table, r.family})
-					}
-				}
+		if other != l {
+			for _, place := range other.newest().places() {
+				delete(places, place)
 			}
 		}
 	}

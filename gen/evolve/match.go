@@ -8,8 +8,8 @@ import (
 )
 
 // match pairs the tables of schemas with those of the lock that have their events: those with
-// their families, then those in which an earlier layout is or, if the input has all schemas, any
-// of the same name.
+// their families, then those in which an earlier layout is, then removed ones in which only an
+// earlier layout is, or, if the input has all schemas, any of the same name.
 func (c *Comparison) match() {
 	for _, l := range c.in.Layouts {
 		for _, t := range l.Tables {
@@ -22,13 +22,20 @@ func (c *Comparison) match() {
 		m.add(&c.in.Old.Tables[i])
 	}
 	schemas := c.schemas()
-	for _, fits := range fitting {
+	// A table that was removed may have passed its earlier layouts on to another one, so that comes first.
+	for _, removed := range []bool{false, true} {
+		may := func(p *pair, t *lock.Table) bool {
+			return removed || t.Removed == "" || meet(t, p.facts, t.Layouts, p.facts.Layouts[:1])
+		}
+		for _, fits := range fitting {
+			named := func(p *pair, t *lock.Table) bool { return t.Name == p.facts.Name && fits(p, t) && may(p, t) }
+			m.take(c.pairs, func(p *pair, t *lock.Table) bool { return t.Schema == p.facts.Schema && named(p, t) })
+			m.take(c.pairs, named)
+		}
 		m.take(c.pairs, func(p *pair, t *lock.Table) bool {
-			return t.Name == p.facts.Name && t.Schema == p.facts.Schema && fits(p, t)
+			return t.Name != p.facts.Name && continues(p.facts, t) && may(p, t)
 		})
-		m.take(c.pairs, func(p *pair, t *lock.Table) bool { return t.Name == p.facts.Name && fits(p, t) })
 	}
-	m.take(c.pairs, func(p *pair, t *lock.Table) bool { return t.Name != p.facts.Name && continues(p.facts, t) })
 	if c.in.Whole {
 		m.take(c.pairs, func(p *pair, t *lock.Table) bool {
 			heir := !schemas.now[t.Schema] && !schemas.before[p.facts.Schema]
@@ -107,23 +114,18 @@ func placeOf(t *lock.Table, l *lock.Layout) string {
 
 // continues reports whether one of two tables of different names was the other: a layout by time
 // of the one is that of the other.
-func continues(a, b *lock.Table) bool {
-	for _, x := range a.Periods() {
-		for _, y := range b.Periods() {
-			if placeOf(a, &x) == placeOf(b, &y) && shareFamilies(&x, &y) {
-				return true
-			}
-		}
-	}
-	return false
-}
+func continues(a, b *lock.Table) bool { return meet(a, b, a.Periods(), b.Periods()) }
 
 // shareFamily reports whether a layout of one table and a layout of the other have a family in
 // common. All layouts count: the newest may have a new family.
-func shareFamily(a, b *lock.Table) bool {
-	for i := range a.Layouts {
-		for k := range b.Layouts {
-			if shareFamilies(&a.Layouts[i], &b.Layouts[k]) {
+func shareFamily(a, b *lock.Table) bool { return meet(a, b, a.Layouts, b.Layouts) }
+
+// meet reports whether some layouts of one table and of another have a family of one table of
+// Bigtable in common.
+func meet(a, b *lock.Table, as, bs []lock.Layout) bool {
+	for i := range as {
+		for k := range bs {
+			if placeOf(a, &as[i]) == placeOf(b, &bs[k]) && shareFamilies(&as[i], &bs[k]) {
 				return true
 			}
 		}

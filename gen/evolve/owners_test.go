@@ -213,3 +213,58 @@ func TestRemovedOwner(t *testing.T) {
 		}
 	}
 }
+
+// TestLayoutInRemovedTable lets a new layout begin in a table that was removed. In a family that
+// nobody had, it moves no events, whatever earlier layouts the schema has in common with the removed
+// table. In that of the removed table, the schema would read events of others.
+func TestLayoutInRemovedTable(t *testing.T) {
+	const common = "pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1d, ttl: {max_age: 30d}, allow: {C07: a test}"
+	table := func(name, family, before string) string {
+		if before != "" {
+			before = ", since: 2027-02-01, before: [" + before + "]"
+		}
+		return fmt.Sprintf("  %s: {%s, family: %s%s}\n", name, common, family, before)
+	}
+	version := func(tables ...string) []*layout.Layout {
+		var inputs []gen.Input
+		for i, of := range tables {
+			text := fmt.Sprintf("btgen: v1\npackage: app\nname: %c\nseries: {host: string}\ntime: {precision: 1s}\nfields: {value: int64}\ntables:\n%s", 'A'+i, of)
+			inputs = append(inputs, gen.Input{Name: fmt.Sprint(i, ".yaml"), Text: []byte(text)})
+		}
+		r := gen.Resolve(inputs)
+		if r.Diagnostics.HasErrors() {
+			t.Fatal(r.Diagnostics)
+		}
+		return r.Layouts
+	}
+	shared := func(family, before string) string { return table("shared", family, before) }
+	rest, one, other := table("rest", "f", ""), table("one", "g", "{table: shared}"), table("other", "f", "")
+	for _, tt := range []struct {
+		name  string
+		steps [][]string // the tables of each schema; all changes but the last are accepted
+		want  string     // one of the last changes of class DATA; empty if there are none
+	}{
+		{"the family of another schema", [][]string{{rest + shared("f", ""), other}, {rest, other}, {rest, shared("f", "{table: other}")}}, "E22:shared"},
+		{"an unused family", [][]string{{rest + shared("f", ""), other}, {rest, other}, {rest, shared("unused", "{table: other, family: f}")}}, ""},
+		{"the family of another schema, beside an earlier layout", [][]string{{rest + shared("f", ""), one + other}, {rest, one + other}, {rest, one + shared("f", "{table: other}")}}, "E22:shared"},
+		{"an unused family, with an earlier layout of the removed table", [][]string{
+			{rest + table("one", "g", "") + table("old", "g", "")},
+			{rest + shared("g", "{table: old}")},
+			{rest + table("one", "g", "{table: old}")},
+			{rest + strings.Replace(shared("unused", "{table: one, family: g, since: 2027-02-01}, {table: old}"), "since: 2027-02-01", "since: 2027-03-01", 1)},
+		}, ""},
+		{"an earlier layout of the removed table alone", [][]string{{rest + shared("g", "{table: old}")}, {rest}, {rest + shared("unused", "{table: old, family: g, bucket: 1h}")}}, "E04:shared/until-2027-02-01"},
+	} {
+		known := &lock.Lock{}
+		var got []string
+		for i, tables := range tt.steps {
+			c := diffAll(known, version(tables...))
+			if got = dataOf(c); i < len(tt.steps)-1 {
+				known = acceptAll(t, c)
+			}
+		}
+		if tt.want == "" && len(got) > 0 || tt.want != "" && !slices.Contains(got, tt.want) {
+			t.Errorf("%s: %q instead of %q", tt.name, got, tt.want)
+		}
+	}
+}
