@@ -24,6 +24,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // TestDynamicModel runs the random schemas of [TestModel] without generated code: what
@@ -258,6 +259,15 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			err := r.ReadColumns(ctx, base.Series, from, to, &columns)
 			return columns.Events(), err
 		},
+		Windows: func(ctx context.Context, base dynamic.Event, from, to time.Time) (out []model.Window, err error) {
+			for w, err := range r.Windows(ctx, base.Series, from, to, window.Every(time.Hour)) {
+				if err != nil {
+					return out, err
+				}
+				out = append(out, d.window(&w))
+			}
+			return out, nil
+		},
 		Fields: func(ctx context.Context, base dynamic.Event, from, to time.Time, names []string) iter.Seq2[dynamic.Event, error] {
 			fields := []store.Field{}
 			for _, name := range names {
@@ -290,6 +300,21 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		},
 		Replace: func(ctx context.Context, old, updated dynamic.Event) error { return deleter.Replace(ctx, old, updated) },
 	}
+}
+
+// window converts a window.
+func (d *dynamicModel) window(w *dynamic.Window) model.Window {
+	out := model.Window{Start: w.Start, Events: w.Events}
+	for i := range d.dynamic.Layout().Fields {
+		of := func(s dynamic.Statistic) int64 {
+			v, _ := s.Of(w, &d.dynamic.Layout().Fields[i], i).(int64)
+			return v
+		}
+		out.Fields = append(out.Fields, model.Statistics{
+			Count: of(dynamic.Count), Sum: of(dynamic.Sum), First: of(dynamic.First), Last: of(dynamic.Last), Min: of(dynamic.Min), Max: of(dynamic.Max),
+		})
+	}
+	return out
 }
 
 // failuresOf returns the errors of single events, and whether there are others for the

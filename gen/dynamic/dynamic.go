@@ -48,6 +48,7 @@ type Schema struct {
 	layout  *layout.Layout
 	tables  map[*layout.Table]*table
 	queries map[string]*query
+	windows *windowsSpec
 }
 
 // table is a table as described to the store.
@@ -66,7 +67,7 @@ type query struct {
 
 // New returns the schema of a layout without errors.
 func New(l *layout.Layout) *Schema {
-	s := &Schema{layout: l, tables: map[*layout.Table]*table{}, queries: map[string]*query{}}
+	s := &Schema{layout: l, tables: map[*layout.Table]*table{}, queries: map[string]*query{}, windows: windows(l)}
 	for _, t := range l.Tables {
 		s.tables[t] = s.table(t)
 	}

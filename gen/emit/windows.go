@@ -79,21 +79,9 @@ func (s *schemaFile) windowsVar() jen.Code {
 				part = "Optional" + part
 			}
 			name := s.names.Field(f).Name
-			g.Add(s.window(part+"Part").Call(jen.Lit(s.fieldName(f)), place(name, s.window(typ).Types(s.goType(f))), values(name, s.fieldType(f))))
+			g.Add(s.window(part+"Part").Call(jen.Lit(s.layout.FieldName(f)), place(name, s.window(typ).Types(s.goType(f))), values(name, s.fieldType(f))))
 		}
 	})
-}
-
-// fieldName returns the name of a field in store.ReadOptions: that of its column, if it has one.
-func (s *schemaFile) fieldName(f *layout.Field) string {
-	if t := s.layout.Projectable(); t != nil {
-		for _, c := range t.Columns {
-			if c.Field >= 0 && &s.layout.Fields[c.Field] == f {
-				return c.Qualifier
-			}
-		}
-	}
-	return f.Name
 }
 
 // windowSeq is the type iter.Seq2[Window, error].

@@ -75,6 +75,19 @@ func (l *Layout) Projectable() *Table {
 	return out
 }
 
+// FieldName returns the name of a field of the layout in the options of reads: that of its column, if
+// it has one.
+func (l *Layout) FieldName(f *Field) string {
+	if t := l.Projectable(); t != nil {
+		for _, i := range t.Pickable() {
+			if &l.Fields[t.Columns[i].Field] == f {
+				return t.Columns[i].Qualifier
+			}
+		}
+	}
+	return f.Name
+}
+
 // CountsCells reports whether a rule of a family follows from how many cells a column of a
 // row can hold, too.
 func (t *Table) CountsCells() bool {

@@ -174,6 +174,9 @@ func (r *reader) ascends() bool {
 // them or, if the series is a list of values of any types, to copies.
 func clearOthers(series any, values []any, by []SeriesValue) {
 	list, isList := series.(*[]any)
+	if isList {
+		*list = slices.Clone(*list)
+	}
 	for i, v := range values {
 		switch {
 		case slices.Contains(by, SeriesValue(i)):

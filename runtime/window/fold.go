@@ -258,7 +258,13 @@ func (f *Fold) grouped() []*series {
 }
 
 // Empty yields the windows of a series that has no events, where they are filled.
-func (f *Fold) Empty(of any) { f.end(f.newSeries(of)) }
+func (f *Fold) Empty(of any) {
+	if f.options.Group != nil {
+		of = f.options.Clone(of)
+		f.options.Group(of)
+	}
+	f.end(f.newSeries(of))
+}
 
 // end yields the windows of a series that are left.
 func (f *Fold) end(s *series) {

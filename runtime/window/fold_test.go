@@ -285,3 +285,29 @@ func TestNaN(t *testing.T) {
 
 // wide returns an integer with 128 bits.
 func wide(v int64) int128 { return int128{v >> 63, uint64(v)} }
+
+// TestEmptyGroup checks that a group without events has only the series values of groups.
+func TestEmptyGroup(t *testing.T) {
+	of, n := "s", 0
+	f, err := testSpec.Start(Whole(), time.Unix(0, 0), time.Unix(1, 0), Options{
+		Fill:  FillNull,
+		Group: func(series any) { *series.(*string) = "" },
+		Clone: func(series any) any {
+			out := *series.(*string)
+			return &out
+		},
+	}, func(w any) bool {
+		n++
+		if w := w.(*named); w.Series != "" || !w.Filled {
+			t.Errorf("%+v", w)
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Empty(&of)
+	if n != 1 || of != "s" {
+		t.Error(n, of)
+	}
+}

@@ -88,6 +88,34 @@ func OptionalBytesPart[C, W any, T ~[]byte](field string, of func(w *W) *Values[
 	})
 }
 
+// AnyIntPart is [OptionalIntPart] for values of any types: those that are not a T are ignored.
+func AnyIntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []any) Part[C, W] {
+	return newPart(field, of, func(s *Int[T], times []time.Time, c *C, begin, end int) { ofType(times, in(c)[begin:end], s.add) })
+}
+
+// AnyFloatPart is like [AnyIntPart] for a floating-point field.
+func AnyFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []any) Part[C, W] {
+	return newPart(field, of, func(s *Float64[T], times []time.Time, c *C, begin, end int) { ofType(times, in(c)[begin:end], s.add) })
+}
+
+// AnyValuesPart is like [AnyIntPart] for a field that is no number. It ignores nil.
+func AnyValuesPart[C, W any](field string, of func(w *W) *Values[any], in func(c *C) []any) Part[C, W] {
+	return newPart(field, of, func(s *Values[any], times []time.Time, c *C, begin, end int) { ofType(times, in(c)[begin:end], s.add) })
+}
+
+// ofType folds the values of type T.
+func ofType[T any](times []time.Time, values []any, add func(times []time.Time, values []T)) {
+	typed, at := make([]T, 0, len(values)), make([]time.Time, 0, len(values))
+	for i, v := range values {
+		if v, ok := v.(T); ok {
+			typed, at = append(typed, v), append(at, times[i])
+		}
+	}
+	if len(typed) > 0 {
+		add(at, typed)
+	}
+}
+
 // present folds the values that are not nil.
 func present[T any](times []time.Time, values []*T, add func(times []time.Time, values []T)) {
 	var one [1]T
@@ -114,11 +142,17 @@ type spec struct {
 }
 
 // NewSpec returns the description of windows. common returns what all windows have, series the
-// series of a window, and times the times of events.
+// series of a window, and times the times of events. If copies of a window share statistics, *W has
+// a method Own, which clones them.
 func NewSpec[S, C, W any](common func(w *W) *Window, series func(w *W) *S, times func(c *C) []time.Time, parts ...Part[C, W]) *Spec[S, C, W] {
 	s := &Spec[S, C, W]{spec{
-		new:    func() any { return new(W) },
-		assign: func(to, from any) { *to.(*W) = *from.(*W) },
+		new: func() any { return new(W) },
+		assign: func(to, from any) {
+			*to.(*W) = *from.(*W)
+			if shared, ok := to.(interface{ Own() }); ok {
+				shared.Own()
+			}
+		},
 		common: func(w any) *Window { return common(w.(*W)) },
 		name:   func(w, of any) { *series(w.(*W)) = *of.(*S) },
 		times:  func(c any) []time.Time { return times(c.(*C)) },

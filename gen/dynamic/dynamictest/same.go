@@ -221,7 +221,14 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 		args = append(args, reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(o))
 		events := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
 		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, dynamic.Values{Series: series}, from, to, o))
+		width, wo := c.windowOptions()
+		args[len(args)-1] = reflect.ValueOf(width)
+		windows := reflect.ValueOf(theirs).MethodByName(q.Name + "Windows").Call(append(args, reflect.ValueOf(wo)))[0]
+		c.windows(q.Name+"Windows", width, wo, windows, ours.QueryWindows(c.ctx, q.Name, dynamic.Values{Series: series}, from, to, width, wo))
 	}
+	width, wo := c.windowOptions()
+	windows := reflect.ValueOf(theirs).MethodByName("Windows").Call([]reflect.Value{reflect.ValueOf(c.ctx), reflect.ValueOf(s), reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(width), reflect.ValueOf(wo)})[0]
+	c.windows("Windows", width, wo, windows, ours.Windows(c.ctx, series, from, to, width, wo))
 }
 
 // fromColumns converts the i-th event of generated columns, which have a slice for each part of

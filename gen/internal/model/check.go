@@ -49,7 +49,8 @@ type Access[E any] struct {
 	// whether it contains others for the second table.
 	Failures func(err error) (failures map[int]error, short bool)
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
-	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error) // in columnar form, converted to events
+	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error)      // in columnar form, converted to events
+	Windows  func(ctx context.Context, base E, from, to time.Time) ([]Window, error) // of an hour; may be nil
 	Fields   func(ctx context.Context, base E, from, to time.Time, fields []string) iter.Seq2[E, error]
 	Ordered  func(ctx context.Context, base E, from, to time.Time, how Order) iter.Seq2[E, error] // Read with options
 	Latest   func(ctx context.Context, base E) (E, error)
@@ -348,6 +349,7 @@ func (r *run) read() {
 	from, to := r.span()
 	r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
 	r.columns(series, r.table.Read(r.now, series, from, to), from, to)
+	r.windows(series, r.table.Read(r.now, series, from, to), from, to)
 	r.fields(series, from, to)
 	r.newest(series, from, to)
 	r.queries(series, from, to)
@@ -380,6 +382,18 @@ func (r *run) columns(series Series, want []Event, from, to time.Time) {
 		r.Fatalf("columns: %v", err)
 	}
 	r.same("columns", want, events)
+}
+
+// windows compares a read of windows with the model.
+func (r *run) windows(series Series, want []Event, from, to time.Time) {
+	if r.access.Windows == nil {
+		return
+	}
+	got, err := r.access.Windows(r.ctx, Event{Host: series.Host, Shard: series.Shard}, from, to)
+	r.crossed("windows", r.driver.Paths["Read"], only(series), from, to, nil)
+	if diff := cmp.Diff(windowsOf(want), got); err != nil || diff != "" {
+		r.Fatalf("windows at %v: %v (-want +got)\n%s\nschema\n%s", r.now, err, diff, r.schema.YAML())
+	}
 }
 
 // fields compares a read of some fields with the model.

@@ -102,6 +102,11 @@ func (c conversion[E]) access(a Access[E]) Access[Event] {
 		},
 		Replace: func(ctx context.Context, old, updated Event) error { return a.Replace(ctx, c.to(old), c.to(updated)) },
 	}
+	if a.Windows != nil {
+		out.Windows = func(ctx context.Context, base Event, from, to time.Time) ([]Window, error) {
+			return a.Windows(ctx, c.to(base), from, to)
+		}
+	}
 	for name, ask := range a.Queries {
 		out.Queries[name] = func(ctx context.Context, given Series, from, to time.Time, how Order) iter.Seq2[Event, error] {
 			return c.read(ask(ctx, given, from, to, how))

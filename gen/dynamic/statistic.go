@@ -1,0 +1,194 @@
+package dynamic
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// Statistic is one of the statistics of the values of a field in a window; see package window.
+type Statistic int
+
+const (
+	Count Statistic = iota
+	First
+	Last
+	FirstTime
+	LastTime
+	Min
+	Max
+	Sum
+	Mean
+	Increase
+	Rate
+)
+
+// statisticNames are the names of the statistics.
+var statisticNames = []string{"count", "first", "last", "first_time", "last_time", "min", "max", "sum", "mean", "increase", "rate"}
+
+// ErrStatistic is the error of [ParseStatistic].
+var ErrStatistic = errors.New("not a statistic: write one of " + strings.Join(statisticNames, ", "))
+
+// ParseStatistic parses the name of a statistic, such as first_time.
+func ParseStatistic(text string) (Statistic, error) {
+	if i := slices.Index(statisticNames, text); i >= 0 {
+		return Statistic(i), nil
+	}
+	return 0, ErrStatistic
+}
+
+// String returns the name that [ParseStatistic] parses.
+func (s Statistic) String() string {
+	if s < 0 || int(s) >= len(statisticNames) {
+		return "unknown"
+	}
+	return statisticNames[s]
+}
+
+// Type returns the type of the statistic of a field. It returns false if the field has none, since it
+// is neither a number nor a duration.
+func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
+	number := f.Type.Traits().Number
+	switch s {
+	case Count:
+		return schema.Int64, true
+	case First, Last:
+		return f.Type, true
+	case FirstTime, LastTime:
+		return schema.Timestamp, true
+	}
+	if number == schema.NoNumber && f.Type != schema.Duration {
+		return schema.Int64, false
+	}
+	switch {
+	case s == Min || s == Max:
+		return f.Type, true
+	case s == Rate || number == schema.Floating:
+		return schema.Float64, true
+	case f.Type == schema.Duration:
+		return schema.Duration, true
+	case s == Sum:
+		return schema.Int64, true
+	}
+	return schema.Float64, true
+}
+
+// Of returns the statistic of a field, given its index in Layout.Fields, with the Go types of package
+// value; nil if there is none: the window has neither events with the field nor filled values, or too
+// few values determine it, of which filled ones are none. A sum of integers that its type cannot represent is a *big.Int, of
+// nanoseconds for durations. Means and increases of durations are rounded to nanoseconds, and their
+// rates are the increase of seconds per second.
+func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
+	var of any
+	if field < len(w.fields) {
+		of = w.fields[field]
+	}
+	switch of := of.(type) {
+	case *window.Int[int64]:
+		return ofInt(s, of)
+	case *window.Int[uint64]:
+		return ofInt(s, of)
+	case *window.Int[time.Duration]:
+		return asDuration(s, ofInt(s, of))
+	case *window.Float64[float64]:
+		v := ofFloat(s, of)
+		if filled, ok := v.(float64); ok && f.Type == schema.Float32 && s <= Max {
+			return float64(float32(filled))
+		}
+		return v
+	case *window.Values[any]:
+		return ofValues(s, of)
+	}
+	return ofValues(s, new(window.Values[any]))
+}
+
+// ofValues returns a statistic that all fields have; nil if there is none.
+func ofValues[T any](s Statistic, of *window.Values[T]) any {
+	switch {
+	case s == Count:
+		return of.Count
+	case of.LastTime.IsZero():
+		return nil
+	case s == First:
+		return of.First
+	case s == Last:
+		return of.Last
+	case s == FirstTime:
+		return of.FirstTime
+	case s == LastTime:
+		return of.LastTime
+	}
+	return nil
+}
+
+// ofInt returns a statistic of integers.
+func ofInt[T window.Integer](s Statistic, of *window.Int[T]) any {
+	switch {
+	case s < Min || of.LastTime.IsZero():
+		return ofValues(s, &of.Values)
+	case s == Min:
+		return of.Min
+	case s == Max:
+		return of.Max
+	case s == Sum && of.Count > 0:
+		if sum, err := of.Sum(); err == nil {
+			return sum
+		}
+		return of.BigSum()
+	}
+	return computed(s, of, &of.Values)
+}
+
+// ofFloat returns a statistic of floating-point numbers.
+func ofFloat(s Statistic, of *window.Float64[float64]) any {
+	switch {
+	case s < Min || of.LastTime.IsZero():
+		return ofValues(s, &of.Values)
+	case s == Min:
+		return of.Min
+	case s == Max:
+		return of.Max
+	case s == Sum && of.Count > 0:
+		return of.Sum()
+	}
+	return computed(s, of, &of.Values)
+}
+
+// computed returns a mean, an increase or a rate; nil if too few values determine it.
+func computed[T any](s Statistic, of interface {
+	Mean() float64
+	Increase() float64
+	Rate() float64
+}, values *window.Values[T]) any {
+	switch {
+	case s == Mean:
+		return of.Mean()
+	case s == Increase && values.Count > 0:
+		return of.Increase()
+	case s == Rate && values.FirstTime.Before(values.LastTime) && values.Count > 0:
+		return of.Rate()
+	}
+	return nil
+}
+
+// asDuration returns a statistic of durations, given that of their nanoseconds.
+func asDuration(s Statistic, v any) any {
+	switch v := v.(type) {
+	case int64:
+		if s == Sum {
+			return time.Duration(v)
+		}
+	case float64:
+		if s == Rate {
+			return v / float64(time.Second)
+		}
+		return time.Duration(math.Round(v))
+	}
+	return v
+}
