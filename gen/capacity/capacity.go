@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Plan is what a schema needs in each cluster. Rates are at the peak of the load, unless
@@ -191,7 +192,7 @@ func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
 func scannedBytes(e *estimate.Estimate, w *estimate.Work, t *layout.Table) float64 {
 	event := e.Event.Upper
 	row := event / float64(e.RowsPerEvent) * e.EventsPerRow
-	if t.Metrics() {
+	if t.Pattern.Naming() == codec.NamedByValue {
 		return (w.Rows + w.Walked) * row
 	}
 	return w.Cells/float64(e.CellsPerEvent)*event + w.Walked*row

@@ -61,12 +61,14 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []CellSize {
 	for _, c := range t.Columns {
 		cell := CellSize{Key: key, Family: familyWidth(t, c), Qualifier: exactly(float64(len(c.Qualifier))), Value: datumWidth(l, t, c, load)}
 		cell.Shortest, cell.Longest = t.ColumnHorizons(c, load.Rate)
-		switch {
-		case c.Field == layout.WrittenAt:
-		case t.Metrics():
-			cell.Qualifier, cell.Datum, cell.Value = cell.Value, cell.Value, Bounds{}
+		if t.Pattern.RowPerField() && c.Field != layout.WrittenAt {
 			cell.Key = key.Plus(exactly(float64(len(c.Qualifier) - len(t.Columns[0].Qualifier)))) // the key contains the metric
-		case t.Pattern == codec.BucketOffsets:
+		}
+		switch naming := t.Pattern.Naming(); {
+		case c.Field == layout.WrittenAt:
+		case naming == codec.NamedByValue:
+			cell.Qualifier, cell.Datum, cell.Value = cell.Value, cell.Value, Bounds{}
+		case naming == codec.NamedByTime:
 			cell.Qualifier = offsetWidth(l, t)
 			cell.Datum = cell.Qualifier
 		}
@@ -88,7 +90,7 @@ func familyWidth(t *layout.Table, c layout.Column) Bounds {
 	return out
 }
 
-// offsetWidth bounds the size of the name of a column of bucket_offsets.
+// offsetWidth bounds the size of the name of a column that is named after a time.
 func offsetWidth(l *layout.Layout, t *layout.Table) Bounds {
 	if t.HasPoints() {
 		n := float64(len(t.Offset(l).AppendPointForm(nil, sample.Time(t).Add(l.Precision), 0)))

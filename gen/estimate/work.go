@@ -88,7 +88,7 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 	t := l.Read
 	e := Of(l, t)
 	w := Work{Requests: len(sample.LatestRequests(l, now)), Rows: float64(e.RowsPerEvent), Cells: float64(e.CellsPerEvent), Events: 1}
-	if t.Metrics() || t.Pattern == codec.BucketOffsets {
+	if t.Pattern.Naming() != codec.NamedByField {
 		w.Cells = e.CellsPerRow * w.Rows // the whole bucket is read
 	}
 	if !t.Shape(l).InOrder() && e.Horizon > 0 {

@@ -318,7 +318,7 @@ func (c *comparer) torn(new lock.Column) bool {
 			classes++
 		}
 	}
-	if classes < 2 || c.new.Pattern != codec.BucketNewCells || new.Written {
+	if classes < 2 || !c.new.Pattern.Versioned() || !c.new.Pattern.FieldColumns() || new.Written {
 		return false
 	}
 	c.reuse(Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, new)

@@ -134,7 +134,7 @@ func cells(p *pair, change *Change) (old, new string) {
 // the values of columns.
 func cellOf(l *layout.Layout, t *layout.Table, column string) string {
 	events := sample.Events(l, t, 1, 0)
-	if len(events) == 0 || t.Metrics() || t.Serialized() {
+	if len(events) == 0 || t.Pattern.Naming() == codec.NamedByValue || t.Serialized() {
 		return ""
 	}
 	for _, row := range sample.Rows(l, t, events) {
@@ -203,7 +203,7 @@ func valueHint(h *hinting) string {
 	case w.restore == "":
 	case h.field != nil && w.column != nil && mayMove(h.pair, h.field, w.column):
 		return keep + ", or write to a new place and read older events, too: " + diag.Code(h.movedField(w.column))
-	case h.pair.table.Pattern == codec.BucketOffsets && h.pair.table.Blob == "": // events with a second field are serialized
+	case h.pair.table.Pattern.Naming() == codec.NamedByTime && h.pair.table.Blob == "": // events with a second field are serialized
 		return keep + ", and store the new values in a separate table"
 	case h.field != nil:
 		return keep + ", and add a field for the new values: " + diag.Code(newField(h.schema, h.field))
@@ -308,7 +308,7 @@ func mayStay(p *pair, change *Change, field *schema.Field, old *lock.Column) boo
 func mayMove(p *pair, field *schema.Field, old *lock.Column) bool {
 	from := layout.Field{Type: old.Type, Optional: field.Optional.V}
 	switch {
-	case p.table.Pattern == codec.BucketOffsets && p.table.Blob == "", old.Written:
+	case p.table.Pattern.Naming() == codec.NamedByTime && p.table.Blob == "", old.Written:
 		return false
 	case p.table.Blob == layout.Protobuf && layout.OmitsZero(&from, field.Type.V):
 		return false

@@ -39,7 +39,7 @@ var (
 	})
 	offsetsChanged = data(Rule{
 		ID: "E16", Title: "the precision of offsets changes",
-		Reason: "The columns of bucket_offsets contain times in units of `time.precision`. Stored columns are read as different times.",
+		Reason: "Columns that are named after times count in units of `time.precision`. Stored columns are read as different times.",
 		Fix:    "Keep the precision, or add a second table.",
 	})
 	precisionCoarser = rollout(Rule{
@@ -274,7 +274,7 @@ func (c *comparer) precision() {
 	was, is := schema.FormatDuration(a), schema.FormatDuration(b)
 	switch {
 	case a == b:
-	case c.new.Pattern == codec.BucketOffsets && !(c.old.HasPoints() && c.new.HasPoints()):
+	case c.new.Pattern.Naming() == codec.NamedByTime && !(c.old.HasPoints() && c.new.HasPoints()):
 		c.add(offsetsChanged, Change{place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
 			"precision %s becomes %s: the offsets in stored columns are read as different times", was, is)
 	case b > a:

@@ -338,7 +338,7 @@ func columnPos(p *pair, change *Change) diag.Pos {
 // fieldName returns the name of the field in a column.
 func fieldName(p *pair, column string) string {
 	for _, c := range p.table.Columns {
-		if c.Field >= 0 && (c.Qualifier == column || p.table.Pattern == codec.BucketOffsets) {
+		if c.Field >= 0 && (c.Qualifier == column || p.table.Pattern.Naming() == codec.NamedByTime) {
 			return p.layout.Fields[c.Field].Name
 		}
 	}

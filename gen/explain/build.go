@@ -222,9 +222,9 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	switch {
 	case t.HasPoints():
 		out.Name, out.Means = "", "a column per event, named by OpenTSDB after its time in the hour: "+out.Means
-	case t.Pattern == codec.BucketOffsets && c.Field != layout.WrittenAt:
+	case t.Pattern.Naming() == codec.NamedByTime && c.Field != layout.WrittenAt:
 		out.Name, out.Means = "", "a column per event, named after its time in the bucket: "+out.Means
-	case t.Metrics():
+	case t.Pattern.Naming() == codec.NamedByValue:
 		out.Means = "a column per value: " + out.Means
 	}
 	return out
@@ -272,7 +272,7 @@ func rowOf(l *layout.Layout, t *layout.Table, row sample.Row, events []sample.Ev
 	}
 	for _, c := range row.Cells {
 		qualifier, value := bytesOf(c.Qualifier), bytesOf(string(c.Value))
-		if t.Pattern == codec.BucketOffsets || t.Metrics() && !sample.Readable(l, t, c.Column) {
+		if naming := t.Pattern.Naming(); naming == codec.NamedByTime || naming == codec.NamedByValue && !sample.Readable(l, t, c.Column) {
 			qualifier = binaryOf(c.Qualifier)
 		}
 		if !sample.Readable(l, t, c.Column) {
@@ -299,7 +299,7 @@ func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) 
 		f := &l.Fields[column.Field]
 		text = f.Name + " " + sample.ShowValue(f, e.Values[column.Field])
 	}
-	if t.Pattern != codec.BucketOffsets {
+	if t.Pattern.Naming() != codec.NamedByTime {
 		return text
 	}
 	at := schema.FormatDuration(e.Time.Sub(t.Bucket.Start(e.Time))) + " into the bucket"

@@ -174,12 +174,12 @@ func (v *variants) with(p codec.Pattern, width schema.Span) *schema.Schema {
 	out := v.alone()
 	t := &out.Tables[0]
 	t.Pattern.V = p.String()
-	if t.Values.V == codec.OpenTSDBValues.String() && !(p == codec.BucketOffsets && v.isBucket(p, width)) {
+	if t.Values.V == codec.OpenTSDBValues.String() && !(p.Naming() == codec.NamedByTime && v.isBucket(p, width)) {
 		t.Values = schema.Value[string]{}
 	}
 	v.reshapeBucket(t, p, width)
 	t.Segments = v.segments(t, p)
-	if p.Serialized() || p == codec.BucketOffsets && (len(out.Fields) > 1 || t.Blob.Pos.IsValid()) {
+	if layout.Serializes(p, t, len(out.Fields)) {
 		v.serialize(out, t)
 	} else {
 		t.Blob = schema.Blob{}
@@ -211,7 +211,7 @@ func (v *variants) segments(t *schema.Table, p codec.Pattern) []schema.Segment {
 	var out []schema.Segment
 	timed := slices.ContainsFunc(t.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
 	metric := func() {
-		if p == codec.BucketNewColumns {
+		if p.RowPerField() {
 			out = append(out, schema.Segment{Pos: t.Key, Kind: schema.SegmentName, Name: schema.Value[string]{V: "metric", Pos: t.Key}})
 		}
 	}
@@ -249,7 +249,7 @@ func (v *variants) isMetric(g schema.Segment) bool {
 // serialize makes a table store events as one value, and numbers the fields.
 func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
 	t.Values = schema.Value[string]{}
-	if codec.ParsePattern(t.Pattern.V) == codec.BucketOffsets {
+	if codec.ParsePattern(t.Pattern.V).Naming() == codec.NamedByTime {
 		t.Blob.Column = schema.Value[string]{}
 	}
 	next := 1

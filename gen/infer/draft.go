@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -18,7 +19,7 @@ import (
 // draft is a schema that is a candidate.
 type draft struct {
 	key       *key
-	pattern   string
+	pattern   codec.Pattern
 	bucket    string // in the schema language; empty if rows are events
 	bucketAsk string
 	label     string // of the bucket segment, if it is not that of the bucket
@@ -116,7 +117,7 @@ func (k *key) drafts() []*draft {
 	add := func(d *draft) {
 		if d != nil {
 			d.prior += k.prior
-			if d.pattern != "bucket_offsets" && d.pattern != "bucket_new_columns" {
+			if d.pattern.Naming() == codec.NamedByField {
 				d.asks = append(d.asks, names.question())
 			}
 			out = append(out, d)
@@ -183,7 +184,7 @@ func (k *key) times() int {
 
 // bucketed returns a draft with a row per bucket whose contents inside accepts; nil if there is
 // no such bucket.
-func (k *key) bucketed(pattern string, inside func(codec.Bucket, time.Time, *row) bool) (*draft, codec.Bucket) {
+func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Time, *row) bool) (*draft, codec.Bucket) {
 	d := &draft{key: k, pattern: pattern, metric: -1, timed: true}
 	if k.number != nil {
 		b := countedBuckets(k.rows, k.number)
@@ -226,12 +227,12 @@ func instant(t time.Time) string {
 
 // cells returns the draft with a row per bucket, and events as timestamped cells.
 func (k *key) cells(cols []*column) *draft {
-	d, _ := k.bucketed("bucket_new_cells", cellsInside)
+	d, _ := k.bucketed(codec.BucketNewCells, cellsInside)
 	if d == nil {
 		return nil
 	}
 	d.prior += 10
-	d.serialize("bucket_serialized", cols)
+	d.serialize(cols)
 	d.count(k.eventTimes())
 	d.apart(cols)
 	if k.times() == 1 {
@@ -256,8 +257,8 @@ func (d *draft) apart(cols []*column) {
 
 // untimed returns the draft for rows without a time in their key.
 func (k *key) untimed(cols []*column) *draft {
-	d := &draft{key: k, pattern: "bucket_new_cells", bucket: "none", metric: -1, timed: true, prior: -10}
-	d.serialize("bucket_serialized", cols)
+	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", metric: -1, timed: true, prior: -10}
+	d.serialize(cols)
 	d.count(k.eventTimes())
 	if d.weight = untimedWeight; len(k.parts) == 1 && k.delimiter == "" {
 		d.weight = wholeWeight
@@ -309,7 +310,7 @@ func (k *key) zone() string {
 
 // single returns the draft with a row per event.
 func (k *key) single(cols []*column) *draft {
-	d := &draft{key: k, pattern: "single_unserialized", metric: -1, timed: true, lag: newLag(k.time.width())}
+	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, timed: true, lag: newLag(k.time.width())}
 	d.lag.unit = k.time.unit
 	if k.time.months > 0 || k.time.format == "iso_week" {
 		return nil
@@ -331,7 +332,7 @@ func (k *key) single(cols []*column) *draft {
 	case d.lag.class() > 1:
 		d.weight = farWeight
 	}
-	d.serialize("single_serialized", cols)
+	d.serialize(cols)
 	d.count(times)
 	d.precision = max(d.precision, k.time.unit)
 	return d
@@ -339,11 +340,11 @@ func (k *key) single(cols []*column) *draft {
 
 // serialize sets the fields: the columns, or the members of serialized events if there is one
 // column with them.
-func (d *draft) serialize(pattern string, cols []*column) {
+func (d *draft) serialize(cols []*column) {
 	if len(cols) == 1 && cols[0].values.isBlob() {
 		c := cols[0]
 		if fields, format, ask := blobFields(d.blobs()); fields != nil {
-			d.pattern, d.fields, d.column, d.blobAsk = pattern, fields, c.family, ask
+			d.pattern, d.fields, d.column, d.blobAsk = layout.SerializedOf(d.pattern), fields, c.family, ask
 			d.blob = "{column: " + schema.Quoted(c.qualifier) + ", format: " + format + "}"
 			return
 		}
@@ -487,7 +488,7 @@ func (d *draft) count(times []eventTime) {
 	}
 	d.series = len(series)
 	for _, step := range steps {
-		if len(times) < 10 && step > time.Second || step < time.Millisecond && d.bucket != "" && d.pattern != "bucket_offsets" {
+		if len(times) < 10 && step > time.Second || step < time.Millisecond && d.pattern.EventTimed() {
 			continue
 		}
 		if !slices.ContainsFunc(times, func(e eventTime) bool { return e.at%int64(step) != 0 }) {
@@ -530,7 +531,7 @@ func (k *key) newColumns() *draft {
 	if !k.empty() {
 		return nil
 	}
-	d, _ := k.bucketed("bucket_new_columns", cellsInside)
+	d, _ := k.bucketed(codec.BucketNewColumns, cellsInside)
 	if d == nil {
 		return nil
 	}
@@ -619,7 +620,7 @@ func (o *offsets) draft() *draft {
 			most = max(most, o.steps(c.qualifier))
 		}
 	}
-	d, b := k.bucketed("bucket_offsets", func(b codec.Bucket, _ time.Time, _ *row) bool {
+	d, b := k.bucketed(codec.BucketOffsets, func(b codec.Bucket, _ time.Time, _ *row) bool {
 		return len(offsetPrecisions(b, o.width, most)) > 0
 	})
 	if d == nil {
@@ -767,7 +768,7 @@ func (k *key) tsdb() *draft {
 	if times == nil {
 		return nil
 	}
-	d := &draft{key: k, pattern: "bucket_offsets", metric: -1, bucket: "1h", points: true, column: k.rows[0].cells[0].family, prior: 20, lag: newLag(codec.PointBucket)}
+	d := &draft{key: k, pattern: codec.BucketOffsets, metric: -1, bucket: "1h", points: true, column: k.rows[0].cells[0].family, prior: 20, lag: newLag(codec.PointBucket)}
 	for r := range k.rows {
 		start, _ := k.start(r)
 		for _, c := range k.rows[r].cells {

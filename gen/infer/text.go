@@ -327,7 +327,7 @@ func (d *draft) writeTable(w *writer, segments []string, o options) {
 		w.line("    values: opentsdb")
 	}
 	families := d.families()
-	if d.blob == "" && d.values() == "text" && d.pattern != "bucket_offsets" || d.blob == "" && d.values() == "text" && len(d.fields) == 1 {
+	if d.blob == "" && d.values() == "text" {
 		w.line("    values: text")
 	}
 	if d.blob != "" {

@@ -28,7 +28,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 			r.errorf(g.Pos, "remove one of them", "%s is in the key twice, first at line %d", name, first.Line)
 		}
 		seen[name] = g.Pos
-		if segment.Kind == codec.SequenceSegment && t.Pattern == codec.BucketOffsets {
+		if segment.Kind == codec.SequenceSegment && t.Pattern.Naming() == codec.NamedByTime {
 			t.Sequence = true // it follows the time in the qualifier
 			continue
 		}
@@ -53,8 +53,8 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (codec.
 	case schema.SegmentSequence:
 		out.Kind = codec.SequenceSegment
 		r.layout.Sequence = true
-		if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets {
-			r.errorf(g.Pos, "use `pattern: bucket_offsets`, or one with a row per event, or a finer time precision",
+		if t.Pattern.EventTimed() {
+			r.errorf(g.Pos, "use "+diag.Code("pattern: "+patternsWith(FreeTimestamps))+", or one with a row per event, or a finer time precision",
 				"pattern %s has one row per bucket: its key cannot contain the sequence of an event", t.Pattern)
 		}
 		return out, "the sequence", true
@@ -367,7 +367,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 			other := map[codec.SegmentKind]string{codec.BucketSegment: "the bucket", codec.TimeSegment: "the time"}[g.Kind]
 			r.errorf(pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
 		case g.Kind == codec.MetricSegment && !t.Metrics():
-			r.errorf(pos, "remove metric, or use pattern bucket_new_columns", "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
+			r.errorf(pos, "remove metric, or use pattern "+patternsWith(codec.Pattern.RowPerField), "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
 		case g.Kind == codec.SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment }):
 			r.errorf(pos, "put it last: "+r.sequenceLast(s), "sequence precedes a series value: a read of one series would have to inspect the rows of all series")
 		case g.Kind == codec.SequenceSegment && t.TimeIndex() > i:
@@ -376,11 +376,11 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 	}
 	if _, ok := seen[last]; !ok && !t.Endless() {
 		word := strings.TrimPrefix(last, "the ")
-		r.refuse(s.Key, "K22", "end the segments with it: "+diag.Code(SegmentsText(append(s.SegmentTexts(), word)))+"; or, if it is in the cell timestamps, use bucket_new_cells without buckets: see K22",
+		r.refuse(s.Key, "K22", "end the segments with it: "+diag.Code(SegmentsText(append(s.SegmentTexts(), word)))+"; or, if it is in the cell timestamps, use "+PatternWith(codec.Pattern.Versioned).String()+" without buckets: see K22",
 			"the key of a %s table needs %s", t.Pattern, last)
 	}
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
-		r.errorf(s.Key, "add it before the bucket: "+diag.Code(SegmentsText(beforeTime(s, "metric"))), "the key of a bucket_new_columns table needs metric: each field has its own row")
+		r.errorf(s.Key, "add it before the bucket: "+diag.Code(SegmentsText(beforeTime(s, "metric"))), "the key of a %s table needs metric: each field has its own row", t.Pattern)
 	}
 	r.checkAllSeries(t, s, seen)
 	r.checkBinaryBucket(t)

@@ -68,7 +68,7 @@ type Table struct {
 	KeyPos     diag.Pos
 	BucketPos  diag.Pos // position of the bucket's label, or of the bucket
 	WidthPos   diag.Pos // position of the bucket's width
-	Sequence   bool     // for bucket_offsets: the sequence follows the time in the qualifier
+	Sequence   bool     // the sequence follows the time in the qualifier, if that is where times are
 	Families   []Family // one per element of Layout.Classes, in order, if events have classes
 	Columns    []Column // in the order of the fields, or of a serialized event; then those of the write time
 	Blob       Format   // of a serialized event
@@ -114,14 +114,14 @@ func (l *Layout) AllPeriods() []*Table {
 // Serialized reports whether an event is one value with all its fields.
 func (t *Table) Serialized() bool { return t.Blob != "" }
 
-// Offset returns the encoding of event times in the qualifiers of bucket_offsets.
+// Offset returns the encoding of event times in qualifiers, for patterns that name columns after times.
 func (t *Table) Offset(l *Layout) codec.Offset {
 	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence, Points: t.points(l)}
 }
 
 // HasPoints reports whether the columns are those of OpenTSDB.
 func (t *Table) HasPoints() bool {
-	return t.Pattern == codec.BucketOffsets && len(t.Columns) > 0 && t.Columns[0].Values == codec.OpenTSDBValues
+	return t.Pattern.Naming() == codec.NamedByTime && len(t.Columns) > 0 && t.Columns[0].Values == codec.OpenTSDBValues
 }
 
 // points says whether the columns are those of OpenTSDB, and the type of their values.
@@ -138,16 +138,16 @@ func (t *Table) points(l *Layout) codec.Points {
 // Finest returns the finest precision at which the table can distinguish event times.
 func (t *Table) Finest() time.Duration {
 	switch {
-	case t.Pattern == codec.BucketOffsets:
-		return time.Microsecond
-	case t.Pattern.Bucketed():
+	case t.Pattern.EventTimed():
 		return time.Millisecond
+	case t.Pattern.Bucketed():
+		return time.Microsecond
 	}
 	return t.Time.Resolution()
 }
 
 // Metrics reports whether each field has its own row.
-func (t *Table) Metrics() bool { return t.Pattern == codec.BucketNewColumns }
+func (t *Table) Metrics() bool { return t.Pattern.RowPerField() }
 
 // SharesRows reports whether the events of a series and a bucket are in the same rows.
 func (t *Table) SharesRows() bool {

@@ -57,14 +57,14 @@ func Fits(p codec.Pattern, s Strategy) Verdict {
 		rule := map[Strategy]string{OneSecond: "T04", DefaultExpiration: "T05"}[s]
 		if p.EventTimed() {
 			return Verdict{rule, true, eventTimed + ", which expiries would replace",
-				"use `pattern: bucket_offsets`, which has the time in the qualifier, or `ttl: {classes: {short: 1h, long: 3d}}`, or a pattern with a row per event"}
+				"use `pattern: " + patternsWith(FreeTimestamps) + "`, which has the time in the qualifier, or `ttl: {classes: {short: 1h, long: 3d}}`, or a pattern with a row per event"}
 		}
 	case MaxVersions, AnyOf, AllOf:
-		switch p {
-		case codec.BucketNewColumns:
+		switch {
+		case p.Appends():
 			return Verdict{"T03", s == MaxVersions, "the value is the column, so an event deletes an older one with the same value",
 				"use `ttl: {max_age: 30d}`"}
-		case codec.BucketNewCells, codec.BucketSerialized:
+		case p.Versioned():
 			return Verdict{"T02", false, "events are versions of one column, and older ones are deleted",
 				"use `ttl: {max_age: 30d}`, or all_of with a max_age, or a narrower bucket"}
 		}

@@ -17,8 +17,8 @@ func (r *resolver) points(t *Table, s *schema.Table) {
 		return
 	}
 	refuse := r.refusePoints
-	if t.Pattern != codec.BucketOffsets {
-		refuse(s.Values.Pos, "use pattern bucket_offsets, and a ttl from: write; or other values", "pattern %s cannot read the columns of OpenTSDB", t.Pattern)
+	if t.Pattern.Naming() != codec.NamedByTime {
+		refuse(s.Values.Pos, "use pattern "+patternsWith(namedByTime)+", and a ttl from: write; or other values", "pattern %s cannot read the columns of OpenTSDB", t.Pattern)
 		return
 	}
 	if len(r.schema.Fields) > 1 {

@@ -259,8 +259,12 @@ func (r *resolver) endless(t *Table, s *schema.Table) {
 	case s.Bucket.Origin.IsSet(), s.Bucket.Label.IsSet():
 		r.errorf(s.Bucket.Pos, "write `bucket: none`", "a table without buckets has no origin and no label")
 	case !t.Pattern.Versioned():
-		r.refuse(s.Bucket.Pos, "K22", "use pattern bucket_new_cells or bucket_serialized, or end the key with a bucket",
-			"pattern %s needs the bucket in its keys: finding the newest event of a row reads a column per %s", t.Pattern, map[codec.Pattern]string{codec.BucketNewColumns: "value", codec.BucketOffsets: "event"}[t.Pattern])
+		per := "event"
+		if t.Pattern.Naming() == codec.NamedByValue {
+			per = "value"
+		}
+		r.refuse(s.Bucket.Pos, "K22", "use pattern "+patternsWith(codec.Pattern.Versioned)+", or end the key with a bucket",
+			"pattern %s needs the bucket in its keys: finding the newest event of a row reads a column per %s", t.Pattern, per)
 	}
 }
 
@@ -312,13 +316,12 @@ func defaultLabel(b codec.Bucket, delimiter string) string {
 
 // columns resolves the columns of the fields.
 func (r *resolver) columns(t *Table, s *schema.Table) {
-	several := len(r.schema.Fields) > 1 && s.Values.V != openTSDB
-	if t.Pattern.Serialized() || t.Pattern == codec.BucketOffsets && (several || s.Blob.Pos.IsValid()) {
+	if Serializes(t.Pattern, s, len(r.schema.Fields)) {
 		r.blob(t, s)
 		return
 	}
 	if s.Blob.Pos.IsValid() {
-		r.errorf(s.Blob.Pos, "remove blob, or use bucket_serialized or single_serialized", "pattern %s stores fields one by one: there is no blob", t.Pattern)
+		r.errorf(s.Blob.Pos, "remove blob, or use "+patternsWith(codec.Pattern.Serialized), "pattern %s stores fields one by one: there is no blob", t.Pattern)
 	}
 	seen := map[string]string{}
 	for i, f := range r.schema.Fields {
@@ -335,6 +338,15 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 		seen[c.Qualifier] = f.Name.V
 		t.Columns = append(t.Columns, c)
 	}
+}
+
+// Serializes reports whether a table with pattern p stores an event with the given number of
+// fields as one value: always, never, or as the schema says.
+func Serializes(p codec.Pattern, s *schema.Table, fields int) bool {
+	if p.Serialized() || !p.OneValue() {
+		return p.Serialized()
+	}
+	return s.Blob.Pos.IsValid() || fields > 1 && s.Values.V != openTSDB
 }
 
 // valuesOf returns the encoding of the values of a type: the plainest with the same bytes.
@@ -359,7 +371,7 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	column := Column{Pos: s.Name.Pos, Qualifier: "event", Field: WholeEvent}
 	if s.Blob.Column.IsSet() {
 		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
-		if t.Pattern == codec.BucketOffsets {
+		if t.Pattern.Naming() == codec.NamedByTime {
 			r.errorf(s.Blob.Column.Pos, "remove column", "pattern %s names its columns after event times", t.Pattern)
 		}
 	}
@@ -429,9 +441,9 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 		return
 	}
 	precision, finest := r.layout.Precision, t.Finest()
-	hint := "use `time: {precision: 1ms}`, or pattern bucket_offsets, or a single_… pattern with a time in unix_us"
+	hint := "use `time: {precision: 1ms}`, or pattern " + patternsWith(FreeTimestamps) + ", or a single_… pattern with a time in unix_us"
 	unit := "milliseconds"
-	if t.Pattern == codec.BucketOffsets {
+	if FreeTimestamps(t.Pattern) {
 		unit = "microseconds"
 		hint = "use `time: {precision: 1us}`, or a single_… pattern with a time in unix_ns"
 	}
@@ -453,7 +465,7 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 
 // checkVersions rejects a rule that would keep incomplete events.
 func (r *resolver) checkVersions(t *Table) {
-	if t.Pattern != codec.BucketNewCells {
+	if !t.Pattern.Versioned() || !t.Pattern.FieldColumns() {
 		return
 	}
 	for _, c := range t.Columns {

@@ -163,7 +163,7 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 		if !f.WrittenAt.IsSet() {
 			continue
 		}
-		if t.Pattern == codec.BucketOffsets {
+		if t.Pattern.Naming() == codec.NamedByTime {
 			r.errorf(f.WrittenAt.Pos, "remove written_at, or make the write time a field of the event",
 				"pattern %s names its columns after event times: there is no column for written_at", t.Pattern)
 			continue

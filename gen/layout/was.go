@@ -158,7 +158,7 @@ func (r *resolver) older(t *Table) {
 // unnamed reports whether the columns of a table are named by times: a field that is
 // renamed is then read as before, and one of another type cannot be told apart.
 func (r *resolver) unnamed(t *Table, f *Field, w *Was, as codec.Values) bool {
-	if t.Pattern != codec.BucketOffsets {
+	if t.Pattern.Naming() != codec.NamedByTime {
 		return false
 	}
 	if w.Type != f.Type || w.values.IsSet() && valuesOf(w.values, w.Type) != as || w.family.IsSet() {
@@ -247,7 +247,9 @@ func (r *resolver) checkWas() {
 		f := &r.layout.Fields[i]
 		for k := range f.Was {
 			w := &f.Was[k]
-			named := has(func(t *Table) bool { return t.Blob == JSONText || !t.Serialized() && t.Pattern != codec.BucketOffsets })
+			named := has(func(t *Table) bool {
+				return t.Blob == JSONText || !t.Serialized() && t.Pattern.Naming() != codec.NamedByTime
+			})
 			switch {
 			case w.Number > 0 && !r.layout.Stores(Protobuf):
 				r.errorf(w.Pos, "write the name of the column: "+diag.Code("was: [name]"), "no table stores events as protobuf: older events of field %q have no number", f.Name)

@@ -33,15 +33,15 @@ func (t *Table) ColumnOf(field int) *Column {
 // to write instead; empty if it can.
 func (t *Table) refusesWhere(l *Layout, w Where) (why, instead string) {
 	f, c := &l.Fields[w.Field], t.ColumnOf(w.Field)
-	const rows = "add a table with pattern: single_unserialized; or remove where, and skip the other events after reading them"
+	rows := "add a table with pattern: " + patternsWith(eventOfColumns) + "; or remove where, and skip the other events after reading them"
 	switch {
 	case t.Serialized() || c == nil && t.Pattern.OneValue():
 		return fmt.Sprintf("events are single values, in which Bigtable cannot find %s", f.Name), rows
 	case c == nil:
 		return fmt.Sprintf("no column stores %s", f.Name), rows
-	case t.Pattern == codec.BucketNewColumns:
+	case t.Pattern.Naming() == codec.NamedByValue:
 		return fmt.Sprintf("columns are named by the values of %s: it has no cells with values", f.Name), rows
-	case t.Pattern == codec.BucketOffsets:
+	case t.Pattern.Naming() == codec.NamedByTime:
 		return "columns are named by times, and Bigtable cannot select among the events of a row", rows
 	case t.Pattern.Bucketed() && len(t.AllColumns()) > 1:
 		return fmt.Sprintf("rows have many events with %d columns, and Bigtable cannot select the others by %s", len(t.AllColumns()), f.Name), rows

@@ -22,23 +22,14 @@ const (
 
 // tinyCells is C01: the overhead per cell is a multiple of the values.
 func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
-	if t.Pattern != codec.BucketNewCells && t.Pattern != codec.SingleUnserialized {
+	if !t.Pattern.FieldColumns() {
 		return
 	}
 	e := estimate.Of(l, t)
 	if around := e.Event.Typical - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
-		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", serializedOf(t.Pattern))+"; it cannot read single fields",
+		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", layout.SerializedOf(t.Pattern))+"; it cannot read single fields",
 			"an event takes %s cells: %s of values and %s of overhead; serialized, it takes one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
 	}
-}
-
-// serializedOf returns the pattern that stores each event as one value, in the same kind
-// of row as p.
-func serializedOf(p codec.Pattern) codec.Pattern {
-	if p.Bucketed() {
-		return codec.BucketSerialized
-	}
-	return codec.SingleSerialized
 }
 
 // longNames is C02.
@@ -54,7 +45,7 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 				"the family name has %d characters and is stored with every cell: %s in a row of %s cells", n, size(float64(n)*cells), number(cells))
 		}
 	}
-	if t.Metrics() || t.Pattern == codec.BucketOffsets {
+	if t.Pattern.Naming() != codec.NamedByField {
 		return // columns are named by data
 	}
 	var long []string
@@ -141,7 +132,7 @@ func few(names []string) string {
 
 // manyColumns is C05: values that rarely repeat become column names.
 func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
-	if !t.Metrics() {
+	if t.Pattern.Naming() != codec.NamedByValue {
 		return
 	}
 	var names []string
@@ -159,7 +150,7 @@ func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if names != nil {
 		key := slices.DeleteFunc(segmentsOf(t), func(text string) bool { return text == "metric" })
-		report.at(pos, block("round the values to integers, or store them in cells", inTable(t.ID, "pattern: bucket_new_cells", report.keyEntry(t, key))...),
+		report.at(pos, block("round the values to integers, or store them in cells", inTable(t.ID, "pattern: "+layout.PatternWith(layout.BucketOfColumns).String(), report.keyEntry(t, key))...),
 			"values of %s become column names in table %q: they rarely repeat, so every event adds a column", few(names), t.ID)
 	}
 }

@@ -156,7 +156,7 @@ func rateAbovePrecision(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	lost := "only one is kept"
-	if t.Metrics() {
+	if t.Pattern.Appends() {
 		lost = "equal values are merged"
 	}
 	if perStep <= 1 {
@@ -190,8 +190,8 @@ func finerTime(l *layout.Layout, t *layout.Table, report reporter) string {
 		}
 	}
 	entries := []string{report.keyEntry(t, append(segmentsOf(t), "{sequence: true}"))}
-	if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets {
-		entries = append([]string{"pattern: bucket_offsets"}, entries...)
+	if t.Pattern.EventTimed() {
+		entries = append([]string{"pattern: " + layout.PatternWith(layout.FreeTimestamps).String()}, entries...)
 	}
 	return block("add the tie-breaker Sequence to events", inTable(t.ID, entries...)...)
 }

@@ -127,8 +127,8 @@ func qualifierSize(l *layout.Layout, t *layout.Table, report reporter) {
 			report.at(c.Pos, "shorten it", "the column name has %s bytes; Bigtable allows at most %s", number(float64(len(c.Qualifier))), number(maxQualifierBytes))
 		}
 	}
-	if e := estimate.Of(l, t); t.Metrics() && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
-		report.at(t.PatternPos, "use bucket_new_cells", "values of %s by value_bytes become column names; Bigtable allows at most %s", size(e.Datum), size(maxQualifierBytes))
+	if e := estimate.Of(l, t); t.Pattern.Naming() == codec.NamedByValue && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
+		report.at(t.PatternPos, "use "+layout.PatternWith(layout.BucketOfColumns).String(), "values of %s by value_bytes become column names; Bigtable allows at most %s", size(e.Datum), size(maxQualifierBytes))
 	}
 }
 

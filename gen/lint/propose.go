@@ -62,8 +62,8 @@ func (r reporter) newTable(l *layout.Layout, q *layout.Query, hint string) strin
 	return block(hint, lines...)
 }
 
-// segmentsOf returns the segments of a key as the schema declares them. The tie-breaker of
-// bucket_offsets is the last one.
+// segmentsOf returns the segments of a key as the schema declares them. A tie-breaker that is in
+// qualifiers is the last one.
 func segmentsOf(t *layout.Table) []string {
 	var out []string
 	for _, g := range t.Segments {

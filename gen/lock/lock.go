@@ -88,7 +88,7 @@ type Layout struct {
 	Segments   []Segment        // of the row key
 	Bucket     codec.Bucket     // patterns with a row per bucket
 	TimeKey    codec.TimeFormat // patterns with a row per event
-	Sequence   bool             // bucket_offsets: a tie-breaker follows the time in the qualifier
+	Sequence   bool             // a tie-breaker follows the time in the qualifier
 	Blob       layout.Format    // of serialized events; empty if fields are stored one by one
 	BlobColumn string
 	Families   []Family     // sorted by name
@@ -205,7 +205,7 @@ func factsOf(l *layout.Layout, t *layout.Table) Layout {
 	for _, c := range t.Columns {
 		if c.Field == layout.WholeEvent {
 			facts.Columns = append(facts.Columns, serialized(l, t)...)
-			if t.Pattern != codec.BucketOffsets { // whose qualifiers are times
+			if t.Pattern.Naming() != codec.NamedByTime {
 				facts.BlobColumn = c.Qualifier
 			}
 			continue
@@ -369,7 +369,7 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 		out = fieldOf(&l.Fields[c.Field])
 	}
 	out.Key, out.Values = c.Qualifier, c.Values
-	if t.Pattern == codec.BucketOffsets { // the qualifier is a time
+	if t.Pattern.Naming() == codec.NamedByTime {
 		out.Key = ""
 	}
 	if !out.Written && l.Fields[c.Field].Name != out.Key {

@@ -136,12 +136,12 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 			continue
 		}
 		of := fmt.Sprintf("Family %s: ", name)
-		switch l.Table.Pattern {
-		case codec.BucketNewColumns:
+		switch p := l.Table.Pattern; {
+		case p.Naming() == codec.NamedByValue:
 			family.OnlyReadLatest = false
 			remarks = append(remarks, of+"the name of a column is the value of an event, and the timestamp of a cell its time. The cells are empty.")
 			continue
-		case codec.BucketOffsets:
+		case p.Naming() == codec.NamedByTime:
 			family.decoding = r.decodingOf(l, &l.Table.Columns[0])
 			about := "the name of a column is the time of an event in its bucket, in binary."
 			if l.Table.HasPoints() {
@@ -152,7 +152,7 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 				remarks = append(remarks, of+family.about)
 			}
 			continue
-		case codec.BucketNewCells, codec.BucketSerialized:
+		case p.Versioned():
 			family.OnlyReadLatest = false
 			remarks = append(remarks, of+"each cell is an event, and its timestamp the time of the event.")
 		}

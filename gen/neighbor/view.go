@@ -79,7 +79,7 @@ func viewText(t *layout.StoredTable, l layout.StoredLayout, name string) string 
 // viewAbout describes the rows of a view.
 func viewAbout(l layout.StoredLayout) string {
 	rows := "one row per event"
-	if p := l.Table.Pattern; p == codec.BucketNewColumns || p == codec.BucketOffsets {
+	if l.Table.Pattern.Naming() != codec.NamedByField {
 		rows = "one row per row of the table"
 	}
 	of := "The events of " + l.Schema.Name
@@ -171,12 +171,12 @@ const aboutPoints = "each key is the time of an event in its hour, and the type 
 // eventColumns adds the columns of events. Where values or times name the columns in Bigtable,
 // these are families as a whole.
 func (v *view) eventColumns() {
-	if p := v.table.Pattern; p == codec.BucketNewColumns || p == codec.BucketOffsets {
+	if naming := v.table.Pattern.Naming(); naming != codec.NamedByField {
 		about := "each key is the value of an event as text, with the time of the event as the timestamp of an empty cell."
 		switch {
 		case v.table.HasPoints():
 			about = aboutPoints
-		case p == codec.BucketOffsets:
+		case naming == codec.NamedByTime:
 			about = "each key is the time of an event in its bucket, in binary, and each value a value of the event."
 		}
 		for _, f := range v.table.Families {
@@ -240,7 +240,7 @@ func (v *view) present() string {
 func (v *view) from(table string) string {
 	table = backquoted(table)
 	switch p := v.table.Pattern; {
-	case p == codec.BucketNewColumns, p == codec.BucketOffsets:
+	case p.Naming() != codec.NamedByField:
 		return "FROM " + table + "(with_history => TRUE)\n"
 	case !p.Versioned():
 		return "FROM " + table + "\n"

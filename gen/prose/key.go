@@ -80,23 +80,36 @@ func Holds(l *layout.Layout, t *layout.Table) string {
 
 // holds is Holds for rows of buckets and of single events.
 func holds(l *layout.Layout, t *layout.Table) string {
-	switch t.Pattern {
-	case codec.BucketNewColumns:
-		holds := "A row contains one field of the events in a bucket. Each value is the name of a column with an empty cell, whose timestamp is the time of the event."
-		if t.RowsPerEvent() > 1 {
-			holds += " An event is several rows, so it cannot be written with WriteOptions.IfAbsent."
-		}
-		return holds
-	case codec.BucketNewCells:
-		return "A row contains the events in a bucket. Each field is a column with a cell per event, whose timestamp is the time of the event."
-	case codec.BucketSerialized:
-		return "A row contains the events in a bucket. Each event is a cell with all fields, whose timestamp is the time of the event."
-	case codec.BucketOffsets:
+	switch p := t.Pattern; {
+	case p.Naming() == codec.NamedByTime:
 		return holdsOffsets(l, t)
-	case codec.SingleSerialized:
+	case p.Bucketed():
+		return holdsCells(t)
+	case p.Serialized():
 		return "A row contains one event, as a cell with all fields."
 	}
 	return "A row contains one event, with a column per field."
+}
+
+// holdsCells is Holds for buckets in which the timestamps of cells are the times of events.
+func holdsCells(t *layout.Table) string {
+	holds := "A row contains the events in a bucket."
+	if t.Metrics() {
+		holds = "A row contains one field of the events in a bucket."
+	}
+	switch p := t.Pattern; {
+	case p.Naming() == codec.NamedByValue:
+		holds += " Each value is the name of a column with an empty cell"
+	case p.Serialized():
+		holds += " Each event is a cell with all fields"
+	default:
+		holds += " Each field is a column with a cell per event"
+	}
+	holds += ", whose timestamp is the time of the event."
+	if t.RowsPerEvent() > 1 {
+		holds += " An event is several rows, so it cannot be written with WriteOptions.IfAbsent."
+	}
+	return holds
 }
 
 // holdsOffsets is Holds for columns that are named after times.

@@ -227,8 +227,8 @@ func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 			return false
 		}
 		rank := 1
-		if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets && t.Bucket.Start(times[0]).Equal(t.Bucket.Start(times[1])) {
-			rank = 2 // the events are versions of one column
+		if t.Pattern.EventTimed() && t.Bucket.Start(times[0]).Equal(t.Bucket.Start(times[1])) {
+			rank = 2 // the events may be versions of one column
 		}
 		if t.Endless() {
 			rank = len(times)

@@ -51,7 +51,7 @@ func Rows(l *layout.Layout, t *layout.Table, events []Event) []Row {
 
 // sorted sorts the cells of a row. Of several in the same place, it keeps the last.
 func sorted(t *layout.Table, cells []Cell) []Cell {
-	named := !t.Metrics() && t.Pattern != codec.BucketOffsets
+	named := t.Pattern.Naming() == codec.NamedByField
 	slices.Reverse(cells)
 	slices.SortStableFunc(cells, func(a, b Cell) int {
 		byName := cmp.Compare(a.Qualifier, b.Qualifier)
@@ -118,12 +118,12 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 		cell.Value = value.Append(nil, &l.Fields[c.Field], c.Values, e.Values[c.Field])
 	}
 	switch {
-	case t.Metrics():
+	case t.Pattern.Naming() == codec.NamedByValue:
 		cell.Qualifier, cell.Value = string(cell.Value), nil
 	case t.HasPoints():
 		qualifier, datum := t.Offset(l).AppendPoint(nil, nil, e.Time, cell.Value)
 		cell.Qualifier, cell.Value = string(qualifier), datum
-	case t.Pattern == codec.BucketOffsets:
+	case t.Pattern.Naming() == codec.NamedByTime:
 		cell.Qualifier = string(t.Offset(l).Append(nil, e.Time, e.Sequence))
 	}
 	row.Cells = append(row.Cells, cell)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // defaultPrecision is the default of time.precision: the granularity of Bigtable's
@@ -21,15 +20,6 @@ var (
 
 // openTSDB are the values of tables of OpenTSDB, which a field cannot have by itself.
 const openTSDB = "opentsdb"
-
-// patternNames returns the names of the patterns.
-func patternNames() []string {
-	var names []string
-	for _, p := range codec.Patterns() {
-		names = append(names, p.String())
-	}
-	return names
-}
 
 var rootBlock = block[Schema]{
 	what: "a schema",
@@ -124,7 +114,7 @@ var timeBlock = block[Time]{
 // layoutKeys are the keys of a table that may differ between its layouts.
 var layoutKeys = []key[Table]{
 	must(put("pattern", "the layout of events, one of "+oneOf(patterns), word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).
-		also("Patterns with one row per bucket: bucket_new_cells stores each event as one timestamped cell per field; bucket_serialized as one cell with all fields; bucket_offsets as a column named after the time within the bucket; bucket_new_columns has one row per field, and columns named after the values. Patterns with one row per event: single_unserialized has one column per field; single_serialized has one cell.")),
+		also(aboutPatterns())),
 	must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).or(keyOf).
 		also("The time must not come first. Without a delimiter, the key is binary.")),
 	set("bucket", "the time span of a row", bucketForm, func(t *Table) *Bucket { return &t.Bucket }).

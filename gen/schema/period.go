@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // sinceKey is the key of a layout that is not the oldest of its table.
@@ -64,12 +65,8 @@ func (t Table) over(above *Table) Table {
 	if !t.Key.IsValid() {
 		t.Key, t.Delimiter, t.Segments = above.Key, above.Delimiter, above.Segments
 	}
-	switch t.Pattern.V {
-	case "single_serialized", "single_unserialized":
-	default:
-		if !t.Bucket.Pos.IsValid() {
-			t.Bucket = above.Bucket
-		}
+	if codec.ParsePattern(t.Pattern.V).Bucketed() && !t.Bucket.Pos.IsValid() {
+		t.Bucket = above.Bucket
 	}
 	t.overValues(above)
 	if !t.Family.IsSet() && t.Families == nil {
@@ -83,12 +80,12 @@ func (t Table) over(above *Table) Table {
 
 // overValues takes over how values are written, as far as the pattern allows it.
 func (t *Table) overValues(above *Table) {
-	serialized := t.Pattern.V == "single_serialized" || t.Pattern.V == "bucket_serialized"
+	p := codec.ParsePattern(t.Pattern.V)
 	same := t.Pattern.V == above.Pattern.V
-	if !t.Blob.Pos.IsValid() && (same || serialized) {
+	if !t.Blob.Pos.IsValid() && (same || p.Serialized()) {
 		t.Blob = above.Blob
 	}
-	if !t.Values.IsSet() && (same || !serialized && t.Pattern.V != "bucket_offsets" && above.Values.V != openTSDB) {
+	if !t.Values.IsSet() && (same || !p.OneValue() && above.Values.V != openTSDB) {
 		t.Values = above.Values
 	}
 }

@@ -236,7 +236,7 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			if err == nil {
 				continue
 			}
-			if s.Table.Metrics() || s.Table.Pattern == codec.BucketOffsets {
+			if s.Table.Pattern.Naming() != codec.NamedByField {
 				name = family + ":" // a column for each value or event
 			}
 			v.found(Finding{Row: show(row.Key()), Column: name, Problem: err.Error(), Guess: guessValue(s.Schema, column, qualifier, item, err), kind: "value"})
@@ -249,13 +249,13 @@ func columnOf(readings []reading, family, qualifier string) (*reading, layout.Co
 	for i := range readings {
 		s := &readings[i]
 		for _, c := range s.Table.AllColumns() {
-			switch {
+			switch naming := s.Table.Pattern.Naming(); {
 			case !inFamily(s.Table, c, family):
 			case s.Table.HasPoints():
 				in := s.Table.Offset(s.Layout).PointsIn(s.at)
 				return s, c, in.HasPoints([]byte(qualifier))
-			case s.Table.Metrics() && c.Qualifier == s.metric, s.Table.Pattern == codec.BucketOffsets,
-				!s.Table.Metrics() && c.Qualifier == qualifier:
+			case s.Table.Metrics() && c.Qualifier == s.metric, naming == codec.NamedByTime,
+				naming == codec.NamedByField && c.Qualifier == qualifier:
 				return s, c, true
 			}
 		}
@@ -286,7 +286,7 @@ func (s *reading) checkValue(c layout.Column, at time.Time, qualifier string, it
 	if t.HasPoints() {
 		return s.checkPoints(at, qualifier, item.Value)
 	}
-	if t.Pattern == codec.BucketOffsets {
+	if t.Pattern.Naming() == codec.NamedByTime {
 		times := t.Offset(s.Layout).In(at)
 		if _, _, ok := times.Parse([]byte(qualifier)); !ok {
 			return times.Refuse([]byte(qualifier))
@@ -307,7 +307,7 @@ func (s *reading) checkPoints(at time.Time, qualifier string, datum []byte) erro
 
 // datumOf returns the stored datum of a cell.
 func datumOf(t *layout.Table, qualifier string, item bigtable.ReadItem) []byte {
-	if t.Metrics() {
+	if t.Pattern.Naming() == codec.NamedByValue {
 		return []byte(qualifier)
 	}
 	return item.Value

@@ -30,17 +30,63 @@ const (
 	SingleUnserialized
 )
 
-// patternNames contains the names of the patterns in schemas.
-var patternNames = [...]string{
-	BucketNewColumns: "bucket_new_columns", BucketNewCells: "bucket_new_cells", BucketSerialized: "bucket_serialized",
-	BucketOffsets: "bucket_offsets", SingleSerialized: "single_serialized", SingleUnserialized: "single_unserialized",
+// PatternTraits are the facts about a pattern. Code that differs between patterns asks for
+// one of them, or for what the methods of [Pattern] derive from them.
+type PatternTraits struct {
+	Name   string // in schemas
+	Row    RowContent
+	Naming ColumnNaming
+	Cell   CellContent
+	// EventTimed is set if only the timestamps of cells contain the event times. Otherwise,
+	// timestamps are free for times to live.
+	EventTimed bool
+}
+
+// RowContent is what a row contains of a series.
+type RowContent uint8
+
+// The contents of rows.
+const (
+	BucketRow RowContent = iota // the events of a bucket
+	FieldRow                    // one field of the events of a bucket
+	EventRow                    // one event
+)
+
+// ColumnNaming is what the columns of events are named after.
+type ColumnNaming uint8
+
+// The ways to name columns.
+const (
+	NamedByField ColumnNaming = iota
+	NamedByTime               // the time of the event within the bucket
+	NamedByValue              // the datum of the event, whose cell is empty
+)
+
+// CellContent is what a cell, or the name of its column, contains of an event.
+type CellContent uint8
+
+// The contents of cells.
+const (
+	FieldCell      CellContent = iota // one field
+	EventCell                         // the only field or, if events have several, all of them serialized
+	SerializedCell                    // all fields, serialized
+)
+
+// patterns has the facts about each pattern.
+var patterns = [...]PatternTraits{
+	BucketNewColumns:   {Name: "bucket_new_columns", Row: FieldRow, Naming: NamedByValue, EventTimed: true},
+	BucketNewCells:     {Name: "bucket_new_cells", EventTimed: true},
+	BucketSerialized:   {Name: "bucket_serialized", Cell: SerializedCell, EventTimed: true},
+	BucketOffsets:      {Name: "bucket_offsets", Naming: NamedByTime, Cell: EventCell},
+	SingleSerialized:   {Name: "single_serialized", Row: EventRow, Cell: SerializedCell},
+	SingleUnserialized: {Name: "single_unserialized", Row: EventRow},
 }
 
 // Patterns returns all patterns, those with buckets first.
 func Patterns() []Pattern {
-	out := make([]Pattern, 0, len(patternNames)-1)
-	for p := BucketNewColumns; int(p) < len(patternNames); p++ {
-		out = append(out, p)
+	out := make([]Pattern, len(patterns)-1)
+	for i := range out {
+		out[i] = Pattern(i + 1)
 	}
 	return out
 }
@@ -48,31 +94,61 @@ func Patterns() []Pattern {
 // ParsePattern returns the pattern with the given name in schemas, or the zero Pattern,
 // which is invalid, if there is none.
 func ParsePattern(name string) Pattern {
-	return Pattern(max(0, slices.Index(patternNames[:], name)))
+	return Pattern(max(0, slices.IndexFunc(patterns[:], func(t PatternTraits) bool { return t.Name == name })))
 }
 
 // String returns the name of the pattern in schemas.
 func (p Pattern) String() string {
-	if p <= 0 || int(p) >= len(patternNames) {
-		return fmt.Sprintf("Pattern(%d)", int(p))
+	if name := p.Traits().Name; name != "" {
+		return name
 	}
-	return patternNames[p]
+	return fmt.Sprintf("Pattern(%d)", int(p))
 }
+
+// Traits returns the facts about the pattern; the zero PatternTraits if it is invalid.
+func (p Pattern) Traits() PatternTraits { return *p.traits() }
+
+// traits is Traits without a copy.
+func (p Pattern) traits() *PatternTraits {
+	if uint(p) >= uint(len(patterns)) {
+		p = 0
+	}
+	return &patterns[p]
+}
+
+// Naming returns what the columns of events are named after.
+func (p Pattern) Naming() ColumnNaming { return p.traits().Naming }
 
 // Bucketed reports whether a row contains the events of a bucket, rather than one
 // event.
-func (p Pattern) Bucketed() bool { return p != SingleSerialized && p != SingleUnserialized }
+func (p Pattern) Bucketed() bool { return p.traits().Row != EventRow }
+
+// RowPerField reports whether each field of an event has its own row, which the key names.
+func (p Pattern) RowPerField() bool { return p.traits().Row == FieldRow }
 
 // EventTimed reports whether only the timestamps of cells contain the event times.
-func (p Pattern) EventTimed() bool { return p == BucketNewColumns || p.Versioned() }
+func (p Pattern) EventTimed() bool { return p.traits().EventTimed }
 
 // Versioned reports whether the events of a bucket are versions of the same columns:
 // cells with the event time as timestamp.
-func (p Pattern) Versioned() bool { return p == BucketNewCells || p == BucketSerialized }
+func (p Pattern) Versioned() bool {
+	t := p.traits()
+	return t.EventTimed && t.Naming == NamedByField
+}
 
-// Serialized reports whether every event is one value with all its fields. For
-// BucketOffsets that depends on the number of fields, so it reports false.
-func (p Pattern) Serialized() bool { return p == SingleSerialized || p == BucketSerialized }
+// FieldColumns reports whether each field of an event is the value of its own column.
+func (p Pattern) FieldColumns() bool {
+	t := p.traits()
+	return t.Naming == NamedByField && t.Cell == FieldCell
+}
+
+// Serialized reports whether every event is one value with all its fields. It is false if
+// that depends on the number of fields.
+func (p Pattern) Serialized() bool { return p.traits().Cell == SerializedCell }
 
 // OneValue reports whether every event is one cell.
-func (p Pattern) OneValue() bool { return p.Serialized() || p == BucketOffsets }
+func (p Pattern) OneValue() bool { return p.traits().Cell != FieldCell }
+
+// Appends reports whether a write keeps the data of an event of the same series and time
+// with different data, because the data name the columns.
+func (p Pattern) Appends() bool { return p.traits().Naming == NamedByValue }

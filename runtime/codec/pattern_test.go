@@ -46,3 +46,34 @@ func TestUnknownPattern(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// The facts about each pattern agree: a seventh pattern has to state them all. The time of an
+// event is in exactly one of three places, and the patterns differ.
+func TestPatternTraits(t *testing.T) {
+	seen := map[PatternTraits]Pattern{}
+	for _, p := range Patterns() {
+		traits := p.Traits()
+		if traits.Name == "" {
+			t.Errorf("%d has no name", p)
+		}
+		places := 0
+		for _, here := range []bool{traits.EventTimed, traits.Row == EventRow, traits.Naming == NamedByTime} {
+			if here {
+				places++
+			}
+		}
+		switch {
+		case places != 1:
+			t.Errorf("%s: the time of an event is in %d places", p, places)
+		case traits.Naming == NamedByTime && traits.Cell == FieldCell:
+			t.Errorf("%s: the fields of an event have the same column", p)
+		case traits.Naming == NamedByValue && (traits.Row != FieldRow || traits.Cell != FieldCell):
+			t.Errorf("%s: a column name does not tell which field it is", p)
+		}
+		traits.Name = ""
+		if other := seen[traits]; other != 0 {
+			t.Errorf("%s and %s have the same facts", p, other)
+		}
+		seen[traits] = p
+	}
+}
