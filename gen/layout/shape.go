@@ -13,8 +13,8 @@ func (t *Table) Shape(l *Layout) *scan.Table {
 		shape.Families = append(shape.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}
 	for _, c := range t.Columns {
-		column := scan.Column{Name: c.Qualifier, Family: c.Family, Whole: c.Field == WholeEvent, WrittenAt: c.Field == WrittenAt}
-		column.Required = column.Whole || c.Field >= 0 && l.Fields[c.Field].Required()
+		column := scan.Column{Name: c.Qualifier, Family: c.Family, WrittenAt: c.Field == WrittenAt}
+		column.Required = c.Field == WholeEvent || c.Field >= 0 && l.Fields[c.Field].Required()
 		shape.Columns = append(shape.Columns, column)
 	}
 	for i, c := range t.Columns {

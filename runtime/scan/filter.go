@@ -227,7 +227,7 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 		return keysFilter(r.Keys.All(codec.AnyTime(t.keyTimes())))
 	}
 	parts := []codec.Part{p}
-	if t.Pattern == codec.BucketOffsets && !t.hasPoints() {
+	if t.Pattern.Naming() == codec.NamedByTime && !t.hasPoints() {
 		parts = t.Offset.CutBuckets(p.From, p.To)
 	}
 	var branches []Filter
@@ -267,7 +267,7 @@ func KeysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) 
 
 // EventCells returns the filter of the cells of one event in its row that a read at
 // time now would use; nil if none can be live. sequence is the sequence number of the
-// event or, for codec.BucketNewColumns, its class, which is part of its identity. No filter
+// event or, if the pattern appends, its class, which is then part of its identity. No filter
 // can find an event in the columns of OpenTSDB.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	from, to := time.Time{}, codec.Endless
@@ -275,12 +275,12 @@ func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 		from, to = event, event.Add(time.Millisecond)
 	}
 	cells := t.cellsIn(func(f *Family) []codec.Window {
-		if t.Pattern == codec.BucketNewColumns && f.Class != int(sequence) {
+		if t.Pattern.Appends() && f.Class != int(sequence) {
 			return nil
 		}
 		return f.Life.Windows(now, from, to)
 	})
-	if cells == nil || t.Pattern == codec.BucketNewColumns {
+	if cells == nil || t.Pattern.Naming() == codec.NamedByValue {
 		return cells
 	}
 	return chain(t.columnsOfEvent(event, sequence), cells)
@@ -288,7 +288,7 @@ func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 
 // columnsOfEvent returns the filter for the columns that contain an event.
 func (t *Table) columnsOfEvent(event time.Time, sequence uint32) Filter {
-	if t.Pattern == codec.BucketOffsets {
+	if t.Pattern.Naming() == codec.NamedByTime {
 		return Columns{string(t.Offset.Append(nil, event, sequence))}
 	}
 	var names Columns

@@ -19,7 +19,7 @@ const MaxKeysFilter = 12 << 10
 // rows of a series are in order of time. If the read sorts events by time, the buckets must
 // also precede what distinguishes the spans.
 func (t *Table) Lists(spans []codec.Span, sorts bool) bool {
-	if t.Pattern == codec.BucketNewColumns || !t.InOrder() {
+	if t.Pattern.RowPerField() || !t.InOrder() {
 		return false
 	}
 	return !sorts || !slices.ContainsFunc(spans, func(s codec.Span) bool { return s.Prefix != spans[0].Prefix })

@@ -86,7 +86,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 // Cuts reports whether reads of row ranges cut the time range into parts, which are read one after the
 // other: if only qualifiers contain event times, partial buckets take other filters.
 func (t *Table) Cuts() bool {
-	return t.Pattern == codec.BucketOffsets && !t.hasPoints() && !t.ByTimestamp()
+	return t.Pattern.Naming() == codec.NamedByTime && !t.hasPoints() && !t.ByTimestamp()
 }
 
 // parts splits the time range at partial buckets, if reads cut it. The parts are in reading order.
@@ -106,9 +106,9 @@ func (t *Table) route(r *Read) Route {
 	switch {
 	case r.Listed:
 		return KeyOrder
-	case r.LatestOnly && r.Contiguous && t.InOrder() && t.Pattern != codec.BucketNewColumns && !t.Endless():
+	case r.LatestOnly && r.Contiguous && t.InOrder() && !t.Pattern.RowPerField() && !t.Endless():
 		return Skipping
-	case len(r.Spans) > 1 || t.Pattern == codec.BucketNewColumns:
+	case len(r.Spans) > 1 || t.Pattern.RowPerField():
 		return Merged
 	}
 	return OneSpan
@@ -150,7 +150,7 @@ func (p *ReadPlan) Requests() []Request {
 // Reads reports whether the read needs the rows of a span. It does not need those of a
 // column that is not in the projection.
 func (p *Part) Reads(span int) bool {
-	return p.table.Pattern != codec.BucketNewColumns || !p.read.Projection.Omits(span)
+	return !p.table.Pattern.RowPerField() || !p.read.Projection.Omits(span)
 }
 
 // Lookup returns the request that lists the rows of a span; false if the read does not

@@ -158,7 +158,7 @@ func TestProjection(t *testing.T) {
 	table.Columns = []scan.Column{{Name: "a"}, {Name: "b"}, {Name: "c", Required: true}, {Name: "at", WrittenAt: true}}
 	none, presence, values := scan.Nothing, scan.Presence, scan.Values
 	whole, optional := *table, *table
-	whole.Columns = []scan.Column{{Name: "all", Whole: true, Required: true}}
+	whole.Pattern, whole.Columns = codec.BucketSerialized, []scan.Column{{Name: "all", Required: true}}
 	optional.Columns = append(slices.Clone(table.Columns[:2]), scan.Column{Name: "a"})
 	for _, tt := range []struct {
 		name    string

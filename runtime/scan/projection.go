@@ -24,18 +24,13 @@ func (p Projection) Omits(column int) bool { return p != nil && p[column] == Not
 // HasValues reports whether the read needs the values of the column.
 func (p Projection) HasValues(column int) bool { return p == nil || p[column] == Values }
 
-// OneValue reports whether the table stores each event in one cell.
-func (t *Table) OneValue() bool {
-	return t.Pattern == codec.BucketOffsets || slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Whole })
-}
-
 // Project returns the projection on the columns with the given indexes; nil for all
 // columns. A projection must not affect which events are read. Unless one of the
 // columns is required, it therefore includes the presence of a required column or, if
 // there is none, of all others. If events are stored in one cell, any column needs its
 // value, and no columns need its presence.
 func (t *Table) Project(columns []int) Projection {
-	if columns == nil || t.OneValue() && len(columns) > 0 {
+	if columns == nil || t.Pattern.OneValue() && len(columns) > 0 {
 		return nil
 	}
 	p := make(Projection, len(t.Columns))
@@ -77,9 +72,9 @@ func (t *Table) telling() (columns []int) {
 // columns are rows.
 func (t *Table) projected(p Projection) Filter {
 	switch {
-	case p == nil || t.Pattern == codec.BucketNewColumns || t.hasPoints():
+	case p == nil || t.Pattern.RowPerField() || t.hasPoints():
 		return nil
-	case t.Pattern == codec.BucketOffsets:
+	case t.Pattern.Naming() == codec.NamedByTime:
 		return StripValues{}
 	}
 	var values, present Columns

@@ -37,20 +37,19 @@ type Family struct {
 	Class int
 }
 
-// Column is a column or, for codec.BucketNewColumns, the rows of one field.
+// Column is a column or, if each field has its own row, the rows of one field.
 type Column struct {
 	Name      string
 	Required  bool // every event has this column, or one of Older
 	Family    int  // index of its family, if events have no classes
 	WrittenAt bool // contains the write time, which is not part of the event
-	Whole     bool // contains all fields of an event in one value
 	// Older are the indexes of the columns that older events have in place of this one.
 	Older []int
 }
 
 // Read describes the events to read.
 type Read struct {
-	// Spans contain the rows: one span, or one per salt or, for codec.BucketNewColumns,
+	// Spans contain the rows: one span, or one per salt or, if each field has its own row,
 	// one per column.
 	Spans []codec.Span
 	// AllTimes is set if unknown series values follow the prefix of a span. The
@@ -131,14 +130,14 @@ func (t *Table) Descending() bool {
 }
 
 // ByTimestamp reports whether a read selects the time range by cell timestamps. This is
-// the case if nothing else contains the event time, and for BucketOffsets if garbage
-// collection depends on timestamps as well. In other tables the timestamps are
+// the case if nothing else contains the event time, and if buckets have the time in qualifiers
+// but garbage collection depends on timestamps as well. In other tables the timestamps are
 // arbitrary, because other programs may write them.
 func (t *Table) ByTimestamp() bool {
 	switch {
 	case !t.Pattern.Bucketed():
 		return false
-	case t.Pattern == codec.BucketOffsets:
+	case !t.Pattern.EventTimed():
 		return !slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.Dated() })
 	}
 	return true

@@ -132,7 +132,7 @@ func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) 
 // returns all fields if any is requested, and only series and time if none is.
 func TestFieldsOfWholeValues(t *testing.T) {
 	whole := days()
-	whole.Columns = []Column{{Name: "event", Whole: true}}
+	whole.Pattern, whole.Columns = codec.BucketSerialized, []Column{{Name: "event", Whole: true}}
 	for _, l := range []*Mapping[sample]{whole, offsets()} {
 		l.Put, l.Missing = putValue(l), Required[sample]
 		l.Precision = time.Second

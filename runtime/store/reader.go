@@ -252,7 +252,7 @@ func (r *reader) project(fields []Field) (scan.Projection, error) {
 	columns := make([]int, 0, len(fields))
 	for _, f := range fields {
 		i := slices.IndexFunc(r.mapping.Columns, func(c Column) bool { return c.Name == string(f) && !c.replaced })
-		if i < 0 && !r.shape.OneValue() {
+		if i < 0 && !r.shape.Pattern.OneValue() {
 			return nil, fmt.Errorf("table %s, field %q: %w", r.mapping.Table.ID, f, ErrNoField)
 		}
 		columns = append(columns, i)

@@ -212,7 +212,7 @@ func (l *mapping) shape() scan.Table {
 	e := l.new()
 	for i, c := range l.Columns {
 		required := !c.WrittenAt && !c.replaced && l.Missing(e, i) != nil
-		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Family: c.Family, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole, Older: c.older})
+		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Family: c.Family, Required: required, WrittenAt: c.WrittenAt, Older: c.older})
 	}
 	return t
 }
