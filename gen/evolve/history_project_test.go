@@ -2,6 +2,7 @@ package evolve_test
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -46,12 +47,13 @@ func (h *history) exchange(a, b *drawn, set func(to, from *drawnLayout)) {
 
 // Names of edits.
 const (
-	revertSchemas = "revert schemas"
-	oneSchema     = "run of one schema"
+	revertSchemas  = "revert schemas"
+	oneSchema      = "run of one schema"
+	mergedBranches = "merge of branches"
 )
 
 // staleLocks are the edits whose lock was not made from the one before.
-var staleLocks = []string{"revert", "deleted lock", "wrong side of a conflict", "lock of another branch"}
+var staleLocks = []string{"revert", "deleted lock", "wrong side of a conflict", "lock of another branch", mergedBranches}
 
 // propose draws an edit; false if it is no schema, or changes nothing.
 func (h *history) propose() (*proposal, bool) {
@@ -149,8 +151,8 @@ func (h *history) fill(p *proposal, schemas []*drawn) bool {
 }
 
 // stale draws an edit whose lock was not made from the one before: that of a revert, of the wrong
-// side of a conflict, of another branch, or one that was deleted and made again. As in CI, the
-// edit is compared with the lock before it.
+// side of a conflict, of another branch, one that was joined with that of another branch, or one
+// that was deleted and made again. As in CI, the edit is compared with the lock before it.
 func (h *history) stale(p *proposal, schemas []*drawn) (*proposal, bool) {
 	p.stale = true
 	past := h.past[max(0, len(h.past)-1-h.IntN(4)):]
@@ -165,21 +167,27 @@ func (h *history) stale(p *proposal, schemas []*drawn) (*proposal, bool) {
 		}
 	case 1:
 		from = &lock.Lock{}
-	case 3:
-		branch := &proposal{}
+	case 3, 4:
 		theirs := make([]*drawn, len(schemas))
 		for i, s := range then.schemas {
 			theirs[i] = s.clone()
-			h.lives[i].edit(theirs[i])
+			if kind == 3 {
+				h.lives[i].edit(theirs[i])
+			} else if i == 0 || h.chance(2) {
+				p.add(h.both(h.lives[i], theirs[i], schemas[i]))
+			}
 		}
-		if !h.fill(branch, theirs) {
+		var ok bool
+		if from, ok = h.branch(then.lock, theirs); !ok {
 			return nil, false
 		}
-		c := h.diff(then.lock, branch.versions, time.Time{})
-		if refused(c.Findings) {
-			return nil, false
+		if kind == 4 {
+			joined, err := lock.Join(lock.Name, then.lock, h.lock, from)
+			if err != nil { // people decide
+				return nil, false
+			}
+			from = joined
 		}
-		from = c.Next(nil)
 	}
 	if kind > 0 && h.chance(2) {
 		i := h.IntN(len(schemas))
@@ -201,6 +209,29 @@ func (h *history) stale(p *proposal, schemas []*drawn) (*proposal, bool) {
 	p.compared.AddForgotten(p.next, gone, "git checkout main --")
 	p.findings = p.compared.Findings
 	return p, true
+}
+
+// branch returns the lock after an edit of another branch, which was not deployed; false if it is no
+// schema, or refused.
+func (h *history) branch(old *lock.Lock, schemas []*drawn) (*lock.Lock, bool) {
+	p := &proposal{}
+	if !h.fill(p, schemas) {
+		return nil, false
+	}
+	c := h.diff(old, p.versions, time.Time{})
+	return c.Next(nil), !refused(c.Findings)
+}
+
+// both makes the same edit to two schemas, as far as they have the same parts, and returns its name.
+func (h *history) both(l *life, a, b *drawn) (name string) {
+	own, seed, next := h.random, h.Uint64(), h.next
+	for _, s := range []*drawn{a, b} {
+		h.random = &random{rand.New(rand.NewPCG(seed, 1)), next}
+		name = l.edit(s)
+		own.next = max(own.next, h.next)
+	}
+	h.random = own
+	return name
 }
 
 // refused reports whether generate refuses changes.

@@ -369,6 +369,10 @@ func (h *history) step() error {
 	if p.stale {
 		h.count.Stale++
 	}
+	if strings.HasPrefix(p.name, mergedBranches) && p.has(func(f *evolve.Finding) bool { return f.Diagnostic.Rule == forgotten }) {
+		h.tell(what, p.versions)
+		return errors.New("the locks of two branches are joined, and a fact of one is forgotten")
+	}
 	if p.worst() == evolve.Data {
 		h.count.Refused++
 		if p.name == inNewTable && h.unused(p) {
@@ -506,8 +510,10 @@ func (h *history) unused(p *proposal) bool {
 	return true
 }
 
-// lacking is the rule of reads from a table that must be backfilled before.
-const lacking = "E21"
+const (
+	lacking   = "E21" // reads from a table that must be backfilled before
+	forgotten = "E23" // a lock that lacks facts of the one before
+)
 
 // onlyLacking reports whether people can accept the changes without a loss: if they backfill.
 func onlyLacking(findings []evolve.Finding) bool {

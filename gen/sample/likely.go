@@ -132,10 +132,17 @@ func likelyNumber(name, unit string) (value float64, q *quantity) {
 
 // names reports whether a name contains one of the given words.
 func names(name, given string) bool {
-	name = "_" + name + "_"
 	for word := range strings.FieldsSeq(given) {
-		if strings.Contains(name, "_"+word+"_") {
-			return true
+		for from := 0; ; from++ {
+			i := strings.Index(name[from:], word)
+			if i < 0 {
+				break
+			}
+			from += i
+			begins, end := from == 0 || name[from-1] == '_', from+len(word)
+			if begins && (end == len(name) || name[end] == '_') {
+				return true
+			}
 		}
 	}
 	return false
@@ -160,8 +167,9 @@ var (
 
 // likelyText guesses a string from the name of a field.
 func likelyText(name string) string {
+	name = words.Snake(name)
 	for _, guess := range likelyTexts {
-		if names(words.Snake(name), guess.names) {
+		if names(name, guess.names) {
 			return guess.value
 		}
 	}
@@ -170,8 +178,9 @@ func likelyText(name string) string {
 
 // likelyDuration guesses a duration from the name of a field.
 func likelyDuration(name string) time.Duration {
+	name = words.Snake(name)
 	for _, guess := range likelyDurations {
-		if names(words.Snake(name), guess.names) {
+		if names(name, guess.names) {
 			return guess.value
 		}
 	}
