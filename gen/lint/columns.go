@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -25,7 +24,7 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.FieldColumns() {
 		return
 	}
-	e := estimate.Of(l, t)
+	e := report.size()
 	if around := e.Event.Typical - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
 		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", layout.SerializedOf(t.Pattern))+"; it cannot read single fields",
 			"an event takes %s cells: %s of values and %s of overhead; serialized, it takes one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
@@ -34,7 +33,7 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 
 // longNames is C02.
 func longNames(l *layout.Layout, t *layout.Table, report reporter) {
-	e := estimate.Of(l, t)
+	e := report.size()
 	if e.CellsPerRow < manyCells {
 		return
 	}

@@ -43,7 +43,7 @@ func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 
 // cellSize is L02 for the declared value_bytes; the writer checks each cell.
 func cellSize(l *layout.Layout, t *layout.Table, report reporter) {
-	switch n := estimate.Of(l, t).Cell; {
+	switch n := report.size().Cell; {
 	case n > maxCellBytes:
 		report.at(t.Pos, storeElsewhere, "a cell takes %s by the declared value_bytes; Bigtable allows at most 100 MiB", size(n))
 	case n > recommendedCell:
@@ -57,7 +57,7 @@ const storeElsewhere = "store large values elsewhere, and only their locations i
 // rowSize is L03: an error if the lower bound exceeds the limit at a declared rate, and
 // a warning if it does at an assumed rate.
 func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
-	e := estimate.Of(l, t)
+	e := report.size()
 	known := !e.Load.AssumedRate || !t.Pattern.Bucketed() && !e.Load.AssumedValueBytes
 	rule := ""
 	switch {
@@ -84,7 +84,7 @@ func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.Bucketed() {
 		return
 	}
-	e := estimate.Of(l, t)
+	e := report.size()
 	switch {
 	case e.CellsPerRow <= maxRowCells:
 	case replaces(&e):
@@ -127,7 +127,7 @@ func qualifierSize(l *layout.Layout, t *layout.Table, report reporter) {
 			report.at(c.Pos, "shorten it", "the column name has %s bytes; Bigtable allows at most %s", number(float64(len(c.Qualifier))), number(maxQualifierBytes))
 		}
 	}
-	if e := estimate.Of(l, t); t.Pattern.Naming() == codec.NamedByValue && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
+	if e := report.size(); t.Pattern.Naming() == codec.NamedByValue && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
 		report.at(t.PatternPos, "use "+layout.PatternWith(layout.BucketOfColumns).String(), "values of %s by value_bytes become column names; Bigtable allows at most %s", size(e.Datum), size(maxQualifierBytes))
 	}
 }

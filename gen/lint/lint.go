@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -55,6 +57,9 @@ type reporter struct {
 	severity diag.Severity
 	schema   *schema.Schema // for proposals
 	found    *diag.List
+	// size returns the estimated size of the table, which several rules need; nil for rules that
+	// are not about one table.
+	size func() estimate.Estimate
 }
 
 // at adds a finding.
@@ -77,7 +82,8 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	var found diag.List
 	for _, t := range l.Tables {
 		of := subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
-		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(s, l, t) })...)
+		size := sizeOf(l, t)
+		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(s, l, t, size) })...)
 		for _, older := range t.Older {
 			found = append(found, checkOlder(s, l, older)...)
 		}
@@ -91,13 +97,19 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	return found
 }
 
+// sizeOf returns a function that estimates the size of a table once.
+func sizeOf(l *layout.Layout, t *layout.Table) func() estimate.Estimate {
+	return sync.OnceValue(func() estimate.Estimate { return estimate.Of(l, t) })
+}
+
 // checkOlder returns the errors of an earlier layout. Its data is stored, so it is too late
 // for warnings.
 func checkOlder(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
 	var found diag.List
+	size := sizeOf(l, t)
 	for _, rule := range Rules() {
 		if rule.Severity == diag.Error && !(rule.Allowable() && t.Allows(rule.ID)) {
-			found = append(found, rule.find(s, l, t)...)
+			found = append(found, rule.find(s, l, t, size)...)
 		}
 	}
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
@@ -127,13 +139,13 @@ func (s subject) check(find func(r Rule) (bool, diag.List)) diag.List {
 	return append(found, s.checkAllowances(rules)...)
 }
 
-// find returns the findings of a rule in a table.
-func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
+// find returns the findings of a rule in a table. size estimates its size.
+func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table, size func() estimate.Estimate) diag.List {
 	var found diag.List
 	if r.check == nil || r.Severity != diag.Error && !t.Complete() {
 		return nil // no warnings for a table that already has errors
 	}
-	r.check(l, t, reporter{r.ID, r.Severity, s, &found})
+	r.check(l, t, reporter{r.ID, r.Severity, s, &found, size})
 	return found
 }
 
@@ -151,7 +163,7 @@ func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) dia
 	}
 	for _, of := range all {
 		if len(found) == 0 {
-			r.query(l, of, reporter{r.ID, r.Severity, s, &found})
+			r.query(l, of, reporter{rule: r.ID, severity: r.Severity, schema: s, found: &found})
 		}
 	}
 	return found

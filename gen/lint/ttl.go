@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/estimate"
-
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -54,7 +52,7 @@ func endlessRow(l *layout.Layout, t *layout.Table, report reporter) {
 		if !f.HasGC || !f.Life.Forever() {
 			continue
 		}
-		e := estimate.Of(l, t)
+		e := report.size()
 		days := math.Floor(maxRowBytes / e.Row.Typical * e.EventsPerRow / e.Load.Rate / (24 * time.Hour).Seconds())
 		report.at(f.GCPos, "limit it, as in "+code("ttl: {max_age: 30d}")+", or end the key with a bucket; for an existing table, allow it: "+allow("K21", "series end within a month"),
 			"rows keep all events of a series: at %s, they reach 256 MB, Bigtable's limit, after %s", rate(e.Load.Rate), words.Count(days, "day", "days"))
@@ -177,7 +175,7 @@ func visit(r codec.GCRule, yield func(codec.GCRule) bool) bool {
 // shortLived is T15: most of a row is expired. Buckets of up to twice the time to live
 // are accepted.
 func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
-	e := estimate.Of(l, t)
+	e := report.size()
 	if !t.Pattern.Bucketed() || t.Endless() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
 		return
 	}
@@ -208,7 +206,7 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 	if l.Expect.Rate == 0 || l.Expect.Series == 0 {
 		return
 	}
-	if e := estimate.Of(l, t); e.Horizon > 0 {
+	if e := report.size(); e.Horizon > 0 {
 		kept := schema.FormatDuration(e.Retention)
 		switch {
 		case e.Horizon != e.Retention:
