@@ -73,9 +73,6 @@ type Result struct {
 	Width time.Duration // of a step
 }
 
-// OfEven returns the mean share in the hottest of some places as a multiple of the even share.
-func (s Share) OfEven(places int) float64 { return s.Mean * float64(places) }
-
 // Hot reports whether the writes of a simulated load have a hotspot. Where even shares of all
 // tablets, of which there are at most 400, are more than a node writes, it is as [Ends.Hot].
 func (r *Result) Hot(l *layout.Layout, t *layout.Table, load layout.Load) bool {

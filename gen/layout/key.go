@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -395,8 +396,8 @@ func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]dia
 		}
 	}
 	if missing != nil && !t.Unknown {
-		r.errorf(s.Key, "add "+plural(len(missing), "it: ", "them: ")+diag.Code(SegmentsText(beforeTime(s, missing...))),
-			"series %s not in the key: events of different series would overwrite each other", plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"))
+		r.errorf(s.Key, "add "+words.Plural(len(missing), "it: ", "them: ")+diag.Code(SegmentsText(beforeTime(s, missing...))),
+			"series %s not in the key: events of different series would overwrite each other", words.Plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"))
 	}
 }
 
@@ -477,15 +478,6 @@ func (t *Table) AfterTime() []codec.Segment {
 // column names.
 func (t *Table) HasSequence() bool {
 	return t.Sequence || t.Has(codec.SequenceSegment)
-}
-
-// KeyWriter returns a writer for the table's keys and their prefixes and suffixes.
-func (t *Table) KeyWriter() codec.KeyWriter {
-	w := codec.NewKeyWriter(nil, t.Delimiter)
-	if t.KeyFields != nil {
-		w.Structured()
-	}
-	return w
 }
 
 // FormOf returns the encoding of a series value in the key.

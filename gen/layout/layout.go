@@ -149,11 +149,6 @@ func (t *Table) Finest() time.Duration {
 // Metrics reports whether each field has its own row.
 func (t *Table) Metrics() bool { return t.Pattern.RowPerField() }
 
-// SharesRows reports whether the events of a series and a bucket are in the same rows.
-func (t *Table) SharesRows() bool {
-	return t.Pattern.Bucketed() && !t.Has(codec.SequenceSegment)
-}
-
 // RowsPerEvent returns the number of rows of an event with all fields.
 func (t *Table) RowsPerEvent() int {
 	if t.Metrics() {

@@ -146,51 +146,6 @@ func (q *Query) ByKeys(l *Layout) bool { return q.Filters(q.Table.Shape(l).ByTim
 // Listed reports whether one request reads the rows of several values.
 func (q *Query) Listed(l *Layout) bool { return q.Table.Shape(l).Lists(nil, false) }
 
-// Rest returns what [Table.Rest] returns, if the time follows what the query specifies; else
-// 0, because the query filters keys.
-func (q *Query) Rest(l *Layout) int {
-	if !q.Timed {
-		return 0
-	}
-	return q.Table.Rest()
-}
-
-// Ends reports whether the segments that the query specifies before the time are a whole key, or
-// would be one with a whole value of its range.
-func (q *Query) Ends() bool {
-	n := q.Before
-	if q.Selection.Partial {
-		n++
-	}
-	return q.Table.Endless() && n == len(q.Table.Segments) && len(q.Prefix) == 0
-}
-
-// PatternPart is the part of a key pattern for a segment.
-type PatternPart int
-
-const (
-	AnyPart        PatternPart = iota // any value
-	BytesPart                         // any value of the segment's width
-	TerminatedPart                    // any value of variable width in a binary key
-	TimePart                          // the time or the bucket
-	KnownPart                         // the specified value
-)
-
-// PatternPart returns the part of the query's key pattern for a segment.
-func (q *Query) PatternPart(l *Layout, g codec.Segment) PatternPart {
-	switch {
-	case g.Kind == codec.BucketSegment, g.Kind == codec.TimeSegment:
-		return TimePart
-	case g.Kind == codec.ConstSegment, g.Kind == codec.SeriesSegment && slices.Contains(q.By, g.Series):
-		return KnownPart
-	case q.Table.Width(&g) > 0:
-		return BytesPart
-	case q.Table.Delimiter == "" && !g.Joined:
-		return TerminatedPart
-	}
-	return AnyPart
-}
-
 // Unbounded reports whether the specified values do not restrict the rows, even if the
 // query reads all series. Values after the time restrict them if reads name the rows of
 // buckets; if each event has a row, the server scans the rows of all series.
@@ -490,9 +445,6 @@ func (t *Table) WantedSegments(l *Layout, by []int) []string {
 	return slices.Concat(first, given, metric, at, open, fixed, last)
 }
 
-// WantedKey formats the key that would answer a query.
-func (t *Table) WantedKey(l *Layout, by []int) string { return SegmentsText(t.WantedSegments(l, by)) }
-
 // SegmentsText formats the segments of a key.
 func SegmentsText(segments []string) string {
 	return "segments: [" + strings.Join(segments, ", ") + "]"
@@ -537,9 +489,6 @@ func (l *Layout) AllSeries() []int {
 	}
 	return all
 }
-
-// SeriesPath returns how a table answers a read of a single series.
-func (l *Layout) SeriesPath(t *Table) codec.Path { return t.Path(t.Every()) }
 
 // QueriedTables returns the tables that queries are answered from.
 func (l *Layout) QueriedTables() []*Table {

@@ -194,8 +194,8 @@ func TestWantedKey(t *testing.T) {
 		{"single_unserialized", "region, line, host, time", "line", "line, time, region, host"},
 	} {
 		l, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))
-		compare(t, "segments: ["+test.want+"]", q.Table.WantedKey(l, q.By))
-		checkHint(t, test.pattern, test.by, q.Table.WantedKey(l, q.By))
+		compare(t, "segments: ["+test.want+"]", layout.SegmentsText(q.Table.WantedSegments(l, q.By)))
+		checkHint(t, test.pattern, test.by, layout.SegmentsText(q.Table.WantedSegments(l, q.By)))
 	}
 }
 
