@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -185,30 +186,7 @@ func same[T comparable](a *T, b any) bool {
 }
 
 // ClearSeriesValue sets a series value to zero, given a pointer to it; see [KeyValues].
-func ClearSeriesValue(v any) {
-	switch v := v.(type) {
-	case *string:
-		*v = ""
-	case *[]byte:
-		*v = nil
-	case *bool:
-		*v = false
-	case *int32:
-		*v = 0
-	case *int64:
-		*v = 0
-	case *uint32:
-		*v = 0
-	case *uint64:
-		*v = 0
-	case *time.Duration:
-		*v = 0
-	case *time.Time:
-		*v = time.Time{}
-	case *UUID:
-		*v = UUID{}
-	}
-}
+func ClearSeriesValue(v any) { reflect.ValueOf(v).Elem().SetZero() }
 
 // AppendSeriesValue appends bytes that differ between different values of a type, given a pointer to one; see
 // [KeyValues]. None are the beginning of those of another value, so that those of several values tell series apart.
