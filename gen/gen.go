@@ -47,7 +47,7 @@ func Resolve(inputs []Input) Result {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Name, b.Name))
 	})
 	each := make([]resolved, len(inputs))
-	parallel.For(len(inputs), func(i int) { each[i] = resolve(inputs[i]) })
+	parallel.For(len(inputs), func(i int) { each[i] = checked(inputs[i]) })
 	var r Result
 	for _, one := range each {
 		r.Diagnostics = append(r.Diagnostics, one.found...)
@@ -65,14 +65,7 @@ func Resolve(inputs []Input) Result {
 // against the rules. Layouts of schemas with errors are missing.
 func Layouts(inputs []Input) ([]*layout.Layout, diag.List) {
 	each := make([]resolved, len(inputs))
-	parallel.For(len(inputs), func(i int) {
-		s, found := schema.Parse(inputs[i].Name, inputs[i].Text)
-		if !found.HasErrors() {
-			l, more := layout.Resolve(s)
-			each[i].layout, found = l, append(found, more...)
-		}
-		each[i].found = found
-	})
+	parallel.For(len(inputs), func(i int) { each[i] = resolve(inputs[i]) })
 	var layouts []*layout.Layout
 	var all diag.List
 	for _, one := range each {
@@ -92,7 +85,7 @@ type resolved struct {
 	found  diag.List
 }
 
-// resolve resolves one schema to a layout and checks it, independently of the others.
+// resolve resolves one schema to a layout, independently of the others.
 func resolve(in Input) resolved {
 	s, found := schema.Parse(in.Name, in.Text)
 	if found.HasErrors() {
@@ -100,10 +93,20 @@ func resolve(in Input) resolved {
 	}
 	l, more := layout.Resolve(s)
 	l.Source, l.Project, l.Beam = in.Source, in.Project, in.Beam
-	if !more.HasErrors() {
-		more = append(more, sample.Check(s, l)...)
+	return resolved{s, l, append(found, more...)}
+}
+
+// checked resolves one schema and checks it against the rules.
+func checked(in Input) resolved {
+	r := resolve(in)
+	if r.layout == nil {
+		return r
 	}
-	return resolved{s, l, slices.Concat(found, more, lint.Check(s, l))}
+	if !r.found.HasErrors() {
+		r.found = append(r.found, sample.Check(r.schema, r.layout)...)
+	}
+	r.found = append(r.found, lint.Check(r.schema, r.layout)...)
+	return r
 }
 
 // Generate generates the code of the schemas for a target. The output is deterministic and
