@@ -41,11 +41,6 @@ func formatOf(what, file, otherwise string) (string, error) {
 	}
 }
 
-// alternatives lists names: a, b or c.
-func alternatives(names []string) string {
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
-}
-
 // exporter writes events.
 type exporter interface {
 	// add writes an event.

@@ -101,7 +101,7 @@ func (r *reading) check() error {
 		}
 	}
 	if !slices.Contains(outputFormats, r.format) {
-		return fmt.Errorf("--format %q: must be %s", r.format, alternatives(outputFormats))
+		return fmt.Errorf("--format %q: must be %s", r.format, words.List(outputFormats, "or"))
 	}
 	return nil
 }

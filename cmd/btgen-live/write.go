@@ -110,7 +110,7 @@ func (w *writing) check() error {
 	case w.fromLine < 1:
 		return fmt.Errorf("--from-line %d: must be at least 1", w.fromLine)
 	case w.format != "" && !slices.Contains(inputFormats, w.format):
-		return fmt.Errorf("--format %q: must be %s", w.format, alternatives(inputFormats))
+		return fmt.Errorf("--format %q: must be %s", w.format, words.List(inputFormats, "or"))
 	}
 	return w.target.check()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // ctxParam is the first parameter of calls that may block.
@@ -194,7 +195,7 @@ func (s *schemaFile) destinations() string {
 	if len(ids) == 1 {
 		return "table " + ids[0] + older
 	}
-	return "tables " + list(ids) + older
+	return "tables " + words.List(ids, "and") + older
 }
 
 // olderTables describes the other tables with events of earlier layouts, which are written

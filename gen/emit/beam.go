@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime"
 )
 
@@ -80,7 +81,7 @@ func beamPackageFile(p *goPackage, paths paths) ([]output.File, error) {
 	for _, n := range p.schemas {
 		titles = append(titles, n.Name)
 	}
-	s.PackageComment(fmt.Sprintf("// Package %s gives Apache Beam pipelines access to the time series %s of package %s.", name, list(titles), p.name))
+	s.PackageComment(fmt.Sprintf("// Package %s gives Apache Beam pipelines access to the time series %s of package %s.", name, words.List(titles, "and"), p.name))
 	s.PackageComment("// The methods of its variables are in package\n//\n//\t" + runtime.BeamModule)
 	content, err := s.render()
 	return []output.File{{Path: path.Join(p.name, name, output.PackageFile), Content: content}}, err

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime"
 )
 
@@ -40,7 +40,7 @@ func packageFile(p *goPackage, paths paths) ([]byte, error) {
 	for _, n := range p.schemas {
 		titles = append(titles, n.Name)
 	}
-	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, list(titles)))
+	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, words.List(titles, "and")))
 	s.PackageComment("//\n// Options and most errors are in the first of these packages, those of setup in the second, and\n// the reasons why a value is refused in the third:")
 	s.PackageComment(fmt.Sprintf("//\n//\t%s\n//\t%s\n//\t%s", paths.store, paths.setup, paths.codec))
 	// const _ = store.IsAtLeastVersion1
@@ -92,12 +92,4 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 		g.Return(jen.Nil())
 	})
 	return s.render()
-}
-
-// list joins names for a sentence.
-func list(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

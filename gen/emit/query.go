@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // queryMethod declares the reader's method for a query:
@@ -112,7 +113,7 @@ func (s *schemaFile) ofSeries(q *layout.Query) string {
 	case len(given) == 1 && len(q.Many) == 1:
 		return "of the series with " + given[0]
 	}
-	return "of the series with the given " + list(given)
+	return "of the series with the given " + words.List(given, "and")
 }
 
 // queryVar declares a query:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // The rules that this file applies.
@@ -56,7 +57,7 @@ func (c *comparer) enum(e enumOf) {
 	}
 	if added != nil {
 		c.add(enumGrows, Change{Item: e.item, place: atEnum, column: e.key, value: added[0], New: strings.Join(added, ", ")},
-			"enum %q gains the %s %s: programs with the old code cannot read it; deploy readers first", e.item, plural(len(added), "value", "values"), strings.Join(added, ", "))
+			"enum %q gains the %s %s: programs with the old code cannot read it; deploy readers first", e.item, words.Plural(len(added), "value", "values"), strings.Join(added, ", "))
 	} else if e.names && !slices.EqualFunc(live(e.old), live(e.new), func(a, b lock.EnumValue) bool { return a == b }) {
 		c.add(nameChanged, Change{Item: e.item, place: atEnum, column: e.key, value: live(e.new)[0].Name}, "enum %q is renumbered: names are stored, and only the Go constants change", e.item)
 	}
@@ -64,13 +65,6 @@ func (c *comparer) enum(e enumOf) {
 
 func live(values []lock.EnumValue) []lock.EnumValue {
 	return slices.DeleteFunc(slices.Clone(values), func(v lock.EnumValue) bool { return v.Retired })
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // has reports whether the old enum has what is stored for a value.

@@ -2,9 +2,9 @@ package evolve
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // The rule that this file applies.
@@ -183,10 +183,7 @@ func readTexts(moves []move) string {
 	for _, m := range moves {
 		out = append(out, readText(m.read))
 	}
-	if n := len(out); n > 1 {
-		return strings.Join(out[:n-1], ", ") + " and " + out[n-1]
-	}
-	return out[0]
+	return words.List(out, "and")
 }
 
 // fromText names the table that served the first of some reads until now; empty if none did.

@@ -211,8 +211,8 @@ func (k *key) timed() []*key {
 	return out[:min(len(out), maxTimes)]
 }
 
-// words are the names of buckets in labels.
-var words = []string{"week", "wk", "w", "day", "d", "hour", "hr", "h", "month", "mon", "m", "bucket", "b", "block", "chunk", "year", "y"}
+// spanWords are the names of buckets in labels.
+var spanWords = []string{"week", "wk", "w", "day", "d", "hour", "hr", "h", "month", "mon", "m", "bucket", "b", "block", "chunk", "year", "y"}
 
 // numbered returns the key with the part that counts buckets: one with the name of a unit, such
 // as week12, or else the last number whose rows have cells of increasing times; nil if there is
@@ -223,7 +223,7 @@ func (k *key) numbered() *key {
 		if n == nil || k.parts[i].binary {
 			continue
 		}
-		word := slices.Contains(words, strings.ToLower(strings.Trim(n.prefix+n.suffix, "-_. ")))
+		word := slices.Contains(spanWords, strings.ToLower(strings.Trim(n.prefix+n.suffix, "-_. ")))
 		if b := countedBuckets(k.rows, n); b != nil && (word || n.prefix+n.suffix == "" && k.parts[i].distinct > 2) {
 			with := *k
 			with.at, with.number = i, n

@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/verify"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -184,7 +185,7 @@ func (d *draft) salt(indexes []int) int {
 // writeSeries writes a series value.
 func (d *draft) writeSeries(w *writer, s series) {
 	if strings.HasPrefix(s.name, "key_") {
-		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", plural(s.part.distinct, "value"), show([]byte(s.part.values[0]))))
+		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(s.part.distinct), "value", "values"), show([]byte(s.part.values[0]))))
 	}
 	if d.likeSalt(s) {
 		w.ask("  ", "Is it a salt? Generated code would compute another one, so callers must specify it.")
@@ -242,14 +243,6 @@ func short(text string) string {
 		return typ
 	}
 	return "{" + text + "}"
-}
-
-// plural formats a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // writeField writes a field.
@@ -525,7 +518,7 @@ func (d *draft) propose() *Proposal {
 	if of == nil {
 		of = &verify.Sampled{Rows: len(d.key.table.Rows), Complete: true}
 	}
-	w.note("", fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", d.key.table.Table, of, plural(d.key.table.cells, "cell")))
+	w.note("", fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", d.key.table.Table, of, words.Count(float64(d.key.table.cells), "cell", "cells")))
 	w.note("", fmt.Sprintf("Of these, the schema reads %s row keys, %s columns and %s values.", r.Rows, r.Columns, r.Values))
 	for _, f := range r.Findings[:min(3, len(r.Findings))] {
 		where := "row " + f.Row

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -411,15 +412,7 @@ func (r *resolver) checkNumbers() {
 		tables = append(tables, strconv.Quote(t.ID))
 	}
 	r.errorf(pos, strings.Join(lines, "\n"), "%s no protobuf number, and %s events as protobuf",
-		plural(len(without), "field "+list(without)+" has", "fields "+list(without)+" have"), plural(len(tables), "table "+list(tables)+" stores", "tables "+list(tables)+" store"))
-}
-
-// plural returns one or many, depending on n.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+		words.Plural(len(without), "field "+list(without)+" has", "fields "+list(without)+" have"), words.Plural(len(tables), "table "+list(tables)+" stores", "tables "+list(tables)+" store"))
 }
 
 // list formats names, and only the first few of many.
@@ -428,10 +421,7 @@ func list(names []string) string {
 	if n := len(names) - shown; n > 1 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), n)
 	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return words.List(names, "and")
 }
 
 // timing checks that events of a series do not share a cell.

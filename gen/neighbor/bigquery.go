@@ -274,5 +274,5 @@ func enumValues(f *layout.Field) string {
 	for _, v := range f.Enum {
 		values = append(values, fmt.Sprintf("%d is %s", v.Number, v.Name))
 	}
-	return list(values)
+	return words.List(values, "and")
 }

@@ -112,12 +112,3 @@ func comment(mark, format string, args ...any) string {
 	b.WriteString(line + "\n")
 	return b.String()
 }
-
-// list joins words with commas, and the last with "and".
-func list(items []string) string {
-	last := len(items) - 1
-	if last <= 0 {
-		return strings.Join(items, "")
-	}
-	return strings.Join(items[:last], ", ") + " and " + items[last]
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -108,7 +109,7 @@ func tableAbout(t *layout.StoredTable) string {
 		}
 		parts = append(parts, part)
 	}
-	return fmt.Sprintf("Table %s contains %s.", t.ID, list(parts))
+	return fmt.Sprintf("Table %s contains %s.", t.ID, words.List(parts, "and"))
 }
 
 // periodOf describes the times of the events with a layout.

@@ -41,6 +41,24 @@ func scientific(x float64) string {
 	return digits + "e" + strconv.Itoa(n)
 }
 
+// List joins names as a sentence does: "a", "a and b", "a, b and c". last is the word before the
+// last one.
+func List(names []string, last string) string {
+	n := len(names) - 1
+	if n <= 0 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
+}
+
+// Plural returns one if n is 1, else many.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // Count formats a number of things: "1 row", "5 rows".
 func Count(x float64, one, many string) string {
 	if number := Number(x); number != "1" {
