@@ -55,7 +55,7 @@ func (s *source) litOf(v reflect.Value, typed bool) *jen.Statement {
 		if name, ok := constants[v.Interface()]; ok {
 			return s.codec(name)
 		}
-		return jen.Lit(int(v.Int()))
+		return gocode.Int(v.Int())
 	}
 	return jen.Lit(v.Interface())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // schemaFile renders the Go file of one schema.
@@ -94,10 +95,7 @@ func (s *schemaFile) tableList() string {
 			ids = append(ids, t.ID)
 		}
 	}
-	if len(ids) == 1 {
-		return "table " + ids[0]
-	}
-	return "tables " + strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+	return words.Plural(len(ids), "table ", "tables ") + words.List(ids, "and")
 }
 
 // seriesType declares the type that identifies a series:
@@ -183,7 +181,7 @@ func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 		Add(gocode.Doc(fmt.Sprintf("The values of %s. Their numbers are stored.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, v := range f.Enum {
-			g.Id(s.names.Field(f).Value(v.Name)).Id(name).Op("=").Lit(int(v.Number))
+			g.Id(s.names.Field(f).Value(v.Name)).Id(name).Op("=").Add(gocode.Int(int64(v.Number)))
 		}
 	})
 }
@@ -195,7 +193,7 @@ func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s contains the names of the values of %s in the table.", s.names.Field(f).EnumNames, s.names.Field(f).Enum)).Line().
 		Var().Id(s.names.Field(f).EnumNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for _, v := range f.Enum {
-			g.Add(inline(field{"Number", jen.Lit(int(v.Number))}, field{"Name", jen.Lit(v.Name)}))
+			g.Add(inline(field{"Number", gocode.Int(int64(v.Number))}, field{"Name", jen.Lit(v.Name)}))
 		}
 	})
 }

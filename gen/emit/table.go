@@ -110,7 +110,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	fields = append(fields, field{"Key", jen.Id(s.names.Table(t).KeyVar)}, field{"Precision", gocode.Duration(s.layout.Precision)})
 	if t.CountsCells() {
-		fields = append(fields, field{"MaxCells", jen.Lit(int(t.MaxCells))})
+		fields = append(fields, field{"MaxCells", gocode.Int(t.MaxCells)})
 	}
 	if t.Sequence { // else, the key says that there is one
 		fields = append(fields, field{"Sequence", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Uint32().Block(

@@ -105,7 +105,7 @@ func (s *schemaFile) literal(f *layout.Field, value any) *jen.Statement {
 	case bool:
 		return jen.Lit(v)
 	case int64:
-		return jen.Lit(int(v))
+		return gocode.Int(v)
 	case uint64:
 		return jen.Id(strconv.FormatUint(v, 10))
 	case float64:

@@ -3,6 +3,7 @@ package emit
 import (
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -34,7 +35,7 @@ func (s *schemaFile) olderCoding(older layout.Column) *jen.Statement {
 func (s *schemaFile) enumLiteral(f *layout.Field) *jen.Statement {
 	return s.codec("Enum").ValuesFunc(func(g *jen.Group) {
 		for _, v := range f.Enum {
-			g.Values(jen.Id("Number").Op(":").Lit(int(v.Number)), jen.Id("Name").Op(":").Lit(v.Name))
+			g.Values(jen.Id("Number").Op(":").Add(gocode.Int(int64(v.Number))), jen.Id("Name").Op(":").Lit(v.Name))
 		}
 	})
 }

@@ -5,6 +5,7 @@ package gocode
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/dave/jennifer/jen"
 )
+
+// Int renders an integer, whose digits do not depend on the size of int where btgen runs.
+func Int[T ~int | ~int64](v T) *jen.Statement { return jen.Id(strconv.FormatInt(int64(v), 10)) }
 
 // GroupImports groups the imports of a file: the standard library, other modules, and generated
 // packages, whose paths begin with root. It prepends head.
