@@ -168,9 +168,32 @@ func (l *lag) question() string {
 	case l.agree < l.n && l.around():
 		return fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s. Are these local times? Times in keys must be in UTC [K24].", l.n-l.agree, l.n, gap(l.farthest()))
 	case l.agree < l.n:
-		return fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s. Were the cells written later, or is the time another one?", l.n-l.agree, l.n, gap(l.farthest()))
+		instead := "is the time another one"
+		if l.class() > 1 {
+			instead = "is it an ID or another number instead of a time"
+		}
+		return fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s. Were the cells written later, or %s?", l.n-l.agree, l.n, gap(l.farthest()), instead)
 	}
 	return ""
+}
+
+// untimed asks about cells whose timestamps are no times, such as 0, beside others; empty if there
+// are none.
+func (t *table) untimed() string {
+	n, example := 0, ""
+	for _, r := range t.rows {
+		for _, c := range r.cells {
+			if at := codec.FromMicros(c.at); !plausible(at) {
+				if n++; n == 1 {
+					example = fmt.Sprintf("column %s of row %s, at %s", show([]byte(c.family+":"+c.qualifier)), show([]byte(r.key)), at.UTC().Format(time.RFC3339))
+				}
+			}
+		}
+	}
+	if n == 0 || n == t.cells {
+		return ""
+	}
+	return fmt.Sprintf("Timestamps of %d of %d cells are not times, such as %s. Are these cells parts of events?", n, t.cells, example)
 }
 
 func (l *lag) nearest() int64  { return min(magnitude(l.least), magnitude(l.most)) }

@@ -365,6 +365,34 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// A salt before the series value, in one part of the keys, is asked about. Numbers of other parts of
+// a value are not salts.
+func TestSaltWithin(t *testing.T) {
+	for _, tt := range []struct {
+		format string // of a number that depends on the series, and of the series
+		salt   bool
+	}{
+		{"%02d-m%d", true}, {"%d_%d", true}, {"%x/unit %d", true}, {"%02d~a1b%d", true},
+		{"%02d-1b-44-11-3a-b%d", false}, {"m%d-%d", false}, {"%d.0.0.%d", false}, {"%04d-%d", false}, {"1-%d%d", false},
+	} {
+		cells := map[string][]bigtable.ReadItem{}
+		for s := range 9 {
+			for i := range 9 {
+				when := time.Date(2026, 3, 5, i, 0, s, 0, time.UTC)
+				cells[fmt.Sprintf(tt.format, s*7%11, s)+fmt.Sprintf("#%d", when.Unix())] = []bigtable.ReadItem{at(when, "1.5")}
+			}
+		}
+		p, err := infer.Propose(infer.Sample{Table: "salted", Rows: rows("f", "v", cells), Families: map[string]codec.GCRule{"f": age(3)}})
+		if err != nil {
+			t.Errorf("%s: %v", tt.format, err)
+			continue
+		}
+		if asked := slices.ContainsFunc(p.Questions, func(q string) bool { return strings.Contains(q, "a salt?") }); asked != tt.salt {
+			t.Errorf("%s: a question is %v:\n%s", tt.format, asked, p.Schema)
+		}
+	}
+}
+
 // damage changes text, sometimes.
 func damage(r *rand.Rand, s string) string {
 	switch n := r.IntN(12); {

@@ -127,12 +127,15 @@ var moreCases = []tableCase{
 	keyed("quad keys of 10 digits", "", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("120210233%d#%s", s, at.Format("20060102")) }),
 	keyed("article numbers of 13 digits", "", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("400638133393%d#%s", s, at.Format("20060102")) }),
 	keyed("card numbers of 16 digits", "", time.Second, 9*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("378282246310005%d#%d", s, at.Unix()) }),
-	keyed("article numbers without a time", "disagree", 0, 9*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("store%d#4006381%06d", s, at.Unix()%10000) }),
+	keyed("article numbers without a time", "an ID or another number", 0, 9*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("store%d#4006381%06d", s, at.Unix()%10000) }),
 	keyed("a hexadecimal salt", "Is it a salt", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("%x#m%d#%d", crc32.ChecksumIEEE([]byte{byte(s)})%16, s, at.UnixMilli())
 	}),
-	keyed("a salt with another delimiter", "", 0, 9*time.Minute, func(s int, at time.Time) string {
+	keyed("a salt with another delimiter", "Is the number a salt", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("%02d-m%d#%d", crc32.ChecksumIEEE([]byte{byte(s)})%64, s, at.UnixMilli())
+	}),
+	keyed("addresses that begin with digits", "", 0, 9*time.Minute, func(s int, at time.Time) string {
+		return fmt.Sprintf("0%d-1b-44-11-3a-b%d#%d", s, s, at.UnixMilli())
 	}),
 	keyed("a salt of the time", "Is it a salt", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("%d#m%d#%d", at.Unix()%7, s, at.UnixMilli())
@@ -184,6 +187,16 @@ var moreCases = []tableCase{
 			row := fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02"))
 			w.cell(row, "m:v", at, i)
 			w.cell(row, "m:name", time.Unix(0, 0), fmt.Sprintf("N%d", s))
+			w.event(at, i)
+		})
+	}},
+	{name: "a name in some rows of an event, at timestamp 0", asks: "Are these cells parts of events", write: func(w *written) {
+		series(5, 50, 13*time.Minute, func(s, i int, at time.Time) {
+			row := fmt.Sprintf("m%d#%d", s, at.Unix())
+			w.cell(row, "m:v", at, i)
+			if i == 7 {
+				w.cell(row, "m:name", time.Unix(0, 0), fmt.Sprintf("N%d", s))
+			}
 			w.event(at, i)
 		})
 	}},

@@ -86,7 +86,7 @@ func (d *draft) schema(o options) ([]byte, []string) {
 		d.writeField(w, &d.fields[i])
 	}
 	w.line("tables:")
-	for _, q := range slices.Concat(d.key.asks, d.asks, []string{d.lag.question()}) {
+	for _, q := range slices.Concat(d.key.asks, d.asks, []string{d.lag.question(), d.key.table.untimed()}) {
 		w.ask("  ", q)
 	}
 	w.line("  %s:", schema.Quoted(id))
@@ -190,6 +190,7 @@ func (d *draft) writeSeries(w *writer, s series) {
 	if d.likeSalt(s) {
 		w.ask("  ", "Is it a salt? Generated code would compute another one, so callers must specify it.")
 	}
+	w.ask("  ", d.key.saltWithin(s))
 	if s.part.distinct == 1 && len(s.part.values) > 1 && !s.part.binary {
 		w.ask("  ", "It has a single value in the sample: is it constant, as in {const: "+show([]byte(s.part.values[0]))+"}?")
 	}
@@ -231,6 +232,33 @@ func (d *draft) likeSalt(s series) bool {
 		salts[id] = v
 	}
 	return true
+}
+
+// salted matches values that begin with a number of two digits or so, and a separator, but not
+// those that consist of numbers, such as MAC addresses.
+var salted = regexp.MustCompile(`^([0-9a-f]{1,3}|[0-9A-F]{1,3})([-_~/|@])(.*[^-_~/|@0-9A-Fa-f].*|[0-9A-Fa-f]+)$`)
+
+// saltWithin asks about a series value at the start of keys that may begin with a salt: one of few
+// numbers, which depends on the rest of it. It is empty if there is none.
+func (k *key) saltWithin(s series) string {
+	p := s.part
+	if p != k.parts[0] || s.typ != "string" || !all(p.values, salted.MatchString) {
+		return ""
+	}
+	salts, rests := map[string]bool{}, map[string]string{}
+	digits, separator := false, salted.FindStringSubmatch(p.values[0])[2]
+	for _, v := range p.values {
+		m := salted.FindStringSubmatch(v)
+		if of, ok := rests[m[3]]; m[2] != separator || ok && of != m[1] {
+			return ""
+		}
+		salts[m[1]], rests[m[3]] = true, m[1]
+		digits = digits || strings.ContainsAny(m[1], "0123456789")
+	}
+	if len(salts) < 2 || !digits {
+		return ""
+	}
+	return fmt.Sprintf("It begins with numbers, as in %s. Is the number a salt? Generated code would not compute it, so callers must specify it.", show([]byte(p.values[0])))
 }
 
 // hexadecimal matches numbers with hexadecimal digits of one case.
