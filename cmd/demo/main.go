@@ -11,15 +11,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/chart"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 func main() {
@@ -104,43 +107,65 @@ func use(ctx context.Context, root string, bt *storetest.Bigtable, r *report) er
 	if err := readDays(ctx, noaa.NewDailyReader(bt.Client), r); err != nil {
 		return err
 	}
-	return countTables(ctx, bt, len(hours), r)
+	year, err := summarize(ctx, noaa.NewNormalReader(bt.Client), r)
+	if err != nil {
+		return err
+	}
+	if err := countTables(ctx, bt, len(hours), r); err != nil {
+		return err
+	}
+	r.printf("\n%s", year.Text(0, false))
+	return nil
 }
+
+// seattle is the series of the hours.
+var seattle = noaa.NormalSeries{Station: "seattle"}
 
 // readHours reads a day, the newest event, and the year.
 func readHours(ctx context.Context, reader *noaa.NormalReader, r *report) error {
-	seattle := noaa.NormalSeries{Station: "seattle"}
 	july := time.Date(2010, 7, 4, 0, 0, 0, 0, time.UTC)
 	begin := time.Now()
-	var day []noaa.NormalEvent
+	coldest, warmest, n := math.Inf(1), math.Inf(-1), 0
 	for e, err := range reader.Read(ctx, seattle, july, july.AddDate(0, 0, 1)) {
 		if err != nil {
 			return err
 		}
-		day = append(day, e)
+		coldest, warmest = min(coldest, e.Temperature), max(warmest, e.Temperature)
+		n++
 	}
-	r.step("read", begin, "4 July: %s events", number(len(day)))
-	for i := 0; i < len(day); i += 6 {
-		r.hour(day[i])
-	}
+	r.step("read", begin, "4 July: %s events, %.1f to %.1f °C", number(n), coldest, warmest)
 	begin = time.Now()
-	newest, err := reader.Latest(ctx, seattle)
+	e, err := reader.Latest(ctx, seattle)
 	if err != nil {
 		return err
 	}
-	r.step("latest", begin, "the newest event")
-	r.hour(newest)
+	r.step("latest", begin, "%s: %.1f hPa, %.1f °C, %.1f m/s", e.Time.Format("2 Jan 15:04"), e.Pressure, e.Temperature, e.Wind)
 	begin = time.Now()
 	var year noaa.NormalColumns
 	if err := reader.ReadColumns(ctx, seattle, july.AddDate(-1, 0, 0), july.AddDate(1, 0, 0), &year); err != nil {
 		return err
 	}
-	sum := 0.0
-	for _, t := range year.Temperature {
-		sum += t
-	}
-	r.step("columns", begin, "the year: %s events, %.1f °C on average", number(len(year.Temperature)), sum/float64(len(year.Temperature)))
+	r.step("columns", begin, "the year: %s events", number(len(year.Temperature)))
 	return nil
+}
+
+// summarize summarizes the year by days, and returns their temperatures as a chart.
+func summarize(ctx context.Context, reader *noaa.NormalReader, r *report) (*chart.Chart, error) {
+	from := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)
+	begin := time.Now()
+	var days []chart.Point
+	for w, err := range reader.Windows(ctx, seattle, from, from.AddDate(1, 0, 0), window.Days(1, time.UTC)) {
+		if err != nil {
+			return nil, err
+		}
+		t := &w.Temperature
+		days = append(days, chart.Point{Start: w.Start, End: w.End, Min: t.Min, Max: t.Max, Mean: t.Mean(), Count: t.Count})
+	}
+	r.step("windows", begin, "the year by days: %s windows", number(len(days)))
+	return &chart.Chart{
+		Title: "A normal year in Seattle", From: from, To: from.AddDate(1, 0, 0), Width: "day", Series: []string{"seattle"},
+		Fields: []chart.Field{{Name: "temperature", Unit: "°C", Lines: [][]chart.Point{days}}},
+	}, nil
 }
 
 // readDays runs the query of the schema.

@@ -10,7 +10,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -35,11 +34,6 @@ func (r *report) step(what string, begin time.Time, format string, args ...any) 
 
 // line prints a detail of the last step.
 func (r *report) line(format string, args ...any) { r.printf("            "+format+"\n", args...) }
-
-// hour prints an event.
-func (r *report) hour(e noaa.NormalEvent) {
-	r.line("%s  %6.1f hPa  %4.1f °C  %.1f m/s", e.Time.Format("2 Jan 15:04"), e.Pressure, e.Temperature, e.Wind)
-}
 
 // short rounds a duration to about three digits.
 func short(d time.Duration) time.Duration {

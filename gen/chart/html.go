@@ -1,0 +1,242 @@
+package chart
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// page is what the template of the page needs.
+type page struct {
+	Title, Times, About, Description string
+	Notes, Series                    []string
+	Style, Variables                 template.CSS
+	Wide, Narrow                     template.HTML
+	Data                             template.JS
+	Table                            [][]string
+	Several                          bool
+	Colors                           int
+}
+
+// HTML returns the chart as a self-contained page, in the light or dark mode of the browser. It
+// shows the values under the pointer, and without scripts, the drawing and a table.
+func (c *Chart) HTML() ([]byte, error) {
+	v := c.view()
+	data, err := v.data()
+	if err != nil {
+		return nil, err
+	}
+	p := page{
+		Title: v.title, Times: v.times(), About: v.about(), Description: v.description(), Notes: v.notes, Series: v.series,
+		Style: template.CSS(style()), Variables: variables(), Wide: v.embedded(svgWidth), Narrow: v.embedded(narrowWidth),
+		Data: template.JS(data), Table: v.table(), Several: len(v.series) > 1, Colors: colors,
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, &p); err != nil {
+		return nil, err
+	}
+	return words.LogHTML(b.Bytes()), nil
+}
+
+// variables are the colors of the page.
+func variables() template.CSS {
+	var b strings.Builder
+	for i := range themes {
+		t := &themes[i]
+		text := fmt.Sprintf(":root{--back:%s;--text:%s;--muted:%s;--grid:%s;--axis:%s}", t.background, t.text, t.muted, t.grid, t.axis)
+		if i == 1 {
+			text = "@media(prefers-color-scheme:dark){" + text + "}"
+		}
+		b.WriteString(text)
+	}
+	return template.CSS(b.String())
+}
+
+// embedded returns the drawing of all panels for a width of the page. The page describes it.
+func (v *view) embedded(width float64) template.HTML {
+	d := v.drawing(width)
+	bottom := d.panels(0)
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" aria-hidden="true">`+"\n", px(width), px(bottom)) + d.String() + "</svg>")
+}
+
+// LineClass returns the classes of the line of a series in the legend.
+func (p *page) LineClass(i int) string { return "line" + lineClass(i) }
+
+// table lists the statistics of each line.
+func (v *view) table() [][]string {
+	var out [][]string
+	for i := range v.panels {
+		p := &v.panels[i]
+		for j := range p.lines {
+			name := ""
+			if len(v.series) > 1 {
+				name = v.series[j]
+			}
+			row := []string{p.heading(), name, "0", "", "", "", ""}
+			if s := &p.lines[j].stats; s.count > 0 {
+				row = []string{p.heading(), name, number(float64(s.count)), number(s.min), number(s.mean), number(s.max), number(s.last)}
+			}
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// data is what the script of the page needs: only numbers, so that it contains no text of a schema or
+// an event, except for the abbreviations of the time zone. Times are counted from a start, in a unit
+// that keeps them exact.
+type data struct {
+	From    string       `json:"from"` // nanoseconds since 1970
+	Unit    int64        `json:"unit"` // nanoseconds
+	Length  float64      `json:"length"`
+	Zone    [][3]any     `json:"zone"` // from when, offset in seconds, name
+	Date    int          `json:"date"` // number of characters of a time that are shown
+	Times   [][][2]int64 `json:"times"`
+	Fields  [][]values   `json:"fields"`
+	indexes map[string]int
+}
+
+// values are the values of a line: Min, Mean and Max are equal for single events, and only Mean is set.
+type values struct {
+	Times int           `json:"t"` // index of Times
+	Mean  []json.Number `json:"m"`
+	Min   []json.Number `json:"a,omitempty"`
+	Max   []json.Number `json:"b,omitempty"`
+}
+
+// data returns the data of the script.
+func (v *view) data() ([]byte, error) {
+	from := new(big.Int).Mul(big.NewInt(v.time.from.Unix()), big.NewInt(1e9))
+	from.Add(from, big.NewInt(int64(v.time.from.Nanosecond())))
+	out := &data{From: from.String(), Unit: v.unit(), Times: [][][2]int64{}, Fields: [][]values{}, indexes: map[string]int{}}
+	out.Length = v.time.seconds() * 1e9 / float64(out.Unit)
+	for _, o := range v.time.offsets() {
+		out.Zone = append(out.Zone, [3]any{count(v.time.from, o.from, out.Unit), o.seconds, words.Printable(o.name)})
+	}
+	out.Date = v.precision(out.Unit)
+	for i := range v.panels {
+		lines := []values{}
+		for j := range v.panels[i].lines {
+			lines = append(lines, out.values(&v.panels[i].lines[j], v.time.from))
+		}
+		out.Fields = append(out.Fields, lines)
+	}
+	return json.Marshal(out)
+}
+
+// unit returns the largest unit in which all times of a chart are whole numbers, but none in which
+// numbers of JavaScript cannot count its range.
+func (v *view) unit() int64 {
+	unit := int64(1e9)
+	fits := func(t time.Time) {
+		for unit > 1 && (int64(t.Nanosecond())-int64(v.time.from.Nanosecond()))%unit != 0 {
+			unit /= 1000
+		}
+	}
+	for i := range v.panels {
+		for j := range v.panels[i].lines {
+			for _, run := range v.panels[i].lines[j].runs {
+				for k := range run {
+					fits(run[k].Start)
+					fits(run[k].End)
+				}
+			}
+		}
+	}
+	for v.time.seconds()*1e9/float64(unit) > 1<<52 {
+		unit *= 1000
+	}
+	return unit
+}
+
+// count returns the number of units between two times.
+func count(from, to time.Time, unit int64) int64 {
+	seconds, nanos := to.Unix()-from.Unix(), int64(to.Nanosecond()-from.Nanosecond())
+	if unit >= 1e9 {
+		return seconds / (unit / 1e9)
+	}
+	return seconds*(1e9/unit) + nanos/unit
+}
+
+// precision returns how many characters of a time such as 2021-03-05 12:00:00.000000000 tell the
+// points of a chart apart.
+func (v *view) precision(unit int64) int {
+	switch {
+	case unit == 1e6:
+		return len("2021-03-05 12:00:00.000")
+	case unit == 1e3:
+		return len("2021-03-05 12:00:00.000000")
+	case unit == 1:
+		return len("2021-03-05 12:00:00.000000000")
+	}
+	length := len("2021-03-05")
+	for i := range v.panels {
+		for j := range v.panels[i].lines {
+			for _, run := range v.panels[i].lines[j].runs {
+				for k := range run {
+					length = max(length, clockLength(run[k].Start.In(v.time.zone)))
+				}
+			}
+		}
+	}
+	return length
+}
+
+// clockLength returns how many characters of a time are significant.
+func clockLength(t time.Time) int {
+	switch hour, minute, second := t.Clock(); {
+	case second != 0:
+		return len("2021-03-05 12:00:00")
+	case hour != 0 || minute != 0:
+		return len("2021-03-05 12:00")
+	}
+	return len("2021-03-05")
+}
+
+// values adds a line. Lines with equal times share them.
+func (d *data) values(l *line, from time.Time) values {
+	out := values{Mean: []json.Number{}}
+	times := [][2]int64{}
+	single := true
+	for _, run := range l.runs {
+		for i := range run {
+			p := &run[i]
+			times = append(times, [2]int64{count(from, p.Start, d.Unit), count(from, p.End, d.Unit)})
+			out.Mean = append(out.Mean, rounded(p.Mean, 9))
+			out.Min, out.Max = append(out.Min, rounded(p.Min, -1)), append(out.Max, rounded(p.Max, -1))
+			if single = single && p.single(); p.single() {
+				out.Mean[len(out.Mean)-1] = rounded(p.Mean, -1)
+			}
+		}
+	}
+	if single {
+		out.Min, out.Max = nil, nil
+	}
+	key := fmt.Sprint(times)
+	at, known := d.indexes[key]
+	if !known {
+		at = len(d.Times)
+		d.indexes[key] = at
+		d.Times = append(d.Times, times)
+	}
+	out.Times = at
+	return out
+}
+
+// rounded returns a value with a number of significant digits; -1 for all.
+func rounded(v float64, digits int) json.Number {
+	return json.Number(strconv.FormatFloat(v, 'g', digits, 64))
+}
