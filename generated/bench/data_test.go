@@ -132,6 +132,7 @@ func tables() map[string][]row {
 	}
 	out["samples"] = saltedRows()
 	out["points"] = pointRows()
+	out["daily_cells"] = cities()
 	for _, rows := range out {
 		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.key, b.key) })
 	}

@@ -2,12 +2,18 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -51,6 +57,81 @@ func BenchmarkWindows(b *testing.B) {
 	}
 }
 
+// cities returns the rows of 1,000 cities, with the days of four years.
+func cities() []row {
+	var out []row
+	for i := range manyCities * cityDays / 365 {
+		city, year := i/4, 2018+i%4
+		start := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		out = append(out, row{fmt.Sprintf("city-%03d#%d", city, year), "m", func() []cell { return daysOf(city, start) }})
+	}
+	return out
+}
+
+// daysOf returns the cells of a year of a city.
+func daysOf(city int, start time.Time) []cell {
+	var out []cell
+	for _, field := range []string{"precipitation", "temp_max", "temp_min", "weather", "wind"} {
+		for day := 364; day >= 0; day-- {
+			value := codec.AppendBinaryFloat64(nil, float64((city+day)%40))
+			switch field {
+			case "wind":
+				value = codec.AppendBinaryFloat32(nil, float32(day%10))
+			case "weather":
+				value = []byte{0, 0, 0, 0, 0, 0, 0, 1}
+			}
+			out = append(out, cell{field, start.AddDate(0, 0, day).UnixMicro(), value})
+		}
+	}
+	return out
+}
+
+// manyCities is the number of series in table daily_cells, each with a number of days.
+const manyCities, cityDays = 1000, 4 * 365
+
+// readCities reads a window of a year of each city, with a number of goroutines. It returns the number
+// of days.
+func readCities(client *bigtable.Client, parallelism int) func(ctx context.Context) (int, error) {
+	r := noaa.NewDailyReader(client, options)
+	return func(ctx context.Context) (n int, err error) {
+		for w, err := range r.AllCitiesWindows(ctx, time.Time{}, end, window.Years(1, time.UTC), store.WindowOptions{Parallelism: parallelism}) {
+			if err != nil {
+				return n, err
+			}
+			n += int(w.Events)
+		}
+		return n, nil
+	}
+}
+
+// BenchmarkWindowsInParts measures a query of 1,000 series with one core, and with two. Each iteration
+// does both, so that other load on the machine affects both alike.
+func BenchmarkWindowsInParts(b *testing.B) {
+	on := newBed(b, startAway(b))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var wall, cpu [2]time.Duration
+	run := func(cores int) {
+		runtime.GOMAXPROCS(cores)
+		begin, spent := time.Now(), cputime.Spent()
+		if n, err := readCities(on.wire, cores)(b.Context()); n != cityDays*manyCities || err != nil {
+			b.Fatal(n, err)
+		}
+		wall[cores-1] += time.Since(begin)
+		cpu[cores-1] += cputime.Spent() - spent
+	}
+	run(1)
+	run(2)
+	wall, cpu = [2]time.Duration{}, [2]time.Duration{}
+	for b.Loop() {
+		run(1)
+		run(2)
+	}
+	b.ReportMetric(float64(wall[0])/float64(wall[1]), "speedup")
+	b.ReportMetric(float64(cpu[1])/float64(cpu[0]), "cpu-ratio")
+	b.ReportMetric(float64(cpu[0])/float64(b.N)/(cityDays*manyCities), "cpu-ns/event")
+	b.ReportMetric(0, "ns/op")
+}
+
 // TestWindows checks that the benchmark reads all events.
 func TestWindows(t *testing.T) {
 	on := newBed(t, startHere(t))
@@ -58,6 +139,11 @@ func TestWindows(t *testing.T) {
 	for name, read := range windowReads(on.wire) {
 		if n, err := read(t.Context(), from, end); err != nil || n != len(readings(from, end)) {
 			t.Errorf("%s: %d events, %v", name, n, err)
+		}
+	}
+	for _, parallelism := range []int{-1, 2} {
+		if n, err := readCities(on.wire, parallelism)(t.Context()); err != nil || n != cityDays*manyCities {
+			t.Errorf("%d events, %v", n, err)
 		}
 	}
 }

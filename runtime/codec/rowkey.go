@@ -378,6 +378,22 @@ func (k *Key) Ties() int {
 	return k.Width(&k.Segments[first]) + k.bytesAfter(first)
 }
 
+// SeriesWidth returns the number of bytes before the time in keys without delimiters, and 0 in
+// others. It returns false if keys of unknown values do not show where those of a series begin.
+func (k *Key) SeriesWidth() (width int, ok bool) {
+	for i := range k.before() {
+		s := &k.Segments[i]
+		n := k.Width(s)
+		if s.Joined || k.Delimiter == "" && (n == 0 || k.Structured) {
+			return 0, false
+		}
+		if k.Delimiter == "" {
+			width += n
+		}
+	}
+	return width, true
+}
+
 // Splits returns split keys for a new table whose keys begin with a salt: one before each salt
 // except the first, or as many as Bigtable allows, evenly distributed.
 func (k *Key) Splits() []string {

@@ -19,7 +19,7 @@ var layers = []struct{ name, files string }{
 	{"requests", "store options view reversed version needs_client_v1_58 wirepath keyrange sort filter request newest ties stream"},
 	{"rows", "table mapping untyped keys selection selects period older columns points cells where frame group assemble"},
 	{"writing", "writer batch batcher stage absent duplicate"},
-	{"reading", "reader many latest latestmany parts page series together windows scanner"},
+	{"reading", "reader many latest latestmany parts page series together windows windowparts scanner"},
 	{"deleting", "delete erase erasepoints held"},
 	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillverify " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},

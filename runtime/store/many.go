@@ -105,7 +105,7 @@ func (r *reading) ofMany(yield yielder) {
 			return more && !(newestOne && err == nil)
 		})
 		// Columns take events without yield, and so end the group but not the read.
-		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit {
+		if limit := r.options.Limit; !more || r.ended || limit > 0 && r.op.Events >= limit {
 			return
 		}
 	}

@@ -121,7 +121,7 @@ func (r *reading) inPeriods(yield yielder) {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more
 		})
-		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit {
+		if limit := r.options.Limit; !more || r.ended || limit > 0 && r.op.Events >= limit {
 			return
 		}
 	}

@@ -28,6 +28,7 @@ type reader struct {
 	whole    query     // all events of a series
 	memories sync.Pool // of completed reads
 	gathered int       // maximum bytes of rows of several spans in memory
+	alone    int       // number of events that a read of windows reads before it is split
 	older    []*reader // readers of the earlier mappings, newest first
 }
 
@@ -41,7 +42,7 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
 	id := o.TablePrefix + mapping.Table.ID
 	r := &reader{
 		options: o, mapping: mapping, shape: mapping.shape(),
-		whole: mapping.wholeQuery("Read"), gathered: maxGathered,
+		whole: mapping.wholeQuery("Read"), gathered: maxGathered, alone: aloneEvents,
 	}
 	r.table = mapping.newRowReader(id, client.OpenTable(id), wireAllowed(client), o.Timeout, &r.shape)
 	all := []*query{&r.whole}
@@ -143,10 +144,14 @@ type reading struct {
 	assembler assembler
 	yield     yielder
 	more      bool  // the caller wants more of a part
+	ended     bool  // the taker wants no more, although nothing was yielded
 	failed    error // the last error
 	// withoutValues reads cells without their values.
 	withoutValues bool
 	page          *paging // of a read of a page; else nil
+	// within is the range of what follows the prefix of its only span, or of each of several spans
+	// that are merged, in the row keys to read.
+	within KeyRange
 }
 
 // begin returns a new reading.
@@ -299,7 +304,11 @@ func (r *reading) planned(yield yielder) {
 			p.Limit -= r.op.Events - before
 		}
 		begin, skipped := r.enterPart(p)
-		if !skipped && !r.part(part{Part: p, begin: begin}, yield) {
+		own := part{Part: p, begin: begin, within: r.within}
+		if p.Route != scan.Merged {
+			own.within = r.within.of(r.asked.Spans[0])
+		}
+		if !skipped && !r.part(own, yield) {
 			return
 		}
 	}

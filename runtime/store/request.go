@@ -55,6 +55,7 @@ type part struct {
 	read     string        // rows up to this key, in key order, were read
 	complete bool          // all rows were read
 	begin    string        // what the key of the first row of a page begins with, as far as the rows of spans have it in common
+	within   KeyRange      // the keys to read; the zero KeyRange for all
 	turns    chan struct{} // one element per request in progress, if they are paginated
 }
 
@@ -96,14 +97,16 @@ func (t *rowReader) requested(ctx context.Context, op *Operation, p part, reques
 func (t *rowReader) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
 	rows, filter, limit := q.Rows, t.filters.of(q.Filter), q.Limit
 	if p.read != "" {
-		if rows = behind(rows, p.read); rows == nil {
-			return func(func(wire.Row, error) bool) {}
-		}
+		rows = behind(rows, p.read)
 	}
 	if p.begin != "" {
-		if rows = since(rows, p.begin); rows == nil {
-			return func(func(wire.Row, error) bool) {}
-		}
+		rows = since(rows, p.begin)
+	}
+	if p.within != (KeyRange{}) {
+		rows = within(rows, p.within)
+	}
+	if rows == nil {
+		return func(func(wire.Row, error) bool) {}
 	}
 	switch {
 	case q.Paginated:
@@ -395,23 +398,28 @@ func rowSet(rows []codec.Rows) bigtable.RowSet {
 // since returns the rows of a request that a page which begins with the rows of a key prefix can
 // have: those from there on, in reading order.
 func since(rows []codec.Rows, begin string) []codec.Rows {
-	edge := codec.PrefixRows(begin)
+	if len(rows) > 0 && rows[0].Reverse {
+		return within(rows, KeyRange{End: codec.PrefixRows(begin).End})
+	}
+	return within(rows, KeyRange{Start: begin})
+}
+
+// within returns the rows of a request that are in a range; nil if there are none.
+func within(rows []codec.Rows, in KeyRange) []codec.Rows {
 	var left []codec.Rows
 	for _, r := range rows {
-		switch {
-		case r.Keys != nil:
-			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool {
-				return r.Reverse && edge.End != "" && key >= edge.End || !r.Reverse && key < begin
-			})
-			if len(r.Keys) == 0 {
-				continue
+		if r.Keys != nil {
+			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool { return !in.Contains(key) })
+			if len(r.Keys) > 0 {
+				left = append(left, r)
 			}
-		case !r.Reverse:
-			r.Start = max(r.Start, begin)
-		case edge.End != "" && (r.End == "" || edge.End < r.End):
-			r.End = edge.End
+			continue
 		}
-		if r.Keys != nil || r.End == "" || r.Start < r.End {
+		r.Start = max(r.Start, in.Start)
+		if in.End != "" && (r.End == "" || in.End < r.End) {
+			r.End = in.End
+		}
+		if r.End == "" || r.Start < r.End {
 			left = append(left, r)
 		}
 	}

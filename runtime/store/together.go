@@ -96,6 +96,7 @@ func (s *severalSpans) start(ctx context.Context) []*stream {
 		if own.begin != "" {
 			own.begin = s.spans[i].Prefix + own.begin
 		}
+		own.within = s.part.within.of(s.spans[i])
 		streams = append(streams, startStream(ctx, i, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
 			return s.table.spanRows(ctx, op, own, i, wanted)
 		}))
@@ -107,7 +108,7 @@ func (s *severalSpans) start(ctx context.Context) []*stream {
 // to the given number of bytes; the part records what is left.
 func (s *severalSpans) gather(most int) error {
 	q, ok := s.part.Gathered()
-	if !ok {
+	if !ok || s.part.within != (KeyRange{}) {
 		return nil
 	}
 	s.gathered, s.part.complete = make([]*stream, len(s.spans)), true

@@ -24,6 +24,10 @@ type WindowOptions struct {
 	// NewestFirst yields the windows of each series in reverse order, and holds those of one series
 	// in memory.
 	NewestFirst bool
+	// Parallelism is the maximum number of goroutines that read several series, if there are more
+	// than 16,384 events. 0 means DefaultParallelism; a negative value means 1. The windows and
+	// their order do not depend on it. Each goroutine holds up to 4,096 windows more.
+	Parallelism int
 	// Limit is the largest number of windows; 0 for no limit, and a *LimitError below that.
 	Limit int
 	// By are the series values by which series are grouped: their windows are combined, in the
@@ -58,21 +62,28 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 		if o.Fields != nil {
 			spec = spec.Of(names(o.Fields))
 		}
-		pointer := func(e event) any { return seriesOf(e.pointer.(*E)) }
-		read := windowsReading{
-			columnsReading: columnsReading{into: &columns.columns, columns: new(C)}, seriesOf: pointer,
+		kind := windowsKind{
+			layout: &columns.columns, newColumns: func() any { return new(C) },
+			seriesOf: func(e event) any { return seriesOf(e.pointer.(*E)) },
 			eventOf: func(series any) event {
 				e := new(E)
 				*seriesOf(e) = *series.(*S)
 				return event{e}
 			},
 			setSeries: func(series any, e event) { *series.(*S) = *seriesOf(e.pointer.(*E)) },
-		}
-		start := func(o window.Options) (*window.Fold, error) {
-			return spec.Start(width, from, to, o, func(w any) bool { return read.give(yield(*w.(*W), nil)) })
+			clone:     spec.Clone,
+			start: func(o window.Options, yield func(w any) bool) (*window.Fold, error) {
+				return spec.Start(width, from, to, o, yield)
+			},
+			mapping: reader.mapping, from: from, to: to, WindowOptions: o,
 		}
 		var none W
-		read.all(ctx, reader, of.untyped(), from, to, o, start, func(err error) bool { return read.give(yield(none, err)) })
+		kind.read(ctx, reader, of.untyped(), func(w any, err error) bool {
+			if err != nil {
+				return yield(none, err)
+			}
+			return yield(*w.(*W), nil)
+		})
 	}
 }
 
@@ -85,18 +96,43 @@ func names(fields []Field) []string {
 	return out
 }
 
+// windowsKind is what a read of windows knows of the types of a schema, and of its caller.
+type windowsKind struct {
+	layout     *columns
+	newColumns func() any
+	seriesOf   func(e event) any      // pointer to the series of an event
+	eventOf    func(series any) event // an event with a copy of a series
+	setSeries  func(series any, e event)
+	clone      func(w any) any // copy of a window
+	start      func(o window.Options, yield func(w any) bool) (*window.Fold, error)
+	mapping    *mapping // the newest one
+	from, to   time.Time
+	WindowOptions
+}
+
 // windowsReading is a read that folds events. It decodes them into slices, a part of a row at a
 // time.
 type windowsReading struct {
+	*windowsKind
 	columnsReading
-	seriesOf  func(e event) any      // pointer to the series of an event
-	eventOf   func(series any) event // an event with a copy of a series
-	setSeries func(series any, e event)
-	fold      *window.Fold
-	fail      func(err error) bool
-	base      event // with the series of the events in the slices, if there are any
-	folded    bool  // the read has folded or flagged an event
-	stopped   bool  // the caller wants no more
+	fold    *window.Fold
+	fail    func(err error) bool
+	base    event // with the series of the events in the slices, if there are any
+	folded  bool  // the read has folded or flagged an event
+	stopped bool  // the caller wants no more
+	content keyContent
+	of      *selection
+	alone   int          // the number of events after which the read is split; 0 for never
+	parts   *windowParts // what follows, once it is split
+}
+
+// newReading returns a read of a selection.
+func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selection, q *query) *windowsReading {
+	r := &windowsReading{windowsKind: k, of: s, columnsReading: columnsReading{into: k.layout, columns: k.newColumns()}}
+	r.reading = reader.beginSelected(ctx, s, q, k.from, k.to, []ReadOptions{{Fields: k.Fields}})
+	r.reading.op.Name += "Windows"
+	r.reading.assembler.into = r
+	return r
 }
 
 // give remembers whether the caller wants more.
@@ -105,57 +141,87 @@ func (r *windowsReading) give(more bool) bool {
 	return more
 }
 
-// all reads all events.
-func (r *windowsReading) all(ctx context.Context, reader *reader, s *selection, from, to time.Time, o WindowOptions, start func(window.Options) (*window.Fold, error), fail func(err error) bool) {
+// end ends the read, not only the request.
+func (r *windowsReading) end() bool {
+	r.reading.ended = true
+	return false
+}
+
+// read reads all windows of a selection.
+func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yield func(w any, err error) bool) {
 	q := reader.query(s)
-	r.reading = reader.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: o.Fields}})
-	r.reading.op.Name += "Windows"
+	r := k.newReading(ctx, reader, s, q)
+	r.fail = func(err error) bool { return r.give(yield(nil, err)) }
 	several := q.MultiSeries || s.many
 	switch {
-	case o.Limit < 0:
-		fail(&LimitError{o.Limit})
+	case k.Limit < 0:
+		r.fail(&LimitError{k.Limit})
 		return
 	case q.MultiSeries && !reader.ascends():
-		fail(ErrOrder)
+		r.fail(ErrOrder)
 		return
 	}
+	o := r.options()
+	o.Fill, o.NewestFirst, o.Limit = k.Fill, k.NewestFirst, k.Limit
+	o.Scattered = several && (len(reader.older) > 0 || reader.scatters(q))
+	if k.By != nil {
+		o.Group = r.group
+	}
 	var err error
-	l, content := reader.mapping, new(keyContent)
-	values := func(e event) []any { return l.fill(content, e).Series }
-	options := window.Options{
-		Fill: o.Fill, NewestFirst: o.NewestFirst, Limit: o.Limit,
-		Scattered: several && (len(reader.older) > 0 || reader.scatters(q)),
+	if r.fold, err = k.start(o, func(w any) bool { return r.give(yield(w, nil)) }); err != nil {
+		r.fail(err)
+		return
+	}
+	if several && !o.Scattered && k.parallelism() > 1 {
+		r.alone = reader.alone
+	}
+	switch complete := r.run(); {
+	case !complete:
+	case r.folded || several:
+		r.fold.End()
+	default:
+		r.fold.Empty(r.seriesOf(s.values[0].low))
+	}
+}
+
+// run folds the events of a selection. It reports whether they were read to their end.
+func (r *windowsReading) run() (complete bool) {
+	r.reading.runOf(func() {
+		defer func() {
+			if r.parts != nil {
+				r.parts.close()
+			}
+		}()
+		complete = r.events() && (r.parts == nil || r.parts.drain())
+	}, r.one)
+	return complete
+}
+
+// options returns the options of a fold of the events of a read.
+func (r *windowsReading) options() window.Options {
+	return window.Options{
 		ID: func(series any) string {
 			var id []byte
-			for _, v := range values(r.eventOf(series)) {
+			for _, v := range r.mapping.fill(&r.content, r.eventOf(series)).Series {
 				id = codec.AppendSeriesValue(id, v)
 			}
 			return string(id)
 		},
-		Clone: func(series any) any { return r.seriesOf(l.clone(r.eventOf(series))) },
+		Clone: func(series any) any { return r.seriesOf(r.mapping.clone(r.eventOf(series))) },
 	}
-	if o.By != nil {
-		options.Group = func(series any) {
-			e := r.eventOf(series)
-			clearOthers(r.seriesOf(e), values(e), o.By)
-			r.setSeries(series, e)
-		}
-	}
-	if r.fold, err = start(options); err != nil {
-		fail(err)
-		return
-	}
-	r.fail = fail
-	r.reading.assembler.into = r
-	r.reading.run(r.one)
-	if r.failed != nil || r.stopped || !r.flush() {
-		return
-	}
-	if !r.folded && !several {
-		r.fold.Empty(r.seriesOf(s.values[0].low))
-		return
-	}
-	r.fold.End()
+}
+
+// group clears the values of a series by which series are not grouped.
+func (r *windowsReading) group(series any) {
+	e := r.eventOf(series)
+	clearOthers(r.seriesOf(e), r.mapping.fill(&r.content, e).Series, r.By)
+	r.setSeries(series, e)
+}
+
+// events folds all events. It reports whether they were read to their end.
+func (r *windowsReading) events() bool {
+	r.reading.ordered()(r.reading.count)
+	return r.failed == nil && !r.stopped && r.flush()
 }
 
 // scatters reports whether the events of several series come by other values than the series: by
@@ -188,6 +254,13 @@ func clearOthers(series any, values []any, by []SeriesValue) {
 	}
 }
 
+// failWith yields the error that ends the read.
+func (r *windowsReading) failWith(err error) bool {
+	r.failed = err
+	r.fail(err)
+	return r.end()
+}
+
 // one consumes an event that is made by itself, or the error of one.
 func (r *windowsReading) one(e event, err error) bool {
 	if err != nil {
@@ -208,20 +281,19 @@ func (r *windowsReading) one(e event, err error) bool {
 // undecodable yields an error. It flags the window of an event that cannot be decoded.
 func (r *windowsReading) undecodable(e event, err error) bool {
 	if !isDecodeError(err) {
-		r.failed = err
-		r.fail(err)
-		return false
+		return r.failWith(err)
 	}
 	failed, _ := errors.AsType[*DecodeError](err)
+	if r.parts != nil && failed.Row != "" && !r.parts.owns(failed.Row) {
+		return r.end() // a part yields it
+	}
 	if !failed.Time.IsZero() && !failed.Time.Before(r.reading.assembler.from) && failed.Time.Before(r.reading.assembler.to) {
 		if !r.flush() {
 			return false
 		}
 		r.folded = true
 		if err := r.fold.Flag(r.seriesOf(e), failed.Time); err != nil {
-			r.failed = err
-			r.fail(err)
-			return false
+			return r.failWith(err)
 		}
 	}
 	return r.fail(err)
@@ -253,12 +325,23 @@ func (r *windowsReading) flush() bool {
 
 // foldOf folds the events in the slices, which are those of one series.
 func (r *windowsReading) foldOf(base event) bool {
+	defer r.into.truncate(r.columns, 0)
+	if r.parts != nil && !r.parts.leads(base) {
+		return r.end() // a part reads it
+	}
+	if r.reading.ctx.Err() != nil {
+		return r.reading.count(base, nil) // yields the error
+	}
 	r.folded = true
 	more, err := r.fold.Add(r.seriesOf(base), r.columns)
-	r.into.truncate(r.columns, 0)
 	if err != nil {
-		r.failed = err
-		r.fail(err)
+		return r.failWith(err)
 	}
-	return more && err == nil && !r.stopped
+	if !more || r.stopped {
+		return r.end()
+	}
+	if r.alone > 0 && r.reading.op.Events >= r.alone {
+		r.alone, r.parts = 0, r.split(base)
+	}
+	return true
 }

@@ -102,6 +102,16 @@ func (f *Fold) Flag(of any, at time.Time) error {
 	return nil
 }
 
+// AddWindow adds a window that another fold has yielded, which had no options but functions: w is a
+// *W, which the fold keeps. The windows of a series must follow each other, in order of time. It
+// returns false if no more are wanted.
+func (f *Fold) AddWindow(w any) (more bool) {
+	s, c := f.enter(f.spec.series(w)), f.spec.common(w)
+	s.open, s.window = w, span{c.Start, c.End}
+	f.close(s)
+	return !f.finished
+}
+
 // openAt opens the window of a series that holds a time, unless it is open.
 func (f *Fold) openAt(s *series, at time.Time) error {
 	if s.window.holds(at) {

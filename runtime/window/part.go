@@ -137,6 +137,7 @@ type spec struct {
 	assign func(to, from any)
 	common func(w any) *Window
 	name   func(w, series any) // sets the series
+	series func(w any) any     // pointer to it
 	times  func(c any) []time.Time
 	parts  []part
 }
@@ -155,12 +156,20 @@ func NewSpec[S, C, W any](common func(w *W) *Window, series func(w *W) *S, times
 		},
 		common: func(w any) *Window { return common(w.(*W)) },
 		name:   func(w, of any) { *series(w.(*W)) = *of.(*S) },
+		series: func(w any) any { return series(w.(*W)) },
 		times:  func(c any) []time.Time { return times(c.(*C)) },
 	}}
 	for _, p := range parts {
 		s.parts = append(s.parts, p.part)
 	}
 	return s
+}
+
+// Clone returns a copy of a window, a *W, that shares nothing with it.
+func (s *Spec[S, C, W]) Clone(w any) any {
+	c := s.new()
+	s.assign(c, w)
+	return c
 }
 
 // Of returns the description of windows with the statistics of some fields, given the names of
