@@ -120,12 +120,12 @@ func (f *filling) check() (err error) {
 	case f.options.Rate < 0:
 		return fmt.Errorf("--rate %g: must not be negative", f.options.Rate)
 	case f.from != "":
-		if f.options.From, err = parseTime("--from", f.from, now); err != nil {
+		if f.options.From, err = parseTime("--from", f.from, now, time.UTC); err != nil {
 			return err
 		}
 	}
 	if f.to != "" {
-		f.options.To, err = parseTime("--to", f.to, time.Now())
+		f.options.To, err = parseTime("--to", f.to, time.Now(), time.UTC)
 	}
 	return err
 }

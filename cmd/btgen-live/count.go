@@ -125,7 +125,7 @@ func (t *tally) add(n int, err error) error {
 	}
 	all := t.events.Add(int64(n))
 	if all%1024 < int64(n) && t.mu.TryLock() {
-		t.progress.show(func() string { return rateText(int(all), t.begun) })
+		t.progress.show(func() string { return rateText(int(all), "event", t.begun) })
 		t.mu.Unlock()
 	}
 	return nil

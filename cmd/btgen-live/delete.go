@@ -215,8 +215,8 @@ func (d *removal) times(now time.Time) (from, to time.Time, err error) {
 	if d.all {
 		return time.Time{}, scan.MaxTime, nil
 	}
-	if from, err = parseTime("--from", d.from, now); err == nil {
-		to, err = parseTime("--to", d.to, now)
+	if from, err = parseTime("--from", d.from, now, time.UTC); err == nil {
+		to, err = parseTime("--to", d.to, now, time.UTC)
 	}
 	return from, to, err
 }

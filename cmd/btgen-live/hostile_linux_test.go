@@ -129,6 +129,8 @@ func hostileRuns() [][]string {
 		atInstance("read", "Event", "--query", h), atInstance("read", "Event", "--table", h), atInstance("read", "Event", "--fields", h), atInstance("read", "Event", "--where", h),
 		atInstance("read", "Event", "--format", h), atInstance("read", "Event", "--output", "no/"+h+".csv"), atInstance("read", "Event", "--schemas", h),
 		{"read", "Event", "--project", h, "--instance", h}, atInstance("read", "Event", "--prefix", h),
+		atInstance("windows", "Event", "--every", h), atInstance("windows", "Event", "--every", "1d", "--zone", h), atInstance("windows", "Event", "--every", "1d", "--fields", h), atInstance("windows", "Event", "--every", "1d", "--by", h),
+		atInstance("windows", "Event", "--every", "1d", "--statistics", h), atInstance("windows", "Event", "--every", "1d", "--fill", h),
 		atInstance("count", "Event"), atInstance("count", "Event", "host="+h), atInstance("stats", "Event"), atInstance("stats", "Event", "--format", "json"), atInstance("stats", "Event", "--sample", "1"),
 		atInstance("verify"), atInstance("verify", "--format", "json"), atInstance("verify", "--table", h), atInstance("verify", h),
 		atInstance("infer", "--table", "theirs"), atInstance("infer", "--table", "events"), atInstance("infer", "--table", "copies"), atInstance("infer", "--table", h), atInstance("infer", "--table", "theirs", "--key-prefix", h),
@@ -141,6 +143,7 @@ func hostileRuns() [][]string {
 		{"emulator", "--addr", h}, {"emulator", h},
 	}
 	for _, format := range []string{"table", "ndjson", "csv", "parquet"} {
+		out = append(out, atInstance("windows", "Event", "--every", "1d", "--format", format), atInstance("windows", "Event", "host="+h, "--every", "1d", "--format", format))
 		out = append(out, atInstance("read", "Event", "--format", format), atInstance("read", "Event", "host="+h, "--format", format), atInstance("read", "Event", "--format", format, "--output", "f"+h+"."+format))
 	}
 	return append(out, atInstance("delete", "Event", "host="+h, "--all", "--dry-run"), atInstance("delete", "Event", "--query", "ByHost", "host="+h, "--all", "--yes"))
@@ -173,7 +176,7 @@ func TestHostileServer(t *testing.T) {
 	hostileInstance(t)
 	t.Setenv("BIGTABLE_EMULATOR_HOST", listener.Addr().String())
 	for _, args := range [][]string{
-		atInstance("setup"), atInstance("plan"), atInstance("verify"), atInstance("infer", "--table", "events"), atInstance("read", "Event"), atInstance("read", "Event", "host=a"), atInstance("write", "Event", "events.ndjson"),
+		atInstance("setup"), atInstance("plan"), atInstance("verify"), atInstance("infer", "--table", "events"), atInstance("read", "Event"), atInstance("read", "Event", "host=a"), atInstance("windows", "Event", "--every", "1d"), atInstance("write", "Event", "events.ndjson"),
 		atInstance("count", "Event"), atInstance("stats", "Event"), atInstance("delete", "Event", "host=a", "--all", "--yes"), atInstance("backfill", "Event"), atInstance("delete-table", "theirs"),
 	} {
 		text := terminalText(t, args...)

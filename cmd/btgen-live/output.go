@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // outputFormats are the formats of events that are read.
@@ -49,8 +53,110 @@ type exporter interface {
 	end(complete bool) error
 }
 
+// printing are the flags that say how events are printed.
+type printing struct{ format, output string }
+
+// flags adds the flags to a command.
+func (r *printing) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.format, "format", "", "table, ndjson, csv or parquet; by default that of the extension of --output, or table")
+	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
+}
+
+// check checks the flags.
+func (r *printing) check() error {
+	if r.format == "" {
+		var err error
+		if r.format, err = formatOf("--output "+words.Printable(r.output), r.output, "table"); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(outputFormats, r.format) {
+		return fmt.Errorf("--format %q: must be %s", r.format, words.List(outputFormats, "or"))
+	}
+	return nil
+}
+
+// maxReported is the maximum number of undecodable events that are reported one by one.
+const maxReported = 10
+
+// print prints events, which one describes, up to a limit unless that is 0.
+func (r *printing) print(ctx context.Context, cmd *cobra.Command, l *layout.Layout, columns []format.Column, one string, limit int, all iter.Seq2[*dynamic.Event, error]) error {
+	out, err := r.open(cmd, l, columns)
+	if err != nil {
+		return err
+	}
+	return r.printTo(ctx, cmd, out, one, limit, all)
+}
+
+// printTo is print to an open output.
+func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out exporter, one string, limit int, all iter.Seq2[*dynamic.Event, error]) error {
+	progress := newMeter(cmd)
+	if r.output == "" && cli.IsTerminal(cmd.OutOrStdout()) {
+		progress.terminal, progress.shown = false, time.Now().Add(time.Hour*24*365) // the events are the progress
+	}
+	n, undecodable, begun := 0, 0, time.Now()
+	err := func() error {
+		for e, err := range all {
+			if _, ok := errors.AsType[*store.DecodeError](err); ok {
+				if undecodable++; undecodable <= maxReported {
+					progress.line("%v", err)
+				}
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := out.add(e); err != nil {
+				return err
+			}
+			if n++; n%1024 == 0 {
+				progress.show(func() string { return rateText(n, one, begun) })
+			}
+			if n == limit {
+				break
+			}
+		}
+		return nil
+	}()
+	progress.end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.Join(fmt.Errorf("interrupted after %s", countOf(n, one)), out.end(false))
+	case err != nil:
+		return errors.Join(err, out.end(false))
+	}
+	if err := out.end(true); err != nil {
+		return err
+	}
+	if table, ok := out.(*textFile); ok {
+		table.explain(progress)
+	}
+	if undecodable > 0 {
+		progress.line("%s could not be decoded; btgen-live verify explains why", countOf(undecodable, "event or row"))
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// rateText describes how many events, which one describes, were processed.
+func rateText(n int, one string, begun time.Time) string {
+	perSecond := float64(n) / time.Since(begun).Seconds()
+	return fmt.Sprintf("%s, %s/s", countOf(n, one), words.Number(perSecond))
+}
+
+// newEncoder returns the encoder of a text format.
+func newEncoder(name string, columns []format.Column, o format.TableOptions) format.Encoder {
+	switch name {
+	case "ndjson":
+		return format.NewNDJSON(columns)
+	case "csv":
+		return format.NewCSV(columns)
+	}
+	return format.NewTable(columns, o)
+}
+
 // open opens the output.
-func (r *reading) open(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
+func (r *printing) open(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
 	if r.format == "parquet" {
 		return r.openParquet(cmd, l, columns)
 	}
@@ -75,7 +181,7 @@ func (r *reading) open(cmd *cobra.Command, l *layout.Layout, columns []format.Co
 }
 
 // openParquet opens the output for Parquet.
-func (r *reading) openParquet(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
+func (r *printing) openParquet(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
 	stdout := cli.Unguarded(cmd.OutOrStdout())
 	if r.output != "" {
 		file, err := createFile(r.output)

@@ -1,21 +1,25 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
+
+// formatHelp describes the flags of [printing].
+const formatHelp = `--format ndjson and csv write what other programs read, without loss: one JSON object per
+line, or comma-separated values with a header; so does parquet, with a column of the right
+type for each value. --output writes a file, which appears once it is complete; its
+extension determines the format.`
 
 // newRead returns the command read.
 func newRead() *cobra.Command {
@@ -27,11 +31,7 @@ func newRead() *cobra.Command {
 
 ` + selectionHelp + `
 
---format ndjson and csv write what other programs read, without loss: one JSON object per
-line, or comma-separated values with a header; so does parquet, with a column of the right
-type for each value. --output writes a file, which appears once it is complete; its
-extension determines the format. Events are written as they arrive, so that memory is
-bounded.
+` + formatHelp + ` Events are written as they arrive, so that memory is bounded.
 
 Events that cannot be decoded are reported on stderr, and the others are printed.
 
@@ -45,8 +45,7 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	cmd.Flags().BoolVar(&r.options.NewestFirst, "newest-first", false, "print the newest events first")
 	cmd.Flags().IntVar(&r.options.Limit, "limit", 0, "maximum number of `events`; 0 for no limit")
 	cmd.Flags().StringSliceVar(&r.fields, "fields", nil, "`fields` to print, separated by commas; by default all")
-	cmd.Flags().StringVar(&r.format, "format", "", "table, ndjson, csv or parquet; by default that of the extension of --output, or table")
-	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
+	r.printing.flags(cmd)
 	return cmd
 }
 
@@ -54,10 +53,9 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 type reading struct {
 	target
 	selection
+	printing
 	options store.ReadOptions
 	fields  []string
-	format  string
-	output  string
 }
 
 // run prints events.
@@ -79,11 +77,20 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := r.open(cmd, selected.schema.Layout(), columns)
-	if err != nil {
-		return errors.Join(err, client.Close())
+	events := selected.events(ctx, client, store.ReaderOptions{TablePrefix: r.prefix, Timeout: r.timeout}, r.options)
+	err = r.print(ctx, cmd, selected.schema.Layout(), columns, "event", r.options.Limit, pointers(events))
+	return errors.Join(err, client.Close())
+}
+
+// pointers yields events by reference.
+func pointers(events iter.Seq2[dynamic.Event, error]) iter.Seq2[*dynamic.Event, error] {
+	return func(yield func(*dynamic.Event, error) bool) {
+		for e, err := range events {
+			if !yield(&e, err) {
+				return
+			}
+		}
 	}
-	return errors.Join(r.print(ctx, cmd, client, selected, out), client.Close())
 }
 
 // check checks the flags.
@@ -94,16 +101,7 @@ func (r *reading) check() error {
 	if r.options.Limit < 0 {
 		return fmt.Errorf("--limit %d: must not be negative", r.options.Limit)
 	}
-	if r.format == "" {
-		var err error
-		if r.format, err = formatOf("--output "+words.Printable(r.output), r.output, "table"); err != nil {
-			return err
-		}
-	}
-	if !slices.Contains(outputFormats, r.format) {
-		return fmt.Errorf("--format %q: must be %s", r.format, words.List(outputFormats, "or"))
-	}
-	return nil
+	return r.printing.check()
 }
 
 // project returns the columns to print, and restricts the read to them.
@@ -138,74 +136,4 @@ func fieldNames(l *layout.Layout) string {
 		names = append(names, l.Fields[i].Name)
 	}
 	return strings.Join(names, ", ")
-}
-
-// maxReported is the maximum number of undecodable events that are reported one by one.
-const maxReported = 10
-
-// print prints the selected events.
-func (r *reading) print(ctx context.Context, cmd *cobra.Command, client store.Client, s *selected, out exporter) error {
-	progress := newMeter(cmd)
-	if r.output == "" && cli.IsTerminal(cmd.OutOrStdout()) {
-		progress.terminal, progress.shown = false, time.Now().Add(time.Hour*24*365) // the events are the progress
-	}
-	events, undecodable, begun := 0, 0, time.Now()
-	err := func() error {
-		for e, err := range s.events(ctx, client, store.ReaderOptions{TablePrefix: r.prefix, Timeout: r.timeout}, r.options) {
-			if _, ok := errors.AsType[*store.DecodeError](err); ok {
-				if undecodable++; undecodable <= maxReported {
-					progress.line("%v", err)
-				}
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if err := out.add(&e); err != nil {
-				return err
-			}
-			if events++; events%1024 == 0 {
-				progress.show(func() string { return rateText(events, begun) })
-			}
-			if events == r.options.Limit {
-				break
-			}
-		}
-		return nil
-	}()
-	progress.end()
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return errors.Join(fmt.Errorf("interrupted after %s", countOf(events, "event")), out.end(false))
-	case err != nil:
-		return errors.Join(err, out.end(false))
-	}
-	if err := out.end(true); err != nil {
-		return err
-	}
-	if table, ok := out.(*textFile); ok {
-		table.explain(progress)
-	}
-	if undecodable > 0 {
-		progress.line("%s could not be decoded; btgen-live verify explains why", countOf(undecodable, "event or row"))
-		return cli.ErrFindings
-	}
-	return nil
-}
-
-// rateText describes how many events were processed.
-func rateText(events int, begun time.Time) string {
-	perSecond := float64(events) / time.Since(begun).Seconds()
-	return fmt.Sprintf("%s, %s/s", countOf(events, "event"), words.Number(perSecond))
-}
-
-// newEncoder returns the encoder of a text format.
-func newEncoder(name string, columns []format.Column, o format.TableOptions) format.Encoder {
-	switch name {
-	case "ndjson":
-		return format.NewNDJSON(columns)
-	case "csv":
-		return format.NewCSV(columns)
-	}
-	return format.NewTable(columns, o)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -183,7 +184,7 @@ func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
 		b.Fatal(err)
 	}
 	defer client.Close()
-	reading := &reading{format: to}
+	printing := printing{format: to}
 	selected := &selected{schema: schema, of: ofTable, table: "balloons", to: scan.MaxTime}
 	cmd := &cobra.Command{}
 	cmd.SetErr(io.Discard)
@@ -193,7 +194,7 @@ func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
 	for b.Loop() {
 		var lines counter
 		out := &textFile{encoder: newEncoder(to, format.Columns(schema.Layout()), format.TableOptions{}), out: &lines}
-		if err := reading.print(b.Context(), cmd, client, selected, out); err != nil {
+		if err := printing.printTo(b.Context(), cmd, out, "event", 0, pointers(selected.events(b.Context(), client, store.ReaderOptions{}, store.ReadOptions{}))); err != nil {
 			b.Fatal(err)
 		}
 		if lines.lines != benchEvents {

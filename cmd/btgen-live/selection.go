@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // selectionHelp describes the arguments and flags of a selection.
@@ -40,6 +41,7 @@ type selection struct {
 	query, table string
 	from, to     string
 	where        []string
+	zone         *time.Location // of dates; nil for UTC
 }
 
 // flags adds the flags to a command.
@@ -85,12 +87,12 @@ func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
 	sel := &selected{to: scan.MaxTime}
 	var err error
 	if s.from != "" {
-		if sel.from, err = parseTime("--from", s.from, now); err != nil {
+		if sel.from, err = parseTime("--from", s.from, now, s.zone); err != nil {
 			return nil, err
 		}
 	}
 	if s.to != "" {
-		if sel.to, err = parseTime("--to", s.to, now); err != nil {
+		if sel.to, err = parseTime("--to", s.to, now, s.zone); err != nil {
 			return nil, err
 		}
 	}
@@ -189,23 +191,40 @@ func (s *selected) events(ctx context.Context, client store.Client, ro store.Rea
 	case s.of == ofTable:
 		return s.all(ctx, client, ro)
 	case s.of == ofQuery:
-		return s.found(ctx, reader, o)
+		return reader.Query(ctx, s.query.Name, s.queryValues(), s.from, s.to, o)
 	case s.many != nil:
-		var series [][]any
-		for _, v := range s.values {
-			one := slices.Clone(s.series)
-			one[s.many[0]] = v
-			series = append(series, one)
-		}
-		return reader.ReadMany(ctx, series, s.from, s.to, o)
+		return reader.ReadMany(ctx, s.eachSeries(), s.from, s.to, o)
 	}
 	return reader.Read(ctx, s.series, s.from, s.to, o)
 }
 
-// found yields what the query selects.
-func (s *selected) found(ctx context.Context, reader *dynamic.Reader, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
-	v := dynamic.Values{Series: s.series, Several: s.values, End: s.end, Low: s.low, High: s.high}
-	return reader.Query(ctx, s.query.Name, v, s.from, s.to, o)
+// windows yields the windows of the selected events.
+func (s *selected) windows(ctx context.Context, client store.Client, ro store.ReaderOptions, width window.Width, o store.WindowOptions) iter.Seq2[dynamic.Window, error] {
+	reader := s.schema.NewReader(client, ro)
+	switch {
+	case s.of == ofTable:
+		return reader.TableWindows(ctx, s.table, s.from, s.to, width, o)
+	case s.of == ofQuery:
+		return reader.QueryWindows(ctx, s.query.Name, s.queryValues(), s.from, s.to, width, o)
+	case s.many != nil:
+		return reader.ManyWindows(ctx, s.eachSeries(), s.from, s.to, width, o)
+	}
+	return reader.Windows(ctx, s.series, s.from, s.to, width, o)
+}
+
+// eachSeries returns the selected series.
+func (s *selected) eachSeries() (series [][]any) {
+	for _, v := range s.values {
+		one := slices.Clone(s.series)
+		one[s.many[0]] = v
+		series = append(series, one)
+	}
+	return series
+}
+
+// queryValues returns the values of the query.
+func (s *selected) queryValues() dynamic.Values {
+	return dynamic.Values{Series: s.series, Several: s.values, End: s.end, Low: s.low, High: s.high}
 }
 
 // all yields the events of a table.
@@ -231,13 +250,13 @@ func (s *selected) all(ctx context.Context, client store.Client, ro store.Reader
 	}
 }
 
-// parseTime parses a date, a time or a duration before now.
-func parseTime(flag, text string, now time.Time) (time.Time, error) {
+// parseTime parses a date in a time zone, which is UTC by default, a time or a duration before now.
+func parseTime(flag, text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago <= 0 {
 		return now.Add(ago), nil
 	}
 	for _, form := range []string{time.DateOnly, time.RFC3339Nano} {
-		if at, err := time.Parse(form, text); err == nil {
+		if at, err := time.ParseInLocation(form, text, cmp.Or(zone, time.UTC)); err == nil {
 			return at, nil
 		}
 	}

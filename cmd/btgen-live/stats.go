@@ -82,12 +82,12 @@ func (s *statistics) check() (err error) {
 	case s.format != "text" && s.format != "json":
 		return fmt.Errorf("--format %q: must be text or json", s.format)
 	case s.from != "":
-		if s.since, err = parseTime("--from", s.from, now); err != nil {
+		if s.since, err = parseTime("--from", s.from, now, time.UTC); err != nil {
 			return err
 		}
 	}
 	if s.to != "" {
-		if s.until, err = parseTime("--to", s.to, now); err != nil {
+		if s.until, err = parseTime("--to", s.to, now, time.UTC); err != nil {
 			return err
 		}
 	}
@@ -257,7 +257,7 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 		f.forget()
 	}
 	f.progress.show(func() string {
-		return fmt.Sprintf("table %s: %s, %s", f.Table, countOf(int(f.Rows), "row"), rateText(int(f.Events), f.begun))
+		return fmt.Sprintf("table %s: %s, %s", f.Table, countOf(int(f.Rows), "row"), rateText(int(f.Events), "event", f.begun))
 	})
 	return nil
 }

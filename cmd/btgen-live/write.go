@@ -368,7 +368,7 @@ func (l *loading) land() error {
 	}
 	l.line = l.flying.last
 	l.progress.show(func() string {
-		return rateText(l.events, l.begun) + fmt.Sprintf(", line %s", words.Number(float64(l.line)))
+		return rateText(l.events, "event", l.begun) + fmt.Sprintf(", line %s", words.Number(float64(l.line)))
 	})
 	return nil
 }

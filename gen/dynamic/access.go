@@ -163,13 +163,12 @@ type Reader struct {
 	readers map[*table]*store.Reader[Event]
 }
 
-// NewReader returns a reader of the tables that the schema reads.
+// NewReader returns a reader of the tables of the schema.
 func (s *Schema) NewReader(client store.Client, opts ...store.ReaderOptions) *Reader {
 	r := &Reader{schema: s, readers: map[*table]*store.Reader[Event]{}}
-	for _, t := range s.layout.ReadTables() {
-		if of := s.tables[t]; r.readers[of] == nil {
-			r.readers[of] = store.NewReader(client, of.layout, opts...)
-		}
+	for _, t := range s.layout.Tables {
+		of := s.tables[t]
+		r.readers[of] = store.NewReader(client, of.layout, opts...)
 	}
 	return r
 }

@@ -33,7 +33,10 @@ const (
 var statisticNames = []string{"count", "first", "last", "first_time", "last_time", "min", "max", "sum", "mean", "increase", "rate"}
 
 // ErrStatistic is the error of [ParseStatistic].
-var ErrStatistic = errors.New("not a statistic: write one of " + strings.Join(statisticNames, ", "))
+var ErrStatistic = errors.New("not a statistic: write one of " + StatisticNames())
+
+// StatisticNames lists the names of the statistics.
+func StatisticNames() string { return strings.Join(statisticNames, ", ") }
 
 // ParseStatistic parses the name of a statistic, such as first_time.
 func ParseStatistic(text string) (Statistic, error) {

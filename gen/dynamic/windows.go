@@ -105,6 +105,20 @@ func (r *Reader) QueryWindows(ctx context.Context, name string, v Values, from, 
 	return r.windows(ctx, q.table.of, of, nil, from, to, width, opts)
 }
 
+// TableWindows summarizes the events of all series in a table of the schema, as [store.Windows] does. If
+// the schema does not have the table, the error is a [*store.UnknownTableError].
+func (r *Reader) TableWindows(ctx context.Context, table string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[Window, error] {
+	all := (&store.Query[Event]{Name: "Table"}).Bind(Event{Series: make([]any, len(r.schema.layout.Series))})
+	var known []string
+	for _, t := range r.schema.layout.Tables {
+		if t.ID == table {
+			return r.windows(ctx, t, all, nil, from, to, width, opts)
+		}
+		known = append(known, t.ID)
+	}
+	return r.windows(ctx, nil, all, &store.UnknownTableError{Table: table, Tables: known}, from, to, width, opts)
+}
+
 // windows summarizes what a selection has in a table, or yields an error.
 func (r *Reader) windows(ctx context.Context, t *layout.Table, of store.Selection[Event], err error, from, to time.Time, width window.Width, opts []store.WindowOptions) iter.Seq2[Window, error] {
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,8 +38,9 @@ import (
 // Column is one value of the events of a schema. Its name is unique among their columns.
 type Column struct {
 	layout.Field
-	part  part
-	index int // of the series value or the field
+	part   part
+	index  int  // of the series value or the field
+	micros bool // see Micros; of a column of windows
 }
 
 // part is the part of an event that a column has.
@@ -66,14 +68,14 @@ func Columns(l *layout.Layout) []Column {
 func inputColumns(l *layout.Layout) []Column {
 	var out []Column
 	for i, f := range l.Series {
-		out = append(out, Column{f, seriesPart, i})
+		out = append(out, Column{Field: f, part: seriesPart, index: i})
 	}
-	out = append(out, Column{layout.Field{Name: "time", Type: schema.Timestamp}, timePart, 0})
+	out = append(out, Column{Field: layout.Field{Name: "time", Type: schema.Timestamp}, part: timePart})
 	if l.Sequence {
-		out = append(out, Column{layout.Field{Name: "sequence", Type: schema.Uint32}, sequencePart, 0})
+		out = append(out, Column{Field: layout.Field{Name: "sequence", Type: schema.Uint32}, part: sequencePart})
 	}
 	for i, f := range l.Fields {
-		out = append(out, Column{f, fieldPart, i})
+		out = append(out, Column{Field: f, part: fieldPart, index: i})
 	}
 	for _, f := range l.TTLFields() {
 		switch f {
@@ -82,13 +84,13 @@ func inputColumns(l *layout.Layout) []Column {
 			for i, name := range l.Classes {
 				class.Enum = append(class.Enum, codec.EnumName{Number: int64(i + 1), Name: name})
 			}
-			out = append(out, Column{class, classPart, 0})
+			out = append(out, Column{Field: class, part: classPart})
 		case layout.TTLDurationField:
-			out = append(out, Column{layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, ttlPart, 0})
+			out = append(out, Column{Field: layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, part: ttlPart})
 		case layout.ExpiresAtField:
-			out = append(out, Column{layout.Field{Name: "expires_at", Type: schema.Timestamp, Optional: true}, expiresAtPart, 0})
+			out = append(out, Column{Field: layout.Field{Name: "expires_at", Type: schema.Timestamp, Optional: true}, part: expiresAtPart})
 		case layout.WrittenAtField:
-			out = append(out, Column{layout.Field{Name: "written_at", Type: schema.Timestamp, Optional: true}, writtenAtPart, 0})
+			out = append(out, Column{Field: layout.Field{Name: "written_at", Type: schema.Timestamp, Optional: true}, part: writtenAtPart})
 		}
 	}
 	return out
@@ -111,7 +113,7 @@ func (c *Column) Always() bool {
 // Micros reports whether the values are timestamps that always have whole microseconds, given
 // the precision of event times.
 func (c *Column) Micros(precision time.Duration) bool {
-	return c.part == expiresAtPart || c.part == timePart && precision%time.Microsecond == 0
+	return c.micros || c.part == expiresAtPart || c.part == timePart && precision%time.Microsecond == 0
 }
 
 // Value returns the value that an event has, with the Go types of package value; nil if it
@@ -194,6 +196,9 @@ func appendText(dst []byte, t schema.Type, v any) []byte {
 	case float64:
 		return appendFloat(dst, t, v)
 	case time.Time:
+		if v.Location() != time.UTC { // of a window
+			return v.AppendFormat(dst, time.RFC3339Nano)
+		}
 		return codec.AppendTextTimestamp(dst, v)
 	case uint64:
 		return strconv.AppendUint(dst, v, 10)
@@ -203,6 +208,10 @@ func appendText(dst []byte, t schema.Type, v any) []byte {
 		return base64.StdEncoding.AppendEncode(dst, v)
 	case time.Duration:
 		return append(dst, v.String()...)
+	case *big.Int: // a sum
+		if dst = v.Append(dst, 10); t == schema.Duration {
+			dst = append(dst, "ns"...)
+		}
 	}
 	return dst
 }

@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"math"
+	"math/big"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -72,6 +73,10 @@ func appendJSON(dst []byte, t schema.Type, v any) []byte {
 		}
 	case int64, uint64, bool:
 		return appendText(dst, t, v)
+	case *big.Int:
+		if t != schema.Duration {
+			return appendText(dst, t, v)
+		}
 	}
 	return append(appendText(append(dst, '"'), t, v), '"')
 }

@@ -6,6 +6,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -35,11 +36,15 @@ var columnTypes = map[schema.Type]columnType{
 	schema.UUID:      {node: pq.UUID, value: uuid, fixed: fixedUUID},
 }
 
-// as returns a function that converts values of a Go type, and others to null.
+// as returns a function that converts values of a Go type, and nil to null.
 func as[T any](convert func(T) pq.Value) func(c *column, v any) (pq.Value, error) {
 	return func(_ *column, v any) (pq.Value, error) {
-		if v, ok := v.(T); ok {
-			return convert(v), nil
+		typed, ok := v.(T)
+		switch {
+		case ok:
+			return convert(typed), nil
+		case v != nil:
+			return pq.Value{}, fmt.Errorf("%w: %v", format.ErrValue, v)
 		}
 		return pq.NullValue(), nil
 	}

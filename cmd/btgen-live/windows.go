@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // for --zone, where the system has no time zones
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// newWindows returns the command windows.
+func newWindows() *cobra.Command {
+	var w windowing
+	cmd := &cobra.Command{
+		Use:   "windows NAME [VALUE=...] --every WIDTH --project P --instance I",
+		Short: "Print statistics of events by hours, local days or months",
+		Long: `Summarize events of the schema with the given name by windows of time, and print the
+statistics of each window, such as means of each hour.
+
+--every takes a number of s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all. Days and
+longer units are those of the calendar in --zone, which is also that of dates in --from and
+--to and of the times that are printed. Hours and shorter units are aligned with UTC.
+
+` + selectionHelp + `
+
+--statistics are among ` + dynamic.StatisticNames() + `;
+by default mean, min and max of numbers and durations, and last of other fields. increase
+and rate, per second, are those of counters, which may begin again at 0. Each is a column
+named field_statistic. Sums are exact; Parquet only has those that fit 64 bits.
+
+--fill prints windows without events, too: without values (null), with those of the window
+before (previous), or with numbers on a line between the windows around them (linear).
+--by combines the windows of several series by some of their values; by none with --by "".
+
+` + formatHelp + `
+
+Events that cannot be decoded are reported on stderr, and counted in the column undecodable
+of their window.
+
+Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
+		Args: ofSchema(0),
+		RunE: w.run,
+	}
+	w.target.flags(cmd, "app `profile` of the reads")
+	w.selection.flags(cmd)
+	cmd.Flags().StringVar(&w.every, "every", "", "`width` of the windows, such as 1h, 1d or 1mo")
+	cmd.Flags().StringVar(&w.zoneName, "zone", "UTC", "time `zone` of days, dates and printed times, such as Europe/Berlin")
+	cmd.Flags().StringSliceVar(&w.fields, "fields", nil, "`fields` to summarize, separated by commas; by default all")
+	cmd.Flags().StringSliceVar(&w.statistics, "statistics", nil, "`statistics` of each field, separated by commas")
+	cmd.Flags().StringVar(&w.fill, "fill", "none", "windows without events: none, null, previous or linear")
+	cmd.Flags().StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
+	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
+	cmd.Flags().IntVar(&w.options.Limit, "limit", 0, "maximum number of `windows`; 0 for no limit")
+	w.printing.flags(cmd)
+	return cmd
+}
+
+// windowing are the flags of the command windows.
+type windowing struct {
+	target
+	selection
+	printing
+	every, zoneName, fill  string
+	fields, statistics, by []string
+
+	width   window.Width
+	options store.WindowOptions
+}
+
+// run prints windows.
+func (w *windowing) run(cmd *cobra.Command, args []string) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	selected, err := w.resolve(cmd.OutOrStdout(), args)
+	if err != nil {
+		return err
+	}
+	rows, err := w.rows(selected.schema.Layout())
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	client, err := w.connect(ctx)
+	if err != nil {
+		return err
+	}
+	windows := func(yield func(*dynamic.Event, error) bool) {
+		for w, err := range selected.windows(ctx, client, store.ReaderOptions{TablePrefix: w.prefix, Timeout: w.timeout}, w.width, w.options) {
+			if !yield(rows.Row(&w), err) {
+				return
+			}
+		}
+	}
+	err = w.print(ctx, cmd, selected.schema.Layout(), rows.Columns(), "window", w.options.Limit, windows)
+	if errors.Is(err, format.ErrValue) {
+		err = fmt.Errorf("%w: a sum exceeds 64 bits; leave out sum, or write --format ndjson or csv", err)
+	}
+	return errors.Join(err, client.Close())
+}
+
+// check checks the flags.
+func (w *windowing) check() (err error) {
+	if err := w.target.check(); err != nil {
+		return err
+	}
+	if w.zone, err = time.LoadLocation(w.zoneName); err != nil {
+		return fmt.Errorf("--zone %q: no such time zone: write a name such as Europe/Berlin or UTC", w.zoneName)
+	}
+	if w.every == "" {
+		return errors.New("the width of the windows is missing: write, for example, --every 1h")
+	}
+	if w.width, err = window.Parse(w.every, w.zone); err != nil {
+		return fmt.Errorf("--every %q: write a number with s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all", w.every)
+	}
+	if w.options.Fill, err = window.ParseFill(w.fill); err != nil {
+		return fmt.Errorf("--fill %q: must be none, null, previous or linear", w.fill)
+	}
+	if w.options.Fill != window.FillNone && w.to == "" {
+		return fmt.Errorf("--fill %s: windows would be filled without end; add --to, such as --to 2026-03-05 or, for now, --to 0s", w.fill)
+	}
+	if w.options.Limit < 0 {
+		return fmt.Errorf("--limit %d: must not be negative", w.options.Limit)
+	}
+	return w.printing.check()
+}
+
+// rows returns how windows are printed, and restricts the read to what is printed.
+func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
+	o := format.WindowOptions{By: l.AllSeries(), Filled: w.options.Fill != window.FillNone, Zone: w.zone, Micros: w.every != window.Whole().String()}
+	if w.by != nil {
+		o.By, w.options.By = nil, []store.SeriesValue{}
+		for i := range l.Series {
+			if slices.Contains(w.by, l.Series[i].Name) {
+				o.By, w.options.By = append(o.By, i), append(w.options.By, store.SeriesValue(i))
+			}
+		}
+		for _, name := range w.by {
+			if seriesIndex(l, name) < 0 {
+				return nil, fmt.Errorf("--by: the schema has no series value %q; it has %s", name, seriesNames(l, l.AllSeries()))
+			}
+		}
+	}
+	fields, err := w.summarized(l)
+	if err != nil {
+		return nil, err
+	}
+	w.options.Fields = []store.Field{}
+	for _, i := range fields {
+		some, err := w.statisticsOf(&l.Fields[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range some {
+			o.Statistics = append(o.Statistics, format.Statistic{Field: i, Statistic: s})
+		}
+		if len(some) > 0 {
+			w.options.Fields = append(w.options.Fields, store.Field(l.FieldName(&l.Fields[i])))
+		}
+	}
+	return format.NewWindows(l, o), nil
+}
+
+// summarized returns the indexes of the fields to summarize.
+func (w *windowing) summarized(l *layout.Layout) (out []int, err error) {
+	for i := range l.Fields {
+		if w.fields == nil || slices.Contains(w.fields, l.Fields[i].Name) {
+			out = append(out, i)
+		}
+	}
+	for _, name := range w.fields {
+		if !slices.ContainsFunc(l.Fields, func(f layout.Field) bool { return f.Name == name }) {
+			return nil, fmt.Errorf("--fields: the schema has no field %q; it has %s", name, fieldNames(l))
+		}
+	}
+	return out, nil
+}
+
+// statisticsOf returns the statistics of a field.
+func (w *windowing) statisticsOf(f *layout.Field) (out []dynamic.Statistic, err error) {
+	if w.statistics == nil {
+		if _, number := dynamic.Mean.Type(f); number {
+			return []dynamic.Statistic{dynamic.Mean, dynamic.Min, dynamic.Max}, nil
+		}
+		return []dynamic.Statistic{dynamic.Last}, nil
+	}
+	for _, name := range w.statistics {
+		s, err := dynamic.ParseStatistic(name)
+		if err != nil {
+			return nil, fmt.Errorf("--statistics: %q is %w", name, err)
+		}
+		if _, ok := s.Type(f); ok && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 && w.fields != nil {
+		return nil, fmt.Errorf("--statistics %s: field %s is a %s, and has only count, first, last, first_time and last_time", strings.Join(w.statistics, ","), f.Name, f.Type)
+	}
+	return out, nil
+}
