@@ -49,7 +49,7 @@ func beamFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, e
 	}
 	s.importPackage(l.Package, taken...)
 	s.parts = s.eventParts()
-	s.add(s.schemaVar(), s.newSchema())
+	s.add(s.schemaVar(), s.beamWindows(), s.newSchema())
 	for i := range l.Queries {
 		s.add(s.query(&l.Queries[i]))
 	}
@@ -104,6 +104,19 @@ func (s *schemaFile) beamAccess() jen.Code {
 			g.Op("&").Id(s.names.Query(&s.layout.Queries[i]).Var)
 		}
 	})))
+}
+
+// beamSpec declares the function that gives the package for pipelines access to how events are
+// summarized:
+//
+//	func BeamReadingWindows() *window.Spec[ReadingSeries, ReadingColumns, ReadingWindow]
+func (s *schemaFile) beamSpec() jen.Code {
+	if !s.layout.Beam {
+		return nil
+	}
+	return gocode.Doc(fmt.Sprintf("%s gives package %sbeam access to how events are summarized.", s.names.BeamSpec, s.layout.Package)).Line().
+		Func().Id(s.names.BeamSpec).Params().Op("*").Add(s.window("Spec")).Types(jen.Id(s.names.Series), jen.Id(s.names.Columns), jen.Id(s.names.Window)).
+		Block(jen.Return(jen.Id(s.names.Windows)))
 }
 
 // beamstore refers to the runtime of pipelines.
@@ -176,6 +189,12 @@ func (p *part) guarded(code jen.Code) jen.Code {
 func (s *beamFile) schemaVar() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s reads, writes, copies, deletes and exports %[1]s events in pipelines.", s.layout.Name)).Line().
 		Var().Id(s.layout.Name).Op("=").Id("new" + s.layout.Name).Call()
+}
+
+// beamWindows declares the variable with the windows of the schema.
+func (s *beamFile) beamWindows() jen.Code {
+	return gocode.Doc(fmt.Sprintf("%s summarizes %s events by windows of time in pipelines.", s.names.BeamWindows, s.layout.Name)).Line().
+		Var().Id(s.names.BeamWindows).Op("=").Add(s.beamstore("RegisterWindows")).Call(jen.Id(s.layout.Name), s.own(s.names.BeamSpec).Call())
 }
 
 // newSchema declares the function that describes the schema and registers it.

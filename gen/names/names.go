@@ -28,7 +28,8 @@ type Schema struct {
 	Setup                          string
 	Backfill                       string // empty if there is only one table
 	Mappings                       string // the variable with the mappings of all tables
-	Beam                           string // the function that gives pipelines access; empty if there is none
+	Beam, BeamSpec                 string // the functions that give pipelines access; empty if there are none
+	BeamWindows                    string // the variable with the windows, in the package for pipelines
 	Check                          string // the function that rejects invalid events
 	AppendProto,
 	ParseProto,
@@ -149,7 +150,7 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	}
 	n.Mappings = as(unexported(l.Name) + "Mappings")
 	if l.Beam {
-		n.Beam = as("Beam" + l.Name)
+		n.Beam, n.BeamSpec, n.BeamWindows = as("Beam"+l.Name), as("Beam"+l.Name+"Windows"), as(l.Name+"Windows")
 		as(l.Name) // in the package for pipelines, which has no other names
 	}
 	n.AppendProto, n.ParseProto = as("append"+l.Name+"Proto"), as("parse"+l.Name+"Proto")

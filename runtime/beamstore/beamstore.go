@@ -135,6 +135,7 @@ func init() {
 	register.Emitter2[[]byte, bool]()
 	register.Emitter2[int, []byte]()
 	register.Emitter2[[]byte, []byte]()
+	register.Emitter1[[]byte]()
 	register.Emitter1[Source]()
 	register.Iter1[Source]()
 	register.Iter1[bool]()

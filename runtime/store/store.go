@@ -176,6 +176,13 @@ type Mapping[E any] struct {
 	adjust  func(m *mapping) // changes what follows from the key, in tests
 }
 
+// ColumnsOf returns the columns with which [NewMapping] has made a mapping. C must be their columnar
+// form.
+func ColumnsOf[C, E any](m *Mapping[E]) *Columns[E, C] { return &Columns[E, C]{columns: *m.columns} }
+
+// SeriesIn returns the function that returns the series of an event. S must be its type.
+func SeriesIn[S, E any](m *Mapping[E]) func(e *E) *S { return m.seriesOf.(func(e *E) *S) }
+
 // Column is one column of a table.
 type Column struct {
 	// Name is the column qualifier or, for codec.BucketNewColumns, the metric.

@@ -15,6 +15,7 @@ type part struct {
 	previous func(to, from any)
 	between  func(to, from, next any, share float64)
 	carry    func(to, from any) // keeps the statistics of an earlier window if to has no values
+	code     func(w any, c *coding)
 }
 
 // Field returns the name of the column of the field.
@@ -27,6 +28,7 @@ type statistics[S any] interface {
 	combine(other *S)
 	previous() S
 	between(next *S, share float64) S
+	code(c *coding)
 }
 
 // newPart returns the part of a field. of returns its statistics in a window, and add folds values.
@@ -37,6 +39,7 @@ func newPart[C, W, S any, P statistics[S]](field string, of func(w *W) *S, add f
 		add:      func(w any, times []time.Time, c any, begin, end int) { add(of(w.(*W)), times, c.(*C), begin, end) },
 		combine:  func(w, other any) { at(w).combine(of(other.(*W))) },
 		previous: func(to, from any) { *at(to) = at(from).previous() },
+		code:     func(w any, c *coding) { at(w).code(c) },
 		between:  func(to, from, next any, share float64) { *at(to) = at(from).between(of(next.(*W)), share) },
 		carry: func(to, from any) {
 			if at(to).none() {
@@ -171,6 +174,12 @@ func (s *Spec[S, C, W]) Clone(w any) any {
 	s.assign(c, w)
 	return c
 }
+
+// Common returns what all windows have.
+func (s *Spec[S, C, W]) Common(w *W) *Window { return s.common(w) }
+
+// Series returns the series of a window.
+func (s *Spec[S, C, W]) Series(w *W) *S { return s.series(w).(*S) }
 
 // Of returns the description of windows with the statistics of some fields, given the names of
 // their columns.

@@ -493,6 +493,11 @@ func BeamKind() ([]*store.Mapping[KindEvent], []*store.Query[KindEvent]) {
 	return kindMappings, []*store.Query[KindEvent]{&kindByKinds, &kindByE}
 }
 
+// BeamKindWindows gives package kindsbeam access to how events are summarized.
+func BeamKindWindows() *window.Spec[KindSeries, KindColumns, KindWindow] {
+	return kindWindows
+}
+
 // kindsKey describes the row keys of table kinds.
 var kindsKey = codec.Key{
 	Delimiter: "#",

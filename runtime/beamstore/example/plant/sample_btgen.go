@@ -402,6 +402,12 @@ func BeamSample() ([]*store.Mapping[SampleEvent], []*store.Query[SampleEvent]) {
 	return sampleMappings, []*store.Query[SampleEvent]{&sampleByArea, &sampleByAreas, &sampleByAreaPrefix, &sampleBySensors, &sampleHighByArea}
 }
 
+// BeamSampleWindows gives package plantbeam access to how events are
+// summarized.
+func BeamSampleWindows() *window.Spec[SampleSeries, SampleColumns, SampleWindow] {
+	return sampleWindows
+}
+
 // samplesKey describes the row keys of table samples.
 var samplesKey = codec.Key{
 	Delimiter: "#",

@@ -16,6 +16,9 @@ import (
 // Kind reads, writes, copies, deletes and exports Kind events in pipelines.
 var Kind = newKind()
 
+// KindWindows summarizes Kind events by windows of time in pipelines.
+var KindWindows = beamstore.RegisterWindows(Kind, kindspkg.BeamKindWindows())
+
 // newKind registers the schema.
 func newKind() *beamstore.Schema[kindspkg.KindEvent] {
 	mappings, queries := kindspkg.BeamKind()

@@ -15,6 +15,9 @@ import (
 // Sample reads, writes, copies, deletes and exports Sample events in pipelines.
 var Sample = newSample()
 
+// SampleWindows summarizes Sample events by windows of time in pipelines.
+var SampleWindows = beamstore.RegisterWindows(Sample, plant.BeamSampleWindows())
+
 // newSample registers the schema.
 func newSample() *beamstore.Schema[plant.SampleEvent] {
 	mappings, queries := plant.BeamSample()

@@ -1,0 +1,241 @@
+package beamstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"reflect"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/coder"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/reflectx"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+var (
+	seriesRead  = beam.NewCounter("btgen", "series_read")
+	windowsRead = beam.NewCounter("btgen", "windows_read")
+)
+
+// WindowOptions specify which events to summarize, and how.
+type WindowOptions struct {
+	// ReadOptions are those of Read. Table is the table of the query or, without a query, the one
+	// that the reader of the schema uses: others cannot be read.
+	ReadOptions
+	// Every is the width of windows as [window.Parse] reads it, such as 15m, 1d or 3mo, and Zone the
+	// name of its time zone, such as Europe/Berlin; empty for UTC.
+	Every, Zone string
+	// Fields and Fill are those of [store.WindowOptions].
+	Fields []store.Field
+	Fill   window.Fill
+}
+
+// Windows gives pipelines access to the windows of a schema. Generated code provides it.
+type Windows[E, W any] struct {
+	schema *Schema[E]
+	start  func(of *W) time.Time
+	list   func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error]
+	read   func(ctx context.Context, r store.TableReader[E], m *store.Mapping[E], of store.Selection[E], from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error]
+}
+
+// windowsOf contains the registered windows, of type *Windows[E, W], by W. It does not change after
+// the initialization of packages.
+var windowsOf = map[reflect.Type]any{}
+
+// RegisterWindows makes the windows of a schema known to Beam. Generated code calls it during the
+// initialization of packages.
+func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *Windows[E, W] {
+	seriesOf := store.SeriesIn[S](s.Mappings[0])
+	w := &Windows[E, W]{
+		schema: s,
+		start:  func(of *W) time.Time { return spec.Common(of).Start },
+		list: func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error] {
+			return func(yield func(E, error) bool) {
+				for series, err := range store.ReadSeries[S](ctx, r, of, from, to) {
+					var e E
+					if *seriesOf(&e) = series; !yield(e, err) {
+						return
+					}
+				}
+			}
+		},
+		read: func(ctx context.Context, r store.TableReader[E], m *store.Mapping[E], of store.Selection[E], from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error] {
+			return store.Windows(ctx, r, store.ColumnsOf[C](m), spec, of, from, to, width, o)
+		},
+	}
+	encode := func(of W) []byte {
+		var e E
+		*seriesOf(&e) = *spec.Series(&of)
+		series := s.Encode(e)
+		return spec.Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), &of)
+	}
+	decode := func(encoded []byte) (of W, err error) {
+		size, n := binary.Uvarint(encoded)
+		if n <= 0 || size > uint64(len(encoded)-n) {
+			return of, window.ErrEncoding
+		}
+		e, err := s.Decode(encoded[n:][:size])
+		*spec.Series(&of) = *seriesOf(&e)
+		return of, errors.Join(err, spec.Parse(&of, encoded[n:][size:]))
+	}
+	t := reflect.TypeFor[W]()
+	windowsOf[t] = w
+	beam.RegisterType(t)
+	coder.RegisterDeterministicCoder(t, encode, decode)
+	register.Function1x1(encode)
+	register.Function1x2(decode)
+	register.Emitter2[beam.EventTime, W]()
+	registerDoFn(func(fn *listFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *windowsFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	return w
+}
+
+// Read returns the windows of each of the selected series as a PCollection of W, in no particular
+// order. They are equal to those of [store.Windows], except that their times are in UTC, and have
+// their starts as timestamps in Beam. One worker lists the series, of which it receives a few row keys
+// each. The runner distributes the series, and the windows of a series are read by one worker.
+//
+// With SkipUndecodable, events that cannot be decoded are counted as Undecodable by their windows, too.
+//
+// The error is that of [Schema.Read], wraps [window.ErrWidth], or is that of [time.LoadLocation].
+func (w *Windows[E, W]) Read(scope beam.Scope, conn Connection, o WindowOptions) (beam.PCollection, error) {
+	scope = scope.Scope("btgen.Windows")
+	if _, err := o.width(); err != nil {
+		return beam.PCollection{}, err
+	}
+	sources, err := w.schema.sources(o.ReadOptions)
+	if err != nil {
+		return beam.PCollection{}, err
+	}
+	if table := w.schema.tableOf(o.Query); o.Table != "" && o.Table != table {
+		return beam.PCollection{}, &store.UnknownTableError{Table: o.Table, Tables: []string{table}}
+	}
+	o.To = sources[0].To
+	conn = conn.resolved()
+	all := beam.CreateList(scope, sources[:1]) // a reader reads all tables with earlier layouts
+	series := beam.Reshuffle(scope, beam.ParDo(scope, &listFn[W, E]{Conn: conn, SkipUndecodable: o.SkipUndecodable}, all))
+	return beam.ParDo(scope, &windowsFn[W, E]{Conn: conn, Options: o, Now: sources[0].Now}, series), nil
+}
+
+// width returns the width of windows.
+func (o *WindowOptions) width() (window.Width, error) {
+	zone, err := time.LoadLocation(o.Zone)
+	if err != nil {
+		return window.Width{}, err
+	}
+	return window.Parse(o.Every, zone)
+}
+
+// tableOf returns the table that a query reads.
+func (s *Schema[E]) tableOf(q Query) string {
+	if q.Name == "" {
+		return s.Table
+	}
+	return s.Queries[q.Name].Table
+}
+
+// reader returns a reader of the table that a query reads.
+func (s *Schema[E]) reader(client *sharedClient, q Query, now time.Time) *store.Reader[E] {
+	return store.NewReader(client.Client, s.mapping(s.tableOf(q)), store.ReaderOptions{
+		TablePrefix: client.of.TablePrefix, Now: func() time.Time { return now },
+	})
+}
+
+// listFn lists the series of a source.
+type listFn[W, E any] struct {
+	Conn            Connection
+	SkipUndecodable bool
+
+	client *sharedClient
+}
+
+// Setup opens the client.
+func (fn *listFn[W, E]) Setup() (err error) {
+	fn.client, err = fn.Conn.acquire()
+	return err
+}
+
+// Teardown closes the client.
+func (fn *listFn[W, E]) Teardown() error { return fn.client.release() }
+
+// ProcessElement emits the series of a source.
+func (fn *listFn[W, E]) ProcessElement(ctx context.Context, source Source, emit func([]byte)) error {
+	s := schemaOf[E]()
+	of := (&store.Query[E]{Name: "All"}).Bind(*new(E))
+	if source.Query.Name != "" {
+		var err error
+		if of, err = s.selection(source.Query); err != nil {
+			return err
+		}
+	}
+	w := windowsOf[reflect.TypeFor[W]()].(*Windows[E, W])
+	for e, err := range w.list(ctx, s.reader(fn.client, source.Query, source.Now), of, source.From, source.To) {
+		switch {
+		case fn.SkipUndecodable && isUndecodable(err):
+			undecodable.Inc(ctx, 1)
+		case err != nil:
+			return err
+		default:
+			emit(s.Encode(e))
+		}
+	}
+	return nil
+}
+
+// isUndecodable reports whether an error is that of a row or an event that cannot be decoded.
+func isUndecodable(err error) bool {
+	_, is := errors.AsType[*store.DecodeError](err)
+	return is
+}
+
+// windowsFn reads the windows of series.
+type windowsFn[W, E any] struct {
+	Conn    Connection
+	Options WindowOptions
+	Now     time.Time
+
+	client *sharedClient
+}
+
+// Setup opens the client.
+func (fn *windowsFn[W, E]) Setup() (err error) {
+	fn.client, err = fn.Conn.acquire()
+	return err
+}
+
+// Teardown closes the client.
+func (fn *windowsFn[W, E]) Teardown() error { return fn.client.release() }
+
+// ProcessElement emits the windows of a series.
+func (fn *windowsFn[W, E]) ProcessElement(ctx context.Context, encoded []byte, emit func(beam.EventTime, W)) error {
+	s, o := schemaOf[E](), &fn.Options
+	width, err := o.width()
+	if err != nil {
+		return err
+	}
+	of, err := s.ofSeries(encoded, o.Query)
+	if err != nil {
+		return err
+	}
+	w, m := windowsOf[reflect.TypeFor[W]()].(*Windows[E, W]), s.mapping(s.tableOf(o.Query))
+	options := store.WindowOptions{Fields: o.Fields, Fill: o.Fill}
+	for of, err := range w.read(ctx, s.reader(fn.client, o.Query, fn.Now), m, of, o.From, o.To, width, options) {
+		switch {
+		case o.SkipUndecodable && isUndecodable(err):
+			undecodable.Inc(ctx, 1)
+		case err != nil:
+			return err
+		default:
+			emit(mtime.FromTime(w.start(&of)), of)
+			windowsRead.Inc(ctx, 1)
+		}
+	}
+	seriesRead.Inc(ctx, 1)
+	return nil
+}

@@ -1,0 +1,193 @@
+package window
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"reflect"
+	"time"
+)
+
+// ErrEncoding is the error of [Spec.Parse] for what [Spec.Append] has not returned.
+var ErrEncoding = errors.New("not an encoded window")
+
+// Append appends a window without its series, for transport between processes of one build. Equal
+// windows have equal encodings, and time zones are lost.
+func (s *Spec[S, C, W]) Append(dst []byte, w *W) []byte {
+	c := coding{bytes: dst}
+	s.code(w, &c)
+	return c.bytes
+}
+
+// Parse sets all of a window but its series to what Append has encoded. Times are in UTC.
+func (s *Spec[S, C, W]) Parse(w *W, encoded []byte) error {
+	c := coding{bytes: encoded, parses: true}
+	s.code(w, &c)
+	if c.failed || len(c.bytes) > 0 {
+		return ErrEncoding
+	}
+	return nil
+}
+
+func (s *spec) code(w any, c *coding) {
+	common := s.common(w)
+	c.time(&common.Start)
+	c.time(&common.End)
+	c.int(&common.Events)
+	c.int(&common.Undecodable)
+	filled := int64(0)
+	if common.Filled {
+		filled = 1
+	}
+	c.int(&filled)
+	common.Filled = filled == 1
+	for i := range s.parts {
+		s.parts[i].code(w, c)
+	}
+}
+
+// coding encodes values, or parses them.
+type coding struct {
+	bytes  []byte // that were encoded, or are left
+	parses bool
+	failed bool
+}
+
+// take returns the next n bytes; zeros if they are missing.
+func (c *coding) take(n uint64) []byte {
+	if n > uint64(len(c.bytes)) {
+		c.failed, c.bytes = true, nil
+		return make([]byte, min(n, 16))
+	}
+	taken := c.bytes[:n]
+	c.bytes = c.bytes[n:]
+	return taken
+}
+
+// int encodes an integer, or parses one.
+func (c *coding) int(v *int64) {
+	if !c.parses {
+		c.bytes = binary.AppendVarint(c.bytes, *v)
+		return
+	}
+	n := 0
+	if *v, n = binary.Varint(c.bytes); n <= 0 {
+		c.failed = true
+	}
+	c.take(uint64(max(n, 0)))
+}
+
+// word encodes 64 bits, or parses them.
+func (c *coding) word(v *uint64) {
+	if !c.parses {
+		c.bytes = binary.BigEndian.AppendUint64(c.bytes, *v)
+		return
+	}
+	*v = binary.BigEndian.Uint64(c.take(8))
+}
+
+func (c *coding) float(v *float64) {
+	bits := math.Float64bits(*v)
+	c.word(&bits)
+	*v = math.Float64frombits(bits)
+}
+
+func (c *coding) sum(v *int128) {
+	c.int(&v.hi)
+	c.word(&v.lo)
+}
+
+func (c *coding) time(v *time.Time) {
+	seconds, nanos := v.Unix(), int64(v.Nanosecond())
+	c.int(&seconds)
+	c.int(&nanos)
+	if c.parses {
+		*v = time.Unix(seconds, nanos).UTC()
+	}
+}
+
+// value encodes a value of a field, or parses one.
+func (c *coding) value(v reflect.Value) {
+	if at, ok := v.Addr().Interface().(*time.Time); ok {
+		c.time(at)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		is := int64(0)
+		if v.Bool() {
+			is = 1
+		}
+		c.int(&is)
+		v.SetBool(is == 1)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := v.Int()
+		c.int(&n)
+		v.SetInt(n)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n := v.Uint()
+		c.word(&n)
+		v.SetUint(n)
+	case reflect.Float32, reflect.Float64:
+		n := v.Float()
+		c.float(&n)
+		v.SetFloat(n)
+	case reflect.String:
+		text := []byte(v.String())
+		c.text(&text)
+		v.SetString(string(text))
+	case reflect.Slice:
+		text := v.Bytes()
+		c.text(&text)
+		v.SetBytes(text)
+	case reflect.Array:
+		for i := range v.Len() {
+			c.value(v.Index(i))
+		}
+	default:
+		c.failed = true
+	}
+}
+
+// text encodes bytes, or parses them. Their length is -1 if they are nil.
+func (c *coding) text(v *[]byte) {
+	n := int64(len(*v))
+	if *v == nil {
+		n = -1
+	}
+	c.int(&n)
+	switch {
+	case !c.parses:
+		c.bytes = append(c.bytes, *v...)
+	case n < 0:
+		*v = nil
+	default:
+		*v = append([]byte{}, c.take(uint64(n))...)
+	}
+}
+
+func (s *Values[T]) code(c *coding) {
+	c.int(&s.Count)
+	c.time(&s.FirstTime)
+	c.time(&s.LastTime)
+	c.value(reflect.ValueOf(&s.First).Elem())
+	c.value(reflect.ValueOf(&s.Last).Elem())
+}
+
+func (s *Int[T]) code(c *coding) {
+	s.Values.code(c)
+	c.value(reflect.ValueOf(&s.Min).Elem())
+	c.value(reflect.ValueOf(&s.Max).Elem())
+	c.sum(&s.sum)
+	c.sum(&s.increase)
+	c.float(&s.mean)
+}
+
+func (s *Float64[T]) code(c *coding) {
+	s.Values.code(c)
+	c.value(reflect.ValueOf(&s.Min).Elem())
+	c.value(reflect.ValueOf(&s.Max).Elem())
+	c.float(&s.sum)
+	c.float(&s.increase)
+	c.float(&s.mean)
+}
