@@ -109,8 +109,9 @@ func (c *comparer) columns(renamed map[string]string) {
 		c.add(fieldRemoved, Change{Item: item(old), place: atTable, Old: c.show(old)}, "field %q is removed: %s", item(old), follows)
 	}
 	for _, new := range c.new.Live() {
-		c.mixed(new)
-		c.restored(new)
+		all := c.origins(new)
+		c.mixed(new, all)
+		c.restored(new, all)
 	}
 }
 

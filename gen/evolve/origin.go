@@ -74,9 +74,8 @@ func continued(field string, all []origin) string {
 	return ""
 }
 
-// mixed adds the change for a field that is read from columns of several fields.
-func (c *comparer) mixed(new lock.Column) {
-	all := c.origins(new)
+// mixed adds the change for a field that is read from columns of several fields, which are all.
+func (c *comparer) mixed(new lock.Column, all []origin) {
 	main := continued(item(new), all)
 	for _, o := range all {
 		known := slices.ContainsFunc(c.changes, func(d Change) bool {
@@ -100,10 +99,9 @@ func (c *comparer) mixed(new lock.Column) {
 	}
 }
 
-// restored compares a field that is read from a column of a removed one with all columns that
-// this had: events may have it in any of them.
-func (c *comparer) restored(new lock.Column) {
-	all := c.origins(new)
+// restored compares a field that is read from a column of a removed one, among all its origins, with
+// the other columns that this had: events may have it in any of them.
+func (c *comparer) restored(new lock.Column, all []origin) {
 	if len(all) == 0 || slices.ContainsFunc(all, func(o origin) bool { return o.live() }) ||
 		slices.ContainsFunc(c.changes, func(d Change) bool { return d.Item == item(new) && d.Rule.Class == Data }) {
 		return
@@ -208,12 +206,16 @@ func (c *Comparison) disagree(field string, at *site, of string, sites []site) b
 	for i := range sites {
 		s := &sites[i]
 		stored, known := s.has(of)
-		j := slices.IndexFunc(s.new.Live(), func(col lock.Column) bool { return !col.Written && item(col) == field })
-		if !known || j < 0 || s.reads(field, of) {
+		if !known || s.reads(field, of) {
+			continue
+		}
+		live := s.new.Live()
+		j := slices.IndexFunc(live, func(col lock.Column) bool { return !col.Written && item(col) == field })
+		if j < 0 {
 			continue
 		}
 		found = true
-		change := s.instead(s.new.Live()[j], at.name(), of, stored)
+		change := s.instead(live[j], at.name(), of, stored)
 		if !c.told(s, change) {
 			c.addPeriod(s.of, s.sub, change)
 		}

@@ -191,7 +191,7 @@ func (q *Query) unserved(l *Layout) string {
 	}
 	single := len(q.By) == len(l.Series)
 	switch {
-	case !t.Shape(l).InOrder() && !single:
+	case !single && !t.Shape(l).InOrder():
 		return "its labels are not padded, so the rows of several series are not in time order"
 	case !t.Metrics(), !t.Has(codec.MetricSegment): // the key has an error
 		return ""
@@ -208,7 +208,7 @@ func (q *Query) unserved(l *Layout) string {
 // answering proposes how a table could answer a query that it cannot: with a padded
 // label, or with another table and key.
 func (t *Table) answering(s *schema.Schema, l *Layout, by []int) string {
-	if !t.Shape(l).InOrder() && len(by) < len(l.Series) {
+	if len(by) < len(l.Series) && !t.Shape(l).InOrder() {
 		label := t.Bucket.Label
 		bucket := s.Tables[slices.Index(l.Tables, t)].Bucket
 		bucket.Label = schema.Value[string]{V: label.Prefix + "%04d" + label.Suffix, Pos: bucket.Pos}

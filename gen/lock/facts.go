@@ -214,7 +214,7 @@ func write[T any](facts []fact[T], of *T, out *written) {
 
 // lines returns the facts of a table and of its layouts.
 func (t *Table) lines() []line {
-	var out written
+	out := written{words: words{list: make([]string, 0, 128)}, lines: make([]line, 0, 24)}
 	write(tableFacts, t, &out)
 	for i := range t.Layouts {
 		out.layout = t.Layouts[i].Number

@@ -391,7 +391,13 @@ func (l *Layout) Live() []Column {
 
 // Older returns the columns that only older events have, and that are read.
 func (l *Layout) Older() []Column {
-	return slices.DeleteFunc(slices.Clone(l.Columns), func(c Column) bool { return c.Was == "" || c.Retired })
+	var out []Column // usually none
+	for _, c := range l.Columns {
+		if c.Was != "" && !c.Retired {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // SortColumns sorts the columns.

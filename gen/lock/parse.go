@@ -70,7 +70,7 @@ func Parse(file string, text []byte) (*Lock, error) {
 			return nil, &Error{File: file, Line: i + 1, Reason: err.Error()}
 		}
 	}
-	return p.finish(lines)
+	return p.finish(text)
 }
 
 // parser collects the facts of a file.
@@ -79,8 +79,8 @@ type parser struct {
 	lock Lock
 }
 
-// finish returns the lock if writing it again results in the same lines.
-func (p *parser) finish(lines []string) (*Lock, error) {
+// finish returns the lock if writing it again results in the same text.
+func (p *parser) finish(text []byte) (*Lock, error) {
 	for i := range p.lock.Tables {
 		if t := &p.lock.Tables[i]; len(t.Layouts) == 0 || len(t.Layouts[0].Families) == 0 || t.Schema == "" {
 			return nil, &Error{File: p.file, Reason: fmt.Sprintf("table %s lacks lines", t.Name)}
@@ -89,17 +89,17 @@ func (p *parser) finish(lines []string) (*Lock, error) {
 	if err := p.merged(); err != nil {
 		return nil, err
 	}
-	want := strings.Split(string(p.lock.Text()), "\n")
-	for i, line := range lines {
-		if i < len(want) && line == want[i] {
-			continue
+	again := p.lock.Text()
+	if bytes.Equal(text, again) {
+		return &p.lock, nil
+	}
+	want := bytes.Split(again, []byte("\n"))
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		if i >= len(want) || !bytes.Equal(line, want[i]) {
+			return nil, &Error{File: p.file, Line: i + 1, Reason: "a line was edited, moved or removed"}
 		}
-		return nil, &Error{File: p.file, Line: i + 1, Reason: "a line was edited, moved or removed"}
 	}
-	if len(lines) != len(want) {
-		return nil, &Error{File: p.file, Reason: "lines are missing"}
-	}
-	return &p.lock, nil
+	return nil, &Error{File: p.file, Reason: "lines are missing"}
 }
 
 // merged returns an error if two tables serve one read: version control then merged two changes
@@ -165,7 +165,7 @@ func (p *parser) table(name, family string) *Table {
 
 // split splits a line at spaces outside of quotes.
 func split(line string) ([]string, error) {
-	var out []string
+	out := make([]string, 0, strings.Count(line, " ")+1)
 	for line != "" {
 		end := strings.IndexByte(line, ' ')
 		if q := strings.IndexByte(line, '"'); q >= 0 && (end < 0 || q < end) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -25,17 +24,17 @@ var head = fmt.Sprintf(`# btgen.lock v%d: how stored events lie in Bigtable. Wri
 // stands for, then its layouts. A table ends with a checksum of its lines, so that a hand-edited
 // table is detected, while git merges changes of different tables.
 func (l *Lock) Text() []byte {
-	var b strings.Builder
+	var b bytes.Buffer
 	b.WriteString(head)
 	for i := range l.Tables {
 		b.WriteByte('\n')
 		l.Tables[i].write(&b)
 	}
-	return []byte(b.String())
+	return b.Bytes()
 }
 
 // write writes the lines of a table, with the checksum.
-func (t *Table) write(b *strings.Builder) {
+func (t *Table) write(b *bytes.Buffer) {
 	begin := b.Len()
 	for _, l := range t.lines() {
 		b.WriteString(t.Name + "/" + t.Family)
@@ -49,7 +48,7 @@ func (t *Table) write(b *strings.Builder) {
 		}
 		b.WriteByte('\n')
 	}
-	hash := sha256.Sum256([]byte(strings.TrimSuffix(b.String()[begin:], "\n")))
+	hash := sha256.Sum256(bytes.TrimSuffix(b.Bytes()[begin:], []byte("\n")))
 	b.WriteString(t.Key() + " sum " + hex.EncodeToString(hash[:8]) + "\n")
 }
 

@@ -161,10 +161,8 @@ func listed[T ~int](what string, names []string) text[T] {
 
 // parseType parses the name of a type.
 func parseType(word string) (schema.Type, error) {
-	for _, t := range schema.Types() {
-		if t.String() == word {
-			return t, nil
-		}
+	if t := schema.ParseType(word); t != schema.Invalid {
+		return t, nil
 	}
 	return schema.Invalid, errUnknown
 }

@@ -235,8 +235,11 @@ func fieldFormOf(b block[draft], alone shape) form[Field] {
 func flat[V any](f form[V], keys []string) form[V] {
 	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
 		isKey := func(e entry) bool {
+			if slices.Contains(keys, e.key.text) {
+				return true
+			}
 			_, near := diag.Nearest(e.key.text, keys)
-			return near || slices.Contains(keys, e.key.text)
+			return near
 		}
 		isField := func(e entry) bool { return e.value.kind == mapping || slices.Contains(typeNames(), e.value.text) }
 		if n.kind == mapping && len(n.entries) > 0 && !slices.ContainsFunc(n.entries, isKey) && slices.ContainsFunc(n.entries, isField) {

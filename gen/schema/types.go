@@ -264,9 +264,9 @@ func Types() []Type {
 
 // ParseType returns the type with the given name; Invalid if there is none.
 func ParseType(name string) Type {
-	for _, t := range Types() {
-		if t.String() == name {
-			return t
+	for t := range types {
+		if Type(t) != Invalid && types[t].Name == name {
+			return Type(t)
 		}
 	}
 	return Invalid
