@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -274,31 +273,13 @@ func (p *windowParts) drain() bool {
 	for part := range p.queue {
 		for batch := range part.items {
 			for _, item := range batch {
-				if !p.consume(item) {
+				if !p.lead.consume(item) {
 					return false
 				}
 			}
 		}
 	}
 	return true
-}
-
-// consume adds a window to the fold, or reports an error.
-func (p *windowParts) consume(item windowItem) bool {
-	r := p.lead
-	ended := r.reading.ctx.Err()
-	switch {
-	case ended != nil && (item.err == nil || isDecodeError(item.err)):
-		item.err = call.Explain(r.reading.ctx, ended)
-		fallthrough
-	case item.err != nil:
-		r.reading.failed = item.err
-		if !isDecodeError(item.err) {
-			r.failed = item.err
-		}
-		return r.fail(item.err) && r.failed == nil
-	}
-	return r.fold.AddWindow(item.window) && !r.stopped
 }
 
 // keyCutter cuts the row keys that follow a series into ranges, as if they were spread evenly.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -21,8 +22,10 @@ type WindowOptions struct {
 	// Fill says which windows without events are yielded, and what they contain. A series without
 	// any event has none, unless it is read by itself.
 	Fill window.Fill
-	// NewestFirst yields the windows of each series in reverse order, and holds those of one series
-	// in memory.
+	// NewestFirst yields the windows of each series in reverse order. A read of one series then
+	// reads its time range in parts, from the newest one, with a request for up to 64 windows. With
+	// FillPrevious and FillLinear, and for several series, it holds the windows of one series in
+	// memory.
 	NewestFirst bool
 	// Parallelism is the maximum number of goroutines that read several series, if there are more
 	// than 16,384 events. 0 means DefaultParallelism; a negative value means 1. The windows and
@@ -47,7 +50,8 @@ const maxFolded = 512
 // Windows summarizes the events of a selection with from <= time < to by windows of time: for each
 // series, in order of time. Series come in the order of row keys or, if the events of a series do
 // not follow each other in the table, after all events have been read, which holds all windows in
-// memory; else, it holds one window and one bucket. A zero from precedes all events; width and fill
+// memory; else, it holds one window and one bucket. If the labels of buckets do not sort, it lists
+// the series and reads each by itself. A zero from precedes all events; width and fill
 // are those of package window.
 //
 // Windows count exactly the events that [Reader.Read] yields. For an event that cannot be decoded,
@@ -75,7 +79,7 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 			start: func(o window.Options, yield func(w any) bool) (*window.Fold, error) {
 				return spec.Start(width, from, to, o, yield)
 			},
-			mapping: reader.mapping, from: from, to: to, WindowOptions: o,
+			mapping: reader.mapping, from: from, to: to, width: width, WindowOptions: o,
 		}
 		var none W
 		kind.read(ctx, reader, of.untyped(), func(w any, err error) bool {
@@ -107,6 +111,7 @@ type windowsKind struct {
 	start      func(o window.Options, yield func(w any) bool) (*window.Fold, error)
 	mapping    *mapping // the newest one
 	from, to   time.Time
+	width      window.Width
 	WindowOptions
 }
 
@@ -157,13 +162,13 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	case k.Limit < 0:
 		r.fail(&LimitError{k.Limit})
 		return
-	case q.MultiSeries && !reader.ascends():
-		r.fail(ErrOrder)
-		return
 	}
+	ascends := !q.MultiSeries || reader.ascends()
 	o := r.options()
-	o.Fill, o.NewestFirst, o.Limit = k.Fill, k.NewestFirst, k.Limit
-	o.Scattered = several && (len(reader.older) > 0 || reader.scatters(q))
+	o.Fill, o.Limit = k.Fill, k.Limit
+	o.Descending = k.NewestFirst && !several && k.By == nil && (k.Fill == window.FillNone || k.Fill == window.FillNull)
+	o.NewestFirst = k.NewestFirst && !o.Descending
+	o.Scattered = several && ascends && (len(reader.older) > 0 || reader.scatters(q))
 	if k.By != nil {
 		o.Group = r.group
 	}
@@ -172,10 +177,16 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 		r.fail(err)
 		return
 	}
-	if several && !o.Scattered && k.parallelism() > 1 {
+	run := r.run
+	switch {
+	case !ascends:
+		run = r.bySeries
+	case o.Descending:
+		run = r.descending
+	case several && !o.Scattered && k.parallelism() > 1:
 		r.alone = reader.alone
 	}
-	switch complete := r.run(); {
+	switch complete := run(); {
 	case !complete:
 	case r.folded || several:
 		r.fold.End()
@@ -195,6 +206,109 @@ func (r *windowsReading) run() (complete bool) {
 		complete = r.events() && (r.parts == nil || r.parts.drain())
 	}, r.one)
 	return complete
+}
+
+// bySeries folds the events of a query whose rows are not in order of time: it lists the series and
+// reads each by itself. It reports whether they were read to their end.
+func (r *windowsReading) bySeries() (complete bool) {
+	reader, each := r.reading.reader, *r.of
+	each.many, each.given = false, nil
+	if len(each.conditions) > 0 {
+		every := reader.mapping.Key.Every()
+		each.given = &every
+	}
+	complete = true
+	reader.series(r.reading.ctx, r.of, r.reading.q, r.from, r.to)(func(e event, err error) bool {
+		if err != nil {
+			complete = isDecodeError(err)
+			return r.fail(err) && complete
+		}
+		each.values = []bound{{low: reader.mapping.clone(e)}}
+		one := r.newReading(r.reading.ctx, reader, &each, reader.query(&each))
+		one.fold, one.fail = r.fold, r.fail
+		complete = one.run()
+		return complete && !one.reading.ended
+	})
+	return complete && !r.stopped
+}
+
+// mostDescending is the largest number of windows that are in memory if windows descend.
+const mostDescending = 64
+
+// descending adds the windows of a series from the newest to the oldest one: it reads parts of the
+// time range, beginning with the last window. It reports whether they were read to their end.
+func (r *windowsReading) descending() (complete bool) {
+	r.reading.runOf(func() {
+		to := r.to
+		for n := int64(1); to.After(r.from); {
+			from := r.width.Back(to, r.from, n)
+			most := math.MaxInt
+			if n > mostDescending { // after a gap
+				most = mostDescending
+			}
+			items, whole := r.span(from, to, most)
+			if !whole {
+				n = max(mostDescending, n/8)
+				continue
+			}
+			for _, item := range slices.Backward(items) {
+				if !r.consume(item) {
+					return
+				}
+			}
+			if n *= 2; len(items) > 0 {
+				n = min(n, mostDescending)
+			}
+			to = from
+		}
+		complete = true
+	}, r.one)
+	return complete
+}
+
+// span returns the windows and errors of a part of the time range. It returns false, and only some of
+// them, if there are more than most windows.
+func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem, whole bool) {
+	part := r.newReading(r.reading.ctx, r.reading.reader, r.of, r.reading.q)
+	part.reading.assembler.from, part.reading.assembler.to = from, to
+	part.reading.yield = part.one
+	windows := 0
+	part.fail = func(err error) bool {
+		items = append(items, windowItem{err: err})
+		return true
+	}
+	var err error
+	part.fold, err = r.start(part.options(), func(w any) bool {
+		items = append(items, windowItem{window: r.clone(w)})
+		windows++
+		return part.give(windows <= most)
+	})
+	if err != nil {
+		part.fail(err)
+	} else if part.events() {
+		part.fold.End()
+	}
+	op := &r.reading.op
+	op.add(&part.reading.op)
+	op.Events += part.reading.op.Events
+	return items, !part.stopped
+}
+
+// consume adds a window to the fold, or yields an error. It reports whether the caller wants more.
+func (r *windowsReading) consume(item windowItem) bool {
+	ended := r.reading.ctx.Err()
+	if ended != nil && (item.err == nil || isDecodeError(item.err)) {
+		item.err = call.Explain(r.reading.ctx, ended)
+	}
+	if item.err == nil {
+		r.folded = true
+		return r.fold.AddWindow(item.window) && !r.stopped
+	}
+	r.reading.failed = item.err
+	if !isDecodeError(item.err) {
+		return r.failWith(item.err)
+	}
+	return r.fail(item.err)
 }
 
 // options returns the options of a fold of the events of a read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +87,9 @@ func TestWindows(t *testing.T) {
 				if random.IntN(2) == 0 {
 					of = ManySeriesOf(named("s1", "s0", "none"))
 				}
+				if i%3 == 1 && l.Pattern != codec.BucketNewColumns {
+					of = (&Query[sample]{Name: "All"}).Bind(sample{})
+				}
 				from, to := at(random.IntN(86400*2)), at(86400*2+random.IntN(86400*n))
 				width := []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 48 * time.Hour}[random.IntN(4)]
 				var events []sample
@@ -115,6 +119,7 @@ func TestWindows(t *testing.T) {
 						got = append(got, windowText(w))
 					}
 				}
+				slices.SortStableFunc(events, func(a, b sample) int { return a.Time.Compare(b.Time) })
 				want := windowsOf(events, width)
 				slices.Sort(want)
 				if i%3 != 0 && !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(a[:2], b[:2]) }) {
@@ -178,6 +183,149 @@ func TestWindowsOfBrokenReads(t *testing.T) {
 			if len(got) > len(whole) || !slices.Equal(got, whole[:len(got)]) {
 				t.Fatalf("table %s, after %d rows: %s", l.Table.ID, after, cmp.Diff(whole[:len(got)], got))
 			}
+		}
+	}
+}
+
+// TestDescendingWindows compares windows of a series that are read from the newest one, in parts, with
+// those that are read from the oldest one, with gaps of any length.
+func TestDescendingWindows(t *testing.T) {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), offsetBlobs()} {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
+			l.seriesOf = func(e *sample) *string { return &e.Series }
+			random := rand.New(rand.NewPCG(29, 5))
+			bt := newBigtable(t, l)
+			var samples []sample
+			for hour := 0; hour < 24*300; hour += 1 + random.IntN(2)*random.IntN(2)*random.IntN(2)*random.IntN(2000) {
+				samples = append(samples, sample{Series: "s0", Time: at(3600 * hour), Value: random.Uint64()})
+			}
+			clock := clockAt(86400 * 301)
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), samples))
+			r := NewReader(bt.Client, l, clock)
+			for i := range testlong.Pick(6, 60) {
+				if i == 4 {
+					spoil(t, l, bt.Client)
+				}
+				from, to := at(random.IntN(86400*100)), at(86400*(100+random.IntN(200)))
+				if random.IntN(3) == 0 {
+					from, to = time.Time{}, at(86400*1000)
+				}
+				width := []time.Duration{time.Hour, 24 * time.Hour, 1000 * time.Hour}[random.IntN(3)]
+				o := WindowOptions{Fill: window.Fill(random.IntN(4))}
+				if from.IsZero() {
+					o.Fill = window.FillNone
+				}
+				want := windowsIn(t.Context(), r, l.untyped(), SeriesOf(sample{Series: "s0"}), from, to, width, o)
+				o.NewestFirst, o.Limit = true, random.IntN(2)*(1+random.IntN(100))
+				got := windowsIn(t.Context(), r, l.untyped(), SeriesOf(sample{Series: "s0"}), from, to, width, o)
+				failed := func(s string) bool { return strings.HasPrefix(s, "error: ") }
+				if o.Limit == 0 && slices.ContainsFunc(got, failed) != slices.ContainsFunc(want, failed) {
+					t.Fatalf("errors are lost: %v, %v", got, want)
+				}
+				got, want = slices.DeleteFunc(got, failed), slices.DeleteFunc(want, failed)
+				slices.Reverse(want)
+				if o.Limit > 0 {
+					want = want[:min(len(want), o.Limit)]
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("%v from %v until %v, %+v: %s", width, from, to, o, cmp.Diff(want, got))
+				}
+			}
+			none := windowsIn(t.Context(), r, l.untyped(), SeriesOf(sample{Series: "none"}), at(0), at(86400), time.Hour, WindowOptions{Fill: window.FillNull, NewestFirst: true})
+			if len(none) != 24 {
+				t.Errorf("%d windows of a series without events", len(none))
+			}
+		})
+	}
+}
+
+// TestFirstWindow checks how much of a year is read when the first window arrives, in both orders.
+func TestFirstWindow(t *testing.T) {
+	const rows = 365
+	for _, l := range []*Mapping[sample]{days(), singles()} {
+		l.seriesOf = func(e *sample) *string { return &e.Series }
+		bt := newBigtable(t, l)
+		var samples []sample
+		for i := range rows {
+			samples = append(samples, sample{Series: "s0", Time: at(86400 * i), Value: 1})
+		}
+		clock := clockAt(86400 * rows)
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), samples))
+		client, err := storetest.ConnectPlain(t.Context(), bt.Addr)
+		must(t, err)
+		t.Cleanup(func() { _ = client.Close() })
+		for _, newestFirst := range []bool{false, true} {
+			received, first, n := 0, 0, 0
+			r := NewReader(fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+					return api.ReadRows(ctx, set, func(row bigtable.Row) bool {
+						received++
+						return f(row)
+					}, opts...)
+				}}
+			}}, l, clock)
+			for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), at(0), at(86400*rows), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+				must(t, err)
+				if n++; n == 1 {
+					first = received
+				}
+			}
+			if n != rows || first > rows/20 || received > rows+1 {
+				t.Errorf("table %s, newest first %t: %d windows, %d of %d rows before the first one", l.Table.ID, newestFirst, n, first, received)
+			}
+		}
+	}
+}
+
+// TestWindowsHeld checks how much memory a read holds while it yields a year of one series, with an
+// event every five minutes, by hours. The rows are hours, too: a read holds one row, whatever its size.
+func TestWindowsHeld(t *testing.T) {
+	const hours, most = 365 * 24, 64 << 10
+	l := days()
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	l.Key.Bucket = codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}}
+	l.Put = nil
+	keys := make([]string, hours)
+	for hour := range keys {
+		keys[hour] = "s0#" + at(3600*hour).Format("2006-01-02T15")
+	}
+	r := NewReader(faked(tableFunc{readRows: func(_ context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {
+		for hour, key := range keys {
+			if !set.(bigtable.RowRange).Contains(key) {
+				continue
+			}
+			var items []bigtable.ReadItem
+			for minute := 55; minute >= 0; minute -= 5 {
+				items = append(items, bigtable.ReadItem{Row: key, Column: "f.1:v.1", Timestamp: bigtable.Time(at(3600*hour + 60*minute)), Value: make([]byte, 8)})
+			}
+			if !f(bigtable.Row{"f.1": items}) {
+				return nil
+			}
+		}
+		return nil
+	}}), l, clockAt(3600*hours))
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, newestFirst := range []bool{false, true} {
+		into := intoColumns(l.untyped())
+		before, held, n := heap(), int64(0), 0
+		for w, err := range Windows(t.Context(), r, into, sampleWindows, SeriesOf(sample{Series: "s0"}), at(0), at(3600*hours), window.Every(time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+			must(t, err)
+			if w.Events != 12 {
+				t.Fatalf("%+v", w)
+			}
+			if n++; n%700 == 1 {
+				held = max(held, heap()-before)
+			}
+		}
+		t.Logf("newest first %t: %d bytes", newestFirst, held)
+		if n != hours || held > most {
+			t.Errorf("newest first %t: %d windows, %d bytes", newestFirst, n, held)
 		}
 	}
 }

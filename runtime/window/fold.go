@@ -16,6 +16,9 @@ type Options struct {
 	// NewestFirst yields the windows of each series in reverse order. The fold then holds the
 	// windows of one series.
 	NewestFirst bool
+	// Descending says that [Fold.AddWindow] adds the windows of each series from the newest to the
+	// oldest one. Fill is then FillNone or FillNull.
+	Descending bool
 	// Group clears the values of a series by which series are not grouped. The fold then holds all
 	// windows. If it is nil, each series has windows of its own.
 	Group func(series any)
@@ -53,9 +56,10 @@ type Fold struct {
 type series struct {
 	of     any
 	open   any
-	window span  // of open; zero if none is open
-	closed []any // windows that are not yielded yet
-	prev   any   // the last window with events that was yielded, to fill others; nil if there is none
+	window span      // of open; zero if none is open
+	closed []any     // windows that are not yielded yet
+	low    time.Time // start of the last window that was yielded, if they descend
+	prev   any       // the last window with events that was yielded, to fill others; nil if there is none
 }
 
 // Start returns a fold of events with from <= time < to, which calls yield with each window, a *W
@@ -103,7 +107,7 @@ func (f *Fold) Flag(of any, at time.Time) error {
 }
 
 // AddWindow adds a window that another fold has yielded, which had no options but functions: w is a
-// *W, which the fold keeps. The windows of a series must follow each other, in order of time. It
+// *W, which the fold keeps. The windows of a series must follow each other, in order. It
 // returns false if no more are wanted.
 func (f *Fold) AddWindow(w any) (more bool) {
 	s, c := f.enter(f.spec.series(w)), f.spec.common(w)
@@ -190,6 +194,10 @@ func (f *Fold) close(s *series) {
 	switch {
 	case f.options.Group != nil && !f.options.Scattered:
 		f.group(s.of, f.take(s))
+	case f.options.Descending:
+		f.gapAbove(s, f.spec.common(s.open).End)
+		f.give(s.open)
+		s.low = s.window.start
 	case f.holds():
 		s.closed = append(s.closed, f.take(s))
 	default:
@@ -278,6 +286,10 @@ func (f *Fold) Empty(of any) {
 
 // end yields the windows of a series that are left.
 func (f *Fold) end(s *series) {
+	if f.options.Descending {
+		f.gapAbove(s, f.bounds.start)
+		return
+	}
 	if !f.options.NewestFirst {
 		for _, w := range s.closed {
 			f.next(s, w)
@@ -356,6 +368,26 @@ func (f *Fold) gap(s *series, to time.Time, next any) {
 		f.fill(s, w, next)
 		f.give(w)
 		at = window.end
+	}
+}
+
+// gapAbove yields the windows without events, in reverse order, from the last one that was yielded
+// down to a time.
+func (f *Fold) gapAbove(s *series, low time.Time) {
+	if f.options.Fill == FillNone || low.IsZero() {
+		return
+	}
+	at := s.low
+	if at.IsZero() {
+		at = f.bounds.end
+	}
+	for at.After(low) && !f.finished {
+		window := f.width.at(at.Add(-1), f.bounds)
+		w := f.spec.new()
+		f.name(w, s.of, window)
+		f.spec.common(w).Filled = true
+		f.give(w)
+		at = window.start
 	}
 }
 

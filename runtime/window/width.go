@@ -141,6 +141,23 @@ func (w Width) at(t time.Time, bounds span) span {
 	return span{start, start.Add(w.every)}
 }
 
+// Back returns the start of a window so that about n windows begin between it and a time, which
+// must not precede from; from, if they would begin before it.
+func (w Width) Back(to, from time.Time, n int64) time.Time {
+	last := w.at(to.Add(-1), span{from, to}).start
+	one, all := max(to.Sub(last), 1), to.Sub(from) // one that is cut off is longer in fact
+	if n > int64(all/one) {
+		return from
+	}
+	if n > 1 {
+		last = w.at(last.Add(-time.Duration(n-1)*one), span{from, to}).start
+	}
+	if last.Before(from) {
+		return from
+	}
+	return last
+}
+
 // fixed returns the start of the window of fixed width that holds a time. It computes with two
 // numbers, since nanoseconds since 1970 overflow in 2262.
 func (w Width) fixed(t time.Time) time.Time {
