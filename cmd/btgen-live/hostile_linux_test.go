@@ -131,6 +131,8 @@ func hostileRuns() [][]string {
 		{"read", "Event", "--project", h, "--instance", h}, atInstance("read", "Event", "--prefix", h),
 		atInstance("windows", "Event", "--every", h), atInstance("windows", "Event", "--every", "1d", "--zone", h), atInstance("windows", "Event", "--every", "1d", "--fields", h), atInstance("windows", "Event", "--every", "1d", "--by", h),
 		atInstance("windows", "Event", "--every", "1d", "--statistics", h), atInstance("windows", "Event", "--every", "1d", "--fill", h),
+		atInstance("plot", "Event", "--show", "count"), atInstance("plot", "Event", "host="+h, "--show", "count"), atInstance("plot", "Event", "--show", "count", "--every", h), atInstance("plot", "Event", "--show", h), atInstance("plot", "Event", "--fields", h),
+		atInstance("plot", "Event", "--show", "count", "--format", "svg"), atInstance("plot", "Event", "--show", "count", "--format", "html"), atInstance("plot", "Event", "--show", "count", "--output", h),
 		atInstance("count", "Event"), atInstance("count", "Event", "host="+h), atInstance("stats", "Event"), atInstance("stats", "Event", "--format", "json"), atInstance("stats", "Event", "--sample", "1"),
 		atInstance("verify"), atInstance("verify", "--format", "json"), atInstance("verify", "--table", h), atInstance("verify", h),
 		atInstance("infer", "--table", "theirs"), atInstance("infer", "--table", "events"), atInstance("infer", "--table", "copies"), atInstance("infer", "--table", h), atInstance("infer", "--table", "theirs", "--key-prefix", h),
@@ -176,7 +178,7 @@ func TestHostileServer(t *testing.T) {
 	hostileInstance(t)
 	t.Setenv("BIGTABLE_EMULATOR_HOST", listener.Addr().String())
 	for _, args := range [][]string{
-		atInstance("setup"), atInstance("plan"), atInstance("verify"), atInstance("infer", "--table", "events"), atInstance("read", "Event"), atInstance("read", "Event", "host=a"), atInstance("windows", "Event", "--every", "1d"), atInstance("write", "Event", "events.ndjson"),
+		atInstance("setup"), atInstance("plan"), atInstance("verify"), atInstance("infer", "--table", "events"), atInstance("read", "Event"), atInstance("read", "Event", "host=a"), atInstance("windows", "Event", "--every", "1d"), atInstance("plot", "Event", "--show", "count"), atInstance("write", "Event", "events.ndjson"),
 		atInstance("count", "Event"), atInstance("stats", "Event"), atInstance("delete", "Event", "host=a", "--all", "--yes"), atInstance("backfill", "Event"), atInstance("delete-table", "theirs"),
 	} {
 		text := terminalText(t, args...)

@@ -114,14 +114,14 @@ func (w *windowing) check() (err error) {
 	if err := w.target.check(); err != nil {
 		return err
 	}
-	if w.zone, err = time.LoadLocation(w.zoneName); err != nil {
-		return fmt.Errorf("--zone %q: no such time zone: write a name such as Europe/Berlin or UTC", w.zoneName)
+	if w.zone, err = parseZone(w.zoneName); err != nil {
+		return err
 	}
 	if w.every == "" {
 		return errors.New("the width of the windows is missing: write, for example, --every 1h")
 	}
-	if w.width, err = window.Parse(w.every, w.zone); err != nil {
-		return fmt.Errorf("--every %q: write a number with s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all", w.every)
+	if w.width, err = parseWidth(w.every, w.zone); err != nil {
+		return err
 	}
 	if w.options.Fill, err = window.ParseFill(w.fill); err != nil {
 		return fmt.Errorf("--fill %q: must be none, null, previous or linear", w.fill)
@@ -133,6 +133,24 @@ func (w *windowing) check() (err error) {
 		return fmt.Errorf("--limit %d: must not be negative", w.options.Limit)
 	}
 	return w.printing.check()
+}
+
+// parseZone returns the time zone with a name.
+func parseZone(name string) (*time.Location, error) {
+	in, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("--zone %q: no such time zone: write a name such as Europe/Berlin or UTC", name)
+	}
+	return in, nil
+}
+
+// parseWidth parses a width of windows.
+func parseWidth(text string, in *time.Location) (window.Width, error) {
+	width, err := window.Parse(text, in)
+	if err != nil {
+		return width, fmt.Errorf("--every %q: write a number with s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all", text)
+	}
+	return width, nil
 }
 
 // rows returns how windows are printed, and restricts the read to what is printed.

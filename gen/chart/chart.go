@@ -129,6 +129,9 @@ func (c *Chart) view() *view {
 	if more := len(c.Series) - drawn; more > 0 {
 		v.note("%s not drawn: a chart has at most %d", words.Count(float64(more), "more series is", "more series are"), MaxSeries)
 	}
+	if drawn == 0 {
+		v.series, drawn = []string{""}, 1 // for panels without values
+	}
 	fields := c.Fields[:min(len(c.Fields), MaxFields)]
 	if more := len(c.Fields) - len(fields); more > 0 {
 		v.note("%s not drawn: a chart has at most %d", words.Count(float64(more), "more field is", "more fields are"), MaxFields)

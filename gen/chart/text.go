@@ -96,7 +96,7 @@ func (w *textWriter) write() {
 
 // measure decides the sizes of panels.
 func (w *textWriter) measure() {
-	series := max(len(w.view.series), 1)
+	series := len(w.view.series)
 	w.beside = max(1, min(w.columns/(leastPlot+8), series))
 	switch rows := len(w.view.panels) * (series + w.beside - 1) / w.beside; {
 	case rows <= 1:
@@ -287,6 +287,6 @@ func (w *textWriter) times() {
 	}
 	left := strings.Repeat(" ", w.labels+1)
 	for _, row := range []string{left + "└" + string(axis) + "  ", left + " " + string(labels), left + " " + string(contexts)} {
-		w.line(w.in(dim, strings.TrimRight(strings.Repeat(row, min(w.beside, max(len(w.view.series), 1))), " ")))
+		w.line(w.in(dim, strings.TrimRight(strings.Repeat(row, w.beside), " ")))
 	}
 }

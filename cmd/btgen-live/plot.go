@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/chart"
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// newPlot returns the command plot.
+func newPlot() *cobra.Command {
+	var p plotting
+	cmd := &cobra.Command{
+		Use:   "plot NAME [VALUE=...] --project P --instance I",
+		Short: "Draw fields over time in the terminal, as SVG or as an HTML page",
+		Long: `Draw numbers of the schema with the given name over time: a panel for each field, and in
+it a line for each series. Lines are means of windows, in front of bands from
+minimum to maximum, and end where windows have no events. A few events are drawn one by one,
+as dots.
+
+Without --output, the chart is text for the terminal. The extension of --output determines
+the format: .svg, or .html for a self-contained page that shows values under the pointer.
+
+` + selectionHelp + `
+
+--every is the width of windows, as of btgen-live windows. By default, there are about as
+many windows as pixels, but no more than events. --zone is the time zone of the axis, of
+days and longer windows, and of dates in --from and --to; an end that is not given is that
+of the events.
+
+--show draws another statistic than the mean, without bands, such as the rate of a counter.
+
+Exit codes: 0 success, 1 some events could not be decoded and are missing, 2 failure.`,
+		Args: ofSchema(0),
+		RunE: p.run,
+	}
+	p.target.flags(cmd, "app `profile` of the reads")
+	p.selection.flags(cmd)
+	cmd.Flags().StringSliceVar(&p.fields, "fields", nil, "`fields` to draw, separated by commas; by default all numbers and durations")
+	cmd.Flags().StringVar(&p.every, "every", "", "`width` of windows, such as 1h or 1d")
+	cmd.Flags().StringVar(&p.zoneName, "zone", "UTC", "time `zone` of the axis, of days and of dates, such as Europe/Berlin")
+	cmd.Flags().StringVar(&p.show, "show", "mean", "`statistic` of windows: mean, min, max, first, last, count, sum, increase or rate")
+	cmd.Flags().StringVar(&p.format, "format", "", "text, svg or html; by default that of the extension of --output, or text")
+	cmd.Flags().StringVar(&p.output, "output", "", "`file` to write instead of stdout")
+	return cmd
+}
+
+// plotting are the flags of the command plot.
+type plotting struct {
+	target
+	selection
+	fields         []string
+	every          string
+	zoneName       string
+	show           string
+	format, output string
+}
+
+// plotFormats are the formats of charts.
+var plotFormats = []string{"text", "svg", "html"}
+
+// run draws a chart.
+func (p *plotting) run(cmd *cobra.Command, args []string) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	s, err := p.resolve(cmd.OutOrStdout(), args)
+	if err != nil {
+		return err
+	}
+	d, err := p.plot(cmd, s, args)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	client, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	d.client, d.options = client, store.ReaderOptions{TablePrefix: p.prefix, Timeout: p.timeout}
+	err = d.read(ctx)
+	d.progress.end()
+	switch err = errors.Join(err, client.Close()); {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted: nothing is drawn")
+	case err != nil:
+		return err
+	}
+	if err := p.write(cmd, &d.Chart); err != nil {
+		return err
+	}
+	if d.undecodable > 0 {
+		d.progress.line("%s could not be decoded; btgen-live verify explains why", countOf(d.undecodable, "event or row"))
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// check checks the flags.
+func (p *plotting) check() error {
+	if err := p.target.check(); err != nil {
+		return err
+	}
+	var err error
+	if p.zone, err = parseZone(p.zoneName); err != nil {
+		return err
+	}
+	if p.format == "" {
+		switch ext := strings.ToLower(filepath.Ext(p.output)); ext {
+		case ".svg", ".html":
+			p.format = ext[1:]
+		case ".htm":
+			p.format = "html"
+		case "", ".txt":
+			p.format = "text"
+		default:
+			return fmt.Errorf("--output %s: the extension %s names no format, and nothing is done: use .svg or .html, or add --format",
+				words.Printable(p.output), words.Printable(ext))
+		}
+	}
+	if !slices.Contains(plotFormats, p.format) {
+		return fmt.Errorf("--format %q: must be %s", p.format, words.List(plotFormats, "or"))
+	}
+	return nil
+}
+
+// plot returns the chart that the flags describe, without lines.
+func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, error) {
+	d := &plot{selected: s, layout: s.schema.Layout(), progress: newMeter(cmd), pixels: plotPixels, fixed: p.every != "", lines: map[string]int{}}
+	if p.format == "text" {
+		d.pixels = 2 * cmp.Or(cli.Width(cmd.OutOrStdout()), 80)
+	}
+	d.Zone = p.zone
+	var err error
+	if d.statistic, err = dynamic.ParseStatistic(p.show); err != nil || d.statistic == dynamic.FirstTime || d.statistic == dynamic.LastTime {
+		return nil, fmt.Errorf("--show %q: must be mean, min, max, first, last, count, sum, increase or rate", p.show)
+	}
+	if d.fixed {
+		if d.every, err = parseWidth(p.every, d.Zone); err != nil {
+			return nil, err
+		}
+		d.Width = p.every
+	}
+	if err := d.choose(p.fields); err != nil {
+		return nil, err
+	}
+	d.Title, d.Line = strings.Join(args, " "), p.show
+	if p.query != "" {
+		d.Title = strings.Join(slices.Insert(slices.Clone(args), 1, p.query), " ")
+	}
+	return d, nil
+}
+
+// write writes the chart to stdout or a file.
+func (p *plotting) write(cmd *cobra.Command, c *chart.Chart) error {
+	out := cmd.OutOrStdout()
+	var text []byte
+	var err error
+	switch p.format {
+	case "svg":
+		text = c.SVG()
+	case "html":
+		text, err = c.HTML()
+	default:
+		text = c.Text(cli.Width(out), p.output == "" && cli.Colored(out))
+	}
+	switch {
+	case err != nil:
+		return err
+	case p.output != "":
+		return cli.Write(cmd.Context(), p.output, text)
+	case p.format != "text":
+		out = cli.Unguarded(out)
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// plotPixels is the largest number of windows of a line of a drawing.
+const plotPixels = 800

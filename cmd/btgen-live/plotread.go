@@ -1,0 +1,442 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/chart"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// plot is a chart and what it is made from.
+type plot struct {
+	*selected
+	chart.Chart
+	client      store.Client
+	options     store.ReaderOptions
+	layout      *layout.Layout
+	fields      []int // of layout.Fields: those of Chart.Fields
+	statistic   dynamic.Statistic
+	every       window.Width
+	begins      bool           // the user names the first time
+	ends        bool           // and the last
+	fixed       bool           // every is what the user wants
+	pixels      int            // largest number of windows of a line
+	lines       map[string]int // by series, as text
+	more        bool           // there are more series than a chart has
+	undecodable int
+	progress    *meter
+	begun       time.Time
+}
+
+// choose chooses the fields to draw: those with the names, or all that can be drawn.
+func (d *plot) choose(names []string) error {
+	l := d.layout
+	var drawable []string
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		if _, ok := d.statistic.Type(f); !ok || !d.isNumber(f) {
+			continue
+		}
+		if drawable = append(drawable, f.Name); names == nil {
+			d.add(i)
+		}
+	}
+	if len(drawable) == 0 {
+		return fmt.Errorf("schema %s has no field that is a number or a duration: there is nothing to draw", l.Name)
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
+		if i < 0 || !slices.Contains(drawable, name) {
+			return fmt.Errorf("--fields: the schema has no number or duration %q; it has %s", name, strings.Join(drawable, ", "))
+		}
+		d.add(i)
+	}
+	return nil
+}
+
+// isNumber reports whether the statistic of a field is a number.
+func (d *plot) isNumber(f *layout.Field) bool {
+	_, number := dynamic.Max.Type(f)
+	return number || d.statistic == dynamic.Count
+}
+
+// add adds a field.
+func (d *plot) add(i int) {
+	f := &d.layout.Fields[i]
+	unit := f.Unit
+	if f.Type == schema.Duration {
+		unit = "s"
+	}
+	switch d.statistic {
+	case dynamic.Count:
+		unit = ""
+	case dynamic.Rate:
+		unit += "/s"
+	}
+	d.fields = append(d.fields, i)
+	d.Fields = append(d.Fields, chart.Field{Name: f.Name, Unit: unit})
+}
+
+// read reads what the chart shows.
+func (d *plot) read(ctx context.Context) error {
+	if err := d.span(ctx); err != nil {
+		return err
+	}
+	if !d.fixed {
+		d.setWidth(d.to.Sub(d.from) / time.Duration(d.pixels))
+	}
+	err := d.summarize(ctx)
+	if err == nil && !d.fixed {
+		err = d.adapt(ctx)
+	}
+	d.cover()
+	for k, i := range d.fields {
+		if d.layout.Fields[i].Type == schema.Duration && d.statistic != dynamic.Count && d.statistic != dynamic.Rate {
+			scaleDurations(&d.Fields[k])
+		}
+	}
+	if d.more {
+		d.Notes = append(d.Notes, fmt.Sprintf("only the first %d series are drawn: select fewer", chart.MaxSeries))
+	}
+	if d.undecodable > 0 {
+		d.Notes = append(d.Notes, countOf(d.undecodable, "event or row")+" could not be decoded: the chart lacks it")
+	}
+	return err
+}
+
+// adapt reads again where windows of about a pixel are no good choice: events that are few, and
+// windows that would have gaps because events are further apart.
+func (d *plot) adapt(ctx context.Context) error {
+	if d.statistic == dynamic.Mean && d.few() {
+		return d.events(ctx)
+	}
+	if apart := d.apart(); apart > 0 {
+		d.setWidth(apart)
+		return d.summarize(ctx)
+	}
+	return nil
+}
+
+// readFields returns the fields to read.
+func (d *plot) readFields() []store.Field {
+	out := []store.Field{}
+	for _, i := range d.fields {
+		out = append(out, store.Field(d.layout.FieldName(&d.layout.Fields[i])))
+	}
+	return out
+}
+
+// each yields windows of what is selected. It counts events that cannot be decoded.
+func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.Window, error] {
+	d.undecodable, d.begun = 0, time.Now()
+	all := d.selected.windows(ctx, d.client, d.options, width, store.WindowOptions{Fields: d.readFields()})
+	events := 0
+	return func(yield func(dynamic.Window, error) bool) {
+		for w, err := range all {
+			if d.skips(err) {
+				continue
+			}
+			events += int(w.Events)
+			d.progress.show(func() string { return rateText(events, "event", d.begun) })
+			if !yield(w, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// skips reports whether an error is that of an event that cannot be decoded, which it counts.
+func (d *plot) skips(err error) bool {
+	if _, ok := errors.AsType[*store.DecodeError](err); !ok {
+		return false
+	}
+	if d.undecodable++; d.undecodable <= maxReported {
+		d.progress.line("%v", err)
+	}
+	return true
+}
+
+// span sets the range of the chart: an end that the user does not name is that of the events.
+func (d *plot) span(ctx context.Context) error {
+	d.From, d.To = d.from, d.to
+	if d.begins, d.ends = !d.from.IsZero(), d.to.Before(scan.MaxTime); d.begins && d.ends {
+		return nil
+	}
+	var first, last time.Time
+	for w, err := range d.each(ctx, window.Whole()) {
+		if err != nil {
+			return err
+		}
+		for _, i := range d.fields {
+			f := &d.layout.Fields[i]
+			if at, ok := dynamic.FirstTime.Of(&w, f, i).(time.Time); ok && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+			if at, ok := dynamic.LastTime.Of(&w, f, i).(time.Time); ok && at.After(last) {
+				last = at
+			}
+		}
+	}
+	if first.IsZero() {
+		return errors.New("nothing is drawn, since no event that is selected has a value of these fields; with --from and --to, the chart is empty")
+	}
+	if d.from.IsZero() {
+		d.from, d.From = first, first
+	}
+	if !d.to.Before(scan.MaxTime) {
+		d.to, d.To = last.Add(1), last
+	}
+	return nil
+}
+
+// scaleDurations changes the unit of a field from seconds to the largest one that its values have.
+func scaleDurations(f *chart.Field) {
+	largest := 0.0
+	each := func(do func(p *chart.Point)) {
+		for _, line := range f.Lines {
+			for i := range line {
+				do(&line[i])
+			}
+		}
+	}
+	each(func(p *chart.Point) { largest = max(largest, math.Abs(p.Min), math.Abs(p.Max)) })
+	seconds := 1.0
+	for _, unit := range []struct {
+		name    string
+		seconds float64
+	}{{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}} {
+		if largest >= unit.seconds {
+			f.Unit, seconds = unit.name, unit.seconds
+			break
+		}
+	}
+	each(func(p *chart.Point) { p.Min, p.Max, p.Mean = p.Min/seconds, p.Max/seconds, p.Mean/seconds })
+}
+
+// cover extends the ends of the chart that the user does not name over windows that hold them.
+func (d *plot) cover() {
+	for _, line := range d.all() {
+		for i := range line {
+			if line[i].Start.Before(d.From) && !d.begins {
+				d.From = line[i].Start
+			}
+			if line[i].End.After(d.To) && !d.ends {
+				d.To = line[i].End
+			}
+		}
+	}
+}
+
+// summarize reads the windows of the chart.
+func (d *plot) summarize(ctx context.Context) error {
+	d.clear()
+	for w, err := range d.each(ctx, d.every) {
+		if err != nil {
+			return err
+		}
+		line, ok := d.line(w.Series)
+		if !ok {
+			break
+		}
+		for k, i := range d.fields {
+			if p, ok := d.point(&w, i); ok {
+				d.Fields[k].Lines[line] = append(d.Fields[k].Lines[line], p)
+			}
+		}
+	}
+	return nil
+}
+
+// clear removes all lines.
+func (d *plot) clear() {
+	d.Series, d.lines, d.more = nil, map[string]int{}, false
+	for k := range d.Fields {
+		d.Fields[k].Lines = nil
+	}
+}
+
+// line returns the number of the line of a series, which it adds if the chart has none. It returns
+// false if there are too many.
+func (d *plot) line(series []any) (int, bool) {
+	name := string(format.AppendSeries(nil, format.Columns(d.layout)[:len(d.layout.Series)], &dynamic.Event{Series: series}))
+	i, known := d.lines[name]
+	switch {
+	case known:
+		return i, true
+	case len(d.Series) == chart.MaxSeries:
+		d.more = true
+		return 0, false
+	}
+	i = len(d.Series)
+	d.lines[name] = i
+	d.Series = append(d.Series, name)
+	for k := range d.Fields {
+		d.Fields[k].Lines = append(d.Fields[k].Lines, nil)
+	}
+	return i, true
+}
+
+// point returns the point of a field in a window; false if it has none.
+func (d *plot) point(w *dynamic.Window, i int) (chart.Point, bool) {
+	f := &d.layout.Fields[i]
+	of := func(s dynamic.Statistic) (float64, bool) { return asFloat(s.Of(w, f, i)) }
+	count, _ := dynamic.Count.Of(w, f, i).(int64)
+	v, ok := of(d.statistic)
+	if !ok || count == 0 {
+		return chart.Point{}, false
+	}
+	p := chart.Point{Start: w.Start, End: w.End, Min: v, Max: v, Mean: v, Count: count}
+	if d.statistic == dynamic.Mean {
+		p.Min, _ = of(dynamic.Min)
+		p.Max, _ = of(dynamic.Max)
+	}
+	return p, true
+}
+
+// asFloat converts a number. Durations are in seconds.
+func asFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case time.Duration:
+		return v.Seconds(), true
+	case *big.Int:
+		f, _ := new(big.Float).SetInt(v).Float64()
+		return f, true
+	}
+	return 0, false
+}
+
+// fewEvents is the largest number of events of a line that are drawn one by one.
+const fewEvents = 100
+
+// few reports whether all lines have few events.
+func (d *plot) few() bool {
+	for _, line := range d.all() {
+		count := int64(0)
+		for i := range line {
+			count += line[i].Count
+		}
+		if count > fewEvents {
+			return false
+		}
+	}
+	return true
+}
+
+// all returns the lines of all fields.
+func (d *plot) all() [][]chart.Point {
+	var out [][]chart.Point
+	for k := range d.Fields {
+		out = append(out, d.Fields[k].Lines...)
+	}
+	return out
+}
+
+// events reads single events.
+func (d *plot) events(ctx context.Context) error {
+	d.clear()
+	for e, err := range d.selected.events(ctx, d.client, d.options, store.ReadOptions{Fields: d.readFields()}) {
+		if _, ok := errors.AsType[*store.DecodeError](err); ok {
+			continue // counted before
+		}
+		if err != nil {
+			return err
+		}
+		line, ok := d.line(e.Series)
+		if !ok {
+			return nil
+		}
+		for k, i := range d.fields {
+			if v, ok := asFloat(e.Values[i]); ok {
+				d.Fields[k].Lines[line] = append(d.Fields[k].Lines[line], chart.At(e.Time, v))
+			}
+		}
+	}
+	return nil
+}
+
+// apart returns the distance of windows with events that nine of ten do not exceed; 0 if they are
+// adjacent.
+func (d *plot) apart() time.Duration {
+	var distances []time.Duration
+	adjacent := 0
+	for _, line := range d.all() {
+		for i := 1; i < len(line); i++ {
+			distances = append(distances, line[i].Start.Sub(line[i-1].Start))
+			if line[i].Start.Equal(line[i-1].End) {
+				adjacent++
+			}
+		}
+	}
+	if 10*adjacent >= 9*len(distances) {
+		return 0
+	}
+	slices.Sort(distances)
+	return distances[len(distances)*9/10]
+}
+
+// plotWidths are the widths of windows that a chart chooses, in ascending order.
+var plotWidths = func() []plotWidth {
+	const day = 24 * time.Hour
+	var out []plotWidth
+	add := func(unit time.Duration, name string, numbers ...int) {
+		for _, n := range numbers {
+			out = append(out, plotWidth{time.Duration(n) * unit, strconv.Itoa(n) + name})
+		}
+	}
+	add(time.Second, "s", 1, 2, 5, 10, 15, 30)
+	add(time.Minute, "m", 1, 2, 5, 10, 15, 30)
+	add(time.Hour, "h", 1, 2, 3, 6, 12)
+	add(day, "d", 1, 2, 3)
+	add(7*day, "w", 1, 2)
+	add(30*day, "mo", 1, 3)
+	add(365*day, "y", 1, 2, 5, 10, 20, 50, 100)
+	return out
+}()
+
+// plotWidth is a width of windows, and about how long they are.
+type plotWidth struct {
+	length time.Duration
+	text   string
+}
+
+// setWidth chooses the width of windows: at least a duration, and the precision of the schema.
+func (d *plot) setWidth(least time.Duration) {
+	least = max(least, d.layout.Precision, 1)
+	for unit := time.Duration(1); unit < time.Second; unit *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			if width := n * unit; width >= least {
+				d.every, d.Width = window.Every(width), width.String()
+				return
+			}
+		}
+	}
+	for _, w := range plotWidths {
+		if width, err := window.Parse(w.text, d.Zone); err == nil {
+			d.every, d.Width = width, w.text
+		}
+		if w.length >= least {
+			return
+		}
+	}
+}
