@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,18 @@ type meter struct {
 	net.Listener
 	left atomic.Int64
 	then atomic.Pointer[func()]
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+// cut closes all connections.
+func (m *meter) cut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.open {
+		_ = c.Close()
+	}
+	m.open = nil
 }
 
 // newMeter returns a proxy of the server at addr.
@@ -41,6 +54,9 @@ func newMeter(t *testing.T, addr string) *meter {
 				_ = client.Close()
 				continue
 			}
+			m.mu.Lock()
+			m.open = append(m.open, client, server)
+			m.mu.Unlock()
 			go m.forward(server, client)
 			go m.forward(client, server)
 		}

@@ -67,7 +67,7 @@ func TestWindows(t *testing.T) {
 	inThisProcess()
 	bt := planttest.New(t)
 	conn := connection(bt.Addr)
-	const n = 20_000 // two hours
+	const n = 6000 // 36 minutes
 	fill(t, bt, "samples", n)
 	r := plant.NewSampleReader(bt.Client)
 	from, to := timeOf(500), timeOf(n-500)
@@ -116,6 +116,34 @@ func TestWindows(t *testing.T) {
 		if counters["windows_read"] != int64(len(want)) || counters["series_read"] == 0 {
 			t.Errorf("%s: counters %v", name, counters)
 		}
+	}
+}
+
+// Connections that break at any moment of a pipeline change no window.
+func TestWindowsOfBrokenConnections(t *testing.T) {
+	inThisProcess()
+	bt := planttest.New(t)
+	fill(t, bt, "samples", 3000)
+	m := newMeter(t, bt.Addr)
+	m.after(1<<62, nil)
+	o := beamstore.WindowOptions{Every: "10m", ReadOptions: beamstore.ReadOptions{To: timeOf(2500)}}
+	want, _, err := piped(t, connection(m.Addr().String()), o)
+	if err != nil || len(want) == 0 {
+		t.Fatal(len(want), err)
+	}
+	cuts := 0
+	var cut func()
+	cut = func() {
+		cuts++
+		m.cut()
+		if cuts < 5 {
+			m.after(20_000, cut)
+		}
+	}
+	m.after(1000, cut)
+	got, _, err := piped(t, connection(m.Addr().String()), o)
+	if diff := gocmp.Diff(want, got, gocmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateNaNs()); err != nil || diff != "" || cuts < 2 {
+		t.Errorf("%d cuts, %v (-unbroken +broken)\n%.2000s", cuts, err, diff)
 	}
 }
 
