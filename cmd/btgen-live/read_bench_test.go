@@ -28,6 +28,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // repeating answers each read with the same messages, as they are on the wire.
@@ -149,26 +150,56 @@ func BenchmarkRead(b *testing.B) {
 			b.Fatal(r.Diagnostics.Err())
 		}
 		schema := dynamic.New(r.Layouts[0])
-		addr := serveEvents(b, schema)
+		addr := serveEvents(b, schema, 10)
 		for _, to := range []string{"ndjson", "csv"} {
 			b.Run(pattern.name+"/"+strings.ReplaceAll(pattern.values, " ", "")+"/to="+to, func(b *testing.B) { benchmarkRead(b, schema, addr, to) })
 		}
 	}
 }
 
+// BenchmarkWindows summarizes 100,000 events of a series by hours, like [BenchmarkRead].
+func BenchmarkWindows(b *testing.B) {
+	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: fmt.Appendf(nil, benchSchema, "bucket_new_cells", "bucket", "bucket: 1d", "values: binary")}})
+	schema := dynamic.New(r.Layouts[0])
+	client, err := storetest.Connect(b.Context(), serveEvents(b, schema, 1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	selected := &selected{schema: schema, series: []any{"us-west2", int64(3000)}, to: scan.MaxTime}
+	begun, spent := time.Now(), cputime.Spent()
+	for b.Loop() {
+		n := int64(0)
+		for w, err := range selected.windows(b.Context(), client, store.ReaderOptions{}, window.Every(time.Hour), store.WindowOptions{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n += w.Events
+		}
+		if n != benchEvents {
+			b.Fatal(n)
+		}
+	}
+	all := float64(b.N) * benchEvents
+	b.ReportMetric(all/time.Since(begun).Seconds(), "events/s")
+	b.ReportMetric(float64((cputime.Spent()-spent).Nanoseconds())/all, "cpu-ns/event")
+}
+
 // benchEvents is the number of events of a read.
 const benchEvents = 100_000
 
-// serveEvents starts a server that answers each read with the events of a schema.
-func serveEvents(b *testing.B, schema *dynamic.Schema) (addr string) {
+// serveEvents starts a server that answers each read with the events of a schema, which are those of
+// some series.
+func serveEvents(b *testing.B, schema *dynamic.Schema, series int) (addr string) {
 	in := storetest.New(b, func(ctx context.Context, s *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, s.Admin, s.Client, schema.Tables(), setup.Options{NoHistory: true, AllowDrafts: true})
 		return err
 	})
 	var events []dynamic.Event
+	each := benchEvents / series
 	for i := range benchEvents {
 		events = append(events, dynamic.Event{
-			Series: []any{"us-west2", int64(3000 + i/10000)}, Time: time.Date(2026, 1, 1, 0, 0, 30*(i%10000), 0, time.UTC),
+			Series: []any{"us-west2", int64(3000 + i/each)}, Time: time.Date(2026, 1, 1, 0, 0, 30*(i%each), 0, time.UTC),
 			Values: []any{int64(94000 + i%1000), 9.5 + float64(i%50)/10, int64(i % 100), int64(i)},
 		})
 	}
