@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // extensions are the kinds of extensions that docs/extending.md describes. Each has a
@@ -29,7 +30,7 @@ var extensions = []struct {
 }{
 	{"a field type", regexp.MustCompile(`(?i)uuid`), regexp.MustCompile(`(?i)uuid`), 14},
 	{"a key encoding", regexp.MustCompile(`(?i)base64url|KeyBase64`), regexp.MustCompile(`(?i)base64url`), 8},
-	{"a pattern", regexp.MustCompile(`(?i)bucket_?offsets`), regexp.MustCompile(`bucket_offsets`), 10},
+	{"a pattern", regexp.MustCompile(`(?i)bucket_?offsets`), regexp.MustCompile(`bucket_offsets`), 7},
 	{"a strategy of time to live", regexp.MustCompile(`(?i)one_?second$`), regexp.MustCompile(`one_second`), 8},
 	{"a form of queries", regexp.MustCompile(`Where`), regexp.MustCompile(`^where$`), 22},
 	{"a rule", regexp.MustCompile(`K10`), regexp.MustCompile(`K10`), 1},
@@ -60,6 +61,30 @@ func TestExtending(t *testing.T) {
 			t.Errorf("%s changes %d files, and at most %d are expected", e.kind, len(files), e.most)
 		}
 		checkGenerated(t, page, "<!-- "+e.kind+" -->\n", "<!-- end of "+e.kind+" -->", fileList(string(text), e.kind, files))
+	}
+}
+
+// TestPatternFiles checks that no pattern is named in many files: code asks for facts instead.
+func TestPatternFiles(t *testing.T) {
+	const most = 8
+	sources := extensibleSources(t)
+	for _, p := range codec.Patterns() {
+		identifier := strings.ReplaceAll(p.String(), "_", "")
+		names := func(identifiers, literals []string) bool {
+			return slices.ContainsFunc(identifiers, func(text string) bool { return strings.Contains(strings.ToLower(text), identifier) }) ||
+				slices.ContainsFunc(literals, func(text string) bool { return strings.Contains(text, p.String()) })
+		}
+		var files []string
+		for name, tokens := range sources {
+			if names(tokens.identifiers, tokens.literals) {
+				files = append(files, name)
+			}
+		}
+		slices.Sort(files)
+		t.Logf("%s: %d files", p, len(files))
+		if len(files) == 0 || len(files) > most {
+			t.Errorf("%s is named in %d files, and at most %d are expected: %s", p, len(files), most, strings.Join(files, ", "))
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ var ErrSharedCells = errors.New("IfAbsent: OpenTSDB may have stored the event in
 // Bigtable cannot find in its row.
 func (s *stage) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
-	if t.err == nil && l.Pattern == codec.BucketNewColumns && len(l.Columns) > 1 {
+	if t.err == nil && l.Pattern.RowPerField() && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
 	}
 	if t.err == nil && l.points() != codec.NoPoints {

@@ -68,6 +68,7 @@ type assembler struct {
 	event   event                               // the event that is being made
 	found   bool                                // some of its data is live
 	mark    mark                                // of the event, if marks are wanted
+	one     [1]wire.Row                         // see inRow
 }
 
 // delivery is how the caller of a read gets its events. It is the same for all mappings of a
@@ -255,22 +256,8 @@ func (a *assembler) row(row wire.Row, yield yielder) bool {
 // inRow yields the events of a row that contains all their data, in order of time, given
 // the time in its key. It does not release the row.
 func (a *assembler) inRow(at time.Time, row wire.Row, yield yielder) bool {
-	switch {
-	case !a.mapping.Pattern.Bucketed():
-		f := &a.frame
-		more := !a.wanted(at) || !a.place(at, row) || a.yield(0, len(f.times), yield)
-		f.reset(len(f.columns))
-		return more
-	case a.mapping.Pattern == codec.BucketOffsets:
-		a.empty(row)
-		if a.shape.Offset.Points != codec.NoPoints {
-			return a.dataPoints(at, row, a.reporting(yield)) && a.bucket(yield)
-		}
-		return a.offsets(at, row, a.reporting(yield)) && a.bucket(yield)
-	}
-	a.empty(row)
-	a.split(row)
-	return a.inBucket(at, a.reporting(yield)) && a.bucket(yield)
+	a.one[0] = row
+	return a.mapping.form().events(a, at, a.one[:], yield)
 }
 
 // rows yields the events of rows at the same position and releases the rows.
@@ -278,7 +265,7 @@ func (a *assembler) rows(rows []wire.Row, yield yielder) bool {
 	for _, row := range rows {
 		switch {
 		case !row.Exists():
-		case a.mapping.Pattern == codec.BucketNewColumns:
+		case a.mapping.Pattern.RowPerField():
 			return a.metrics(rows, row, yield)
 		case !a.row(row, yield):
 			return false
@@ -386,8 +373,7 @@ func (a *assembler) metrics(rows []wire.Row, first wire.Row, yield yielder) bool
 	if a.match != nil && !a.match(a.base) {
 		return true
 	}
-	a.splitMetrics(rows)
-	return a.inBucket(start, a.reporting(yield)) && a.bucket(yield)
+	return a.mapping.form().events(a, start, rows, yield)
 }
 
 // splitMetrics assigns the qualifiers of a bucket's rows, one for each column, to the
@@ -599,7 +585,7 @@ func (a *assembler) yieldEach(begin, end int, yield yielder) bool {
 func (a *rowAssembler) markOf(k, next, begin, end int) (m mark) {
 	f := &a.frame
 	m.open = begin <= next && next < end && f.together(k, next)
-	if a.shape.Pattern != codec.BucketNewColumns {
+	if !a.shape.Pattern.Appends() {
 		return m
 	}
 	for i := range a.columns {

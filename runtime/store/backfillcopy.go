@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // maxCopied is the number of events at which a worker writes what it has read. The last
@@ -225,7 +223,7 @@ func (b *backfill[E]) newCopier(table string, index int) (*copier[E], error) {
 
 // appends reports whether the table keeps the values of events that were written before.
 func (l *mapping) appends() bool {
-	return slices.ContainsFunc(l.Periods(), func(p *mapping) bool { return p.Pattern == codec.BucketNewColumns })
+	return slices.ContainsFunc(l.Periods(), func(p *mapping) bool { return p.Pattern.Appends() })
 }
 
 // take returns the counts since the last call.

@@ -43,17 +43,13 @@ func (p *placer) at(key string, t time.Time, sequence uint32) (out eventPlace) {
 }
 
 // homeOf returns the mapping that stores an event and the key of its row, or that of its
-// first column in codec.BucketNewColumns; nil if no mapping stores it.
+// first column if each field has its own row; nil if no mapping stores it.
 func (l *mapping) homeOf(e event) (*mapping, []byte) {
 	for _, p := range l.Periods() {
 		if !p.covers(*p.Time(e)) {
 			continue
 		}
-		metric := ""
-		if p.Pattern == codec.BucketNewColumns {
-			metric = p.Columns[0].Name
-		}
-		key, err := p.rowKey(e, metric)
+		key, err := p.firstKey(e)
 		if err != nil {
 			return nil, nil
 		}
@@ -197,16 +193,8 @@ func (f *finder[E]) rowsOf(events []E) (keys map[string][]string, from, to time.
 			if !p.covers(at) {
 				continue
 			}
-			metrics := p.Columns[:1]
-			if p.Pattern == codec.BucketNewColumns {
-				metrics = p.Columns
-			}
-			for _, column := range metrics {
-				name := ""
-				if p.Pattern == codec.BucketNewColumns {
-					name = column.Name
-				}
-				if key, err := p.rowKey(e, name); err == nil {
+			for _, metric := range p.rowNames() {
+				if key, err := p.rowKey(e, metric); err == nil {
 					keys[p.Table.ID] = append(keys[p.Table.ID], string(key))
 				}
 			}

@@ -23,10 +23,12 @@ const (
 type Cells struct {
 	table    *Table
 	pattern  codec.Pattern
+	form     rowForm
 	named    bool // columns are named after their datum or time
+	longest  int  // the maximum length of a datum
 	columns  []Column
 	plain    []bool        // per column: cells are set with the encoded datum as their value
-	offset   codec.Offset  // for BucketOffsets
+	offset   codec.Offset  // if columns are named after times
 	families [][]byte      // addresses of the families
 	setters  []wire.Setter // all columns in the first family, then in the second and so on
 
@@ -72,9 +74,12 @@ type stagedRow struct {
 // newCells returns Cells for the events of a mapping.
 func newCells(l *mapping) *Cells {
 	c := &Cells{
-		table: &l.Table, pattern: l.Pattern, named: l.Pattern == codec.BucketNewColumns || l.Pattern == codec.BucketOffsets, columns: l.Columns, offset: l.offset(),
+		table: &l.Table, pattern: l.Pattern, form: l.form(), named: l.Pattern.Naming() != codec.NamedByField, longest: maxValue, columns: l.Columns, offset: l.offset(),
 		times: make([]wire.Timestamp, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)), known: make([]int, len(l.Columns)),
 		oldest: make([]int64, len(l.Table.Families)), buffer: make([]byte, 0, 256),
+	}
+	if l.Pattern.Naming() == codec.NamedByValue {
+		c.longest = maxQualifier
 	}
 	for _, column := range l.Columns {
 		c.plain = append(c.plain, !c.named && !column.WrittenAt)
@@ -294,10 +299,9 @@ func (c *Cells) addressOf(family int, qualifier []byte) []byte {
 	return c.address
 }
 
-// Set adds the datum of a column to the row, as the cell value or, for
-// BucketNewColumns, as the qualifier. For BucketOffsets the qualifier is the time. The
-// datum is the result of appending to Cell, or any other slice. Cells does not retain
-// it.
+// Set adds the datum of a column to the row, as the value of a cell or as the name of a
+// column, as the pattern requires. The datum is the result of appending to Cell, or any
+// other slice. Cells does not retain it.
 func (c *Cells) Set(column int, datum []byte) {
 	if c.begun >= 0 {
 		c.setBegun(column, datum)
@@ -310,7 +314,7 @@ func (c *Cells) Set(column int, datum []byte) {
 	}
 	c.isSet[column] = true
 	c.set++
-	if c.pattern == codec.BucketNewColumns && len(datum) > maxQualifier || len(datum) > maxValue {
+	if len(datum) > c.longest {
 		c.tooLarge(column, datum)
 		return
 	}
@@ -321,26 +325,12 @@ func (c *Cells) Set(column int, datum []byte) {
 	if !c.columns[column].WrittenAt {
 		c.values++
 	}
-	var address []byte
-	switch c.pattern {
-	case codec.BucketNewColumns:
-		address, datum = c.addressOf(family, datum), nil
-	case codec.BucketOffsets:
-		var name, value [16]byte
-		if c.offset.Points != codec.NoPoints {
-			c.replacePoint(family)
-			var qualifier []byte
-			qualifier, datum = c.offset.AppendPoint(name[:0], value[:0], c.event, datum)
-			address = c.addressOf(family, qualifier)
-			break
-		}
-		qualifier := c.offset.Append(name[:0], c.event, c.sequence)
-		c.replaceColumn(family, qualifier)
-		address = c.addressOf(family, qualifier)
-	default:
-		address = c.setter(family, column).Address()
-	}
-	c.mutations = wire.AppendSetCell(c.mutations, address, c.times[family].Micros, datum)
+	c.form.set(c, family, column, datum)
+}
+
+// setCell sets the cell of the current event in a column of a family.
+func (c *Cells) setCell(address []byte, family int, value []byte) {
+	c.mutations = wire.AppendSetCell(c.mutations, address, c.times[family].Micros, value)
 	c.counted()
 }
 
@@ -359,21 +349,15 @@ func (c *Cells) setBegun(column int, datum []byte) {
 			return
 		}
 		family := c.familyOf(column)
-		c.mutations = wire.AppendSetCell(c.mutations, c.setter(family, column).Address(), c.times[family].Micros, value)
+		c.setCell(c.setter(family, column).Address(), family, value)
+		return
 	}
 	c.counted()
 }
 
 // tooLarge refuses the event because of a datum.
 func (c *Cells) tooLarge(column int, datum []byte) {
-	name := c.columns[column].Name
-	switch c.pattern {
-	case codec.BucketNewColumns:
-		name = string(datum)
-	case codec.BucketOffsets:
-		name = string(c.offset.Append(nil, c.event, c.sequence))
-	}
-	c.Fail(&codec.FieldError{Field: limited(name), Err: codec.ErrTooLarge})
+	c.Fail(&codec.FieldError{Field: limited(c.form.qualifier(c, column, datum)), Err: codec.ErrTooLarge})
 }
 
 // hasData reports whether the row has data of the event in a family.

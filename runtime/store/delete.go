@@ -336,7 +336,7 @@ func (w *writer) replace(ctx context.Context, old, updated list, opts []WriteOpt
 
 // appends reports whether a table keeps the values of events that were written before.
 func (w *writer) appends() bool {
-	return slices.ContainsFunc(w.tables, func(t writerTable) bool { return t.mapping.Pattern == codec.BucketNewColumns })
+	return slices.ContainsFunc(w.tables, func(t writerTable) bool { return t.mapping.Pattern.Appends() })
 }
 
 // check returns the *WriteError with which Write would refuse an event, and one if all tables

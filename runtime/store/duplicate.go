@@ -7,8 +7,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"time"
-
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ErrDuplicate is the error for an event that was refused because another event of the
@@ -54,7 +52,7 @@ func (s *stage) distinct(table int, event event) {
 	if s.lastWins || t.err != nil || t.latest() {
 		return
 	}
-	if t.cells.pattern == codec.BucketNewColumns && current(t.cells.columns) == 1 && !s.ifAbsent {
+	if t.cells.pattern.Appends() && current(t.cells.columns) == 1 && !s.ifAbsent {
 		return
 	}
 	if other, equal := t.inPlace(); other >= 0 && !equal && !s.equalByNow(table, other, event) {
@@ -137,7 +135,7 @@ func (t *staged) keyOf(event int) string {
 // several classes remain distinct in bucket_new_columns.
 func (c *Cells) instant() instant {
 	at := instant{micros: c.event.UnixMicro(), sequence: c.sequence}
-	if c.pattern == codec.BucketNewColumns {
+	if c.pattern.Appends() {
 		at.sequence = uint32(c.class)
 	}
 	return at

@@ -94,6 +94,7 @@ type rowEraser struct {
 	key     string                // of the current row
 	columns int                   // number of mutations of the row
 	points  points                // of the row, in the columns of OpenTSDB
+	most    map[stamp]int         // how many events of each stamp the rows of a bucket have shown so far
 }
 
 // maxFound is the number of events with which [writer.found] deletes.
@@ -144,7 +145,7 @@ func (t *eraser) events(q *query, v bound, from, to time.Time, of map[exactInsta
 	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
 	r := &e.reading
 	r.high = v.high
-	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of}
+	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of, most: map[stamp]int{}}
 	r.withoutValues = true
 	defer func() {
 		t.mu.Lock()
@@ -165,7 +166,7 @@ func (t *eraser) events(q *query, v bound, from, to time.Time, of map[exactInsta
 
 // part deletes the events of a part of the time range.
 func (e *erasing) part(p part) error {
-	if e.eraser.mapping.Pattern == codec.BucketNewColumns {
+	if e.eraser.mapping.Pattern.RowPerField() {
 		return e.metrics(p)
 	}
 	r := &e.reading
@@ -192,14 +193,18 @@ func (e *erasing) part(p part) error {
 func (e *erasing) metrics(p part) (failed error) {
 	p.turns = nil
 	e.reading.severalSpans(p).merged(func(rows []wire.Row, err error) bool {
-		if err == nil {
-			err = e.bucketOfMetrics(rows)
-			release(rows)
-		} else {
-			err = e.skip(err)
+		if err != nil {
+			failed = e.skip(err)
+			return failed == nil
 		}
-		failed = err
-		return err == nil
+		defer release(rows)
+		clear(e.most)
+		for i, row := range rows {
+			if failed == nil && row.Exists() {
+				failed = e.row(row, i)
+			}
+		}
+		return failed == nil
 	})
 	return failed
 }
@@ -242,25 +247,13 @@ func (e *erasing) begin(row wire.Row, span int) (at time.Time, ours bool, err er
 	return at, true, nil
 }
 
-// row deletes the events of a row of a span that contains all their data.
+// row deletes the events of a row of a span.
 func (e *erasing) row(row wire.Row, span int) error {
 	at, ours, err := e.begin(row, span)
 	if !ours || err != nil {
 		return err
 	}
-	var events int
-	switch {
-	case !e.eraser.mapping.Pattern.Bucketed():
-		events, err = e.single(at, row, e.sequence())
-	case e.eraser.mapping.points() != codec.NoPoints:
-		events, err = e.dataPoints(at, row)
-	case e.eraser.mapping.Pattern == codec.BucketOffsets:
-		events, err = e.offsets(at, row)
-	default:
-		found := map[stamp]int{}
-		err = e.cells(at, row, e.sequence(), func(class int, micros int64) { found[stamp{class, micros}] = 1 })
-		events = len(found)
-	}
+	events, err := e.eraser.mapping.form().erase(e, at, row)
 	if err != nil {
 		return err
 	}
@@ -277,37 +270,6 @@ func (e *erasing) sequence() uint32 {
 type stamp struct {
 	class  int
 	micros int64
-}
-
-// bucketOfMetrics deletes the events of a bucket with one row for each field.
-func (e *erasing) bucketOfMetrics(rows []wire.Row) error {
-	most := map[stamp]int{} // the largest number of values of a field
-	for i, row := range rows {
-		if !row.Exists() {
-			continue
-		}
-		start, ours, err := e.begin(row, i)
-		if err != nil {
-			return err
-		}
-		if !ours {
-			continue
-		}
-		values := map[stamp]int{}
-		if err := e.cells(start, row, e.sequence(), func(class int, micros int64) { values[stamp{class, micros}]++ }); err != nil {
-			return err
-		}
-		for at, n := range values {
-			most[at] = max(most[at], n)
-		}
-		e.counted(0)
-	}
-	events := 0
-	for _, n := range most {
-		events += n
-	}
-	e.counted(events)
-	return nil
 }
 
 // includes reports whether to delete the event at a time.
@@ -331,10 +293,9 @@ func (e *rowEraser) whole(start time.Time) bool {
 	return e.of == nil && e.a.wanted(start) && !e.a.shape.Offset.Bucket.End(start).After(e.a.to)
 }
 
-// single deletes an event with a separate row, or one for each class, and returns the
-// number of events.
-func (e *rowEraser) single(at time.Time, row wire.Row, sequence uint32) (events int, err error) {
-	if !e.includes(at, sequence) {
+// An event with a separate row may be there once for each class.
+func (eventRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err error) {
+	if !e.includes(at, e.sequence()) {
 		return 0, nil
 	}
 	return max(1, len(e.classes(row))), e.eraseFamilies(row)
@@ -367,9 +328,7 @@ func (e *rowEraser) eraseFamilies(row wire.Row) error {
 	return nil
 }
 
-// offsets deletes the events of a bucket with one column for each, and returns the
-// number of events.
-func (e *rowEraser) offsets(start time.Time, row wire.Row) (events int, err error) {
+func (offsetRows) erase(e *erasing, start time.Time, row wire.Row) (events int, err error) {
 	times, whole := e.a.shape.Offset.In(start), e.whole(start)
 	var before *wire.Column
 	for family, c := range e.a.columnsOf(row) {
@@ -402,14 +361,30 @@ func (e *rowEraser) offsets(start time.Time, row wire.Row) (events int, err erro
 	return events, nil
 }
 
+func (cellRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err error) {
+	found := map[stamp]bool{}
+	err = e.cells(at, row, e.sequence(), func(of stamp) { found[of] = true })
+	return len(found), err
+}
+
+func (metricRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err error) {
+	found := map[stamp]int{}
+	err = e.cells(at, row, e.sequence(), func(of stamp) { found[of]++ })
+	for of, n := range found {
+		events += max(0, n-e.most[of])
+		e.most[of] = max(n, e.most[of])
+	}
+	return events, err
+}
+
 // cells deletes the events of a bucket whose cells have the time as their timestamp. It
-// calls found with the class and time of each cell that contains data of an event.
-func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found func(class int, micros int64)) error {
+// calls found for each cell that contains data of an event.
+func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found func(stamp)) error {
 	whole := e.whole(start)
 	for family, c := range e.a.columnsOf(row) {
 		of := &e.a.families[family]
 		column := 0
-		if e.a.shape.Pattern != codec.BucketNewColumns {
+		if e.a.shape.Pattern.Naming() == codec.NamedByField {
 			column = e.a.column(family, of.Class, row.Bytes(c.Qualifier))
 		}
 		some := false
@@ -419,7 +394,7 @@ func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found 
 			}
 			some = true
 			if column >= 0 && !e.a.columns[column].WrittenAt {
-				found(of.Class, cell.Micros)
+				found(stamp{of.Class, cell.Micros})
 			}
 			if e.of != nil {
 				if err := e.eraseCells(row, of.Name, c, cell.Micros, cell.Micros+1000); err != nil {

@@ -9,10 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// dataPoints deletes the events of a bucket with the columns of OpenTSDB, and returns the
-// number of events. It deletes none of them if that would delete others, which are in the same
-// cell.
-func (e *rowEraser) dataPoints(start time.Time, row wire.Row) (events int, err error) {
+// No event of a row is deleted if that would delete others, which are in the same cell.
+func (pointRows) erase(e *erasing, start time.Time, row wire.Row) (events int, err error) {
 	whole := e.whole(start)
 	includes := func(micros int64) bool { return whole || e.includes(codec.FromMicros(micros), 0) }
 	var columns []erasedColumn

@@ -25,7 +25,7 @@ func (l *mapping) setKeys(values func(e event, to []any) []any, set func(e event
 	hasSequence := l.Key.Has(codec.SequenceSegment)
 	l.ties = l.Key.Ties()
 	l.byTimestamp = (&scan.Table{Pattern: l.Pattern, Families: l.scanFamilies()}).ByTimestamp()
-	if l.Pattern == codec.BucketNewColumns {
+	if l.Pattern.RowPerField() {
 		for i := range l.Columns { // with the older ones
 			l.metrics = append(l.metrics, l.Columns[i].Name)
 		}
@@ -64,6 +64,18 @@ func (l *mapping) setKeys(values func(e event, to []any) []any, set func(e event
 func (l *mapping) rowKey(e event, metric string) ([]byte, error) {
 	return l.appendKey(nil, e, metric, new(keyContent))
 }
+
+// rowNames returns the metric in the key of each row of an event: the names of the columns if
+// each has its own row, and otherwise nothing in the key of the only row.
+func (l *mapping) rowNames() []string {
+	if l.metrics == nil {
+		return []string{""}
+	}
+	return l.metrics
+}
+
+// firstKey returns the key of the first row of an event.
+func (l *mapping) firstKey(e event) ([]byte, error) { return l.rowKey(e, l.rowNames()[0]) }
 
 // parse sets the series of an event and, if the key contains it, its sequence number. It returns the
 // time of the event or the start of its bucket.

@@ -59,14 +59,15 @@ func (l *mapping) put(e event, cells *Cells) {
 			cells.Row(l.appendKey(cells.Buffer(), e, metric, &cells.content))
 		}
 	}
-	if l.Pattern != codec.BucketNewColumns {
+	perField := l.Pattern.RowPerField()
+	if !perField {
 		begin(0, "")
 	}
 	for i, has := range cs.has {
 		if has != nil && !has(e) {
 			continue
 		}
-		if l.Pattern == codec.BucketNewColumns {
+		if perField {
 			begin(i, cs.stored[i].column.Name)
 		}
 		cells.Set(i, cs.encode[i](cells.Cell(i), e))

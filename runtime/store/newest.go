@@ -115,7 +115,7 @@ func (t *rowReader) newestRows(ctx context.Context, op *Operation, s *scan.Searc
 		}
 		rows[i] = row
 	}
-	if t.shape.Pattern != codec.BucketNewColumns {
+	if !t.shape.Pattern.RowPerField() {
 		return rows, nil
 	}
 	starts := make([]time.Time, len(rows))

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -174,7 +173,7 @@ func (r *reading) pageHash() (uint64, error) {
 		text(reader.table.id)
 		text(reader.mapping.Table.Layout)
 		text(reader.mapping.Since.UTC().Format(time.RFC3339Nano))
-		if reader.mapping.Pattern == codec.BucketNewColumns {
+		if reader.mapping.Pattern.Appends() {
 			text(fmt.Sprintf("%#v", o.Fields)) // they determine how many events there are
 		}
 		q := r.q
@@ -222,11 +221,7 @@ func (r *reading) place(e event) (pagePlace, error) {
 		p.part = time.Time{} // it ends where the page begins if the newest come first
 		return p, nil
 	}
-	metric := ""
-	if l.Pattern == codec.BucketNewColumns {
-		metric = l.Columns[0].Name
-	}
-	key, err := l.rowKey(e, metric)
+	key, err := l.firstKey(e)
 	if err != nil {
 		return p, err
 	}

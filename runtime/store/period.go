@@ -69,7 +69,7 @@ func (p period) unordered() bool { return p.query.AllTimes || !p.reader.shape.In
 
 // mixed reports whether the events of several values cannot be sorted by time, because each of
 // them has several rows.
-func (p period) mixed() bool { return p.reader.mapping.Pattern == codec.BucketNewColumns }
+func (p period) mixed() bool { return p.reader.mapping.Pattern.RowPerField() }
 
 // periods splits a read by mapping, in the order of the read.
 func (r *reading) periods() []period {

@@ -372,7 +372,7 @@ func (r *reading) inOrder(events func(yielder)) func(yielder) {
 	if !r.sorts() {
 		return events
 	}
-	if r.many != nil && r.reader.shape.Pattern == codec.BucketNewColumns {
+	if r.many != nil && r.reader.shape.Pattern.RowPerField() {
 		return r.reader.fails(ErrOrder)
 	}
 	return func(yield yielder) { r.sorted(events, yield) }

@@ -212,11 +212,11 @@ type scanMatch struct {
 	layer *scanLayer
 	at    time.Time // the time in the row key
 	base  event     // an event with the series of the row
-	keys  []string  // for codec.BucketNewColumns, of the rows of all columns
+	keys  []string  // of the rows of all columns, if each has its own
 }
 
 // metrics reports whether the row contains only one field.
-func (m scanMatch) metrics() bool { return m.layer.a.mapping.Pattern == codec.BucketNewColumns }
+func (m scanMatch) metrics() bool { return m.layer.a.mapping.Pattern.RowPerField() }
 
 // maxPending is the maximum number of pending rows of fields.
 const maxPending = 16
@@ -383,7 +383,7 @@ var ErrMisplaced = errors.New("reads of the series do not find the row")
 // field are compared when all of their keys are known.
 func (l *scanLayer) own(key string, at time.Time) error {
 	m := l.a.mapping
-	if m.Pattern == codec.BucketNewColumns {
+	if m.Pattern.RowPerField() {
 		return nil
 	}
 	*m.Time(l.a.base) = at
@@ -466,9 +466,10 @@ func (m *scanMatch) rowKeys() []string {
 	l := m.layer.a.mapping
 	e := l.clone(m.base)
 	*l.Time(e) = m.at
-	m.keys = make([]string, len(l.Columns))
-	for i := range l.Columns {
-		if key, err := l.rowKey(e, l.Columns[i].Name); err == nil {
+	names := l.rowNames()
+	m.keys = make([]string, len(names))
+	for i, name := range names {
+		if key, err := l.rowKey(e, name); err == nil {
 			m.keys[i] = string(key)
 		}
 	}

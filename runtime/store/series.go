@@ -46,7 +46,7 @@ func (r *reader) series(ctx context.Context, s *selection, q *query, from, to ti
 		read := r.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
 		read.op.Name = q.Name + "Series"
 		l := &listing{read: &read, newest: r.mapping}
-		if len(r.older) > 0 || r.mapping.Pattern == codec.BucketNewColumns || !q.Contiguous {
+		if len(r.older) > 0 || r.mapping.Pattern.RowPerField() || !q.Contiguous {
 			l.seen = map[string]bool{}
 		}
 		read.runOf(l.series, yield)
@@ -223,7 +223,7 @@ func (l *listing) row(row wire.Row) (isNew, more bool) {
 		return false, l.failWith(err)
 	}
 	if l.read.q.Contiguous {
-		// In codec.BucketNewColumns, the spans of a series are those of all columns.
+		// If each field has its own row, the spans of a series are those of all columns.
 		i := slices.IndexFunc(spans, func(s codec.Span) bool { return s.Has(l.last) })
 		if i >= 0 && l.current.Prefix == spans[i].Prefix {
 			return false, true

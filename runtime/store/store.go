@@ -195,7 +195,7 @@ type Column struct {
 	// Whole marks the column of a value that contains all fields of an event.
 	Whole bool
 
-	points   codec.Points // codec.BucketOffsets: whether the columns are those of OpenTSDB
+	points   codec.Points // whether the columns are those of OpenTSDB
 	older    []int        // indexes of the columns in which older events have the field, newest first
 	replaced bool         // only older events have the column
 }
@@ -233,14 +233,14 @@ func (l *mapping) scanFamilies() []scan.Family {
 	return out
 }
 
-// offset returns the encoding of times in qualifiers, for codec.BucketOffsets.
+// offset returns the encoding of times in qualifiers, for patterns that name columns after times.
 func (l *mapping) offset() codec.Offset {
 	return codec.Offset{Bucket: l.Key.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil, Points: l.points()}
 }
 
 // points says whether the columns are those of OpenTSDB.
 func (l *mapping) points() codec.Points {
-	if l.Pattern != codec.BucketOffsets || len(l.Columns) == 0 {
+	if l.Pattern.Naming() != codec.NamedByTime || len(l.Columns) == 0 {
 		return codec.NoPoints
 	}
 	return l.Columns[0].points

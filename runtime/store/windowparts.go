@@ -146,7 +146,7 @@ func (w *wanted) has(key string) bool {
 func (p *windowParts) byKey(current codec.Span, listed bool) bool {
 	key := &p.reader.mapping.Key
 	width, ok := key.SeriesWidth()
-	if !ok || !p.query.Contiguous || p.reader.mapping.Pattern == codec.BucketNewColumns || listed && len(p.spans) > 1 {
+	if !ok || !p.query.Contiguous || p.reader.mapping.Pattern.RowPerField() || listed && len(p.spans) > 1 {
 		return false
 	}
 	rows, skip := current.All(), len(p.spans[0].Prefix)

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// rowForm is how the events of a pattern are written to rows, read from them and deleted. What
+// else differs between patterns follows from their facts; see [codec.PatternTraits]. The methods
+// that delete are in erase.go.
+type rowForm interface {
+	// set adds the cell of a datum of the current event.
+	set(c *Cells, family, column int, datum []byte)
+	// qualifier returns the name of the column in which set stores the datum.
+	qualifier(c *Cells, column int, datum []byte) string
+	// events yields the events of a row in order of time, given the time in its key. If each field
+	// has its own row, rows are those of a bucket, one per column, and zero where there is none.
+	// It does not release them.
+	events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool
+	// erase deletes the events of a row, and returns their number. If each field has its own row,
+	// that is how many more they are than those of the rows before it; see rowEraser.most.
+	erase(e *erasing, at time.Time, row wire.Row) (events int, err error)
+}
+
+// rowForms has the form of each pattern, and that of none.
+var rowForms = [...]rowForm{
+	0:                        cellRows{},
+	codec.BucketNewColumns:   metricRows{},
+	codec.BucketNewCells:     cellRows{},
+	codec.BucketSerialized:   cellRows{},
+	codec.BucketOffsets:      offsetRows{},
+	codec.SingleSerialized:   eventRows{},
+	codec.SingleUnserialized: eventRows{},
+}
+
+// form returns the form of the rows of the mapping.
+func (l *mapping) form() rowForm {
+	if l.points() != codec.NoPoints {
+		return pointRows{}
+	}
+	if uint(l.Pattern) >= uint(len(rowForms)) {
+		return rowForms[0]
+	}
+	return rowForms[l.Pattern]
+}
+
+// fieldColumns are columns with names from the schema.
+type fieldColumns struct{}
+
+func (fieldColumns) set(c *Cells, family, column int, datum []byte) {
+	c.setCell(c.setter(family, column).Address(), family, datum)
+}
+
+func (fieldColumns) qualifier(c *Cells, column int, _ []byte) string { return c.columns[column].Name }
+
+// eventRows are rows with one event each.
+type eventRows struct{ fieldColumns }
+
+func (eventRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
+	f := &a.frame
+	more := !a.wanted(at) || !a.place(at, rows[0]) || a.yield(0, len(f.times), yield)
+	f.reset(len(f.columns))
+	return more
+}
+
+// cellRows are the rows of buckets with a cell per event in each column, timed by the events.
+type cellRows struct{ fieldColumns }
+
+func (cellRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
+	a.empty(rows[0])
+	a.split(rows[0])
+	return a.inBucket(at, a.reporting(yield)) && a.bucket(yield)
+}
+
+// metricRows are the rows of buckets with one row per field, in which data are the names of
+// columns, and their empty cells are timed by the events.
+type metricRows struct{}
+
+func (metricRows) set(c *Cells, family, _ int, datum []byte) {
+	c.setCell(c.addressOf(family, datum), family, nil)
+}
+
+func (metricRows) qualifier(_ *Cells, _ int, datum []byte) string { return string(datum) }
+
+func (metricRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
+	a.splitMetrics(rows)
+	return a.inBucket(at, a.reporting(yield)) && a.bucket(yield)
+}
+
+// offsetRows are the rows of buckets with one column per event, named after its time.
+type offsetRows struct{}
+
+func (offsetRows) set(c *Cells, family, _ int, datum []byte) {
+	var name [16]byte
+	qualifier := c.offset.Append(name[:0], c.event, c.sequence)
+	c.replaceColumn(family, qualifier)
+	c.setCell(c.addressOf(family, qualifier), family, datum)
+}
+
+func (offsetRows) qualifier(c *Cells, _ int, _ []byte) string {
+	return string(c.offset.Append(nil, c.event, c.sequence))
+}
+
+func (offsetRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
+	a.empty(rows[0])
+	return a.offsets(at, rows[0], a.reporting(yield)) && a.bucket(yield)
+}
+
+// pointRows are the rows of OpenTSDB: offsetRows with columns that may have several events.
+type pointRows struct{ offsetRows }
+
+func (pointRows) set(c *Cells, family, _ int, datum []byte) {
+	var name, value [16]byte
+	c.replacePoint(family)
+	qualifier, datum := c.offset.AppendPoint(name[:0], value[:0], c.event, datum)
+	c.setCell(c.addressOf(family, qualifier), family, datum)
+}
+
+func (pointRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
+	a.empty(rows[0])
+	return a.dataPoints(at, rows[0], a.reporting(yield)) && a.bucket(yield)
+}
