@@ -3,14 +3,19 @@ package beamstore_test
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds"
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds/kindsbeam"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // kind returns the n-th event with values of all types.
@@ -51,6 +56,45 @@ func TestCoder(t *testing.T) {
 	}
 	if _, err := kindsbeam.Kind.Decode([]byte{0xff}); err == nil {
 		t.Error("what is no event was decoded")
+	}
+}
+
+// Windows of events of all types survive the transport between workers.
+func TestWindowCoder(t *testing.T) {
+	mappings, _ := kinds.BeamKind()
+	var c kinds.KindColumns
+	for n := range 4 {
+		e := kind(n)
+		e.Time = begin.Add(time.Duration(n) * time.Minute)
+		store.ColumnsOf[kinds.KindColumns](mappings[0]).Append(&c, &e)
+	}
+	options := window.Options{ID: func(any) string { return "" }, Clone: func(series any) any { return series }}
+	n := 0
+	fold, err := kinds.BeamKindWindows().Start(window.Every(2*time.Minute), begin, begin.Add(time.Hour), options, func(of any) bool {
+		n++
+		w := *of.(*kinds.KindWindow)
+		encoded := kindsbeam.KindWindows.Encode(w)
+		got, err := kindsbeam.KindWindows.Decode(encoded)
+		if diff := cmp.Diff(w, got, cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateNaNs()); err != nil || diff != "" {
+			t.Errorf("window %d: error %v (-want +got)\n%s", n, err, diff)
+		}
+		for size := range encoded {
+			if _, err := kindsbeam.KindWindows.Decode(encoded[:size]); err == nil {
+				t.Fatalf("%d of %d bytes were decoded", size, len(encoded))
+			}
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := kind(0).KindSeries
+	if _, err := fold.Add(&series, &c); err != nil {
+		t.Fatal(err)
+	}
+	fold.End()
+	if n != 2 {
+		t.Errorf("%d windows", n)
 	}
 }
 

@@ -38,6 +38,11 @@ type WindowOptions struct {
 
 // Windows gives pipelines access to the windows of a schema. Generated code provides it.
 type Windows[E, W any] struct {
+	// Encode and Decode convert a window to bytes and back, for transport between workers. Equal
+	// windows have equal bytes.
+	Encode func(w W) []byte
+	Decode func(encoded []byte) (W, error)
+
 	schema *Schema[E]
 	start  func(of *W) time.Time
 	list   func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error]
@@ -69,13 +74,13 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 			return store.Windows(ctx, r, store.ColumnsOf[C](m), spec, of, from, to, width, o)
 		},
 	}
-	encode := func(of W) []byte {
+	w.Encode = func(of W) []byte {
 		var e E
 		*seriesOf(&e) = *spec.Series(&of)
 		series := s.Encode(e)
 		return spec.Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), &of)
 	}
-	decode := func(encoded []byte) (of W, err error) {
+	w.Decode = func(encoded []byte) (of W, err error) {
 		size, n := binary.Uvarint(encoded)
 		if n <= 0 || size > uint64(len(encoded)-n) {
 			return of, window.ErrEncoding
@@ -87,9 +92,9 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 	t := reflect.TypeFor[W]()
 	windowsOf[t] = w
 	beam.RegisterType(t)
-	coder.RegisterDeterministicCoder(t, encode, decode)
-	register.Function1x1(encode)
-	register.Function1x2(decode)
+	coder.RegisterDeterministicCoder(t, w.Encode, w.Decode)
+	register.Function1x1(w.Encode)
+	register.Function1x2(w.Decode)
 	register.Emitter2[beam.EventTime, W]()
 	registerDoFn(func(fn *listFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
 	registerDoFn(func(fn *windowsFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
