@@ -113,3 +113,34 @@ func TestWindowsOfQueries(t *testing.T) {
 		}
 	}
 }
+
+// TestPointsOfQueries compares the points of a series and of each of a line with those of its events.
+func TestPointsOfQueries(t *testing.T) {
+	b := transittest.New(t)
+	now := store.WriterOptions{Now: func() time.Time { return time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC) }}
+	events := positionsOf()
+	check(t, transit.NewPositionWriter(b.Client, now).WriteAll(t.Context(), events))
+	r := transit.NewPositionReader(b.Client, store.ReaderOptions{Now: now.Now})
+	from, to := time.Date(2026, 10, 31, 20, 0, 0, 0, time.UTC), time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+	want := map[transit.PositionSeries]*window.Points{}
+	for _, e := range events {
+		if e.Line == "m86" && !e.Time.Before(from) && e.Time.Before(to) {
+			if want[e.PositionSeries] == nil {
+				want[e.PositionSeries] = window.NewPoints(from, to, 7)
+			}
+			want[e.PositionSeries].Add(e.Time, e.Latitude)
+		}
+	}
+	n := 0
+	for c, err := range r.ByLinePoints(t.Context(), "nyc", "m86", from, to, transit.PositionFieldLatitude, 7) {
+		check(t, err)
+		n++
+		points, err := r.Points(t.Context(), c.Series, from, to, transit.PositionFieldLatitude, 7)
+		if all := want[c.Series].All(); err != nil || !slices.Equal(c.Points(), all) || !slices.Equal(points, all) {
+			t.Errorf("%v: %v and %v, want %v, %v", c.Series, c.Points(), points, all, err)
+		}
+	}
+	if n != len(want) || n == 0 {
+		t.Errorf("%d charts, want %d", n, len(want))
+	}
+}

@@ -80,6 +80,7 @@ type Table struct {
 type Query struct {
 	Method, ColumnsMethod string     // of the reader
 	WindowsMethod         string     // of the reader
+	PointsMethod          string     // of the reader
 	SeriesMethod          string     // of the reader; empty if it does not list series
 	Var                   string     // the variable with the query
 	Select                string     // the function that gives it its values
@@ -289,7 +290,7 @@ func period(t *layout.Table) string {
 }
 
 // readerMethods are the methods of every reader.
-var readerMethods = []string{"Read", "ReadColumns", "ReadMany", "Latest", "LatestMany", "Windows"}
+var readerMethods = []string{"Read", "ReadColumns", "ReadMany", "Latest", "LatestMany", "Windows", "Points"}
 
 // ofQueries registers what is declared for each query, and the methods of the reader.
 func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
@@ -307,7 +308,7 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 		from := origin{what: "query " + q.Name, pos: q.Pos}
 		method, as := r.of(methods, from), r.of(r.pkg, from)
 		n.queries[q.Name] = &Query{
-			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"), WindowsMethod: method(q.Name + "Windows"),
+			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"), WindowsMethod: method(q.Name + "Windows"), PointsMethod: method(q.Name + "Points"),
 			Var: as(unexported(l.Name) + q.Name), Select: as("select" + l.Name + q.Name),
 		}
 		if q.Series {

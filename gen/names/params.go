@@ -14,7 +14,7 @@ import (
 // imported packages, and variables of the methods.
 var visible = []string{
 	"context", "errors", "iter", "json", "time", "bigtable", "codec", "setup", "store", "window",
-	"r", "ctx", "width", "from", "to", "opts", "columns", "event", "events", "low", "high",
+	"r", "ctx", "width", "from", "to", "opts", "columns", "event", "events", "low", "high", "field", "n",
 }
 
 // params sets the parameters for the series values of a query: one for each, and those for

@@ -137,6 +137,14 @@ func (r *ClickReader) Windows(ctx context.Context, series ClickSeries, from, to 
 	return store.Windows(ctx, r.reader, clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *ClickReader) Points(ctx context.Context, series ClickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, field, n)
+}
+
 // AllClicks yields the events with from <= time < to of all series, by series
 // in row key order, then by time. Its errors are those of Read. It reads from
 // table activity: the whole table.
@@ -160,6 +168,14 @@ func (r *ClickReader) AllClicksColumns(ctx context.Context, from, to time.Time, 
 //go:noinline
 func (r *ClickReader) AllClicksWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
 	return store.Windows(ctx, r.reader, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, width, opts...)
+}
+
+// AllClicksPoints yields, for each series of AllClicks, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *ClickReader) AllClicksPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ClickSeries], error] {
+	return store.Charts(ctx, r.reader, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, field, n)
 }
 
 // The fields of ClickEvent, for store.ReadOptions.

@@ -159,6 +159,14 @@ func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to 
 	return store.Windows(ctx, r.reader, pointTsdbColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *PointReader) Points(ctx context.Context, series PointSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, pointTsdbColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, field, n)
+}
+
 // PointsOf yields the events with from <= time < to of the series with the
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table tsdb: one range of rows.
@@ -180,6 +188,14 @@ func (r *PointReader) PointsOfColumns(ctx context.Context, metric []byte, from, 
 //go:noinline
 func (r *PointReader) PointsOfWindows(ctx context.Context, metric []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
 	return store.Windows(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOf(metric), from, to, width, opts...)
+}
+
+// PointsOfPoints yields, for each series of PointsOf, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PointReader) PointsOfPoints(ctx context.Context, metric []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
+	return store.Charts(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOf(metric), from, to, field, n)
 }
 
 // PointsOfSeries yields the series of PointsOf that have events with from <=
@@ -217,6 +233,14 @@ func (r *PointReader) PointsOfTagColumns(ctx context.Context, tagk []byte, tagv 
 //go:noinline
 func (r *PointReader) PointsOfTagWindows(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
 	return store.Windows(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOfTag(tagk, tagv), from, to, width, opts...)
+}
+
+// PointsOfTagPoints yields, for each series of PointsOfTag, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PointReader) PointsOfTagPoints(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
+	return store.Charts(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOfTag(tagk, tagv), from, to, field, n)
 }
 
 // PointColumns holds events in slices of equal length.

@@ -157,6 +157,14 @@ func (r *StateReader) Windows(ctx context.Context, series StateSeries, from, to 
 	return store.Windows(ctx, r.reader, statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *StateReader) Points(ctx context.Context, series StateSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, field, n)
+}
+
 // StatesOf yields the events with from <= time < to of the series with the
 // given tenant, by series in row key order, then by time. Its errors are those
 // of Read. It reads from table states: one range of rows.
@@ -181,6 +189,14 @@ func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, 
 //go:noinline
 func (r *StateReader) StatesOfWindows(ctx context.Context, tenant string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
 	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, width, opts...)
+}
+
+// StatesOfPoints yields, for each series of StatesOf, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *StateReader) StatesOfPoints(ctx context.Context, tenant string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
+	return store.Charts(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, field, n)
 }
 
 // StatesOfSeries yields the series of StatesOf that have events with from <=
@@ -216,6 +232,14 @@ func (r *StateReader) StatesOfSomeWindows(ctx context.Context, tenant string, de
 	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, width, opts...)
 }
 
+// StatesOfSomePoints yields, for each series of StatesOfSome, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *StateReader) StatesOfSomePoints(ctx context.Context, tenant string, devices []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
+	return store.Charts(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, field, n)
+}
+
 // StatesByPrefix yields the events with from <= time < to of the series with
 // the given tenant and prefix of device, by series in row key order, then by
 // time. Its errors are those of Read. It reads from table states: one range of
@@ -241,6 +265,14 @@ func (r *StateReader) StatesByPrefixColumns(ctx context.Context, tenant string, 
 //go:noinline
 func (r *StateReader) StatesByPrefixWindows(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
 	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, width, opts...)
+}
+
+// StatesByPrefixPoints yields, for each series of StatesByPrefix, the values of
+// a number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *StateReader) StatesByPrefixPoints(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
+	return store.Charts(ctx, r.reader, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, field, n)
 }
 
 // The fields of StateEvent, for store.ReadOptions.

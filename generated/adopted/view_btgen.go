@@ -137,6 +137,14 @@ func (r *ViewReader) Windows(ctx context.Context, series ViewSeries, from, to ti
 	return store.Windows(ctx, r.reader, viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *ViewReader) Points(ctx context.Context, series ViewSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, field, n)
+}
+
 // AllViews yields the events with from <= time < to of all series, by series in
 // row key order, then by time. Its errors are those of Read. It reads from
 // table activity: the whole table.
@@ -160,6 +168,14 @@ func (r *ViewReader) AllViewsColumns(ctx context.Context, from, to time.Time, co
 //go:noinline
 func (r *ViewReader) AllViewsWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
 	return store.Windows(ctx, r.reader, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, width, opts...)
+}
+
+// AllViewsPoints yields, for each series of AllViews, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *ViewReader) AllViewsPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ViewSeries], error] {
+	return store.Charts(ctx, r.reader, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, field, n)
 }
 
 // The fields of ViewEvent, for store.ReadOptions.

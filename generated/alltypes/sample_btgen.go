@@ -379,6 +379,14 @@ func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, t
 	return store.Windows(ctx, r.reader, sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+}
+
 // The fields of SampleEvent, for store.ReadOptions.
 const (
 	SampleFieldText            store.Field = "text"

@@ -145,6 +145,14 @@ func (r *SparseReader) Windows(ctx context.Context, series SparseSeries, from, t
 	return store.Windows(ctx, r.reader, sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *SparseReader) Points(ctx context.Context, series SparseSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, field, n)
+}
+
 // The fields of SparseEvent, for store.ReadOptions.
 const (
 	SparseFieldLevel  store.Field = "level"

@@ -170,6 +170,14 @@ func (r *AlarmReader) Windows(ctx context.Context, series AlarmSeries, from, to 
 	return store.Windows(ctx, r.reader, alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *AlarmReader) Points(ctx context.Context, series AlarmSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, field, n)
+}
+
 // AlarmColumns holds events in slices of equal length.
 type AlarmColumns struct {
 	Series []AlarmSeries

@@ -139,6 +139,14 @@ func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from,
 	return store.Windows(ctx, r.reader, readingDevicesColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, readingDevicesColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
+}
+
 // The fields of ReadingEvent, for store.ReadOptions.
 const (
 	ReadingFieldLevel  store.Field = "level"

@@ -180,6 +180,14 @@ func (r *ActivityReader) Windows(ctx context.Context, series ActivitySeries, fro
 	return store.Windows(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *ActivityReader) Points(ctx context.Context, series ActivitySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, field, n)
+}
+
 // ByRepository yields the events with from <= time < to of the series with the
 // given repository, in time order. Its errors are those of Read. It reads from
 // table activities_by_repository: one range of rows.
@@ -203,6 +211,14 @@ func (r *ActivityReader) ByRepositoryWindows(ctx context.Context, repository str
 	return store.Windows(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, width, opts...)
 }
 
+// ByRepositoryPoints yields, for each series of ByRepository, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *ActivityReader) ByRepositoryPoints(ctx context.Context, repository string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
+	return store.Charts(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, field, n)
+}
+
 // ByActor yields the events with from <= time < to of the series with the given
 // actor, in time order. Its errors are those of Read. It reads from table
 // activities_by_actor: one range of rows.
@@ -223,6 +239,14 @@ func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from,
 //go:noinline
 func (r *ActivityReader) ByActorWindows(ctx context.Context, actor string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
 	return store.Windows(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, width, opts...)
+}
+
+// ByActorPoints yields, for each series of ByActor, the values of a number that
+// a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *ActivityReader) ByActorPoints(ctx context.Context, actor string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
+	return store.Charts(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, field, n)
 }
 
 // ActivityColumns holds events in slices of equal length.

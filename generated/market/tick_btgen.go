@@ -139,6 +139,14 @@ func (r *TickReader) Windows(ctx context.Context, series TickSeries, from, to ti
 	return store.Windows(ctx, r.reader, ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *TickReader) Points(ctx context.Context, series TickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, field, n)
+}
+
 // ByExchange yields the events with from <= time < to of the series with the
 // given exchange, by series in row key order, then by time. Its errors are
 // those of Read. It reads from table ticks: one range of rows.
@@ -164,6 +172,14 @@ func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, fro
 //go:noinline
 func (r *TickReader) ByExchangeWindows(ctx context.Context, exchange string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
 	return store.Windows(ctx, r.reader, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, width, opts...)
+}
+
+// ByExchangePoints yields, for each series of ByExchange, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *TickReader) ByExchangePoints(ctx context.Context, exchange string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TickSeries], error] {
+	return store.Charts(ctx, r.reader, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, field, n)
 }
 
 // ByExchangeSeries yields the series of ByExchange that have events with from

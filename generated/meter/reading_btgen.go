@@ -144,6 +144,14 @@ func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from,
 	return store.Windows(ctx, r.reader, readingMeterReadingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, readingMeterReadingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
+}
+
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by series in row key order, then by time. Its errors are those
 // of Read. It reads from table meter_readings: one range of rows; for events
@@ -169,6 +177,14 @@ func (r *ReadingReader) ByRegionColumns(ctx context.Context, region string, from
 //go:noinline
 func (r *ReadingReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
 	return store.Windows(ctx, r.reader, readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, width, opts...)
+}
+
+// ByRegionPoints yields, for each series of ByRegion, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *ReadingReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ReadingSeries], error] {
+	return store.Charts(ctx, r.reader, readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, field, n)
 }
 
 // ReadingColumns holds events in slices of equal length.

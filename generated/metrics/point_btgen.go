@@ -138,6 +138,14 @@ func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to 
 	return store.Windows(ctx, r.reader, pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *PointReader) Points(ctx context.Context, series PointSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, field, n)
+}
+
 // ByMetric yields the events with from <= time < to of the series with the
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table points: one range of rows.
@@ -159,6 +167,14 @@ func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, 
 //go:noinline
 func (r *PointReader) ByMetricWindows(ctx context.Context, metric uint32, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
 	return store.Windows(ctx, r.reader, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, width, opts...)
+}
+
+// ByMetricPoints yields, for each series of ByMetric, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PointReader) ByMetricPoints(ctx context.Context, metric uint32, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
+	return store.Charts(ctx, r.reader, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, field, n)
 }
 
 // PointColumns holds events in slices of equal length.

@@ -140,6 +140,14 @@ func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, t
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+}
+
 // ByMetric yields the events with from <= time < to of the series with the
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table samples: one range of rows for
@@ -164,6 +172,14 @@ func (r *SampleReader) ByMetricWindows(ctx context.Context, metric string, from,
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, width, opts...)
 }
 
+// ByMetricPoints yields, for each series of ByMetric, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *SampleReader) ByMetricPoints(ctx context.Context, metric string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
+	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, field, n)
+}
+
 // BySeries yields the events with from <= time < to of the series with the
 // given metric and host, in time order. Its errors are those of Read. It reads
 // from table samples: the rows of the buckets, by their keys.
@@ -185,6 +201,14 @@ func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host 
 //go:noinline
 func (r *SampleReader) BySeriesWindows(ctx context.Context, metric string, host string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, width, opts...)
+}
+
+// BySeriesPoints yields, for each series of BySeries, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *SampleReader) BySeriesPoints(ctx context.Context, metric string, host string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
+	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, field, n)
 }
 
 // SampleColumns holds events in slices of equal length.

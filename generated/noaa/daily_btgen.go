@@ -188,6 +188,14 @@ func (r *DailyReader) Windows(ctx context.Context, series DailySeries, from, to 
 	return store.Windows(ctx, r.reader, dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *DailyReader) Points(ctx context.Context, series DailySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, field, n)
+}
+
 // AllCities yields the events with from <= time < to of all series, by series
 // in row key order, then by time. Its errors are those of Read. It reads from
 // table daily_cells: the whole table.
@@ -211,6 +219,14 @@ func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, 
 //go:noinline
 func (r *DailyReader) AllCitiesWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
 	return store.Windows(ctx, r.reader, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, width, opts...)
+}
+
+// AllCitiesPoints yields, for each series of AllCities, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *DailyReader) AllCitiesPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DailySeries], error] {
+	return store.Charts(ctx, r.reader, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, field, n)
 }
 
 // The fields of DailyEvent, for store.ReadOptions.

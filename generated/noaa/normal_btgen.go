@@ -146,6 +146,14 @@ func (r *NormalReader) Windows(ctx context.Context, series NormalSeries, from, t
 	return store.Windows(ctx, r.reader, normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *NormalReader) Points(ctx context.Context, series NormalSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, field, n)
+}
+
 // The fields of NormalEvent, for store.ReadOptions.
 const (
 	NormalFieldPressure    store.Field = "pressure"

@@ -178,6 +178,14 @@ func (r *TremorReader) Windows(ctx context.Context, series TremorSeries, from, t
 	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *TremorReader) Points(ctx context.Context, series TremorSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, field, n)
+}
+
 // ByStations yields the events with from <= time < to of the series with the
 // given network and prefix of station, by series in row key order, then by
 // time. Its errors are those of Read. It reads from table tremors: one range of
@@ -204,6 +212,14 @@ func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, st
 //go:noinline
 func (r *TremorReader) ByStationsWindows(ctx context.Context, network string, stationPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, width, opts...)
+}
+
+// ByStationsPoints yields, for each series of ByStations, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *TremorReader) ByStationsPoints(ctx context.Context, network string, stationPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
+	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, field, n)
 }
 
 // ByStationsSeries yields the series of ByStations that have events with from
@@ -243,6 +259,14 @@ func (r *TremorReader) ByChannelsWindows(ctx context.Context, network string, st
 	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, width, opts...)
 }
 
+// ByChannelsPoints yields, for each series of ByChannels, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *TremorReader) ByChannelsPoints(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
+	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, field, n)
+}
+
 // ByMagnitude yields the events with from <= time < to of the series with the
 // given network, station and channel, whose magnitude is in the given range,
 // whose end is excluded, in time order. Its errors are those of Read. It reads
@@ -271,6 +295,14 @@ func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, s
 //go:noinline
 func (r *TremorReader) ByMagnitudeWindows(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, width, opts...)
+}
+
+// ByMagnitudePoints yields, for each series of ByMagnitude, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *TremorReader) ByMagnitudePoints(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
+	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, field, n)
 }
 
 // ByKindAndMagnitude yields the events with from <= time < to of the series
@@ -304,6 +336,14 @@ func (r *TremorReader) ByKindAndMagnitudeWindows(ctx context.Context, network st
 	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, width, opts...)
 }
 
+// ByKindAndMagnitudePoints yields, for each series of ByKindAndMagnitude, the
+// values of a number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *TremorReader) ByKindAndMagnitudePoints(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
+	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, field, n)
+}
+
 // Unreviewed yields the events with from <= time < to of the series with the
 // given network and prefix of station, whose reviewed has the given value, by
 // series in row key order, then by time. Its errors are those of Read. It reads
@@ -332,6 +372,14 @@ func (r *TremorReader) UnreviewedColumns(ctx context.Context, network string, st
 //go:noinline
 func (r *TremorReader) UnreviewedWindows(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, width, opts...)
+}
+
+// UnreviewedPoints yields, for each series of Unreviewed, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *TremorReader) UnreviewedPoints(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
+	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, field, n)
 }
 
 // The fields of TremorEvent, for store.ReadOptions.

@@ -140,6 +140,14 @@ func (r *DelayReader) Windows(ctx context.Context, series DelaySeries, from, to 
 	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *DelayReader) Points(ctx context.Context, series DelaySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, field, n)
+}
+
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table delays: one range of rows.
@@ -161,6 +169,14 @@ func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, 
 //go:noinline
 func (r *DelayReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
 	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, width, opts...)
+}
+
+// ByRegionPoints yields, for each series of ByRegion, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *DelayReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
+	return store.Charts(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, field, n)
 }
 
 // ByRegionAndLine yields the events with from <= time < to of the series with
@@ -185,6 +201,14 @@ func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string,
 //go:noinline
 func (r *DelayReader) ByRegionAndLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
 	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, width, opts...)
+}
+
+// ByRegionAndLinePoints yields, for each series of ByRegionAndLine, the values
+// of a number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *DelayReader) ByRegionAndLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
+	return store.Charts(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, field, n)
 }
 
 // DelayColumns holds events in slices of equal length.

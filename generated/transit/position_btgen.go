@@ -159,6 +159,14 @@ func (r *PositionReader) Windows(ctx context.Context, series PositionSeries, fro
 	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *PositionReader) Points(ctx context.Context, series PositionSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, field, n)
+}
+
 // ByLine yields the events with from <= time < to of the series with the given
 // region and line, by bucket, then by series in row key order, then by time.
 // Its errors are those of Read. It reads from table positions: one range of
@@ -184,6 +192,14 @@ func (r *PositionReader) ByLineWindows(ctx context.Context, region string, line 
 	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, width, opts...)
 }
 
+// ByLinePoints yields, for each series of ByLine, the values of a number that a
+// chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PositionReader) ByLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
+	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, field, n)
+}
+
 // ByLines yields the events with from <= time < to of the series with the given
 // region and any of several values of line, in row key order, those of a row by
 // time. Its errors are those of Read. It reads from table positions: one range
@@ -207,6 +223,14 @@ func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, line
 //go:noinline
 func (r *PositionReader) ByLinesWindows(ctx context.Context, region string, lines []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
 	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, width, opts...)
+}
+
+// ByLinesPoints yields, for each series of ByLines, the values of a number that
+// a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PositionReader) ByLinesPoints(ctx context.Context, region string, lines []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
+	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, field, n)
 }
 
 // ByVehicle yields the events with from <= time < to of the series with the
@@ -237,6 +261,14 @@ func (r *PositionReader) ByVehicleWindows(ctx context.Context, region string, ve
 	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, width, opts...)
 }
 
+// ByVehiclePoints yields, for each series of ByVehicle, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PositionReader) ByVehiclePoints(ctx context.Context, region string, vehicle int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
+	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, field, n)
+}
+
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by series in row key order, then by time. Its errors are those
 // of Read. It reads from table positions: one range of rows.
@@ -264,6 +296,14 @@ func (r *PositionReader) ByRegionWindows(ctx context.Context, region string, fro
 	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, width, opts...)
 }
 
+// ByRegionPoints yields, for each series of ByRegion, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PositionReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
+	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, field, n)
+}
+
 // Export yields the events with from <= time < to of all series, by series in
 // row key order, then by time. Its errors are those of Read. It reads from
 // table positions: the whole table.
@@ -286,6 +326,14 @@ func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, 
 //go:noinline
 func (r *PositionReader) ExportWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
 	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionExport(), from, to, width, opts...)
+}
+
+// ExportPoints yields, for each series of Export, the values of a number that a
+// chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *PositionReader) ExportPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
+	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionExport(), from, to, field, n)
 }
 
 // The fields of PositionEvent, for store.ReadOptions.

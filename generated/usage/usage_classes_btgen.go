@@ -162,6 +162,14 @@ func (r *UsageClassesReader) Windows(ctx context.Context, series UsageClassesSer
 	return store.Windows(ctx, r.reader, usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *UsageClassesReader) Points(ctx context.Context, series UsageClassesSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, field, n)
+}
+
 // The fields of UsageClassesEvent, for store.ReadOptions.
 const (
 	UsageClassesFieldRequests store.Field = "requests"

@@ -141,6 +141,14 @@ func (r *UsageDefaultReader) Windows(ctx context.Context, series UsageDefaultSer
 	return store.Windows(ctx, r.reader, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *UsageDefaultReader) Points(ctx context.Context, series UsageDefaultSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, field, n)
+}
+
 // The fields of UsageDefaultEvent, for store.ReadOptions.
 const (
 	UsageDefaultFieldRequests store.Field = "requests"

@@ -142,6 +142,14 @@ func (r *UsageOneSecondReader) Windows(ctx context.Context, series UsageOneSecon
 	return store.Windows(ctx, r.reader, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *UsageOneSecondReader) Points(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, field, n)
+}
+
 // The fields of UsageOneSecondEvent, for store.ReadOptions.
 const (
 	UsageOneSecondFieldRequests store.Field = "requests"

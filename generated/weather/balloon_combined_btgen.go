@@ -145,6 +145,14 @@ func (r *BalloonCombinedReader) Windows(ctx context.Context, series BalloonCombi
 	return store.Windows(ctx, r.reader, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *BalloonCombinedReader) Points(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, field, n)
+}
+
 // BalloonCombinedColumns holds events in slices of equal length.
 type BalloonCombinedColumns struct {
 	Series      []BalloonCombinedSeries

@@ -146,6 +146,14 @@ func (r *BalloonLayoutsReader) Windows(ctx context.Context, series BalloonLayout
 	return store.Windows(ctx, r.reader, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *BalloonLayoutsReader) Points(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, field, n)
+}
+
 // The fields of BalloonLayoutsEvent, for store.ReadOptions.
 const (
 	BalloonLayoutsFieldPressure    store.Field = "pressure"

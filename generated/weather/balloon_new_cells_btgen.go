@@ -145,6 +145,14 @@ func (r *BalloonNewCellsReader) Windows(ctx context.Context, series BalloonNewCe
 	return store.Windows(ctx, r.reader, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *BalloonNewCellsReader) Points(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, field, n)
+}
+
 // The fields of BalloonNewCellsEvent, for store.ReadOptions.
 const (
 	BalloonNewCellsFieldPressure    store.Field = "pressure"

@@ -152,6 +152,14 @@ func (r *BalloonNewColumnsReader) Windows(ctx context.Context, series BalloonNew
 	return store.Windows(ctx, r.reader, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *BalloonNewColumnsReader) Points(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, field, n)
+}
+
 // The fields of BalloonNewColumnsEvent, for store.ReadOptions.
 const (
 	BalloonNewColumnsFieldPressure    store.Field = "pressure"

@@ -145,6 +145,14 @@ func (r *BalloonSerializedReader) Windows(ctx context.Context, series BalloonSer
 	return store.Windows(ctx, r.reader, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *BalloonSerializedReader) Points(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, field, n)
+}
+
 // BalloonSerializedColumns holds events in slices of equal length.
 type BalloonSerializedColumns struct {
 	Series      []BalloonSerializedSeries

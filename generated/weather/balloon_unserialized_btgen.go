@@ -145,6 +145,14 @@ func (r *BalloonUnserializedReader) Windows(ctx context.Context, series BalloonU
 	return store.Windows(ctx, r.reader, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *BalloonUnserializedReader) Points(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, field, n)
+}
+
 // The fields of BalloonUnserializedEvent, for store.ReadOptions.
 const (
 	BalloonUnserializedFieldPressure    store.Field = "pressure"

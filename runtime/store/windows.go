@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -89,6 +90,43 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 			return yield(*w.(*W), nil)
 		})
 	}
+}
+
+// Charts reduces the values of a number in a selection, with from <= time < to, to what charts of n
+// pixels show: it yields one chart for each series with events, in the order and with the errors of
+// [Windows]. If the field is no number, or the table does not have it, the error is ErrNoField; if
+// from is zero, a *RangeError.
+func Charts[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
+	charts, ok := window.Charts(spec, string(field), from, to, n)
+	switch {
+	case !ok:
+		return refused[window.Chart[S]](fmt.Errorf("table %s, a number %q: %w", r.untyped().mapping.Table.ID, field, ErrNoField))
+	case from.IsZero():
+		return refused[window.Chart[S]](&RangeError{From: from, To: to})
+	}
+	return Windows(ctx, r, columns, charts, of, from, to, window.Whole(), WindowOptions{Fields: []Field{field}})
+}
+
+// refused returns a read that fails.
+func refused[W any](err error) iter.Seq2[W, error] {
+	return func(yield func(W, error) bool) {
+		var none W
+		yield(none, err)
+	}
+}
+
+// Points returns the only chart of [Charts] for one series. It leaves out undecodable events and returns
+// the first *DecodeError after it has read all others; any other error ends the read.
+func Points[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, field Field, n int) (points []window.Point, first error) {
+	for c, err := range Charts(ctx, r, columns, spec, of, from, to, field, n) {
+		switch {
+		case err == nil:
+			points = c.Points()
+		case first == nil || !isDecodeError(err):
+			first = err
+		}
+	}
+	return points, first
 }
 
 // names returns the names of fields.

@@ -31,7 +31,7 @@ var sampleWindows = window.NewSpec(
 	func(w *sampleWindow) *window.Window { return &w.Window },
 	func(w *sampleWindow) *string { return &w.Series },
 	func(c *sampleColumns) []time.Time { return c.Time },
-	window.IntPart("value", func(w *sampleWindow) *window.Int[uint64] { return &w.Value }, func(c *sampleColumns) []uint64 { return c.Value }),
+	window.IntPart("v.1", func(w *sampleWindow) *window.Int[uint64] { return &w.Value }, func(c *sampleColumns) []uint64 { return c.Value }),
 )
 
 // windowsOf computes windows from events, which are in order of time within their series.
@@ -363,5 +363,70 @@ func TestWindowsRefuse(t *testing.T) {
 		if refused, ok := errors.AsType[*LimitError](err); !ok || refused.Limit != -1 {
 			t.Error(err)
 		}
+	}
+}
+
+// TestPoints compares charts with the points of the events that a read yields, of one series and of all
+// series, with a value that cannot be decoded.
+func TestPoints(t *testing.T) {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), classed(days())} {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
+			l.seriesOf = func(e *sample) *string { return &e.Series }
+			random := rand.New(rand.NewPCG(29, 6))
+			bt := newBigtable(t, l)
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*6)).WriteAll(t.Context(), sparse(random, l, 6, 40)))
+			r, into := NewReader(bt.Client, l, clockAt(86400*6)), intoColumns(l.untyped())
+			chart := func(of Selection[sample], from, to time.Time, field Field, n int) (out []string) {
+				for c, err := range Charts(t.Context(), r, into, sampleWindows, of, from, to, field, n) {
+					if err != nil {
+						out = append(out, err.Error())
+						continue
+					}
+					out = append(out, fmt.Sprint(c.Series, c.Points()))
+				}
+				return out
+			}
+			for i := range 4 {
+				if i == 2 {
+					spoil(t, l, bt.Client)
+				}
+				from, to, n := at(random.IntN(86400)), at(86400*(2+random.IntN(4))), 1+random.IntN(50)
+				var want, all []string
+				for _, name := range []string{"s0", "s1"} {
+					points := window.NewPoints(from, to, n)
+					failed := false
+					for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: name}), from, to, ReadOptions{Fields: []Field{"v.1"}}) {
+						if err != nil {
+							all, failed = append(all, err.Error()), true
+							continue
+						}
+						points.Add(e.Time, float64(e.Value))
+					}
+					want = append(want, fmt.Sprint(name, points.All()))
+					got, err := Points(t.Context(), r, into, sampleWindows, SeriesOf(sample{Series: name}), from, to, "v.1", n)
+					if fmt.Sprint(name, got) != want[len(want)-1] || (err != nil) != failed {
+						t.Fatalf("%d points of %s: %v, want %v, %v", n, name, got, want[len(want)-1], err)
+					}
+				}
+				if l.Pattern == codec.BucketNewColumns {
+					continue // cannot be read across series with these keys
+				}
+				got := chart((&Query[sample]{Name: "All"}).Bind(sample{}), from, to, "v.1", n)
+				want = append(want, all...)
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Fatal(cmp.Diff(want, got))
+				}
+			}
+			of := SeriesOf(sample{Series: "s0"})
+			if _, err := Points(t.Context(), r, into, sampleWindows, of, at(0), at(1), "note", 1); !errors.Is(err, ErrNoField) {
+				t.Error(err)
+			}
+			if _, err := Points(t.Context(), r, into, sampleWindows, of, time.Time{}, at(1), "v.1", 1); !errors.Is(err, codec.ErrRange) {
+				t.Error(err)
+			}
+		})
 	}
 }

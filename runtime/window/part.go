@@ -16,14 +16,17 @@ type part struct {
 	between  func(to, from, next any, share float64)
 	carry    func(to, from any) // keeps the statistics of an earlier window if to has no values
 	code     func(w any, c *coding)
+	// numbers calls add with the values of a number, in order of time; nil if the field is none.
+	numbers func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64))
 }
 
 // Field returns the name of the column of the field.
 func (p *Part[C, W]) Field() string { return p.field }
 
 // statistics are what parts need of the statistics of a field.
-type statistics[S any] interface {
+type statistics[S, T any] interface {
 	*S
+	add(times []time.Time, values []T)
 	none() bool
 	combine(other *S)
 	previous() S
@@ -31,12 +34,13 @@ type statistics[S any] interface {
 	code(c *coding)
 }
 
-// newPart returns the part of a field. of returns its statistics in a window, and add folds values.
-func newPart[C, W, S any, P statistics[S]](field string, of func(w *W) *S, add func(s *S, times []time.Time, c *C, begin, end int)) Part[C, W] {
+// newPart returns the part of a field. of returns its statistics in a window, and each passes on the
+// values that events have, in order of time.
+func newPart[C, W, S, T any, P statistics[S, T]](field string, of func(w *W) *S, each func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T))) Part[C, W] {
 	at := func(w any) P { return P(of(w.(*W))) }
 	return Part[C, W]{part{
 		field:    field,
-		add:      func(w any, times []time.Time, c any, begin, end int) { add(of(w.(*W)), times, c.(*C), begin, end) },
+		add:      func(w any, times []time.Time, c any, begin, end int) { each(c.(*C), times, begin, end, at(w).add) },
 		combine:  func(w, other any) { at(w).combine(of(other.(*W))) },
 		previous: func(to, from any) { *at(to) = at(from).previous() },
 		code:     func(w any, c *coding) { at(w).code(c) },
@@ -49,43 +53,56 @@ func newPart[C, W, S any, P statistics[S]](field string, of func(w *W) *S, add f
 	}}
 }
 
+// numberPart is newPart for a number.
+func numberPart[C, W, S any, T Integer | Float, P statistics[S, T]](field string, of func(w *W) *S, each func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T))) Part[C, W] {
+	p := newPart[C, W, S, T, P](field, of, each)
+	p.numbers = func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64)) {
+		each(c.(*C), times, begin, end, func(times []time.Time, values []T) {
+			for i, v := range values {
+				add(times[i], float64(v))
+			}
+		})
+	}
+	return p
+}
+
 // IntPart returns the part for an integer field, given the name of its column.
 func IntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []T) Part[C, W] {
-	return newPart(field, of, func(s *Int[T], times []time.Time, c *C, begin, end int) { s.add(times, in(c)[begin:end]) })
+	return numberPart(field, of, all(in))
 }
 
 // OptionalIntPart is [IntPart] for a field that events may lack.
 func OptionalIntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []*T) Part[C, W] {
-	return newPart(field, of, func(s *Int[T], times []time.Time, c *C, begin, end int) { present(times, in(c)[begin:end], s.add) })
+	return numberPart(field, of, present(in))
 }
 
 // FloatPart returns the part for a floating-point field.
 func FloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []T) Part[C, W] {
-	return newPart(field, of, func(s *Float64[T], times []time.Time, c *C, begin, end int) { s.add(times, in(c)[begin:end]) })
+	return numberPart(field, of, all(in))
 }
 
 // OptionalFloatPart is [FloatPart] for a field that events may lack.
 func OptionalFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []*T) Part[C, W] {
-	return newPart(field, of, func(s *Float64[T], times []time.Time, c *C, begin, end int) { present(times, in(c)[begin:end], s.add) })
+	return numberPart(field, of, present(in))
 }
 
 // ValuesPart returns the part for a field that is no number.
 func ValuesPart[C, W, T any](field string, of func(w *W) *Values[T], in func(c *C) []T) Part[C, W] {
-	return newPart(field, of, func(s *Values[T], times []time.Time, c *C, begin, end int) { s.add(times, in(c)[begin:end]) })
+	return newPart(field, of, all(in))
 }
 
 // OptionalValuesPart is [ValuesPart] for a field that events may lack.
 func OptionalValuesPart[C, W, T any](field string, of func(w *W) *Values[T], in func(c *C) []*T) Part[C, W] {
-	return newPart(field, of, func(s *Values[T], times []time.Time, c *C, begin, end int) { present(times, in(c)[begin:end], s.add) })
+	return newPart(field, of, present(in))
 }
 
 // OptionalBytesPart is [OptionalValuesPart] for a field whose Go type is a slice: events that lack
 // it have nil.
 func OptionalBytesPart[C, W any, T ~[]byte](field string, of func(w *W) *Values[T], in func(c *C) []T) Part[C, W] {
-	return newPart(field, of, func(s *Values[T], times []time.Time, c *C, begin, end int) {
+	return newPart(field, of, func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
 		for i, v := range in(c)[begin:end] {
 			if v != nil {
-				s.add(times[i:i+1], []T{v})
+				add(times[i:i+1], []T{v})
 			}
 		}
 	})
@@ -93,39 +110,50 @@ func OptionalBytesPart[C, W any, T ~[]byte](field string, of func(w *W) *Values[
 
 // AnyIntPart is [OptionalIntPart] for values of any types: those that are not a T are ignored.
 func AnyIntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []any) Part[C, W] {
-	return newPart(field, of, func(s *Int[T], times []time.Time, c *C, begin, end int) { ofType(times, in(c)[begin:end], s.add) })
+	return numberPart(field, of, ofType[C, T](in))
 }
 
 // AnyFloatPart is like [AnyIntPart] for a floating-point field.
 func AnyFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []any) Part[C, W] {
-	return newPart(field, of, func(s *Float64[T], times []time.Time, c *C, begin, end int) { ofType(times, in(c)[begin:end], s.add) })
+	return numberPart(field, of, ofType[C, T](in))
 }
 
 // AnyValuesPart is like [AnyIntPart] for a field that is no number. It ignores nil.
 func AnyValuesPart[C, W any](field string, of func(w *W) *Values[any], in func(c *C) []any) Part[C, W] {
-	return newPart(field, of, func(s *Values[any], times []time.Time, c *C, begin, end int) { ofType(times, in(c)[begin:end], s.add) })
+	return newPart(field, of, ofType[C, any](in))
 }
 
-// ofType folds the values of type T.
-func ofType[T any](times []time.Time, values []any, add func(times []time.Time, values []T)) {
-	typed, at := make([]T, 0, len(values)), make([]time.Time, 0, len(values))
-	for i, v := range values {
-		if v, ok := v.(T); ok {
-			typed, at = append(typed, v), append(at, times[i])
+// all passes on all values.
+func all[C, T any](in func(c *C) []T) func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+	return func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+		add(times, in(c)[begin:end])
+	}
+}
+
+// ofType passes on the values of type T.
+func ofType[C, T any](in func(c *C) []any) func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+	return func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+		typed, at := make([]T, 0, end-begin), make([]time.Time, 0, end-begin)
+		for i, v := range in(c)[begin:end] {
+			if v, ok := v.(T); ok {
+				typed, at = append(typed, v), append(at, times[i])
+			}
+		}
+		if len(typed) > 0 {
+			add(at, typed)
 		}
 	}
-	if len(typed) > 0 {
-		add(at, typed)
-	}
 }
 
-// present folds the values that are not nil.
-func present[T any](times []time.Time, values []*T, add func(times []time.Time, values []T)) {
-	var one [1]T
-	for i, v := range values {
-		if v != nil {
-			one[0] = *v
-			add(times[i:i+1], one[:])
+// present passes on the values that are not nil.
+func present[C, T any](in func(c *C) []*T) func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+	return func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+		var one [1]T
+		for i, v := range in(c)[begin:end] {
+			if v != nil {
+				one[0] = *v
+				add(times[i:i+1], one[:])
+			}
 		}
 	}
 }

@@ -76,3 +76,41 @@ func (p *Points) All() []Point {
 	p.any = false
 	return p.out
 }
+
+// Chart contains the values of a field of a series, as far as a chart shows them.
+type Chart[S any] struct {
+	Window
+	Series S
+
+	points *Points
+}
+
+// Points returns the values; see [Points].
+func (c *Chart[S]) Points() []Point {
+	if c.points == nil {
+		return nil
+	}
+	return c.points.All()
+}
+
+// Charts returns the description of charts of a field of n pixels, to fold with the width [Whole]. It
+// returns false if the field is no number. Charts are not combined, so they have no groups.
+func Charts[S, C, W any](s *Spec[S, C, W], field string, from, to time.Time, n int) (*Spec[S, C, Chart[S]], bool) {
+	i := slices.IndexFunc(s.parts, func(p part) bool { return p.field == field && p.numbers != nil })
+	if i < 0 {
+		return nil, false
+	}
+	numbers := s.parts[i].numbers
+	charts := NewSpec(
+		func(w *Chart[S]) *Window { return &w.Window },
+		func(w *Chart[S]) *S { return &w.Series },
+		func(c *C) []time.Time { return s.times(c) })
+	charts.parts = []part{{field: field, add: func(w any, times []time.Time, c any, begin, end int) {
+		chart := w.(*Chart[S])
+		if chart.points == nil {
+			chart.points = NewPoints(from, to, n)
+		}
+		numbers(times, c, begin, end, chart.points.Add)
+	}}}
+	return charts, true
+}

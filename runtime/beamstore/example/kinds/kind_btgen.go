@@ -286,6 +286,14 @@ func (r *KindReader) Windows(ctx context.Context, series KindSeries, from, to ti
 	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *KindReader) Points(ctx context.Context, series KindSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, field, n)
+}
+
 // ByKinds yields the events with from <= time < to of the series with the given
 // kinds, by series in row key order, then by time. Its errors are those of
 // Read. It reads from table kinds: one range of rows.
@@ -310,6 +318,14 @@ func (r *KindReader) ByKindsWindows(ctx context.Context, kinds string, from, to 
 	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, width, opts...)
 }
 
+// ByKindsPoints yields, for each series of ByKinds, the values of a number that
+// a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *KindReader) ByKindsPoints(ctx context.Context, kinds string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
+	return store.Charts(ctx, r.reader, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, field, n)
+}
+
 // ByE yields the events with from <= time < to of the series with the given
 // kinds, e and raw, by series in row key order, then by time. Its errors are
 // those of Read. It reads from table kinds: one range of rows.
@@ -332,6 +348,14 @@ func (r *KindReader) ByEColumns(ctx context.Context, kinds string, e KindE, raw 
 //go:noinline
 func (r *KindReader) ByEWindows(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
 	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, selectKindByE(kinds, e, raw), from, to, width, opts...)
+}
+
+// ByEPoints yields, for each series of ByE, the values of a number that a chart
+// of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *KindReader) ByEPoints(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
+	return store.Charts(ctx, r.reader, kindsColumns, kindWindows, selectKindByE(kinds, e, raw), from, to, field, n)
 }
 
 // The fields of KindEvent, for store.ReadOptions.

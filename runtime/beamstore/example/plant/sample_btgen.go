@@ -140,6 +140,14 @@ func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, t
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
+// Points returns the values of a number that a chart of n pixels shows, of the
+// events of a series with from <= time < to; see store.Points.
+//
+//go:noinline
+func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
+	return store.Points(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+}
+
 // ByArea yields the events with from <= time < to of the series with the given
 // area, by series in row key order, then by time. Its errors are those of Read.
 // It reads from table samples: one range of rows.
@@ -162,6 +170,14 @@ func (r *SampleReader) ByAreaColumns(ctx context.Context, area string, from, to 
 //go:noinline
 func (r *SampleReader) ByAreaWindows(ctx context.Context, area string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, width, opts...)
+}
+
+// ByAreaPoints yields, for each series of ByArea, the values of a number that a
+// chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
+	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, field, n)
 }
 
 // ByAreas yields the events with from <= time < to of the series with any of
@@ -189,6 +205,14 @@ func (r *SampleReader) ByAreasWindows(ctx context.Context, areas []string, from,
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, width, opts...)
 }
 
+// ByAreasPoints yields, for each series of ByAreas, the values of a number that
+// a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
+	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, field, n)
+}
+
 // ByAreaPrefix yields the events with from <= time < to of the series with the
 // given prefix of area, by series in row key order, then by time. Its errors
 // are those of Read. It reads from table samples: one range of rows.
@@ -212,6 +236,14 @@ func (r *SampleReader) ByAreaPrefixColumns(ctx context.Context, areaPrefix strin
 //go:noinline
 func (r *SampleReader) ByAreaPrefixWindows(ctx context.Context, areaPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, width, opts...)
+}
+
+// ByAreaPrefixPoints yields, for each series of ByAreaPrefix, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
+	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, field, n)
 }
 
 // BySensors yields the events with from <= time < to of the series with the
@@ -238,6 +270,14 @@ func (r *SampleReader) BySensorsColumns(ctx context.Context, area string, sensor
 //go:noinline
 func (r *SampleReader) BySensorsWindows(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, width, opts...)
+}
+
+// BySensorsPoints yields, for each series of BySensors, the values of a number
+// that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *SampleReader) BySensorsPoints(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
+	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, field, n)
 }
 
 // HighByArea yields the events with from <= time < to of the series with the
@@ -268,6 +308,14 @@ func (r *SampleReader) HighByAreaColumns(ctx context.Context, area string, value
 //go:noinline
 func (r *SampleReader) HighByAreaWindows(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, width, opts...)
+}
+
+// HighByAreaPoints yields, for each series of HighByArea, the values of a
+// number that a chart of n pixels shows; see store.Charts.
+//
+//go:noinline
+func (r *SampleReader) HighByAreaPoints(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
+	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, field, n)
 }
 
 // The fields of SampleEvent, for store.ReadOptions.
