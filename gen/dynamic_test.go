@@ -73,7 +73,7 @@ func TestDeletesAmong(t *testing.T) {
 			s := &schemas[i]
 			s.Name = "events"
 			t.Run(fmt.Sprintf("seed %d, schema %d, %s", seed, i, s.Pattern), func(t *testing.T) {
-				driver := newDynamicModel(t, b, s, [...]string{"Connect", "ConnectPlain"}[i%2])
+				driver := newTieredModel(t, b, s, [...]string{"Connect", "ConnectPlain"}[i%2], time.Duration(i%3)*time.Hour)
 				rapid.Check(t, func(c *rapid.T) { done.Add(int64(model.CheckDeletes(c, t.Context(), s, driver))) })
 			})
 		}
@@ -101,7 +101,7 @@ func TestPagesAmong(t *testing.T) {
 			s := &schemas[i]
 			s.Name = "events"
 			t.Run(fmt.Sprintf("seed %d, schema %d, %s", seed, i, s.Pattern), func(t *testing.T) {
-				driver := newDynamicModel(t, b, s, [...]string{"Connect", "ConnectPlain"}[i%2])
+				driver := newTieredModel(t, b, s, [...]string{"Connect", "ConnectPlain"}[i%2], time.Duration(i%3)*time.Hour)
 				rapid.Check(t, func(c *rapid.T) { done.Add(int64(model.CheckPages(c, t.Context(), s, driver))) })
 			})
 		}
@@ -112,9 +112,21 @@ func TestPagesAmong(t *testing.T) {
 
 // newDynamicModel returns a driver of a schema whose client connects with the named function.
 func newDynamicModel(t *testing.T, b *storetest.Bigtable, s *model.Schema, path string) *model.Driver[dynamic.Event] {
+	return newTieredModel(t, b, s, path, 0)
+}
+
+// newTieredModel is newDynamicModel with an infrequent access tier from an age on, which may be 0
+// for none, in all tables whose timestamps are event times. Nothing that readers return may depend on
+// it; Latest may take another request.
+func newTieredModel(t *testing.T, b *storetest.Bigtable, s *model.Schema, path string, tier time.Duration) *model.Driver[dynamic.Event] {
 	result := Resolve([]Input{{Name: s.Name + ".yaml", Text: []byte(s.YAML())}})
 	if err := result.Diagnostics.Err(); err != nil {
 		t.Fatalf("%v\n%s", err, s.YAML())
+	}
+	for _, of := range result.Layouts[0].AllPeriods() {
+		if of.EventTimed() {
+			of.Tier = codec.Tier(tier)
+		}
 	}
 	connect := map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"Connect": storetest.Connect, "ConnectPlain": storetest.ConnectPlain}[path]
 	traffic, faults := &model.Traffic{}, &model.Faults{}
@@ -153,6 +165,7 @@ func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] 
 		Setup: func(prefix string) error {
 			tables := d.dynamic.Tables()
 			for i := range tables {
+				tables[i].Tier = 0 // the ages of these tests are shorter than the service accepts
 				tables[i].Families = append(slices.Clone(tables[i].Families), store.Family{Name: foreignFamily})
 			}
 			_, err := setup.Setup(ctx, d.server.Admin, d.server.Client, tables, setup.Options{TablePrefix: prefix, NoHistory: true})

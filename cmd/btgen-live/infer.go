@@ -97,7 +97,7 @@ func (n *inference) run(cmd *cobra.Command, _ []string) error {
 // sample reads the sample: whole rows, in order, up to the limits of memory.
 func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	s = infer.Sample{Table: n.table}
-	if s.Families, err = n.families(ctx); err != nil {
+	if s.Families, s.Tier, err = n.stored(ctx); err != nil {
 		return s, err
 	}
 	client, err := n.connect(ctx)
@@ -116,17 +116,19 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	return s, errors.Join(err, client.Close())
 }
 
-// families returns the column families of the table.
-func (n *inference) families(ctx context.Context) (map[string]codec.GCRule, error) {
+// stored returns the column families and the tier of the table.
+func (n *inference) stored(ctx context.Context) (map[string]codec.GCRule, codec.Tier, error) {
 	admin, err := n.connectAdmin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
 	out := map[string]codec.GCRule{}
+	var tier codec.Tier
 	info, err := admin.TableInfo(ctx, n.prefix+n.table)
 	if err == nil {
+		tier = setup.TierOf(info.TieredStorageConfig)
 		for _, f := range info.FamilyInfos {
 			out[f.Name] = setup.RuleOf(f.FullGCPolicy)
 		}
@@ -137,7 +139,7 @@ func (n *inference) families(ctx context.Context) (map[string]codec.GCRule, erro
 			err = fmt.Errorf("it does not exist, so there is no proposal; the tables of the instance are %s", cmp.Or(strings.Join(ids, ", "), "none"))
 		}
 	}
-	return out, errors.Join(err, admin.Close())
+	return out, tier, errors.Join(err, admin.Close())
 }
 
 // print prints the schema, or writes its file and prints what it reads. It returns

@@ -51,12 +51,16 @@ type Read struct {
 	SeriesAssumed bool    `json:"series_assumed,omitempty"`
 	Seeks         float64 `json:"seeks_per_call"` // row ranges and row keys
 	Bytes         float64 `json:"bytes_per_call"` // that the server reads; an upper bound
+	// Cold is the part of them in the infrequent access tier; nil if there is none.
+	Cold *Cold `json:"infrequent_access,omitempty"`
 }
 
 // Stored is the data at a time after the first write, before compression.
 type Stored struct {
 	After string          `json:"after"`
 	Bytes estimate.Bounds `json:"bytes"`
+	// Cold are those of them in the infrequent access tier; nil without one.
+	Cold *estimate.Bounds `json:"infrequent_access,omitempty"`
 	// Steady reports whether garbage collection keeps pace with writes from then on.
 	Steady bool `json:"steady,omitempty"`
 }
@@ -72,6 +76,11 @@ type Cluster struct {
 	Binds string `json:"binds"`
 	// MonthlyCost is of all clusters with the nodes for low latency; nil without prices.
 	MonthlyCost *float64 `json:"monthly_cost,omitempty"`
+	// MonthlySaving is how much less that is than with SSD alone; nil without prices or without
+	// an infrequent access tier.
+	MonthlySaving *float64 `json:"monthly_saving,omitempty"`
+
+	tiered bool // some data is in the infrequent access tier
 }
 
 // Limit is what a cluster needs of one kind.
@@ -94,7 +103,7 @@ func Of(l *layout.Layout) Plan {
 	load := l.Load()
 	events := load.Rate * float64(load.Series)
 	p := Plan{Clusters: max(1, l.Expect.Clusters), Peak: load.Peak(), BusiestSeries: load.Busiest(), Reads: []Read{}}
-	units := 0.0 // rows of 1 KB written per second
+	var all, cold demand
 	for _, t := range l.Tables {
 		e := estimate.Of(l, t)
 		rows := events * float64(t.RowsPerEvent())
@@ -102,45 +111,66 @@ func Of(l *layout.Layout) Plan {
 		p.Writes.Rows += rows * p.Peak
 		p.Writes.Bytes += bytes * p.Peak
 		p.WritesADay += rows * (24 * time.Hour).Seconds()
-		units += max(rows, bytes/rowBytes) * p.Peak
+		all.writes += max(rows, bytes/rowBytes) * p.Peak
 	}
-	seeks, scanned := 0.0, 0.0
 	for _, r := range l.Expect.Reads {
-		read := readOf(l, r)
+		read := ReadOf(l, r)
 		p.Reads = append(p.Reads, read)
-		seeks += read.Rate * read.Seeks
-		scanned += read.Rate * read.Bytes
+		all.seeks += read.Rate * read.Seeks
+		all.scanned += read.Rate * read.Bytes
+		if read.Cold != nil {
+			cold.seeks += read.Rate * read.Cold.Seeks
+			cold.scanned += read.Rate * read.Cold.Bytes
+		}
 		p.ReadsADay += read.Rate * (24 * time.Hour).Seconds()
 	}
 	p.Storage = storedOver(l)
-	for _, s := range Types {
-		p.Nodes = append(p.Nodes, clusterOf(s, units, seeks, scanned, p.largest()))
+	all.stored, cold.stored = p.largest()
+	types := Types
+	if tiered(l) {
+		for _, e := range Editions {
+			p.Nodes = append(p.Nodes, tieredCluster("SSD and infrequent access, "+e.Name, e.Bytes, all, cold))
+		}
+		types = types[:1] // no other storage can have tiers
+	}
+	for _, s := range types {
+		p.Nodes = append(p.Nodes, clusterOf(s, all))
 	}
 	return p
 }
 
-// largest returns the most data within the first year or in the steady state.
-func (p *Plan) largest() float64 {
-	most := 0.0
+// largest returns the most data within the first year or in the steady state, and how much of it
+// is in the infrequent access tier.
+func (p *Plan) largest() (all, cold float64) {
 	for _, s := range p.Storage {
-		most = max(most, s.Bytes.Upper)
+		if s.Bytes.Upper > all {
+			all, cold = s.Bytes.Upper, 0
+			if s.Cold != nil {
+				cold = s.Cold.Upper
+			}
+		}
 	}
-	return most
+	return all, cold
 }
 
-// clusterOf returns the nodes of a storage type for rows of 1 KB written, rows sought and
-// bytes scanned per second, and bytes stored. Writes, reads and scans share the CPU of a node,
-// so their nodes add up.
-func clusterOf(s Storage, writes, reads, scanned, stored float64) Cluster {
-	c := Cluster{Type: s.Name, Limits: []Limit{
-		{Name: "writes", Needed: writes, PerNode: s.Writes},
-		{Name: "reads", Needed: reads, PerNode: s.Reads},
-		{Name: "scans", Needed: scanned, PerNode: s.Scan},
-		{Name: "storage", Needed: stored, PerNode: s.Bytes},
-	}}
-	busy := writes/s.Writes + reads/s.Reads + scanned/s.Scan
+// clusterOf returns the nodes of a storage type.
+func clusterOf(s Storage, d demand) Cluster {
+	return clusterWith(s.Name, []Limit{
+		{"writes", d.writes, s.Writes, d.writes / s.Writes},
+		{"reads", d.seeks, s.Reads, d.seeks / s.Reads},
+		{"scans", d.scanned, s.Scan, d.scanned / s.Scan},
+		{"storage", d.stored, s.Bytes, d.stored / s.Bytes},
+	})
+}
+
+// clusterWith returns the nodes of a cluster, given those that each kind of need takes alone if
+// they are used fully. Writes, reads and scans share the CPU of a node, so their nodes add up.
+func clusterWith(name string, limits []Limit) Cluster {
+	c := Cluster{Type: name, Limits: limits}
+	busy := limits[0].Nodes + limits[1].Nodes + limits[2].Nodes
+	stored := limits[3].Nodes
 	nodes := func(t Target) int64 {
-		return int64(max(1, math.Ceil(busy/t.CPU), math.Ceil(stored/s.Bytes/t.Storage)))
+		return int64(max(1, math.Ceil(busy/t.CPU), math.Ceil(stored/t.Storage)))
 	}
 	c.LowLatency, c.Throughput = nodes(Targets[0]), nodes(Targets[1])
 	binds := &c.Limits[0]
@@ -150,7 +180,7 @@ func clusterOf(s Storage, writes, reads, scanned, stored float64) Cluster {
 		if limit.Name == "storage" {
 			target = Targets[0].Storage
 		}
-		if limit.Nodes = limit.Needed / limit.PerNode / target; limit.Nodes > binds.Nodes {
+		if limit.Nodes /= target; limit.Nodes > binds.Nodes {
 			binds = limit
 		}
 	}
@@ -160,8 +190,8 @@ func clusterOf(s Storage, writes, reads, scanned, stored float64) Cluster {
 	return c
 }
 
-// readOf returns what a declared read takes.
-func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
+// ReadOf returns what a declared read takes.
+func ReadOf(l *layout.Layout, r layout.ExpectedRead) Read {
 	out := Read{Method: r.Method, Rate: r.Rate, Series: 1}
 	q := l.ReadQuery()
 	if i := slices.IndexFunc(l.Queries, func(q layout.Query) bool { return q.Name == r.Method }); i >= 0 {
@@ -171,11 +201,11 @@ func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
 	e := estimate.Of(l, q.Table)
 	from, _, _ := sample.Day(q.Table)
 	var w estimate.Work
+	span := r.Range
 	if r.Method == schema.LatestMethod {
 		_, _, now := sample.Day(q.Table)
 		w, out.Seeks = estimate.LatestWork(l, now), seeksOf(sample.LatestRequests(l, now))
 	} else {
-		span := r.Range
 		if span == 0 {
 			span, out.RangeAssumed = AssumedRange, true
 		}
@@ -184,6 +214,7 @@ func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
 		out.Seeks = seeksOf(sample.Requests(l, &q, from.Add(span), from, from.Add(span), nil))
 	}
 	out.Bytes = out.Series * scannedBytes(&e, &w, q.Table)
+	out.Cold = coldPart(q.Table, &out, span)
 	return out
 }
 

@@ -24,6 +24,19 @@ var Types = []Storage{
 	{Name: "infrequent access", Reads: 100, Writes: 10_000, Scan: 36e6, Bytes: 32e12},
 }
 
+// Edition is an edition of Bigtable.
+type Edition struct {
+	Name string
+	// Bytes is the storage capacity of a node in a cluster with an infrequent access tier. As much
+	// of it can be on SSD as without the tier.
+	Bytes float64
+}
+
+// Editions are those with an infrequent access tier, which is in preview.
+//
+// Source: https://cloud.google.com/bigtable/docs/tiered-storage, read on 2026-11-25.
+var Editions = []Edition{{"Enterprise", 32e12}, {"Enterprise Plus", 64e12}}
+
 // rowBytes is the size of the rows in these figures.
 const rowBytes = 1000
 

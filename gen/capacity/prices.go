@@ -30,12 +30,23 @@ const gib = 1 << 30
 
 // Price sets the monthly costs of a plan, for the storage types with known prices.
 func (p *Plan) Price(prices Prices) {
+	node := prices["node_hour"]
+	of := func(storage string) float64 {
+		return prices[strings.ReplaceAll(strings.ToLower(storage), " ", "_")+"_gib_month"]
+	}
 	for i := range p.Nodes {
 		c := &p.Nodes[i]
-		storage := prices[strings.ReplaceAll(strings.ToLower(c.Type), " ", "_")+"_gib_month"]
-		if node := prices["node_hour"]; storage > 0 && node > 0 {
-			cost := float64(p.Clusters) * (float64(c.LowLatency)*node*monthHours + p.largest()/gib*storage)
+		all, cold := p.largest()
+		storage, slow := of(c.Type), 0.0
+		if c.tiered {
+			storage, slow = of(Types[0].Name), of(Types[len(Types)-1].Name)
+		} else {
+			cold = 0
+		}
+		if storage > 0 && node > 0 && (slow > 0 || !c.tiered) {
+			cost := float64(p.Clusters) * (float64(c.LowLatency)*node*monthHours + (all-cold)/gib*storage + cold/gib*slow)
 			c.MonthlyCost = &cost
 		}
 	}
+	p.save()
 }

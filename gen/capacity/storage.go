@@ -17,13 +17,21 @@ var ages = []time.Duration{24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.
 func storedOver(l *layout.Layout) []Stored {
 	steady, forever := steadyAfter(l)
 	var out []Stored
+	add := func(age time.Duration, steady bool) {
+		s := Stored{After: schema.FormatDuration(age), Bytes: storedAfter(l, age), Steady: steady}
+		if tiered(l) {
+			cold := coldAfter(l, age)
+			s.Cold = &cold
+		}
+		out = append(out, s)
+	}
 	for _, age := range ages {
 		if forever || age < steady {
-			out = append(out, Stored{After: schema.FormatDuration(age), Bytes: storedAfter(l, age)})
+			add(age, false)
 		}
 	}
 	if !forever {
-		out = append(out, Stored{After: schema.FormatDuration(steady), Bytes: storedAfter(l, steady), Steady: true})
+		add(steady, true)
 	}
 	return out
 }

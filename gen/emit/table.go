@@ -56,6 +56,9 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 		name := map[bool]string{true: "Protected", false: "Unprotected"}[*t.Protected]
 		fields = append(fields, field{"DeletionProtection", jen.Qual(bigtablePath, name)})
 	}
+	if t.Tier != 0 {
+		fields = append(fields, field{"Tier", s.tier(t.Tier)})
+	}
 	if t.Draft {
 		fields = append(fields, field{"Draft", jen.True()})
 	}
@@ -66,6 +69,14 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 		fields = append(fields, field{"Layout", rawString(facts)})
 	}
 	return s.store("Table").Add(lines(fields...))
+}
+
+// tier renders the age from which cells are in the infrequent access tier.
+func (s *schemaFile) tier(t codec.Tier) *jen.Statement {
+	if after, moves := t.After(); moves {
+		return s.codec("Tier").Call(gocode.Duration(after))
+	}
+	return s.codec("SSDOnly")
 }
 
 // rawString renders a text on one line, without escapes if possible.

@@ -31,6 +31,9 @@ func (b Bounds) Plus(other Bounds) Bounds {
 	return Bounds{b.Lower + other.Lower, b.Typical + other.Typical, b.Upper + other.Upper}
 }
 
+// Minus subtracts bounds of a part from those of the whole.
+func (b Bounds) Minus(part Bounds) Bounds { return b.Plus(part.times(-1)) }
+
 // each applies an ascending function to each bound.
 func (b Bounds) each(f func(n float64) float64) Bounds {
 	return Bounds{f(b.Lower), f(b.Typical), f(b.Upper)}

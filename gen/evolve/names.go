@@ -112,6 +112,7 @@ func (c *Comparison) names(old, new Version) {
 			c.plain(queryChanged, b.NamePos, q.Name, "query %s can no longer delete: the writer no longer has the method", q.Name)
 		}
 	}
+	c.tiers(a, b)
 	if len(c.Findings) == before && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
 		c.plain(harmless, b.NamePos, "", "the change affects neither stored events nor existing Go code")
 	}

@@ -64,9 +64,9 @@ func requestsMeans(p *capacity.Plan) string {
 // storageMeans says when this much is stored.
 func storageMeans(s *capacity.Stored) string {
 	if s.Steady {
-		return "steady state, from " + s.After + " on; the upper bound includes a week until garbage collection"
+		return "steady state, from " + s.After + " on; the upper bound includes a week until garbage collection" + coldWords(s)
 	}
-	return "after " + s.After
+	return "after " + s.After + coldWords(s)
 }
 
 // nodeHead and nodeRow are the table of the nodes of each storage type.
@@ -94,7 +94,7 @@ func nodeRow(p *capacity.Plan, c *capacity.Cluster) []string {
 	row = append(row, words.Count(float64(c.LowLatency), "node", "nodes"), words.Count(float64(c.Throughput), "node", "nodes"), binds)
 	switch {
 	case c.MonthlyCost != nil:
-		row = append(row, words.Number(*c.MonthlyCost))
+		row = append(row, words.Number(*c.MonthlyCost)+savingWords(c))
 	case priced(p):
 		row = append(row, "–")
 	}
@@ -117,6 +117,7 @@ func capacityNotes(p *capacity.Plan) []string {
 		"Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in what expect does not declare with value_bytes.",
 		"Nodes are based on Google's figures for rows of 1 KB under optimal conditions; larger rows count as several. The columns writes to storage show each need alone, at 60% CPU and 50% storage, as low latency uses at most; throughput uses 90%, which autoscaling does not accept (10% to 80%), and 100%. Writes, reads and scans share the CPU, so they add up. A read seeks each row range once, and scans the cells that it returns and the rows that it skips.",
 	}
+	out = append(out, tierNotes(p)...)
 	if p.Clusters > 1 {
 		out = append(out, fmt.Sprintf("Each of the %d clusters needs these nodes, to serve all reads alone.", p.Clusters))
 	}

@@ -84,6 +84,9 @@ func factsOf(s *Schema, single bool) [][2]string {
 	}
 	for i := range s.Reads {
 		out = append(out, [2]string{s.Reads[i].Method, expectedWords(&s.Reads[i])})
+		if t := s.Reads[i].Tier; t != nil {
+			out = append(out, [2]string{s.Reads[i].Method + " tiers", t.Means})
+		}
 	}
 	return append(out, capacityFacts(s)...)
 }
@@ -110,6 +113,9 @@ func tableFacts(t *Table) [][2]string {
 	for _, row := range sizeRows(&t.Size) {
 		facts = append(facts, [2]string{row.What, row.Bytes + ": " + row.Means})
 	}
+	if t.Tier != nil {
+		facts = append(facts, [2]string{"infrequent access tier", "cells older than " + t.Tier.After})
+	}
 	for _, f := range t.Families {
 		facts = append(facts, [2]string{"family " + f.Name, f.Collected + ": " + f.GC})
 	}
@@ -123,6 +129,7 @@ func capacityFacts(s *Schema) [][2]string {
 		name := row.What
 		if row.What == "storage" {
 			name, _, _ = strings.Cut("storage "+row.Means, ", from")
+			name, _, _ = strings.Cut(name, ";")
 		} else if _, isRead := named(s, row.What); isRead {
 			name += " calls"
 		}

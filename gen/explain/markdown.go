@@ -177,6 +177,9 @@ func (w *markdownWriter) explainTable(s *Schema, t *Table) {
 	if t.Unread {
 		w.paragraph(unreadNote)
 	}
+	if t.Tier != nil {
+		w.paragraph(t.Tier.Means)
+	}
 	w.key(t)
 	w.periods(t)
 	w.rows(t)
@@ -330,6 +333,9 @@ func (w *markdownWriter) read(s *Schema, r *Read) {
 	}
 	if r.Scan != "" {
 		rows = append(rows, []string{"scan", markdown(r.Scan)})
+	}
+	if r.Tier != nil {
+		rows = append(rows, []string{"tiers", markdown(r.Tier.Means)})
 	}
 	if len(r.Deletes) > 0 {
 		rows = append(rows, []string{"deletes", markdown(strings.Join(r.Deletes, "; "))})

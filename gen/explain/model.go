@@ -64,6 +64,7 @@ type Table struct {
 	Pattern  string   `json:"pattern"`
 	Holds    string   `json:"holds"`            // what a row and a cell contain
 	Unread   bool     `json:"unread,omitempty"` // the table is only written, since it has serves: false
+	Tier     *Tier    `json:"tier,omitempty"`
 	Key      Key      `json:"key"`
 	Families []Family `json:"families"`
 	Columns  []Column `json:"columns"`
@@ -192,6 +193,7 @@ type Read struct {
 	To         string    `json:"to,omitempty"`
 	Requests   []Request `json:"requests"`
 	Expected   Work      `json:"expected"`
+	Tier       *ReadTier `json:"tier,omitempty"` // set if the table has an infrequent access tier
 	// EachSeries reports whether Expected is per series found.
 	EachSeries bool   `json:"each_series,omitempty"`
 	Scan       string `json:"scan,omitempty"` // why it may scan the whole table

@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -59,9 +60,10 @@ func given(l *layout.Layout, q *layout.Query) []string {
 // fetches, nil for all.
 func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	from, to, now := sample.Day(q.Table)
+	requests := sample.Requests(l, q, now, from, to, columns)
 	return Read{
 		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: prose.AllRanges(q) + prose.Together(l, q), Order: prose.Order(l, q),
-		From: showTime(from), To: showTime(to), Requests: requestsOf(sample.Requests(l, q, now, from, to, columns)),
+		From: showTime(from), To: showTime(to), Requests: requestsOf(requests), Tier: readTier(l, q, q.Name, requests),
 		Expected: Work(estimate.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(), Scan: oneLine(q.Scan), Deletes: prose.Deletes(q),
 	}
 }
@@ -70,9 +72,11 @@ func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 func latest(l *layout.Layout) Read {
 	q := l.ReadQuery()
 	_, _, now := sample.Day(q.Table)
+	requests := sample.LatestRequests(l, now)
 	return Read{
 		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: prose.LatestFinds(l), Order: "a single event: the latest",
-		Requests: requestsOf(sample.LatestRequests(l, now)), Expected: Work(estimate.LatestWork(l, now)),
+		Requests: requestsOf(requests), Expected: Work(estimate.LatestWork(l, now)),
+		Tier: readTier(l, &q, schema.LatestMethod, requests),
 	}
 }
 

@@ -184,6 +184,9 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	if t.Unread {
 		w.wrapped("  ", plain, unreadNote)
 	}
+	if t.Tier != nil {
+		w.wrapped("  ", plain, t.Tier.Means)
+	}
 	w.key(t)
 	w.periods(t)
 	w.rows(t)

@@ -27,6 +27,9 @@ func (w *textWriter) read(r *Read) {
 	if len(r.Deletes) > 0 {
 		g.labeled("deletes", strings.Join(r.Deletes, "; "), plain)
 	}
+	if r.Tier != nil {
+		g.labeled("tiers", r.Tier.Means, plain)
+	}
 	g.requests(r)
 	g.labeled("expected", expectedWords(r), plain)
 	g.write(&w.b, "    ")

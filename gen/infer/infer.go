@@ -22,6 +22,7 @@ import (
 type Sample struct {
 	Table    string                  // its ID
 	Families map[string]codec.GCRule // of the table, with their garbage collection rules
+	Tier     codec.Tier              // of the table; 0 without one
 	Rows     []bigtable.Row          // sorted by key
 	Sampled  *verify.Sampled         // how they were read; nil if they are the whole table
 }

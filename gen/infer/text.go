@@ -370,6 +370,7 @@ func (d *draft) writeTable(w *writer, segments []string, o options) {
 			w.line("      %s: {ttl: %s}", schema.Quoted(f), d.ttl(f, o))
 		}
 	}
+	d.writeTier(w)
 	if len(o.allow) > 0 {
 		w.line("    allow:")
 		for _, rule := range o.allow {

@@ -84,6 +84,8 @@ type Table struct {
 	// Protected says whether the table is protected from deletion; nil if the schema
 	// does not specify it.
 	Protected *bool
+	Tier      codec.Tier // 0 if the schema does not specify it
+	TierPos   diag.Pos
 	// Draft reports that nothing is stored yet, so the layout may change freely.
 	Draft bool
 	// Idle reports whether the table is only written: reads and queries do not use it yet.

@@ -162,6 +162,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	if s.DeletionProtection.IsSet() {
 		t.Protected = &s.DeletionProtection.V
 	}
+	tier(t, s)
 	r.bucket(t, s)
 	r.key(t, s)
 	r.checkJoined(t)

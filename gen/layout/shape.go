@@ -8,7 +8,7 @@ import (
 
 // Shape returns what package scan needs to plan reads of the table.
 func (t *Table) Shape(l *Layout) *scan.Table {
-	shape := &scan.Table{Pattern: t.Pattern, Offset: t.Offset(l), TimeKey: t.Time, Ties: t.Ties() > 0, Begin: t.Since, End: t.Until}
+	shape := &scan.Table{Pattern: t.Pattern, Offset: t.Offset(l), TimeKey: t.Time, Ties: t.Ties() > 0, Begin: t.Since, End: t.Until, Tier: t.Tier}
 	for _, f := range t.Families {
 		shape.Families = append(shape.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}

@@ -16,6 +16,7 @@ type StoredTable struct {
 	Delimiter string           // of KeyFields; empty for ordered code
 	KeyFields []codec.KeyField // as in Table
 	Protected *bool            // as in Table
+	Tier      codec.Tier       // as in Table
 	// Layouts are what schemas store in the table: in the order of the schemas, and for each
 	// the newest layout by time first.
 	Layouts []StoredLayout
@@ -56,7 +57,7 @@ func StoredTables(layouts []*Layout) []StoredTable {
 	return out
 }
 
-// add adds what a layout stores. Of the layouts of a schema, splits, row key schema and
+// add adds what a layout stores. Of the layouts of a schema, splits, row key schema, tier and
 // protection are those of the newest in the table.
 func (s *StoredTable) add(l *Layout, t *Table) {
 	older := slices.ContainsFunc(s.Layouts, func(have StoredLayout) bool { return have.Schema == l })
@@ -72,6 +73,9 @@ func (s *StoredTable) add(l *Layout, t *Table) {
 	s.Splits = append(s.Splits, t.Splits...)
 	if s.KeyFields == nil {
 		s.Delimiter, s.KeyFields = t.Delimiter, t.KeyFields
+	}
+	if s.Tier == 0 {
+		s.Tier = t.Tier
 	}
 	if s.Protected == nil {
 		s.Protected = t.Protected

@@ -27,7 +27,7 @@ func Rules() []Rule { return rules() }
 
 // rules builds the list on first use.
 var rules = sync.OnceValue(func() []Rule {
-	return slices.Concat(columnRules(), changeRules(), keyRules(), limitRules(), ttlRules())
+	return slices.Concat(columnRules(), changeRules(), keyRules(), limitRules(), ttlRules(), tierRules())
 })
 
 // columnRules are the rules for columns and events.

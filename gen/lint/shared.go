@@ -16,6 +16,7 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 	for _, tables := range shared(layouts) {
 		sameKeySchemas(tables, &found)
 		sameProtection(tables, &found)
+		sameTiers(tables, &found)
 		for _, rule := range Rules() {
 			found = append(found, rule.findShared(tables)...)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -81,6 +82,7 @@ func terraformTable(t *layout.StoredTable, name string) string {
 		attributes = append(attributes, [2]string{"deletion_protection", map[bool]string{true: `"PROTECTED"`, false: `"UNPROTECTED"`}[*t.Protected]})
 	}
 	b.WriteString(aligned("  ", attributes))
+	b.WriteString(terraformTier(t))
 	splits, fits := terraformSplits(t.Splits)
 	switch {
 	case !fits:
@@ -97,6 +99,16 @@ func terraformTable(t *layout.StoredTable, name string) string {
 	}
 	b.WriteString(terraformLifecycle(t, splits != "") + "}\n")
 	return b.String()
+}
+
+// terraformTier says that Terraform leaves the tier of a table alone. The resource of the Google
+// provider had no argument for it on 2026-11-25.
+func terraformTier(t *layout.StoredTable) string {
+	after, moves := t.Tier.After()
+	if !moves {
+		return ""
+	}
+	return "\n" + indent(comment("#", "Setup also moves cells to the infrequent access tier after %s: the resource has no argument for it.", schema.FormatDuration(after)))
 }
 
 // tableAbout describes a table.

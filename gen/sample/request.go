@@ -60,6 +60,9 @@ func LatestRequests(l *layout.Layout, now time.Time) []scan.Request {
 	if recent, ok := LatestRecent(l, now); ok {
 		return []scan.Request{recent}
 	}
+	if ssd, ok := l.Read.Shape(l).OnSSD(now); ok {
+		return search(l, &ssd, now)
+	}
 	return LatestSearch(l, now)
 }
 
@@ -67,15 +70,18 @@ func LatestRequests(l *layout.Layout, now time.Time) []scan.Request {
 // reader does not send it.
 func LatestRecent(l *layout.Layout, now time.Time) (scan.Request, bool) {
 	q := l.ReadQuery()
-	return q.Table.Shape(l).Recent(spans(l, &q), now)
+	shape := q.Table.Shape(l)
+	if ssd, ok := shape.OnSSD(now); ok {
+		shape = &ssd
+	}
+	return shape.Recent(spans(l, &q), now)
 }
 
-// LatestSearch returns the requests that follow if LatestRequests finds nothing, or
-// that replace it.
-func LatestSearch(l *layout.Layout, now time.Time) []scan.Request {
+// search returns the requests that search a table for the newest event of the example series.
+func search(l *layout.Layout, in *scan.Table, now time.Time) []scan.Request {
 	q := l.ReadQuery()
 	t, spans := q.Table, spans(l, &q)
-	s, _ := t.Shape(l).Search(spans, now)
+	s, _ := in.Search(spans, now)
 	var out []scan.Request
 	for i, r := range s.Requests {
 		out = append(out, r)
@@ -85,12 +91,32 @@ func LatestSearch(l *layout.Layout, now time.Time) []scan.Request {
 			out = append(out, scan.Request{Rows: found, Filter: s.Filter})
 		}
 	}
+	return out
+}
+
+// LatestSearch returns the requests that follow if LatestRequests finds nothing, or
+// that replace it.
+func LatestSearch(l *layout.Layout, now time.Time) []scan.Request {
+	q := l.ReadQuery()
+	var out []scan.Request
+	if ssd, ok := q.Table.Shape(l).OnSSD(now); ok {
+		out = search(l, &ssd, now)
+	}
+	out = append(out, search(l, q.Table.Shape(l), now)...)
 	for i := range q.Older {
 		older := &q.Older[i]
-		read := readOf(l, older, older.Table.Since, older.Table.Until, nil)
-		read.NewestFirst, read.LatestOnly, read.Limit = true, true, 1
-		plan := older.Table.Shape(l).Plan(read, now)
-		out = append(out, plan.Requests()...)
+		shape, since := older.Table.Shape(l), []time.Time{older.Table.Since}
+		if after, moves := shape.Tier.After(); moves && shape.EventTimed() {
+			if ssd := now.Add(-after); ssd.After(since[0]) && ssd.Before(older.Table.Until) {
+				since = []time.Time{ssd, since[0]}
+			}
+		}
+		for _, from := range since {
+			read := readOf(l, older, from, older.Table.Until, nil)
+			read.NewestFirst, read.LatestOnly, read.Limit = true, true, 1
+			plan := shape.Plan(read, now)
+			out = append(out, plan.Requests()...)
+		}
 	}
 	return out
 }

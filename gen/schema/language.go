@@ -152,6 +152,8 @@ var tableBlock = block[Table]{
 			also("It creates a structured row key schema. With a delimiter, all segments must be text that sorts above it; in a binary key, they must be strings, with the time as text."),
 		put("deletion_protection", "whether Bigtable refuses to delete the table", boolean, func(t *Table) *Value[bool] { return &t.DeletionProtection }).
 			also("With true, setup protects the table, its families and its instance from deletion. By default, setup does not change the protection of a live table."),
+		set("tier", "where Bigtable keeps old cells, as in {infrequent_access: {after: 60d}}", tierForm, func(t *Table) *Tier { return &t.Tier }).
+			also("The infrequent access tier is cheaper than SSD, and much slower to read. With ssd, setup removes the tier of a live table. By default, it does not change it."),
 		put("serves", "whether reads and queries may use the table", boolean, func(t *Table) *Value[bool] { return &t.Serves }).
 			also("With false, events are written to it but not read from it: for a new table, until earlier events have been copied to it. The default is true."),
 		set("allow", "the rules that the table may break, each with a reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
@@ -170,6 +172,8 @@ var tableBlock = block[Table]{
 		"label":           "write `bucket: {every: 1w, label: week%04d}`",
 		"max_age":         "write `ttl: {max_age: 30d}`",
 		"format":          "write `blob: {format: protobuf}`",
+		"tiers":           "write `tier`",
+		"tiered_storage":  "write `tier: {infrequent_access: {after: 60d}}`",
 		"row_key":         "write `key`",
 		"rowKey":          "write `key`",
 		"rowkey":          "write `key`",

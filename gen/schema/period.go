@@ -21,6 +21,7 @@ var periodBlock = block[Table]{
 	elsewhere: map[string]string{
 		"before": "write the entry after this one: the list is ordered, newest first",
 		"until":  "remove it: a layout ends where the one above it begins",
+		"tier":   "write it in the table: it applies to all of its layouts",
 		"splits": "splits belong to the table, and are used when it is created",
 		"allow":  "remove it: rules apply to the newest layout",
 	},
@@ -57,7 +58,7 @@ func (t Table) over(above *Table) Table {
 	}
 	if t.Name.V == above.Name.V {
 		t.Doc, t.Splits, t.Allow = above.Doc, above.Splits, above.Allow
-		t.RowKeySchema, t.DeletionProtection, t.Draft = above.RowKeySchema, above.DeletionProtection, above.Draft
+		t.RowKeySchema, t.DeletionProtection, t.Tier, t.Draft = above.RowKeySchema, above.DeletionProtection, above.Tier, above.Draft
 	}
 	if !t.Pattern.IsSet() {
 		t.Pattern = above.Pattern

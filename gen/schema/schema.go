@@ -94,6 +94,9 @@ type Table struct {
 	// DeletionProtection is whether Bigtable refuses to delete the table. If it is not set,
 	// setup leaves the protection of a live table unchanged.
 	DeletionProtection Value[bool]
+	// Tier is where Bigtable keeps the cells. If it is not set, setup leaves the tiers of a live
+	// table unchanged.
+	Tier Tier
 	// Draft is whether nothing is stored yet, so that the layout may change freely.
 	Draft Value[bool]
 	Allow []Allow

@@ -235,6 +235,9 @@ func (t *Table) Lines(name string, segments []string) []string {
 	if t.DeletionProtection.IsSet() {
 		add("deletion_protection", strconv.FormatBool(t.DeletionProtection.V))
 	}
+	if t.Tier.Pos.IsValid() {
+		add("tier", t.Tier.String())
+	}
 	if t.Draft.V {
 		add("draft", "true")
 	}

@@ -101,9 +101,9 @@ func (t *Table) recent(spans []codec.Span, now time.Time) ([][]codec.Rows, Filte
 // tell which are newest, of all live cells; nil if none can be live.
 func (t *Table) newest(now time.Time) Filter {
 	if t.Pattern.EventTimed() {
-		return t.alive(now, time.Time{}, MaxTime, 1)
+		return t.alive(now, t.ssd, MaxTime, 1)
 	}
-	return t.alive(now, time.Time{}, codec.Endless, 0)
+	return t.alive(now, t.ssd, codec.Endless, 0)
 }
 
 // living returns the row range of a span that can have live events, to be read newest
@@ -112,6 +112,9 @@ func (t *Table) living(span codec.Span, now time.Time) codec.Rows {
 	rows := span.All()
 	rows.Reverse = !t.Descending()
 	since, _ := t.Since(now)
+	if since.Before(t.ssd) {
+		since = t.ssd
+	}
 	span.Newest, span.Whole, span.Suffix = true, span.Whole && span.Suffix == "", ""
 	if !t.Pattern.Bucketed() {
 		if within, ok := span.Times(t.TimeKey, since, MaxTime); ok {

@@ -26,6 +26,8 @@ type Table struct {
 	// Begin and End bound the times of the events that the table stores in this form;
 	// End is exclusive, and zero means no bound. Both are bucket boundaries.
 	Begin, End time.Time
+	Tier       codec.Tier // from which age on Bigtable keeps cells in the infrequent access tier
+	ssd        time.Time  // searches for the newest event ignore older ones; see [Table.OnSSD]
 }
 
 // Family is a column family.
@@ -101,11 +103,14 @@ type Request struct {
 }
 
 // AllCells returns the table as if its cells never expired, for reads of everything that
-// is stored.
+// is stored. Whether timestamps are those of writes remains known.
 func (t Table) AllCells() Table {
 	t.Families = slices.Clone(t.Families)
 	for i := range t.Families {
-		t.Families[i].Life = codec.Lifetime{}
+		life := &t.Families[i].Life
+		if *life = (codec.Lifetime{Timestamp: life.Timestamp}); life.Timestamp != codec.TimestampWrite {
+			*life = codec.Lifetime{}
+		}
 	}
 	return t
 }

@@ -26,6 +26,7 @@ func planFor(tables []store.Table, live map[string]liveTable, recording map[stri
 		plan.Changes = append(plan.Changes, recording[t.ID]...)
 		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
 		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
+		plan.Changes = append(plan.Changes, compareTier(t, have)...)
 		plan.Changes = append(plan.Changes, compareProtection(t, have)...)
 		plan.Unmanaged = append(plan.Unmanaged, unmanagedIn(t, have)...)
 	}
@@ -62,6 +63,9 @@ func unmanagedIn(t store.Table, live liveTable) []Unmanaged {
 	}
 	if live.keySchema != nil && t.KeySchema == nil {
 		out = append(out, Unmanaged{Table: t.ID, KeySchema: true})
+	}
+	if live.tier != 0 && t.Tier == 0 {
+		out = append(out, Unmanaged{Table: t.ID, Tier: live.tier})
 	}
 	if live.protected && t.DeletionProtection == bigtable.None {
 		out = append(out, Unmanaged{Table: t.ID, Protection: true})

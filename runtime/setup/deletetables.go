@@ -65,7 +65,7 @@ func ExamineUnmanaged(ctx context.Context, admin Admin, client store.Client, fou
 	}
 	out := slices.Clone(found)
 	for i := range out {
-		if u := &out[i]; u.KeySchema || u.Protection {
+		if u := &out[i]; u.KeySchema || u.Protection || u.Tier != 0 {
 			continue
 		} else if _, err := x.examine(ctx, u); err != nil {
 			u.Keep = fmt.Sprintf("it could not be examined: %v", err)

@@ -21,6 +21,7 @@ type liveTable struct {
 	families  map[string]liveFamily // by name
 	keySchema *bigtable.StructType  // nil if there is none
 	protected bool                  // against deletion
+	tier      codec.Tier            // 0 without an infrequent access tier
 }
 
 // liveFamily describes a live column family.
@@ -55,7 +56,7 @@ func readTable(ctx context.Context, admin retryAdmin, table string) (liveTable, 
 	case err != nil:
 		return liveTable{}, false, fmt.Errorf("reading table %s: %w", table, err)
 	}
-	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected}
+	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected, tier: TierOf(info.TieredStorageConfig)}
 	for _, f := range info.FamilyInfos {
 		live.families[f.Name] = liveFamily{rule: RuleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}

@@ -13,8 +13,8 @@ import (
 // Plan describes what [Setup] did or would do.
 type Plan struct {
 	// Changes are in the order of the tables: first the table itself or its layout, then its new
-	// families, the rules of existing families, its row key schema and its deletion
-	// protection.
+	// families, the rules of existing families, its row key schema, its infrequent access tier
+	// and its deletion protection.
 	Changes   []Change
 	Unmanaged []Unmanaged // sorted by table and name
 	// Recorded are the newest layouts in the history of the tables, in their order.
@@ -77,6 +77,9 @@ const (
 	ChangeKeySchema                   // would change the row key schema of a table, which Bigtable does not support
 	Protect                           // protects a table from deletion
 	Unprotect                         // removes the deletion protection of a table
+	AddTier                           // adds an infrequent access tier to a table without one
+	ChangeTier                        // changes the age from which cells are in the infrequent access tier
+	DropTier                          // removes the infrequent access tier of a table
 	RecordLayout                      // records the layout of an existing table in the history
 )
 
@@ -91,6 +94,8 @@ type Change struct {
 	ValueType string
 	// KeySchema is the new row key schema, for AddKeySchema and ChangeKeySchema.
 	KeySchema *store.KeySchema
+	// HaveTier and WantTier are the tiers before and after, for AddTier, ChangeTier and DropTier.
+	HaveTier, WantTier codec.Tier
 	// Facts are the facts of the layout that are new, or contradict the recorded ones, for
 	// RecordLayout.
 	Facts []string
@@ -98,7 +103,7 @@ type Change struct {
 	Splits int
 	// Hazards are the reasons for which the change must be allowed by name:
 	// "shorter_age", "fewer_versions", "one_second", "default_expiration", "drop_rule",
-	// "value_type", "row_key_schema", "drop_protection", "older_layout", "other_layout",
+	// "value_type", "row_key_schema", "drop_tier", "drop_protection", "older_layout", "other_layout",
 	// "unexpired_layout", "unfinished_layout" or "begun_layout".
 	// A change without hazards is safe.
 	Hazards []string
@@ -120,8 +125,10 @@ func (c Change) Name() string {
 		return "row_key_schema:" + c.Table
 	case c.Kind == Protect:
 		return "deletion_protection:" + c.Table
-	case c.Kind == Unprotect:
+	case c.Kind == Unprotect, c.Kind == DropTier:
 		return what + ":" + c.Table
+	case c.Kind == AddTier, c.Kind == ChangeTier:
+		return "tier:" + c.Table
 	case c.Kind == RecordLayout && what == "":
 		what = "layout"
 	case c.Kind == AddFamily:
@@ -180,6 +187,10 @@ func (c Change) line() string {
 		s = "+ deletion protection of " + where(c.Table, "")
 	case Unprotect:
 		s = "~ deletion protection of " + where(c.Table, "") + ": on → off"
+	case AddTier:
+		s = "+ infrequent access tier of " + where(c.Table, "") + ": " + showTier(c.WantTier)
+	case ChangeTier, DropTier:
+		s = "~ infrequent access tier of " + where(c.Table, "") + ": " + showTier(c.HaveTier) + " → " + showTier(c.WantTier)
 	}
 	if len(c.Reasons) > 0 {
 		s += " (" + strings.Join(c.Reasons, "; ") + ")"

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
@@ -62,6 +63,17 @@ func (r retryAdmin) addKeySchema(ctx context.Context, table string, schema bigta
 func (r retryAdmin) protect(ctx context.Context, table string, protection bigtable.DeletionProtection) error {
 	_, err := r.do(ctx, func(ctx context.Context) error {
 		return r.admin.UpdateTableWithDeletionProtection(ctx, table, protection)
+	})
+	return err
+}
+
+// setTier changes the infrequent access tier of a table, or removes it.
+func (r retryAdmin) setTier(ctx context.Context, table string, tier codec.Tier) error {
+	_, err := r.do(ctx, func(ctx context.Context) error {
+		if config := tierConfig(tier); config != nil {
+			return r.admin.UpdateTableWithTieredStorageConfig(ctx, table, config)
+		}
+		return r.admin.UpdateTableRemoveTieredStorageConfig(ctx, table)
 	})
 	return err
 }

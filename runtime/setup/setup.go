@@ -36,6 +36,8 @@ type Admin interface {
 	UpdateFamily(ctx context.Context, table, familyName string, family bigtable.Family, opts ...bigtable.UpdateFamilyOption) error
 	UpdateTableWithRowKeySchema(ctx context.Context, table string, schema bigtable.StructType) error
 	UpdateTableWithDeletionProtection(ctx context.Context, table string, protection bigtable.DeletionProtection) error
+	UpdateTableWithTieredStorageConfig(ctx context.Context, table string, config *bigtable.TieredStorageConfig) error
+	UpdateTableRemoveTieredStorageConfig(ctx context.Context, table string) error
 }
 
 // Setup reconciles live tables with the given ones: it reads them, creates missing tables and
@@ -200,6 +202,10 @@ func merge(t *store.Table, other store.Table) error {
 	case other.DeletionProtection != bigtable.None && other.DeletionProtection != t.DeletionProtection:
 		return &TableError{Table: t.ID, Reason: "one schema protects it from deletion, and another does not"}
 	}
+	var err error
+	if t.Tier, err = mergeTier(t.ID, t.Tier, other.Tier); err != nil {
+		return err
+	}
 	if other.Layout != "" && !slices.Contains(strings.Split(t.Layout, schemaSeparator), other.Layout) {
 		t.Layout = strings.TrimPrefix(t.Layout+schemaSeparator+other.Layout, schemaSeparator)
 	}
@@ -325,7 +331,7 @@ func (r *setupRun) confirm(ctx context.Context, tables []store.Table) {
 func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Change) []Change {
 	conf := &bigtable.TableConf{
 		TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{},
-		RowKeySchema: structType(t.KeySchema), DeletionProtection: t.DeletionProtection,
+		RowKeySchema: structType(t.KeySchema), DeletionProtection: t.DeletionProtection, TieredStorageConfig: tierConfig(t.Tier),
 	}
 	for _, f := range t.Families {
 		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
@@ -336,6 +342,9 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 		return nil
 	}
 	if status.Code(err) != codes.AlreadyExists {
+		if conf.TieredStorageConfig != nil {
+			err = becauseOfEdition(err)
+		}
 		r.fail(ctx, fmt.Errorf("creating table %s: %w", t.ID, err), changes...)
 		r.incomplete[t.ID] = true
 		return nil
@@ -349,7 +358,7 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 	for _, c := range changes {
 		_, found := live.families[c.Family]
 		switch {
-		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil, c.Kind == Protect && !live.protected:
+		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil, c.Kind == Protect && !live.protected, c.Kind == AddTier && live.tier == 0:
 			left = append(left, c)
 		case lost:
 			r.done = append(r.done, c)
@@ -393,25 +402,38 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 			return
 		}
 		r.done = append(r.done, c)
+	case AddTier, ChangeTier, DropTier:
+		if err := r.changeTier(ctx, c); err != nil {
+			r.fail(ctx, fmt.Errorf("changing the infrequent access tier of table %s: %w", c.Table, err), c)
+			return
+		}
+		r.done = append(r.done, c)
 	}
 }
 
-// addKeySchema adds a row key schema to a table. Servers that interpret the request as
-// an update of the whole table, such as the emulator, also remove the deletion
-// protection; addKeySchema restores it.
+// addKeySchema adds a row key schema to a table.
 func (r *setupRun) addKeySchema(ctx context.Context, c Change) error {
-	before, _, err := readTable(ctx, r.admin, c.Table)
+	return r.keepingProtection(ctx, c.Table, func() error {
+		return r.admin.addKeySchema(ctx, c.Table, *structType(c.KeySchema))
+	})
+}
+
+// keepingProtection updates a table. Servers that interpret the request as an update of the
+// whole table, such as the emulator, also remove the deletion protection; keepingProtection
+// restores it.
+func (r *setupRun) keepingProtection(ctx context.Context, table string, update func() error) error {
+	before, _, err := readTable(ctx, r.admin, table)
 	if err != nil {
 		return err
 	}
-	if err := r.admin.addKeySchema(ctx, c.Table, *structType(c.KeySchema)); err != nil || !before.protected {
+	if err := update(); err != nil || !before.protected {
 		return err
 	}
-	after, _, err := readTable(ctx, r.admin, c.Table)
+	after, _, err := readTable(ctx, r.admin, table)
 	if err != nil || after.protected {
 		return err
 	}
-	return r.admin.protect(ctx, c.Table, bigtable.Protected)
+	return r.admin.protect(ctx, table, bigtable.Protected)
 }
 
 // unchanged reads a rule again before it is changed, because the change was safe or
@@ -465,9 +487,9 @@ func (r *setupRun) verify(ctx context.Context, tables []store.Table) {
 		return
 	}
 	left := slices.DeleteFunc(planFor(tables, live, nil, nil).Changes, func(c Change) bool {
-		// A server without GoogleSQL, such as the emulator, accepts a row key schema
-		// and drops it. Writers and readers do not need it.
-		return r.failed[c.Name()] || c.Kind == AddKeySchema
+		// A server without GoogleSQL or tiers, such as the emulator, accepts a row key schema
+		// or a tier and drops it. Writers and readers do not need them.
+		return r.failed[c.Name()] || c.Kind == AddKeySchema || c.Kind == AddTier
 	})
 	if len(left) > 0 {
 		r.errs = append(r.errs, &VerifyError{left})

@@ -837,6 +837,14 @@ func (f *fake) UpdateTableWithDeletionProtection(ctx context.Context, table stri
 	return f.begin(ctx, "deletion protection "+table)
 }
 
+func (f *fake) UpdateTableWithTieredStorageConfig(ctx context.Context, table string, _ *bigtable.TieredStorageConfig) error {
+	return f.begin(ctx, "tier "+table)
+}
+
+func (f *fake) UpdateTableRemoveTieredStorageConfig(ctx context.Context, table string) error {
+	return f.begin(ctx, "no tier "+table)
+}
+
 // count returns how many times a call was made.
 func (f *fake) count(call string) int {
 	n := 0

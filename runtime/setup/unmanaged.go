@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -17,10 +18,11 @@ import (
 // Unmanaged is a live table, or a part of one, that is not in the schemas. Setup does not
 // change it.
 type Unmanaged struct {
-	Table      string // with its prefix
-	Family     string // empty for a table
-	KeySchema  bool   // this is the table's row key schema
-	Protection bool   // this is the table's deletion protection
+	Table      string     // with its prefix
+	Family     string     // empty for a table
+	KeySchema  bool       // this is the table's row key schema
+	Protection bool       // this is the table's deletion protection
+	Tier       codec.Tier // not 0 if this is the table's infrequent access tier
 
 	// ExamineUnmanaged and DeleteTables set the fields below, for tables and families.
 
@@ -54,6 +56,8 @@ func (u Unmanaged) String() string {
 		what = "row key schema of " + what
 	case u.Protection:
 		what = "deletion protection of " + what
+	case u.Tier != 0:
+		what = "infrequent access tier of " + what + ", for " + showTier(u.Tier)
 	}
 	s := "? " + what + ": not in the schemas, left alone"
 	switch {

@@ -39,7 +39,19 @@ func (r *reader) newest(ctx context.Context, base event) (event event, err error
 
 // lastOf returns the newest event of a series with an earlier mapping.
 func (r *reader) lastOf(ctx context.Context, op *Operation, base event) (newest event, err error) {
-	read := r.begin(ctx, &r.whole, base, r.mapping.Since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
+	if after, moves := r.shape.Tier.After(); moves && r.shape.EventTimed() {
+		if since := r.options.Now().Add(-after); since.After(r.mapping.Since) && since.Before(r.mapping.until) {
+			if newest, err = r.lastSince(ctx, op, base, since); !errors.Is(err, ErrNotFound) {
+				return newest, err
+			}
+		}
+	}
+	return r.lastSince(ctx, op, base, r.mapping.Since)
+}
+
+// lastSince is lastOf for events from a time on.
+func (r *reader) lastSince(ctx context.Context, op *Operation, base event, since time.Time) (newest event, err error) {
+	read := r.begin(ctx, &r.whole, base, since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
 	newest, err = base, ErrNotFound
 	read.events(func(e event, failed error) bool {
@@ -107,13 +119,26 @@ func (r *reader) firstOfEach(events func(yielder)) func(yielder) {
 	}
 }
 
-// latest finds the newest event. If that takes several requests, it first reads the
-// current bucket and later ones.
+// latest finds the newest event: in a table with an infrequent access tier, first on SSD.
 func (r *reader) latest(ctx context.Context, op *Operation, base event, spans []codec.Span) (event, error) {
 	m := r.borrow()
 	defer r.release(m)
 	now := r.options.Now()
-	if recent, ok := r.shape.Recent(spans, now); ok {
+	ssd, ok := r.shape.OnSSD(now)
+	if !ok {
+		return r.latestIn(ctx, op, base, spans, m, &r.shape, now)
+	}
+	event, err := r.latestIn(ctx, op, base, spans, m, &ssd, now)
+	if errors.Is(err, ErrNotFound) {
+		return r.search(ctx, op, base, spans, m, &r.shape)
+	}
+	return event, err
+}
+
+// latestIn finds the newest event in a table at time now. If that takes several requests, it first reads the
+// current bucket and later ones.
+func (r *reader) latestIn(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
+	if recent, ok := in.Recent(spans, now); ok {
 		a := r.newestOnly(base, m)
 		rows, err := r.table.recentRows(ctx, op, now, spans, recent, a.timeOf)
 		if err != nil {
@@ -125,7 +150,7 @@ func (r *reader) latest(ctx context.Context, op *Operation, base event, spans []
 			}
 		}
 	}
-	return r.search(ctx, op, base, spans, m)
+	return r.search(ctx, op, base, spans, m, in)
 }
 
 // newestOnly returns an assembler that makes the newest event of a series.
@@ -139,14 +164,14 @@ func (r *reader) newestOnly(base event, m *memory) *assembler {
 // look at the clock may hide an older event that is still live; search then repeats the
 // request. A row without any known column may hide one, too; search then reads the rows
 // before it.
-func (r *reader) search(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory) (event, error) {
+func (r *reader) search(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table) (event, error) {
 	var left []codec.Rows // the rows before one without an event
 	var asked time.Time
 	for {
 		a, now := r.newestOnly(base, m), r.options.Now()
 		stands := now.Equal(asked)
 		asked = now
-		s, alive := r.shape.Search(spans, now)
+		s, alive := in.Search(spans, now)
 		if !alive {
 			return base, ErrNotFound
 		}

@@ -74,7 +74,11 @@ func (t *rowReader) recentOf(ctx context.Context, op *Operation, some []*seriesR
 			places[span.Prefix] = place{i, k}
 		}
 	}
-	requests, ok := t.shape.RecentOf(spans, now)
+	in := t.shape
+	if ssd, ok := in.OnSSD(now); ok { // the others are searched
+		in = &ssd
+	}
+	requests, ok := in.RecentOf(spans, now)
 	if !ok {
 		return false, nil
 	}

@@ -270,10 +270,24 @@ func (t *scanning) plan(from, to time.Time) {
 		return
 	}
 	slices.Sort(families)
-	t.filter = scan.Cells{Families: slices.Compact(families)}
+	t.filter = scan.Cells{Families: slices.Compact(families), Windows: t.stamped(from)}
 	for _, l := range t.layers {
 		l.a.ranksEnd = scan.MaxTime
 	}
+}
+
+// stamped returns the timestamps of the cells of events from a time on, if all layers filter by
+// them; else nil, for all.
+func (t *scanning) stamped(from time.Time) []codec.Window {
+	w := codec.Window{}
+	for _, l := range t.layers {
+		since, filters := l.reader.shape.StampedSince(from)
+		if !filters || since.Unix() <= 0 {
+			return nil
+		}
+		w.From = codec.Micros(since)
+	}
+	return []codec.Window{w}
 }
 
 // clip restricts the time range to the events of a mapping.

@@ -214,7 +214,7 @@ type TTLFields struct {
 
 // shape returns what the planner of reads needs to know.
 func (l *mapping) shape() scan.Table {
-	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.Key.Time, Ties: l.Key.Ties() > 0, Begin: l.Since, End: l.until}
+	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.Key.Time, Ties: l.Key.Ties() > 0, Begin: l.Since, End: l.until, Tier: l.Table.Tier}
 	t.Families = l.scanFamilies()
 	e := l.new()
 	for i, c := range l.Columns {

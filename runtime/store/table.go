@@ -21,6 +21,9 @@ type Table struct {
 	// DeletionProtection specifies whether Bigtable refuses to delete the table;
 	// bigtable.None leaves the setting unchanged.
 	DeletionProtection bigtable.DeletionProtection
+	// Tier is the age from which Bigtable keeps cells in the infrequent access tier;
+	// codec.SSDOnly removes that tier, and 0 leaves the setting unchanged.
+	Tier codec.Tier `json:",omitempty"`
 	// Layout contains the facts that decide how the events of a schema are stored in the
 	// table, for the history of setups: "key: value", separated by "; ", on one line for
 	// each layout by time, newest first. If it is empty, the table has no history.

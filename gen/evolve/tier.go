@@ -1,0 +1,67 @@
+package evolve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The rules that this file applies. A tier is not data, so that btgen.lock does not have it: they
+// compare two versions of the schemas.
+var (
+	tierEarlier = rollout(Rule{
+		ID: "E41", Title: "cells move to the infrequent access tier, or earlier than before",
+		Reason: "Stored events are read as before. Programs with the old code do not filter all reads by timestamps, so that even those of recent events may touch the tier, which is much slower.",
+		Fix:    "Deploy the programs that read, and then run setup.",
+	})
+	tierLater = safe(Rule{
+		ID: "E74", Title: "cells stay on SSD for longer, or the infrequent access tier is removed",
+		Reason: "Stored events are read as before. Bigtable moves cells back to SSD.",
+		Fix:    "Run setup, with enough nodes for the data on SSD. Setup requires a permission to remove the tier, by its `tier: ssd`; without `tier`, it leaves that of a live table alone.",
+	})
+)
+
+// tiers adds the changes of tiers between two versions of a schema.
+func (c *Comparison) tiers(a, b *layout.Layout) {
+	for _, t := range b.Tables {
+		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
+		if i < 0 || a.Tables[i].Draft {
+			continue
+		}
+		old, new := a.Tables[i].Tier, t.Tier
+		pos := t.TierPos
+		if !pos.IsValid() {
+			pos = t.Pos
+		}
+		switch was, is := movesAfter(old), movesAfter(new); {
+		case is < was:
+			c.tier(tierEarlier, pos, t.ID, "the infrequent access tier of table %q changes from %s to %s: deploy the programs that read it, then run setup", t.ID, old, new)
+		case is > was:
+			c.tier(tierLater, pos, t.ID, "the infrequent access tier of table %q changes from %s to %s: cells move back to SSD", t.ID, old, new)
+		}
+	}
+}
+
+// tier adds a change of the tier of a table.
+func (c *Comparison) tier(rule *Rule, pos diag.Pos, table, format, id string, old, new codec.Tier) {
+	c.plain(rule, pos, table, format, id, tierText(old), tierText(new))
+}
+
+// movesAfter returns the age from which cells move; the longest if they do not.
+func movesAfter(t codec.Tier) int64 {
+	after, _ := t.After()
+	return cmp.Or(int64(max(0, after)), math.MaxInt64)
+}
+
+// tierText says which cells are in a tier.
+func tierText(t codec.Tier) string {
+	if after, moves := t.After(); moves {
+		return "cells older than " + schema.FormatDuration(after)
+	}
+	return "none"
+}

@@ -1,0 +1,60 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+// Tier is where Bigtable keeps the cells of a table.
+type Tier struct {
+	Pos   diag.Pos             // not set if the file has none
+	SSD   bool                 // all on SSD
+	After Value[time.Duration] // older ones in the infrequent access tier
+}
+
+// tierBlock is the storage tiers of a table.
+var tierBlock = block[Tier]{
+	what:    "a tier",
+	example: "write `{infrequent_access: {after: 60d}}`, or `ssd`",
+	begin:   func(pos diag.Pos, t *Tier) { t.Pos = pos },
+	keys: []key[Tier]{
+		must(inline("infrequent_access", "the cells in the infrequent access tier, as in {after: 60d}", block[Tier]{
+			what:    "the block infrequent_access",
+			example: "write `infrequent_access: {after: 60d}`",
+			keys: []key[Tier]{
+				must(put("after", "the age from which cells are in the tier, as in 60d", ageForm, func(t *Tier) *Value[time.Duration] { return &t.After }).
+					also("At least 30d, and less than the ttl. It is measured from the timestamps of cells.")),
+			},
+			elsewhere: map[string]string{"older_than": "write `after`", "include_if_older_than": "write `after`", "age": "write `after`"},
+		})),
+	},
+	elsewhere: map[string]string{"after": "write `tier: {infrequent_access: {after: 60d}}`"},
+}
+
+// ssdForm is the short form of a tier.
+var ssdForm = hintedWord("tier", []string{"ssd"}, func(text string) string {
+	if age, ok := intended(text); ok {
+		return "write " + diag.Code("tier: {infrequent_access: {after: "+age+"}}")
+	}
+	if strings.HasPrefix(text, "infrequent") || slices.Contains([]string{"cold", "ia", "archive"}, strings.ToLower(text)) {
+		return "say from which age: `tier: {infrequent_access: {after: 60d}}`"
+	}
+	return ""
+})
+
+// tierForm is the form of a tier.
+var tierForm = short(ssdForm.shape, func(w *walker, n *node) (Tier, bool) {
+	_, ok := ssdForm.read(w, n)
+	return Tier{Pos: n.pos, SSD: true}, ok
+}, record(tierBlock))
+
+// String returns the tier in the schema language.
+func (t Tier) String() string {
+	if t.SSD {
+		return "ssd"
+	}
+	return "{infrequent_access: {after: " + FormatDuration(t.After.V) + "}}"
+}

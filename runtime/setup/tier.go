@@ -1,0 +1,93 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// TierOf converts a configuration of tiered storage from the client's type.
+func TierOf(c *bigtable.TieredStorageConfig) codec.Tier {
+	if c == nil {
+		return 0
+	}
+	rule, _ := c.InfrequentAccess.(*bigtable.TieredStorageIncludeIfOlderThan)
+	if rule == nil {
+		return 0 // the client knows no other rule
+	}
+	age, _ := rule.Duration.(time.Duration)
+	return codec.Tier(age)
+}
+
+// tierConfig converts a tier to the client's type; nil for none.
+func tierConfig(t codec.Tier) *bigtable.TieredStorageConfig {
+	after, moves := t.After()
+	if !moves {
+		return nil
+	}
+	return &bigtable.TieredStorageConfig{InfrequentAccess: &bigtable.TieredStorageIncludeIfOlderThan{Duration: after}}
+}
+
+// mergeTier returns the tier of a table that two schemas declare.
+func mergeTier(table string, a, b codec.Tier) (codec.Tier, error) {
+	if a != 0 && b != 0 && a != b {
+		return 0, &TableError{Table: table, Reason: "two schemas declare different tiers for it"}
+	}
+	if a == 0 {
+		return b, nil
+	}
+	return a, nil
+}
+
+// compareTier returns the change of a table's infrequent access tier, if any. Cells move in either
+// direction without being lost, but SSD must have room for those that come back.
+func compareTier(t store.Table, live liveTable) []Change {
+	if t.Tier == 0 || t.Tier == live.tier || t.Tier == codec.SSDOnly && live.tier == 0 {
+		return nil
+	}
+	c := Change{Kind: ChangeTier, Table: t.ID, HaveTier: live.tier, WantTier: t.Tier}
+	const back = "move back to SSD, whose nodes must have room for them: a cluster without it rejects writes"
+	switch {
+	case live.tier == 0:
+		c.Kind = AddTier
+	case t.Tier == codec.SSDOnly:
+		c.Kind = DropTier
+		c.hazard("drop_tier", "", "all cells "+back)
+	case t.Tier > live.tier:
+		c.because("", "younger cells "+back)
+	}
+	return []Change{c}
+}
+
+// showTier returns the age from which cells move to the infrequent access tier.
+func showTier(t codec.Tier) string {
+	after, moves := t.After()
+	if !moves {
+		return "none"
+	}
+	return "cells older than " + showAge(after)
+}
+
+// changeTier makes a change of a tier.
+func (r *setupRun) changeTier(ctx context.Context, c Change) error {
+	return r.keepingProtection(ctx, c.Table, func() error {
+		return becauseOfEdition(r.admin.setTier(ctx, c.Table, c.WantTier))
+	})
+}
+
+// becauseOfEdition adds a possible reason to an error: the status code does not tell that an
+// instance cannot have tiers.
+func becauseOfEdition(err error) error {
+	switch status.Code(err) {
+	case codes.FailedPrecondition, codes.InvalidArgument, codes.Unimplemented:
+		return fmt.Errorf("%w (tiered storage requires an instance with SSD storage)", err)
+	}
+	return err
+}
