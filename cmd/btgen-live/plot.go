@@ -24,9 +24,8 @@ func newPlot() *cobra.Command {
 		Use:   "plot NAME [VALUE=...] --project P --instance I",
 		Short: "Draw fields over time in the terminal, as SVG or as an HTML page",
 		Long: `Draw numbers of the schema with the given name over time: a panel for each field, and in
-it a line for each series. Lines are means of windows, in front of bands from
-minimum to maximum, and end where windows have no events. A few events are drawn one by one,
-as dots.
+it a line for each series. Lines are means of windows, in front of bands from minimum to
+maximum, and end where windows have no events. A few events are drawn one by one, as dots.
 
 Without --output, the chart is text for the terminal. The extension of --output determines
 the format: .svg, or .html for a self-contained page that shows values under the pointer.
@@ -155,10 +154,11 @@ func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, 
 	if err := d.choose(p.fields); err != nil {
 		return nil, err
 	}
-	d.Title, d.Line = strings.Join(args, " "), p.show
+	title := append(slices.Clone(args), p.where...)
 	if p.query != "" {
-		d.Title = strings.Join(slices.Insert(slices.Clone(args), 1, p.query), " ")
+		title = slices.Insert(title, 1, p.query)
 	}
+	d.Title, d.Line = strings.Join(title, " "), p.show
 	return d, nil
 }
 

@@ -57,6 +57,21 @@ func TestPlotApart(t *testing.T) {
 	}
 }
 
+// TestPlotPoints checks that the memory of a chart is bounded.
+func TestPlotPoints(t *testing.T) {
+	d := &plot{}
+	d.Width, d.Fields = "1s", []chart.Field{{Lines: make([][]chart.Point, 1)}}
+	for range maxPoints {
+		if err := d.append(0, 0, chart.Point{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = "a series has more than 20,000 windows of 1s, and nothing is drawn: use wider ones (--every), or a shorter range"
+	if err := d.append(0, 0, chart.Point{}); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestPlotDurations checks the unit of durations.
 func TestPlotDurations(t *testing.T) {
 	for want, seconds := range map[string]float64{"d": 172800, "h": 7200, "min": 120, "s": 2, "ms": 0.002, "µs": 2e-6, "ns": 2e-9} {

@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -38,7 +39,8 @@ type plot struct {
 	pixels      int            // largest number of windows of a line
 	lines       map[string]int // by series, as text
 	more        bool           // there are more series than a chart has
-	undecodable int
+	undecodable int            // in the present read
+	reported    int            // of undecodable; reads after the first one find the same
 	progress    *meter
 	begun       time.Time
 }
@@ -165,8 +167,9 @@ func (d *plot) skips(err error) bool {
 	if _, ok := errors.AsType[*store.DecodeError](err); !ok {
 		return false
 	}
-	if d.undecodable++; d.undecodable <= maxReported {
+	if d.undecodable++; d.undecodable > d.reported && d.undecodable <= maxReported {
 		d.progress.line("%v", err)
+		d.reported = d.undecodable
 	}
 	return true
 }
@@ -255,9 +258,23 @@ func (d *plot) summarize(ctx context.Context) error {
 		}
 		for k, i := range d.fields {
 			if p, ok := d.point(&w, i); ok {
-				d.Fields[k].Lines[line] = append(d.Fields[k].Lines[line], p)
+				if err := d.append(k, line, p); err != nil {
+					return err
+				}
 			}
 		}
+	}
+	return nil
+}
+
+// maxPoints is the largest number of points of a line. It bounds memory.
+const maxPoints = 20_000
+
+// append appends a point to a line of a field.
+func (d *plot) append(field, line int, p chart.Point) error {
+	lines := d.Fields[field].Lines
+	if lines[line] = append(lines[line], p); len(lines[line]) > maxPoints {
+		return fmt.Errorf("a series has more than %s windows of %s, and nothing is drawn: use wider ones (--every), or a shorter range", words.Number(maxPoints), d.Width)
 	}
 	return nil
 }
@@ -368,7 +385,9 @@ func (d *plot) events(ctx context.Context) error {
 		}
 		for k, i := range d.fields {
 			if v, ok := asFloat(e.Values[i]); ok {
-				d.Fields[k].Lines[line] = append(d.Fields[k].Lines[line], chart.At(e.Time, v))
+				if err := d.append(k, line, chart.At(e.Time, v)); err != nil {
+					return err
+				}
 			}
 		}
 	}

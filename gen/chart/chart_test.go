@@ -309,3 +309,16 @@ func TestStats(t *testing.T) {
 		t.Errorf("%+v instead of %+v", s, want)
 	}
 }
+
+// TestInstant checks the range of a chart that has none.
+func TestInstant(t *testing.T) {
+	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]*Chart{
+		"of one time":  {From: at, To: at},
+		"of one event": {Series: []string{"a"}, Fields: []Field{{Lines: [][]Point{{At(at, 1)}}}}},
+	} {
+		if v := c.view(); !v.time.from.Equal(at.Add(-time.Second)) || !v.time.to.Equal(at.Add(time.Second)) {
+			t.Errorf("%s: %v to %v", name, v.time.from, v.time.to)
+		}
+	}
+}

@@ -18,7 +18,6 @@ func (s *timeScale) cover(c *Chart, fields []Field, series int) {
 	if s.from.Before(s.to) {
 		return
 	}
-	s.from, s.to = time.Time{}, time.Time{}
 	any := false
 	for i := range fields {
 		for _, line := range fields[i].Lines[:min(len(fields[i].Lines), series)] {
