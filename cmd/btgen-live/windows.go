@@ -103,11 +103,8 @@ func (w *windowing) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	err = w.print(ctx, cmd, selected.schema.Layout(), rows.Columns(), "window", w.options.Limit, windows)
-	switch {
-	case errors.Is(err, format.ErrValue):
+	if errors.Is(err, format.ErrValue) {
 		err = fmt.Errorf("%w: a sum exceeds 64 bits; leave out sum, or write --format ndjson or csv", err)
-	case errors.Is(err, store.ErrOrder):
-		err = fmt.Errorf("%w, since the labels of its buckets do not sort: give all values of one series", err)
 	}
 	return errors.Join(err, client.Close())
 }
