@@ -55,7 +55,7 @@ func parseInput(l *layout.Layout, what string, in *layout.Input, arg, text strin
 		return parseValue(f, arg, text)
 	}
 	from, to, ok := strings.Cut(text, "..")
-	if !ok || strings.Contains(to, "..") || to == "" || from == "" && in.Where {
+	if !ok || strings.Contains(to, "..") || to == "" {
 		return nil, fmt.Errorf("%q: %s takes a range of %s with two ends, the last of which is excluded: write %s=from..to", arg, what, f.Name, f.Name)
 	}
 	first, err := parseValue(f, arg, from)

@@ -103,7 +103,7 @@ func (c *Comparison) names(old, new Version) {
 		switch {
 		case i < 0:
 			c.plain(queryChanged, b.NamePos, q.Name, "query %s is removed or renamed: the reader no longer has the method", q.Name)
-		case !slices.EqualFunc(q.Inputs, b.Queries[i].Inputs, func(x, y layout.Input) bool { return sameInput(a, b, x, y) }):
+		case !slices.EqualFunc(q.Inputs, b.Queries[i].Inputs, func(x, y layout.Input) bool { return x.Same(a, &y, b) }):
 			c.plain(queryChanged, b.NamePos, q.Name, "query %s takes %s instead of %s: calls of its method must change", q.Name, takes(b, &b.Queries[i]), takes(a, &q))
 		case q.Series && !b.Queries[i].Series:
 			c.plain(queryChanged, b.NamePos, q.Name, "query %s can no longer list series: the reader no longer has the method", q.Name)
@@ -115,12 +115,6 @@ func (c *Comparison) names(old, new Version) {
 	if len(c.Findings) == before && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
 		c.plain(harmless, b.NamePos, "", "the change affects neither stored events nor existing Go code")
 	}
-}
-
-// sameInput reports whether callers of two versions of a query give the same.
-func sameInput(a, b *layout.Layout, x, y layout.Input) bool {
-	same := x.Index == y.Index || x.Of(a).Name == y.Of(b).Name
-	return same && x.Where == y.Where && x.Form == y.Form && x.Many == y.Many
 }
 
 // takes describes what callers give a query.

@@ -36,6 +36,13 @@ func (in *Input) Ends() int {
 	return 1
 }
 
+// Same reports whether callers of two versions of a query give the same: an input of a layout, and one
+// of another version of the layout.
+func (in *Input) Same(l *Layout, other *Input, version *Layout) bool {
+	same := in.Index == other.Index || in.Of(l).Name == other.Of(version).Name
+	return same && in.Where == other.Where && in.Form == other.Form && in.Many == other.Many
+}
+
 // Words describes the input, as in "several prefixes of line".
 func (in *Input) Words(l *Layout) string {
 	forms := map[codec.GivenPart][2]string{
