@@ -373,7 +373,10 @@ func (r *windowsReading) group(series any) {
 // events folds all events. It reports whether they were read to their end.
 func (r *windowsReading) events() bool {
 	r.reading.ordered()(r.reading.count)
-	return r.failed == nil && !r.stopped && r.flush()
+	if r.failed == nil && !r.stopped {
+		r.flush() // nothing, if a part reads it
+	}
+	return r.failed == nil && !r.stopped
 }
 
 // scatters reports whether the events of several series come by other values than the series: by
