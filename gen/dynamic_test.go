@@ -192,65 +192,31 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 	deleter := d.dynamic.NewWriter(d.faulty, o)
 	var columns dynamic.Columns
 	queries := map[string]model.Ask[dynamic.Event]{}
-	deletes := map[string]func(context.Context, model.Series, time.Time, time.Time, store.DeleteOptions) (store.Deletion, error){}
-	deletesAll := map[string]func(context.Context, model.Series, store.DeleteOptions) (store.Deletion, error){}
+	deletes := map[string]func(context.Context, model.Values, time.Time, time.Time, store.DeleteOptions) (store.Deletion, error){}
+	deletesAll := map[string]func(context.Context, model.Values, store.DeleteOptions) (store.Deletion, error){}
+	listed := map[string]func(context.Context, model.Values, time.Time, time.Time) iter.Seq2[model.Series, error]{}
 	for _, q := range d.schema.Queries() {
-		deletesAll[q.Name] = func(ctx context.Context, given model.Series, o store.DeleteOptions) (store.Deletion, error) {
-			return d.dynamic.DeleteAllQuery(ctx, deleter, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, o)
+		deletesAll[q.Name] = func(ctx context.Context, v model.Values, o store.DeleteOptions) (store.Deletion, error) {
+			return d.dynamic.DeleteAllQuery(ctx, deleter, q.Name, q.Given(v), o)
 		}
-		deletes[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
-			return d.dynamic.DeleteQuery(ctx, deleter, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, from, to, o)
+		deletes[q.Name] = func(ctx context.Context, v model.Values, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
+			return d.dynamic.DeleteQuery(ctx, deleter, q.Name, q.Given(v), from, to, o)
 		}
-		queries[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			return r.Query(ctx, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, from, to,
-				how.Options())
+		queries[q.Name] = func(ctx context.Context, v model.Values, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
+			return r.Query(ctx, q.Name, q.Given(v), from, to, how.Options())
 		}
-	}
-	listed := map[string]func(context.Context, model.Series, time.Time, time.Time) iter.Seq2[model.Series, error]{}
-	for _, q := range d.schema.Queries() {
-		listed[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time) iter.Seq2[model.Series, error] {
+		listed[q.Name] = func(ctx context.Context, v model.Values, from, to time.Time) iter.Seq2[model.Series, error] {
 			return func(yield func(model.Series, error) bool) {
-				for s, err := range r.QuerySeries(ctx, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}}, from, to) {
+				for s, err := range r.QuerySeries(ctx, q.Name, q.Given(v), from, to) {
+					if err != nil {
+						yield(model.Series{}, err)
+						return
+					}
 					if !yield(model.Series{Host: s[0].(string), Shard: s[1].(int64)}, err) {
 						return
 					}
 				}
 			}
-		}
-	}
-	parts := map[string]func(context.Context, model.Series, model.Series, time.Time, time.Time, model.Order) iter.Seq2[dynamic.Event, error]{}
-	for _, q := range d.schema.PartQueries() {
-		parts[q.Name] = func(ctx context.Context, low, high model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			if q.Prefix != "" {
-				return r.Query(ctx, q.Name, dynamic.Values{Series: []any{low.Host, low.Shard}}, from, to, how.Options())
-			}
-			end := any(high.Host)
-			if q.Range == "Shard" {
-				end = high.Shard
-			}
-			return r.Query(ctx, q.Name, dynamic.Values{Series: []any{low.Host, low.Shard}, End: end}, from, to, how.Options())
-		}
-	}
-	where := map[string]func(context.Context, model.Series, int64, int64, time.Time, time.Time, model.Order) iter.Seq2[dynamic.Event, error]{}
-	for _, q := range d.schema.WhereQueries() {
-		where[q.Name] = func(ctx context.Context, given model.Series, low, high int64, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			bounds := func(v int64) []any { return append([]any{v}, make([]any, len(d.schema.Fields)-1)...) }
-			v := dynamic.Values{Series: []any{given.Host, given.Shard}, Low: bounds(low), High: bounds(high)}
-			return r.Query(ctx, q.Name, v, from, to, how.Options())
-		}
-	}
-	many := map[string]model.AskMany[dynamic.Event]{}
-	for _, q := range d.schema.ManyQueries() {
-		many[q.Name] = func(ctx context.Context, given model.Series, several []model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			values := []any{}
-			for _, s := range several {
-				if q.Takes("Host") {
-					values = append(values, s.Host)
-				} else {
-					values = append(values, s.Shard)
-				}
-			}
-			return r.Query(ctx, q.Name, dynamic.Values{Series: []any{given.Host, given.Shard}, Several: values}, from, to, how.Options())
 		}
 	}
 	series := func(bases []dynamic.Event) (out [][]any) {
@@ -293,8 +259,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		},
 		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
 			return r.Latest(ctx, base.Series)
-		},
-		Many: many, Series: listed, Parts: parts, Where: where,
+		}, Series: listed,
 		ReadMany: func(ctx context.Context, bases []dynamic.Event, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
 			return r.ReadMany(ctx, series(bases), from, to, how.Options())
 		},

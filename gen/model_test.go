@@ -279,37 +279,16 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					}
 					return r.LatestMany(ctx, series)
 				},
-				Series: map[string]func(context.Context, model.Series, time.Time, time.Time) iter.Seq2[model.Series, error]{
+				Series: map[string]func(context.Context, model.Values, time.Time, time.Time) iter.Seq2[model.Series, error]{
 					{{- range .Queries}}
-					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time) iter.Seq2[model.Series, error] {
+					"{{.Name}}": func(ctx context.Context, v model.Values, from, to time.Time) iter.Seq2[model.Series, error] {
 						return func(yield func(model.Series, error) bool) {
-							for s, err := range r.{{.Name}}Series(ctx{{range .By}}, given.{{.}}{{end}}, from, to) {
+							for s, err := range r.{{.Name}}Series(ctx{{.Args}}, from, to) {
 								if !yield(model.Series{Host: s.Host, Shard: s.Shard}, err) {
 									return
 								}
 							}
 						}
-					},
-					{{- end}}
-				},
-				Many: map[string]model.AskMany[{{.Name}}.EventEvent]{
-					{{- $name := .Name}}{{range .ManyQueries}}{{$q := .}}
-					"{{.Name}}": func(ctx context.Context, given model.Series, several []model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
-						return r.{{.Name}}(ctx{{range .By}}, {{if $q.Takes .}}model.{{.}}s(several){{else}}given.{{.}}{{end}}{{end}}, from, to, how.Options())
-					},
-					{{- end}}
-				},
-				Parts: map[string]func(context.Context, model.Series, model.Series, time.Time, time.Time, model.Order) iter.Seq2[{{.Name}}.EventEvent, error]{
-					{{- range .PartQueries}}{{$q := .}}
-					"{{.Name}}": func(ctx context.Context, low, high model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
-						return r.{{.Name}}(ctx{{range .By}}{{if $q.Whole .}}, low.{{.}}{{end}}{{end}}, {{if .Prefix}}low.{{.Prefix}}{{else}}low.{{.Range}}, high.{{.Range}}{{end}}, from, to, how.Options())
-					},
-					{{- end}}
-				},
-				Where: map[string]func(context.Context, model.Series, int64, int64, time.Time, time.Time, model.Order) iter.Seq2[{{.Name}}.EventEvent, error]{
-					{{- range .WhereQueries}}
-					"{{.Name}}": func(ctx context.Context, given model.Series, low, high int64, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
-						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, low{{if not .Equal}}, high{{end}}, from, to, how.Options())
 					},
 					{{- end}}
 				},
@@ -323,24 +302,24 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					return w.DeleteSeries(ctx, base.EventSeries, o)
 				},
 				Replace: func(ctx context.Context, old, updated {{.Name}}.EventEvent) error { return w.Replace(ctx, old, updated) },
-				DeleteQueries: map[string]func(context.Context, model.Series, time.Time, time.Time, store.DeleteOptions) (store.Deletion, error){
+				DeleteQueries: map[string]func(context.Context, model.Values, time.Time, time.Time, store.DeleteOptions) (store.Deletion, error){
 					{{- range .Queries}}
-					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
-						return w.Delete{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, o)
+					"{{.Name}}": func(ctx context.Context, v model.Values, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
+						return w.Delete{{.Name}}(ctx{{.Args}}, from, to, o)
 					},
 					{{- end}}
 				},
-				DeleteAllQueries: map[string]func(context.Context, model.Series, store.DeleteOptions) (store.Deletion, error){
+				DeleteAllQueries: map[string]func(context.Context, model.Values, store.DeleteOptions) (store.Deletion, error){
 					{{- range .Queries}}
-					"{{.Name}}": func(ctx context.Context, given model.Series, o store.DeleteOptions) (store.Deletion, error) {
-						return w.DeleteAll{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, o)
+					"{{.Name}}": func(ctx context.Context, v model.Values, o store.DeleteOptions) (store.Deletion, error) {
+						return w.DeleteAll{{.Name}}(ctx{{.Args}}, o)
 					},
 					{{- end}}
 				},
 				Queries: map[string]model.Ask[{{.Name}}.EventEvent]{
-					{{- range .Queries}}
-					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
-						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, how.Options())
+					{{- $name := .Name}}{{range .Queries}}
+					"{{.Name}}": func(ctx context.Context, v model.Values, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
+						return r.{{.Name}}(ctx{{.Args}}, from, to, how.Options())
 					},
 					{{- end}}
 				},

@@ -36,7 +36,7 @@ tables:
 		e := dynamic.Event{Series: []any{"a/b", "u"}, Time: at, Values: []any{int64(7)}}
 		all, writer := store.WriterOptions{}, l.NewWriter(client, store.WriterOptions{Tables: []string{"own"}})
 		series := dynamic.Event{Series: e.Series}
-		given := []any{"a/b", nil}
+		given := dynamic.Values{"a/b"}
 		for name, remove := range map[string]func(w *store.Writer[dynamic.Event]) (store.Deletion, error){
 			"Delete": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
 				return w.Delete(t.Context(), []dynamic.Event{e})
@@ -48,10 +48,10 @@ tables:
 				return w.DeleteAll(t.Context(), store.SeriesOf(series))
 			},
 			"DeleteBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return l.DeleteQuery(t.Context(), w, "BySite", dynamic.Values{Series: given}, at, at.Add(1))
+				return l.DeleteQuery(t.Context(), w, "BySite", given, at, at.Add(1))
 			},
 			"DeleteAllBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return l.DeleteAllQuery(t.Context(), w, "BySite", dynamic.Values{Series: given})
+				return l.DeleteAllQuery(t.Context(), w, "BySite", given)
 			},
 		} {
 			if err := writer.Write(t.Context(), e); err != nil {

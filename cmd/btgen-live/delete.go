@@ -81,11 +81,11 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	by, err := d.by(l)
+	what, inputs, err := d.inputs(l)
 	if err != nil {
 		return err
 	}
-	series, err := parseSeries(l, by, args[1:])
+	values, err := parseValues(l, what, inputs, args[1:])
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
 		switch {
 		case d.query != "" && d.all:
-			return schema.DeleteAllQuery(ctx, w, d.query, dynamic.Values{Series: series}, o)
+			return schema.DeleteAllQuery(ctx, w, d.query, values, o)
 		case d.query != "":
-			return schema.DeleteQuery(ctx, w, d.query, dynamic.Values{Series: series}, from, to, o)
+			return schema.DeleteQuery(ctx, w, d.query, values, from, to, o)
 		case d.all:
-			return w.DeleteAll(ctx, store.SeriesOf(dynamic.Event{Series: series}), o)
+			return w.DeleteAll(ctx, store.SeriesOf(dynamic.Event{Series: values}), o)
 		}
-		return w.DeleteRange(ctx, store.SeriesOf(dynamic.Event{Series: series}), from, to, o)
+		return w.DeleteRange(ctx, store.SeriesOf(dynamic.Event{Series: values}), from, to, o)
 	}
 	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
 }
@@ -221,21 +221,20 @@ func (d *removal) times(now time.Time) (from, to time.Time, err error) {
 	return from, to, err
 }
 
-// by returns the indexes of the series values that the command takes: all, or those of the
-// query.
-func (d *removal) by(l *layout.Layout) ([]int, error) {
+// inputs returns what the command takes, of the series or of the query.
+func (d *removal) inputs(l *layout.Layout) (what string, of []layout.Input, err error) {
 	if d.query == "" {
-		return l.AllSeries(), nil
+		return "the series", l.ReadQuery().Inputs, nil
 	}
 	var names []string
 	for i := range l.Queries {
 		switch q := &l.Queries[i]; {
 		case q.Deletes == nil:
 		case q.Name == d.query:
-			return q.By, nil
+			return "query " + q.Name, q.Inputs, nil
 		default:
 			names = append(names, q.Name)
 		}
 	}
-	return nil, fmt.Errorf("--query %q: schema %s has no such query with `delete: true`; those that have it: %s", d.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
+	return "", nil, fmt.Errorf("--query %q: schema %s has no such query with `delete: true`; those that have it: %s", d.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
 }

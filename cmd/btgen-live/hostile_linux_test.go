@@ -126,7 +126,7 @@ func hostileRuns() [][]string {
 	h := termtest.Hostile
 	out := [][]string{
 		{h}, {"read", "--" + h}, {"--help"}, atInstance("read", h), atInstance("read", "Event", h), atInstance("read", "Event", h+"="+h), atInstance("read", "Event", "--from", h),
-		atInstance("read", "Event", "--query", h), atInstance("read", "Event", "--table", h), atInstance("read", "Event", "--fields", h), atInstance("read", "Event", "--where", h),
+		atInstance("read", "Event", "--query", h), atInstance("read", "Event", "--table", h), atInstance("read", "Event", "--fields", h),
 		atInstance("read", "Event", "--format", h), atInstance("read", "Event", "--output", "no/"+h+".csv"), atInstance("read", "Event", "--schemas", h),
 		{"read", "Event", "--project", h, "--instance", h}, atInstance("read", "Event", "--prefix", h),
 		atInstance("windows", "Event", "--every", h), atInstance("windows", "Event", "--every", "1d", "--zone", h), atInstance("windows", "Event", "--every", "1d", "--fields", h), atInstance("windows", "Event", "--every", "1d", "--by", h),

@@ -154,7 +154,7 @@ func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, 
 	if err := d.choose(p.fields); err != nil {
 		return nil, err
 	}
-	title := append(slices.Clone(args), p.where...)
+	title := slices.Clone(args)
 	if p.query != "" {
 		title = slices.Insert(title, 1, p.query)
 	}

@@ -166,7 +166,7 @@ func BenchmarkWindows(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer client.Close()
-	selected := &selected{schema: schema, series: []any{"us-west2", int64(3000)}, to: scan.MaxTime}
+	selected := &selected{schema: schema, values: []any{"us-west2", int64(3000)}, to: scan.MaxTime}
 	begun, spent := time.Now(), cputime.Spent()
 	for b.Loop() {
 		n := int64(0)

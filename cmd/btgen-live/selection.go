@@ -25,8 +25,8 @@ const selectionHelp = `Series values have the form location=us-west2. The values
 select that series; those of a query, which --query may name, select what the query finds;
 without values, all series of a table are selected. A value of a series or of a query with many can
 be repeated. Queries with prefix, range or where need --query: a prefix has the form
-station=PK, a range channel=1..5, and conditions --where magnitude=4.5..9 or --where
-kind=rockfall. The end of a range is excluded.
+station=PK, a range channel=1..5, and a condition magnitude=4.5..9 or kind=rockfall. The end
+of a range is excluded.
 
 ` + valuesHelp
 
@@ -40,7 +40,6 @@ type selection struct {
 	schemas      []string
 	query, table string
 	from, to     string
-	where        []string
 	zone         *time.Location // of dates; nil for UTC
 }
 
@@ -51,7 +50,6 @@ func (s *selection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.table, "table", "", "for all series, the `table` to read; by default the one that serves reads")
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events are selected; by default all")
-	cmd.Flags().StringArrayVar(&s.where, "where", nil, "for a query with where, a `condition`: field=from..to or field=value")
 	cli.Exclusive(cmd, "a query names its table", "query", "table")
 }
 
@@ -59,16 +57,11 @@ func (s *selection) flags(cmd *cobra.Command) {
 type selected struct {
 	schema   *dynamic.Schema
 	of       chosen
-	series   []any         // one for each of Layout.Series; of a range, the start
 	query    *layout.Query // of ofQuery
 	table    string        // of ofTable
-	many     []int         // the series value that is given several times: at most one
-	values   []any         // its values
-	end      any           // of a range: its end
+	inputs   []layout.Input
+	values   dynamic.Values // of the inputs
 	from, to time.Time
-	// low and high have the values of the conditions of the query, for each of Layout.Fields; nil if
-	// it has none.
-	low, high []any
 }
 
 // chosen is a kind of selection.
@@ -104,68 +97,66 @@ func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
 		return nil, err
 	}
 	sel.schema = dynamic.New(l)
-	by, err := s.choose(sel, l, args[1:])
-	if err != nil {
+	if err := s.choose(sel, l, args[1:]); err != nil {
 		return nil, err
 	}
-	if args, err = sel.several(l, args[1:]); err != nil {
-		return nil, err
+	what := "the series"
+	if sel.query != nil {
+		what = "query " + sel.query.Name
 	}
-	if sel.series, err = parseSeries(l, by, args); err != nil {
-		return nil, err
-	}
-	return sel, sel.conditions(l, s.where)
+	sel.values, err = parseValues(l, what, sel.inputs, args[1:])
+	return sel, err
 }
 
-// choose decides the kind of selection, and returns the indexes of the series values that it
-// takes.
-func (s *selection) choose(sel *selected, l *layout.Layout, args []string) ([]int, error) {
+// choose decides the kind of selection, and its inputs.
+func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error {
 	if s.query != "" {
 		return s.named(sel, l)
 	}
-	var by []int
-	for i := range l.Series {
-		if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, l.Series[i].Name+"=") }) {
-			by = append(by, i)
-		}
-	}
+	names, several := argumentNames(args)
+	whole := l.ReadQuery().Inputs
+	by := slices.DeleteFunc(l.AllSeries(), func(i int) bool { return !slices.Contains(names, l.Series[i].Name) })
 	switch {
 	case s.table != "" && len(args) > 0:
-		return nil, fmt.Errorf("--table %q: a read of series values chooses the table by itself", s.table)
+		return fmt.Errorf("--table %q: a read of series values chooses the table by itself", s.table)
 	case len(args) == 0 && len(l.Series) > 0 || s.table != "":
 		sel.of, sel.table = ofTable, cmp.Or(s.table, l.Read.ID)
-		return nil, nil
-	case len(by) == 0 || len(by) == len(l.Series): // parseSeries explains others
-		return l.AllSeries(), nil
+		return nil
+	case len(by) == 0 || len(by) == len(l.Series): // parseValues explains others
+		sel.inputs = whole
+		for i := range sel.inputs {
+			sel.inputs[i].Many = several == sel.inputs[i].Of(l).Name
+		}
+		return nil
 	}
 	var queries []string
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		if q.TakesRange() {
+		if len(q.Inputs) > len(q.By) {
 			continue // only --query says that a value is a prefix, for example
 		}
-		if slices.Equal(slices.Sorted(slices.Values(q.By)), by) && (!repeated(args) || len(q.Many) > 0) {
-			sel.of, sel.query = ofQuery, q
-			return by, nil
+		if slices.Equal(slices.Sorted(slices.Values(q.By)), by) && (several == "" || q.Several() != nil) {
+			sel.of, sel.query, sel.inputs = ofQuery, q, q.Inputs
+			return nil
 		}
 		queries = append(queries, fmt.Sprintf("%s (%s)", q.Name, seriesNames(l, q.By)))
 	}
-	return nil, fmt.Errorf("no query takes only %s: give all of %s, or those of a query: %s",
+	return fmt.Errorf("no query takes only %s: give all of %s, or those of a query: %s",
 		seriesNames(l, by), seriesNames(l, l.AllSeries()), cmp.Or(strings.Join(queries, ", "), "none"))
 }
 
 // named finds the query that --query names.
-func (s *selection) named(sel *selected, l *layout.Layout) ([]int, error) {
+func (s *selection) named(sel *selected, l *layout.Layout) error {
 	var names []string
 	for i := range l.Queries {
 		q := &l.Queries[i]
 		if q.Name == s.query {
-			sel.of, sel.query = ofQuery, q
-			return q.Given(), nil
+			sel.of, sel.query, sel.inputs = ofQuery, q, q.Inputs
+			return nil
 		}
 		names = append(names, q.Name)
 	}
-	return nil, fmt.Errorf("--query %q: schema %s has no such query; it has %s", s.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
+	return fmt.Errorf("--query %q: schema %s has no such query; it has %s", s.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // readTable returns the table that is read.
@@ -191,11 +182,12 @@ func (s *selected) events(ctx context.Context, client store.Client, ro store.Rea
 	case s.of == ofTable:
 		return s.all(ctx, client, ro)
 	case s.of == ofQuery:
-		return reader.Query(ctx, s.query.Name, s.queryValues(), s.from, s.to, o)
-	case s.many != nil:
-		return reader.ReadMany(ctx, s.eachSeries(), s.from, s.to, o)
+		return reader.Query(ctx, s.query.Name, s.values, s.from, s.to, o)
 	}
-	return reader.Read(ctx, s.series, s.from, s.to, o)
+	if several := s.eachSeries(); several != nil {
+		return reader.ReadMany(ctx, several, s.from, s.to, o)
+	}
+	return reader.Read(ctx, s.values, s.from, s.to, o)
 }
 
 // windows yields the windows of the selected events.
@@ -205,26 +197,26 @@ func (s *selected) windows(ctx context.Context, client store.Client, ro store.Re
 	case s.of == ofTable:
 		return reader.TableWindows(ctx, s.table, s.from, s.to, width, o)
 	case s.of == ofQuery:
-		return reader.QueryWindows(ctx, s.query.Name, s.queryValues(), s.from, s.to, width, o)
-	case s.many != nil:
-		return reader.ManyWindows(ctx, s.eachSeries(), s.from, s.to, width, o)
+		return reader.QueryWindows(ctx, s.query.Name, s.values, s.from, s.to, width, o)
 	}
-	return reader.Windows(ctx, s.series, s.from, s.to, width, o)
+	if several := s.eachSeries(); several != nil {
+		return reader.ManyWindows(ctx, several, s.from, s.to, width, o)
+	}
+	return reader.Windows(ctx, s.values, s.from, s.to, width, o)
 }
 
-// eachSeries returns the selected series.
+// eachSeries returns the selected series; nil if these are not several.
 func (s *selected) eachSeries() (series [][]any) {
-	for _, v := range s.values {
-		one := slices.Clone(s.series)
-		one[s.many[0]] = v
+	several := slices.IndexFunc(s.inputs, func(in layout.Input) bool { return in.Many })
+	if several < 0 {
+		return nil
+	}
+	for _, v := range s.values[several].([]any) {
+		one := slices.Clone(s.values)
+		one[several] = v
 		series = append(series, one)
 	}
 	return series
-}
-
-// queryValues returns the values of the query.
-func (s *selected) queryValues() dynamic.Values {
-	return dynamic.Values{Series: s.series, Several: s.values, End: s.end, Low: s.low, High: s.high}
 }
 
 // all yields the events of a table.

@@ -164,7 +164,7 @@ func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
 			}
 		}
 		for _, name := range w.by {
-			if seriesIndex(l, name) < 0 {
+			if !slices.ContainsFunc(l.Series, func(f layout.Field) bool { return f.Name == name }) {
 				return nil, fmt.Errorf("--by: the schema has no series value %q; it has %s", name, seriesNames(l, l.AllSeries()))
 			}
 		}

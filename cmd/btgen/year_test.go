@@ -141,7 +141,8 @@ func (y *year) reads(ts *testscript.TestScript, neg bool, args []string) {
 		if !latest.Time.Equal(last.Time) {
 			ts.Fatalf("the latest event is %v, and not %v", latest, last)
 		}
-		for e, err := range r.Query(context.Background(), args[3], dynamic.Values{Series: []any{meter, int64(7)}}, time.Time{}, now) {
+		given := dynamic.Values{map[string]any{"BySite": meter, "ByMeter": int64(7)}[args[3]]}
+		for e, err := range r.Query(context.Background(), args[3], given, time.Time{}, now) {
 			ts.Check(err)
 			y.same(ts, s, &e, args[2])
 			asked++

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -46,84 +47,79 @@ func (s *Schema) deletes(name string, v Values) (store.Selection[Event], error) 
 	return of, err
 }
 
-// Values are the values of a query. They have the types that package value lists.
-type Values struct {
-	Series []any // one for each of Layout.Series; only those that the query specifies are used
-	// Several replaces the series value of which the query takes several; nil for the one in Series.
-	Several []any
-	// End is the end of a range, which begins with the value in Series.
-	End any
-	// Low and High have a value for each of Layout.Fields; only those of the conditions of the query
-	// are used. See [store.Selection.Where].
-	Low, High []any
-}
+// Values are the values of a query: one for each of its inputs, in the order of layout.Query.Inputs.
+// They have the types that package value lists. A range is an []any with its ends, and several values,
+// prefixes or ranges are an []any with these.
+type Values []any
 
 // selects returns a query with its values.
 func (s *Schema) selects(name string, v Values) (q *query, of store.Selection[Event], err error) {
 	if q = s.queries[name]; q == nil {
 		return nil, of, fmt.Errorf("the schema has no query %q", name)
 	}
-	if len(v.Series) != len(s.layout.Series) {
-		return nil, of, fmt.Errorf("%w: %d series values, not %d", codec.ErrValue, len(s.layout.Series), len(v.Series))
+	inputs := q.of.Inputs
+	if len(v) != len(inputs) {
+		return nil, of, fmt.Errorf("%w: query %s takes %d values, not %d", codec.ErrValue, name, len(inputs), len(v))
 	}
-	of = store.Selection[Event]{Query: q.query, Many: len(q.of.Many) > 0}
-	if of.Low, err = s.bases(q, v.Series, v.Several); err != nil {
-		return nil, of, err
+	of = store.Selection[Event]{Query: q.query, Many: q.of.Several() != nil}
+	if len(q.of.Where()) > 0 {
+		low, high := Event{Values: make([]any, len(s.layout.Fields))}, Event{Values: make([]any, len(s.layout.Fields))}
+		for i := range inputs {
+			if inputs[i].Where {
+				if err := s.set(low.Values, high.Values, &inputs[i], v[i]); err != nil {
+					return nil, of, err
+				}
+			}
+		}
+		of = of.Where(low, high)
 	}
-	if len(q.of.Range) > 0 {
-		ends := slices.Clone(v.Series)
-		ends[q.of.Range[0]] = v.End
-		if of.High, err = s.bases(q, ends, v.Several); err != nil {
-			return nil, of, err
+	several := 1
+	for i := range inputs {
+		if inputs[i].Many {
+			all, ok := v[i].([]any)
+			if several = len(all); !ok {
+				return nil, of, fmt.Errorf("%w: %s is no []any", codec.ErrValue, inputs[i].Words(s.layout))
+			}
 		}
 	}
-	if len(q.of.Where) > 0 {
-		if err := s.checkBounds(q, v); err != nil {
-			return nil, of, err
+	for k := range several {
+		low, high := Event{Series: make([]any, len(s.layout.Series))}, Event{Series: make([]any, len(s.layout.Series))}
+		for i := range inputs {
+			value := v[i]
+			if inputs[i].Many {
+				value = value.([]any)[k]
+			}
+			if inputs[i].Where {
+				continue
+			}
+			if err := s.set(low.Series, high.Series, &inputs[i], value); err != nil {
+				return nil, of, err
+			}
 		}
-		of = of.Where(Event{Values: v.Low}, Event{Values: v.High})
+		if of.Low = append(of.Low, low); q.of.Selects().Last == codec.GivenRange {
+			of.High = append(of.High, high)
+		}
 	}
 	return q, of, nil
 }
 
-// bases returns an event with the series values that a query specifies, or one for each of several.
-func (s *Schema) bases(q *query, series, several []any) ([]Event, error) {
-	given := append([]int{}, q.of.Given()...) // not nil, even if the query specifies none
-	if len(q.of.Many) == 0 {
-		base, err := s.base(series, given)
-		return []Event{base}, err
-	}
-	if several == nil {
-		several = []any{series[q.of.Many[0]]}
-	}
-	var out []Event
-	for _, v := range several {
-		values := slices.Clone(series)
-		values[q.of.Many[0]] = v
-		base, err := s.base(values, given)
-		if err != nil {
-			return nil, err
+// set sets the value of an input, or the ends of its range. It rejects values of other Go types.
+func (s *Schema) set(low, high []any, in *layout.Input, value any) error {
+	ends := []any{value, value}
+	if in.Ends() == 2 {
+		if ends, _ = value.([]any); len(ends) != 2 {
+			return fmt.Errorf("%w: %s has no two ends", codec.ErrValue, in.Words(s.layout))
 		}
-		out = append(out, base)
 	}
-	return out, nil
-}
-
-// checkBounds rejects values of conditions of other Go types.
-func (s *Schema) checkBounds(q *query, v Values) error {
-	for _, w := range q.of.Where {
-		ends := [][]any{v.Low, v.High}
-		if w.Equal {
-			ends = ends[:1]
+	check := s.checkValue
+	if in.Where {
+		check = s.checkBound
+	}
+	for i, to := range [][]any{low, high} {
+		if err := check(in.Of(s.layout), ends[i]); err != nil {
+			return err
 		}
-		for _, values := range ends {
-			if len(values) != len(s.layout.Fields) {
-				return fmt.Errorf("%w: %d fields, not %d", codec.ErrValue, len(s.layout.Fields), len(values))
-			}
-			if err := s.checkBound(&s.layout.Fields[w.Field], values[w.Field]); err != nil {
-				return err
-			}
-		}
+		to[in.Index] = ends[i]
 	}
 	return nil
 }
@@ -181,7 +177,7 @@ func (r *Reader) whole() (*table, *store.Reader[Event]) {
 
 // Read yields the events of a series with from <= time < to, as [store.Reader.Read] does.
 func (r *Reader) Read(ctx context.Context, series []any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
-	base, err := r.schema.base(series, nil)
+	base, err := r.schema.base(series)
 	if err != nil {
 		return failed(err)
 	}
@@ -191,7 +187,7 @@ func (r *Reader) Read(ctx context.Context, series []any, from, to time.Time, opt
 
 // Latest returns the newest event of a series, as [store.Reader.Latest] does.
 func (r *Reader) Latest(ctx context.Context, series []any) (Event, error) {
-	base, err := r.schema.base(series, nil)
+	base, err := r.schema.base(series)
 	if err != nil {
 		return Event{}, err
 	}
@@ -202,7 +198,7 @@ func (r *Reader) Latest(ctx context.Context, series []any) (Event, error) {
 
 // ReadColumns appends what Read yields to columns, as [store.ReadColumns] does.
 func (r *Reader) ReadColumns(ctx context.Context, series []any, from, to time.Time, columns *Columns, opts ...store.ReadOptions) error {
-	base, err := r.schema.base(series, nil)
+	base, err := r.schema.base(series)
 	if err != nil {
 		return err
 	}
@@ -264,7 +260,7 @@ func (r *Reader) LatestMany(ctx context.Context, series [][]any) iter.Seq2[Event
 func (s *Schema) each(series [][]any) ([]Event, error) {
 	var out []Event
 	for _, values := range series {
-		base, err := s.base(values, nil)
+		base, err := s.base(values)
 		if err != nil {
 			return nil, err
 		}
@@ -273,26 +269,18 @@ func (s *Schema) each(series [][]any) ([]Event, error) {
 	return out, nil
 }
 
-// base returns an event with the series values of a read: those with the indexes in by,
-// or all if it is nil. It rejects values of other Go types.
-func (s *Schema) base(series []any, by []int) (Event, error) {
+// base returns an event with the series values of a read. It rejects values of other Go types.
+func (s *Schema) base(series []any) (Event, error) {
 	fields := s.layout.Series
 	if len(series) != len(fields) {
 		return Event{}, fmt.Errorf("%w: %d series values, not %d", codec.ErrValue, len(fields), len(series))
 	}
-	if by == nil {
-		for i := range fields {
-			by = append(by, i)
-		}
-	}
-	base := Event{Series: make([]any, len(fields))}
-	for _, i := range by {
+	for i := range fields {
 		if err := s.checkValue(&fields[i], series[i]); err != nil {
 			return Event{}, err
 		}
-		base.Series[i] = series[i]
 	}
-	return base, nil
+	return Event{Series: slices.Clone(series)}, nil
 }
 
 // complete gives all events a value for each field.

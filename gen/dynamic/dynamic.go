@@ -128,9 +128,9 @@ func (s *Schema) table(t *layout.Table) *table {
 
 // queryOf describes a query to the store.
 func queryOf(q *layout.Query) *store.Query[Event] {
-	out := &store.Query[Event]{Name: q.Name, Given: q.Selects()}
-	for _, w := range q.Where {
-		out.Conditions = append(out.Conditions, store.Condition{Field: store.Field(q.Table.ColumnOf(w.Field).Qualifier), Equal: w.Equal})
+	out := &store.Query[Event]{Name: q.Name, Given: q.Selects(), Table: q.Table.ID}
+	for _, w := range q.Where() {
+		out.Conditions = append(out.Conditions, store.Condition{Field: store.Field(q.Table.ColumnOf(w.Index).Qualifier), Equal: w.Form == codec.GivenValue})
 	}
 	return out
 }

@@ -86,7 +86,7 @@ func statisticsOf[S any](l *layout.Layout, field int) func(w *Window) *S {
 
 // Windows summarizes the events of a series, as [store.Windows] does.
 func (r *Reader) Windows(ctx context.Context, series []any, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[Window, error] {
-	base, err := r.schema.base(series, nil)
+	base, err := r.schema.base(series)
 	return r.windows(ctx, r.schema.layout.Read, store.SeriesOf(base), err, from, to, width, opts)
 }
 

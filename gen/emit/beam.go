@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime"
@@ -237,7 +238,7 @@ func (s *beamFile) newSchema() jen.Code {
 func (s *beamFile) query(q *layout.Query) jen.Code {
 	name := s.names.Query(q).Beam
 	of := jen.Id(s.layout.Name).Dot("Queries").Index(jen.Lit(q.Name)).Dot("Query")
-	return gocode.Doc(fmt.Sprintf("%s selects the events %s.", name, s.ofSeries(q))).Line().
+	return gocode.Doc(fmt.Sprintf("%s selects the events %s.", name, prose.Selects(s.layout, q))).Line().
 		Func().Id(name).ParamsFunc(func(g *jen.Group) { s.valueParams(g, q) }).Add(s.beamstore("Query")).Block(
 		jen.Return(jen.Id(s.layout.Name).Dot("NewQuery").Call(s.bound(q, of))),
 	)

@@ -10,14 +10,14 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
-	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // queryMethod declares the reader's method for a query:
 //
 //	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
 func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
-	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s%s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, s.ofSeries(q), prose.Where(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))}
+	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, prose.Selects(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))}
 	if q.Doc != "" {
 		text = append(text, "", gocode.Sentence(q.Doc))
 	}
@@ -67,8 +67,12 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 	if s.hasPoints() {
 		what = "rows"
 	}
-	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads %s %s.", names.DeleteMethod, s.ofSeries(q), what, strings.Join(prose.Deletes(q), "; "))
-	all := fmt.Sprintf("%s deletes all events, %s, as %s does, whatever their times, as DeleteSeries does for one series.", names.DeleteAllMethod, s.ofSeries(q), names.DeleteMethod)
+	reads := fmt.Sprintf("It reads %s %s.", what, strings.Join(prose.Deletes(q), "; "))
+	if len(q.Where()) > 0 {
+		reads = fmt.Sprintf("They are those that %s yields from table %s; see store.Writer.DeleteRange.", names.Method, q.Table.ID)
+	}
+	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. %s", names.DeleteMethod, prose.Selects(s.layout, q), reads)
+	all := fmt.Sprintf("%s deletes all events, %s, as %s does, whatever their times, as DeleteSeries does for one series.", names.DeleteAllMethod, prose.Selects(s.layout, q), names.DeleteMethod)
 	ends := []jen.Code{jen.Id("from"), jen.Id("to")}
 	return jen.Add(s.deleting(q, names.DeleteMethod, text, "DeleteSelected", ends)).Line().Line().
 		Add(s.deleting(q, names.DeleteAllMethod, all, "DeleteAllSelected", nil))
@@ -91,31 +95,6 @@ func (s *schemaFile) deleting(q *layout.Query, method, text, function string, en
 	})
 }
 
-// ofSeries describes which series a query finds.
-func (s *schemaFile) ofSeries(q *layout.Query) string {
-	var given []string
-	for _, i := range q.By {
-		name := s.layout.Series[i].Name
-		if slices.Contains(q.Many, i) {
-			name = "any of several values of " + name
-		}
-		given = append(given, name)
-	}
-	for _, i := range q.Prefix {
-		given = append(given, "prefix of "+s.layout.Series[i].Name)
-	}
-	for _, i := range q.Range {
-		given = append(given, fmt.Sprintf("range of %s, whose end is excluded", s.layout.Series[i].Name))
-	}
-	switch {
-	case len(given) == 0:
-		return "of all series"
-	case len(given) == 1 && len(q.Many) == 1:
-		return "of the series with " + given[0]
-	}
-	return "of the series with the given " + words.List(given, "and")
-}
-
 // queryVar declares a query:
 //
 //	var balloonByLocation = store.Query[BalloonEvent]{Name: "ByLocation", Given: codec.Given{Series: []int{0}}}
@@ -124,16 +103,19 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	if given := q.Selects(); len(given.Series) > 0 {
 		fields = append(fields, field{"Given", s.lit(given)})
 	}
-	if len(q.Where) > 0 {
+	if conditions := q.Where(); len(conditions) > 0 {
 		fields = append(fields, field{"Conditions", jen.Index().Add(s.store("Condition")).ValuesFunc(func(g *jen.Group) {
-			for _, w := range q.Where {
-				values := []field{{"Field", jen.Lit(q.Table.ColumnOf(w.Field).Qualifier)}}
-				if w.Equal {
+			for _, w := range conditions {
+				values := []field{{"Field", jen.Lit(q.Table.ColumnOf(w.Index).Qualifier)}}
+				if w.Form == codec.GivenValue {
 					values = append(values, field{"Equal", jen.True()})
 				}
 				g.Add(inline(values...))
 			}
 		})})
+	}
+	if q.Table != s.layout.Tables[0] && len(q.Where()) > 0 && q.Deletes != nil {
+		fields = append(fields, field{"Table", jen.Lit(q.Table.ID)})
 	}
 	return jen.Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(inline(fields...))
 }
@@ -151,37 +133,67 @@ func (s *schemaFile) querySelect(q *layout.Query) jen.Code {
 
 // bound renders a query, the variable, with its values.
 func (s *schemaFile) bound(q *layout.Query, variable *jen.Statement) *jen.Statement {
-	names := s.names.Query(q)
-	event := func(partial ...string) *jen.Statement {
-		return s.own(s.names.Event).Values(s.givenSeries(q, partial...))
+	ends, method := 1, "Bind"
+	if part := q.Part(); part != nil {
+		ends = part.Ends()
 	}
-	ends := []*jen.Statement{event(names.Partial...)}
-	if len(q.Range) > 0 {
-		ends = []*jen.Statement{event(names.Partial[0]), event(names.Partial[1])}
+	switch {
+	case ends == 2 && q.Several() != nil:
+		method = "ManyRanges"
+	case ends == 2:
+		method = "Range"
+	case q.Several() != nil:
+		method = "Many"
 	}
-	method := map[[2]bool]string{{false, false}: "Bind", {true, false}: "Many", {false, true}: "Range", {true, true}: "ManyRanges"}[[2]bool{len(q.Many) > 0, len(q.Range) > 0}]
-	var args []jen.Code
-	for _, end := range ends {
-		if len(q.Many) > 0 {
-			n := slices.Index(q.By, q.Many[0])
-			of := jen.Func().Params(jen.Id(names.Params[n]).Add(s.goType(&s.layout.Series[q.Many[0]]))).Add(s.own(s.names.Event)).Block(jen.Return(end))
-			end = s.store("Each").Call(jen.Id(names.Several), of)
+	out := variable.Dot(method).CallFunc(func(g *jen.Group) {
+		for end := range ends {
+			g.Add(s.given(q, end))
 		}
-		args = append(args, end)
-	}
-	out := variable.Dot(method).Call(args...)
-	if len(q.Where) > 0 {
+	})
+	if len(q.Where()) > 0 {
 		out.Dot("Where").Call(s.bounds(q, 0), s.bounds(q, 1))
 	}
 	return out
 }
 
+// given renders an event with the series values that a query specifies, or one for each of several:
+// those of the start or of the end of a range.
+func (s *schemaFile) given(q *layout.Query, end int) jen.Code {
+	names := s.names.Query(q)
+	var fields []field
+	var each func(of jen.Code) *jen.Statement
+	for i, in := range q.Inputs {
+		value := jen.Id(names.Params[i][min(end, len(names.Params[i])-1)])
+		if in.Many {
+			several := value
+			if value = jen.Id(names.One); in.Ends() == 2 {
+				value.Index(jen.Lit(end))
+			}
+			each = func(of jen.Code) *jen.Statement {
+				return s.store("Each").Call(several, jen.Func().Params(jen.Id(names.One).Add(s.oneOf(&in))).Add(s.own(s.names.Event)).Block(jen.Return(of)))
+			}
+		}
+		if !in.Where {
+			fields = append(fields, field{s.names.Field(in.Of(s.layout)).Name, value})
+		}
+	}
+	event := s.own(s.names.Event).ValuesFunc(func(g *jen.Group) {
+		if fields != nil {
+			g.Id(s.names.Series).Op(":").Add(s.own(s.names.Series)).Add(inline(fields...))
+		}
+	})
+	if each != nil {
+		return each(event)
+	}
+	return event
+}
+
 // bounds renders an event with one end of the conditions of a query.
 func (s *schemaFile) bounds(q *layout.Query, end int) jen.Code {
 	var fields []field
-	for i, w := range q.Where {
-		if f := &s.layout.Fields[w.Field]; end == 0 || !w.Equal {
-			value := jen.Id(s.names.Query(q).Where[i][end])
+	for i, in := range q.Inputs {
+		if f := in.Of(s.layout); in.Where && end < in.Ends() {
+			value := jen.Id(s.names.Query(q).Params[i][end])
 			if f.Optional && !isSlice(f) {
 				value = jen.Op("&").Add(value)
 			}
@@ -196,40 +208,10 @@ func (s *schemaFile) bounds(q *layout.Query, end int) jen.Code {
 func (s *schemaFile) selected(q *layout.Query) *jen.Statement {
 	names := s.names.Query(q)
 	return jen.Id(names.Select).CallFunc(func(g *jen.Group) {
-		for n, i := range q.By {
-			if slices.Contains(q.Many, i) {
-				g.Id(names.Several)
-				continue
-			}
-			g.Id(names.Params[n])
-		}
-		for _, name := range names.Partial {
+		for _, name := range slices.Concat(names.Params...) {
 			g.Id(name)
 		}
-		for i, w := range q.Where {
-			g.Id(names.Where[i][0])
-			if !w.Equal {
-				g.Id(names.Where[i][1])
-			}
-		}
 	})
-}
-
-// givenSeries renders the series values that a query specifies. partial is the variable of the
-// prefix or of one end of the range that it specifies, if it does.
-func (s *schemaFile) givenSeries(q *layout.Query, partial ...string) jen.Code {
-	if len(q.Given()) == 0 {
-		return jen.Null()
-	}
-	var fields []field
-	params := s.names.Query(q).Params
-	for n, i := range q.By {
-		fields = append(fields, field{s.names.Field(&s.layout.Series[i]).Name, jen.Id(params[n])})
-	}
-	for _, i := range q.Partial() {
-		fields = append(fields, field{s.names.Field(&s.layout.Series[i]).Name, jen.Id(partial[0])})
-	}
-	return jen.Id(s.names.Series).Op(":").Add(s.own(s.names.Series)).Add(inline(fields...))
 }
 
 // queryParams renders the parameters of a query: the series values and the time range.
@@ -244,27 +226,22 @@ func timesParam() jen.Code { return jen.List(jen.Id("from"), jen.Id("to")).Qual(
 
 // valueParams renders the parameters of a query for its values.
 func (s *schemaFile) valueParams(g *jen.Group, q *layout.Query) {
-	params := s.names.Query(q).Params
-	for n, i := range q.By {
-		if slices.Contains(q.Many, i) {
-			g.Id(s.names.Query(q).Several).Index().Add(s.goType(&s.layout.Series[i]))
-			continue
-		}
-		g.Id(params[n]).Add(s.goType(&s.layout.Series[i]))
-	}
-	partial := s.names.Query(q).Partial
-	for _, i := range q.Partial() {
-		for _, name := range partial {
-			g.Id(name).Add(s.goType(&s.layout.Series[i]))
+	for i, in := range q.Inputs {
+		for _, name := range s.names.Query(q).Params[i] {
+			param := g.Id(name)
+			if in.Many {
+				param.Index()
+			}
+			param.Add(s.oneOf(&in))
 		}
 	}
-	for i, w := range q.Where {
-		ends := s.names.Query(q).Where[i]
-		if w.Equal {
-			ends = ends[:1]
-		}
-		for _, name := range ends {
-			g.Id(name).Add(s.goType(&s.layout.Fields[w.Field]))
-		}
+}
+
+// oneOf renders the type of a value or, if callers give several ranges, of the two ends of one.
+func (s *schemaFile) oneOf(in *layout.Input) *jen.Statement {
+	typ := jen.Add(s.goType(in.Of(s.layout)))
+	if in.Many && in.Ends() == 2 {
+		return jen.Index(jen.Lit(2)).Add(typ)
 	}
+	return typ
 }

@@ -304,6 +304,15 @@ func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	if r.Matches(0, q) {
 		r.same(g, "Same", q.Name+"Columns of a range", r.columns(r.names.Query(q).ColumnsMethod, time(1), time(2), args...), r.met(q, []jen.Code{jen.Id(r.wanted(q)).Index(jen.Lit(1))})...)
 	}
+	if q.Deletes != nil {
+		dry := r.store("DeleteOptions").Add(inline(field{"DryRun", jen.True()}))
+		found := jen.Lit(len(want))
+		if len(q.Where()) > 0 {
+			found = jen.Len(r.filtered(q, want))
+		}
+		g.Add(r.storetest("Deletes").Call(jen.Id("t"), jen.Lit(r.names.Query(q).DeleteMethod), found).
+			Call(jen.Id("w").Dot(r.names.Query(q).DeleteMethod).Call(slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{time(0), jen.Id("end"), dry})...)))
+	}
 	if q.Series {
 		series := jen.Id("r").Dot(r.names.Query(q).SeriesMethod).Call(slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{time(0), jen.Id("end")})...)
 		r.same(g, "SameInAnyOrder", r.names.Query(q).SeriesMethod, series, r.storetest("SeriesOf").CallFunc(func(g *jen.Group) {
@@ -315,65 +324,67 @@ func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	}
 }
 
-// queryArgs renders the values of a query.
+// queryArgs renders the values of a query, several of them twice.
 func (r *roundTrip) queryArgs(q *layout.Query) []jen.Code {
 	var args []jen.Code
-	of := func(i int) *jen.Statement {
-		return jen.Id("series").Index(jen.Lit(0)).Dot(r.names.Field(&r.layout.Series[i]).Name)
-	}
-	for _, i := range q.By {
-		value := of(i)
-		if slices.Contains(q.Many, i) {
-			value = jen.Index().Add(r.goType(&r.layout.Series[i])).Values(value, of(i))
+	for _, in := range q.Inputs {
+		var ends []jen.Code
+		for end := range in.Ends() {
+			ends = append(ends, r.end(&in, end))
 		}
-		args = append(args, value)
-	}
-	for _, i := range q.Prefix {
-		args = append(args, of(i))
-	}
-	for _, i := range q.Range {
-		args = append(args, of(i), r.literal(&r.layout.Series[i], r.End(i)))
-	}
-	for i, w := range q.Where {
-		args = append(args, r.bound(q, i, 0))
-		if !w.Equal {
-			args = append(args, r.bound(q, i, 1))
+		if in.Many {
+			one := jen.Null().Add(ends...)
+			if in.Ends() == 2 {
+				one = jen.Values(ends...)
+			}
+			ends = []jen.Code{jen.Index().Add(r.oneOf(&in)).Values(one, one.Clone())}
 		}
+		args = append(args, ends...)
 	}
 	return args
 }
 
-// bound renders one of the values of a condition.
-func (r *roundTrip) bound(q *layout.Query, condition, end int) *jen.Statement {
-	f, equal := &r.layout.Fields[q.Where[condition].Field], q.Where[condition].Equal
-	value := func(n int) *jen.Statement { return r.exampleAt(f, jen.Lit(n)) }
-	if equal {
-		return value(1)
+// end renders the value of an input, or an end of its range.
+func (r *roundTrip) end(in *layout.Input, end int) *jen.Statement {
+	f := in.Of(r.layout)
+	example := func(n int) *jen.Statement { return r.exampleAt(f, jen.Lit(n)) }
+	switch {
+	case in.Where && in.Ends() == 1:
+		return example(1)
+	case in.Where:
+		return r.storetest([]string{"Lower", "Higher"}[end]).Call(example(1), example(2))
+	case end == 1:
+		return jen.Add(r.literal(f, r.End(in.Index)))
 	}
-	return r.storetest([]string{"Lower", "Higher"}[end]).Call(value(1), value(2))
+	return jen.Id("series").Index(jen.Lit(0)).Dot(r.names.Field(f).Name)
 }
 
 // met renders those of some events that meet the conditions of a query.
 func (r *roundTrip) met(q *layout.Query, events []jen.Code) []jen.Code {
-	if len(q.Where) == 0 {
+	if len(q.Where()) == 0 {
 		return events
 	}
+	return []jen.Code{r.filtered(q, events).Op("...")}
+}
+
+// filtered renders a slice of the events that meet the conditions of a query.
+func (r *roundTrip) filtered(q *layout.Query, events []jen.Code) *jen.Statement {
 	condition := jen.Null()
-	for i, w := range q.Where {
+	for i, w := range q.Where() {
 		if i > 0 {
 			condition.Op("&&")
 		}
-		value := jen.Id("e").Dot(r.names.Field(&r.layout.Fields[w.Field]).Name)
-		if w.Equal {
-			condition.Add(r.storetest("Equal").Call(value, r.bound(q, i, 0)))
+		value := jen.Id("e").Dot(r.names.Field(w.Of(r.layout)).Name)
+		if w.Ends() == 1 {
+			condition.Add(r.storetest("Equal").Call(value, r.end(&w, 0)))
 		} else {
-			condition.Add(r.storetest("Within").Call(value, r.bound(q, i, 0), r.bound(q, i, 1)))
+			condition.Add(r.storetest("Within").Call(value, r.end(&w, 0), r.end(&w, 1)))
 		}
 	}
-	return []jen.Code{r.storetest("Filter").CallFunc(func(g *jen.Group) {
+	return r.storetest("Filter").CallFunc(func(g *jen.Group) {
 		g.Func().Params(jen.Id("e").Add(r.own(r.names.Event))).Bool().Block(jen.Return(condition))
 		for _, event := range events {
 			g.Add(event)
 		}
-	}).Op("...")}
+	})
 }

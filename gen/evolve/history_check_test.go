@@ -191,7 +191,7 @@ func (h *life) rows(v *version, n int) map[string]map[string][]string {
 // checkAll reads the events of all series.
 func (h *life) checkAll(v *version, r *dynamic.Reader) error {
 	if i := slices.Index(v.queries, drawnQuery{}); i >= 0 {
-		events := r.Query(h.ctx, fmt.Sprint("Q", i), dynamic.Values{Series: make([]any, len(v.series))}, always.From, always.To)
+		events := r.Query(h.ctx, fmt.Sprint("Q", i), dynamic.Values{}, always.From, always.To)
 		if err := h.same(v, named("query of all series"), h.of(always, func(int) bool { return true }), events, false, nil); err != nil || h.chance(2) {
 			return err
 		}
@@ -279,7 +279,11 @@ func (h *life) checkQuery(v *version, r *dynamic.Reader) error {
 	by := slices.IndexFunc(v.series, func(f drawnField) bool { return f.name == v.queries[i].by })
 	series := one(h.random, h.series...)
 	want := h.of(always, func(other int) bool { return by < 0 || h.series[other][by] == series[by] })
-	events := r.Query(h.ctx, fmt.Sprint("Q", i), dynamic.Values{Series: v.given(series)}, always.From, always.To, store.ReadOptions{NewestFirst: h.chance(2)})
+	values := dynamic.Values{}
+	if by >= 0 {
+		values = append(values, v.given(series)[by])
+	}
+	events := r.Query(h.ctx, fmt.Sprint("Q", i), values, always.From, always.To, store.ReadOptions{NewestFirst: h.chance(2)})
 	return h.same(v, named("query by "+v.queries[i].by), want, events, false, nil)
 }
 

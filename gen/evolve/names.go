@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,9 +103,7 @@ func (c *Comparison) names(old, new Version) {
 		switch {
 		case i < 0:
 			c.plain(queryChanged, b.NamePos, q.Name, "query %s is removed or renamed: the reader no longer has the method", q.Name)
-		case !slices.Equal(q.By, b.Queries[i].By) && !slices.Equal(byNames(a, q.By), byNames(b, b.Queries[i].By)):
-			c.plain(queryChanged, b.NamePos, q.Name, "query %s takes different values: calls of its method must change", q.Name)
-		case takes(a, &q) != takes(b, &b.Queries[i]):
+		case !slices.EqualFunc(q.Inputs, b.Queries[i].Inputs, func(x, y layout.Input) bool { return x.Same(a, &y, b) }):
 			c.plain(queryChanged, b.NamePos, q.Name, "query %s takes %s instead of %s: calls of its method must change", q.Name, takes(b, &b.Queries[i]), takes(a, &q))
 		case q.Series && !b.Queries[i].Series:
 			c.plain(queryChanged, b.NamePos, q.Name, "query %s can no longer list series: the reader no longer has the method", q.Name)
@@ -118,42 +117,13 @@ func (c *Comparison) names(old, new Version) {
 	}
 }
 
-// takes describes which of its values a query takes in another form.
+// takes describes what callers give a query.
 func takes(l *layout.Layout, q *layout.Query) string {
-	for _, form := range []struct {
-		of   []int
-		text string
-	}{{q.Many, "several values"}, {q.Prefix, "a prefix"}, {q.Range, "a range"}} {
-		for _, i := range form.of {
-			return form.text + " of " + l.Series[i].Name + conditions(l, q)
-		}
-	}
-	return "single values" + conditions(l, q)
-}
-
-// conditions describes the conditions of a query; empty if it has none.
-func conditions(l *layout.Layout, q *layout.Query) string {
 	var out []string
-	for _, w := range q.Where {
-		form := "a range of "
-		if w.Equal {
-			form = "a value of "
-		}
-		out = append(out, form+l.Fields[w.Field].Name)
+	for _, in := range q.Inputs {
+		out = append(out, in.Words(l))
 	}
-	if out == nil {
-		return ""
-	}
-	return " with " + strings.Join(out, " and ")
-}
-
-// byNames returns the names of series values.
-func byNames(l *layout.Layout, by []int) []string {
-	var out []string
-	for _, i := range by {
-		out = append(out, l.Series[i].Name)
-	}
-	return out
+	return cmp.Or(strings.Join(out, " and "), "nothing")
 }
 
 // hasFindings reports whether any finding is about a table of the new layout, or about one

@@ -34,24 +34,11 @@ func reads(l *layout.Layout) []Read {
 	return out
 }
 
-// given are the names of the series values that a query gives.
+// given describes what callers give a query.
 func given(l *layout.Layout, q *layout.Query) []string {
 	out := []string{}
-	for _, i := range q.By {
-		out = append(out, l.Series[i].Name)
-	}
-	for _, i := range q.Prefix {
-		out = append(out, "prefix of "+l.Series[i].Name)
-	}
-	for _, i := range q.Range {
-		out = append(out, "range of "+l.Series[i].Name)
-	}
-	for _, w := range q.Where {
-		form := "range of "
-		if w.Equal {
-			form = ""
-		}
-		out = append(out, form+l.Fields[w.Field].Name)
+	for _, in := range q.Inputs {
+		out = append(out, in.Words(l))
 	}
 	return out
 }

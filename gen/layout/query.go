@@ -16,11 +16,8 @@ type Query struct {
 	Pos     diag.Pos
 	Name    string
 	Doc     string
-	By      []int   // the specified series values, in the order of the schema's list
-	Many    []int   // those of By of which the caller gives several: at most one
-	Prefix  []int   // the series value, not in By, of which the caller gives a prefix: at most one
-	Range   []int   // the one of which the caller gives a range: at most one
-	Where   []Where // conditions on fields
+	Inputs  []Input // what callers give
+	By      []int   // the series values of Inputs of which they give whole values
 	Series  bool    // the reader can list the series of the query
 	Scan    string  // why a full scan is allowed; empty if it is not
 	ScanPos diag.Pos
@@ -34,7 +31,8 @@ type Query struct {
 	FilteredBy []string
 	Older      []Query // the same query of each of Table.Older
 	// Deletes are, if events can be deleted by the query, the same query of each of
-	// Layout.Tables. Other is set in those of other tables than Table.
+	// Layout.Tables or, with conditions, of Table alone: its events are deleted from all. Other is
+	// set in those of other tables than Table.
 	Deletes   []Query
 	DeletePos diag.Pos
 	Other     bool
@@ -65,41 +63,31 @@ func (q *Query) Known() (before, after []codec.Segment) {
 
 // Selects returns the series values of which the caller gives all or a part.
 func (q *Query) Selects() codec.Given {
-	g := codec.Given{Series: q.Given()}
-	switch {
-	case len(q.Prefix) > 0:
-		g.Last = codec.GivenPrefix
-	case len(q.Range) > 0:
-		g.Last = codec.GivenRange
+	g := codec.Given{Series: slices.Clone(q.By)}
+	if part := q.Part(); part != nil {
+		g.Series, g.Last = append(g.Series, part.Index), part.Form
 	}
 	return g
 }
-
-// Partial returns the series value of which the caller gives a part, a prefix or a range: at
-// most one.
-func (q *Query) Partial() []int { return slices.Concat(q.Prefix, q.Range) }
-
-// Given returns the series values of which the caller gives all or a part; By comes first.
-func (q *Query) Given() []int { return slices.Concat(q.By, q.Partial()) }
 
 // refused returns why the rows of the table cannot be selected by a prefix or a range, or by
 // conditions, and what to write instead; empty if they can.
 func (q *Query) refused(l *Layout) (why, instead string) {
 	const key = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
 	t := q.Table
-	switch partial := q.Partial(); {
-	case len(partial) == 0:
-	case q.Selection.Partial:
-		if why := q.refusedPart(l, &t.Segments[q.Before]); why != "" {
+	switch part := q.Part(); {
+	case part == nil:
+	case q.Partial:
+		if why := q.refusedPart(l, part.Form, &t.Segments[q.Before]); why != "" {
 			return why, key
 		}
 	case q.Before < len(t.BeforeTime()):
-		return fmt.Sprintf("another value precedes %s in its row keys", l.Series[partial[0]].Name), key
+		return fmt.Sprintf("another value precedes %s in its row keys", part.Of(l).Name), key
 	default:
-		return fmt.Sprintf("%s follows the time in its row keys", l.Series[partial[0]].Name), key
+		return fmt.Sprintf("%s follows the time in its row keys", part.Of(l).Name), key
 	}
-	for _, w := range q.Where {
-		if why, instead := t.refusesWhere(l, w); why != "" {
+	for _, w := range q.Where() {
+		if why, instead := t.refusesWhere(l, &w); why != "" {
 			return why, instead
 		}
 	}
@@ -108,13 +96,13 @@ func (q *Query) refused(l *Layout) (why, instead string) {
 
 // refusedPart returns why the rows with a prefix or a range of a segment are not adjacent; empty
 // if they are.
-func (q *Query) refusedPart(l *Layout, g *codec.Segment) string {
+func (q *Query) refusedPart(l *Layout, form codec.GivenPart, g *codec.Segment) string {
 	switch {
 	case g.Joined && q.Table.Width(g) == 0:
 		return fmt.Sprintf("%s has no fixed width and no delimiter after it in its row keys, which do not sort by it", g.Name)
-	case len(q.Prefix) > 0 && (l.Series[g.Series].Type != schema.String || g.Form.Encoding != codec.KeyText):
+	case form == codec.GivenPrefix && (l.Series[g.Series].Type != schema.String || g.Form.Encoding != codec.KeyText):
 		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", g.Name)
-	case len(q.Range) > 0 && (!q.Table.Sorts(g) || g.Form.Reverse):
+	case form == codec.GivenRange && (!q.Table.Sorts(g) || g.Form.Reverse):
 		return fmt.Sprintf("its row keys do not sort by %s", g.Name)
 	}
 	return ""
@@ -151,7 +139,7 @@ func (q *Query) Listed(l *Layout) bool { return q.Table.Shape(l).Lists(nil, fals
 // buckets; if each event has a row, the server scans the rows of all series.
 func (q *Query) Unbounded() bool {
 	before, after := q.Known()
-	return !q.Selection.Partial && !hasKind(before, codec.SeriesSegment) && !(q.Table.Pattern.Bucketed() && hasKind(after, codec.SeriesSegment))
+	return !q.Partial && !hasKind(before, codec.SeriesSegment) && !(q.Table.Pattern.Bucketed() && hasKind(after, codec.SeriesSegment))
 }
 
 // Scans reports whether the query reads rows that it does not return, because no
@@ -286,32 +274,14 @@ func (r *resolver) queries() {
 	for i := range r.schema.Queries {
 		q := &r.schema.Queries[i]
 		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Series: q.Series.V, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: allowances(q.Allow)}
-		for _, name := range q.By {
-			out.By = append(out.By, slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V }))
-		}
-		if slices.Contains(out.By, -1) {
-			continue // the schema allows a full scan
-		}
-		for _, w := range q.Where {
-			field := slices.IndexFunc(r.layout.Fields, func(f Field) bool { return f.Name == w.Field.V })
-			out.Where = append(out.Where, Where{Pos: w.Field.Pos, Field: field, Equal: w.Form.V == "equal"})
-		}
-		if slices.ContainsFunc(out.Where, func(w Where) bool { return w.Field < 0 }) {
+		var ok bool
+		if out.Inputs, ok = r.inputs(q); !ok {
 			continue // the schema has an error
 		}
-		if n := slices.IndexFunc(q.By, func(by schema.Value[string]) bool { return by.V == q.Many.V }); n >= 0 {
-			out.Many = out.By[n : n+1]
-		}
-		for k, by := range slices.Backward(q.By) {
-			switch by.V {
-			case q.Prefix.V:
-				out.Prefix = []int{out.By[k]}
-			case q.Range.V:
-				out.Range = []int{out.By[k]}
-			default:
-				continue
+		for _, in := range out.Inputs {
+			if !in.Where && in.Form == codec.GivenValue {
+				out.By = append(out.By, in.Index)
 			}
-			out.By = slices.Delete(out.By, k, k+1)
 		}
 		among := tables
 		if q.Table.IsSet() {
@@ -338,6 +308,9 @@ func (r *resolver) deletes() {
 			continue
 		}
 		for _, t := range r.layout.Tables {
+			if len(q.Where()) > 0 && t != q.Table {
+				continue // its events are those that Table has
+			}
 			d := *q
 			d.Deletes, d.Other = nil, t != q.Table
 			q.Deletes = append(q.Deletes, *d.resolve(r.layout, t))
@@ -478,6 +451,9 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 // ReadQuery returns the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
 	q := Query{Name: "Read", By: l.AllSeries()}
+	for _, i := range q.By {
+		q.Inputs = append(q.Inputs, Input{Index: i})
+	}
 	return *q.resolve(l, l.Read)
 }
 

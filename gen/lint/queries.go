@@ -72,7 +72,7 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 	}
 	from, to, now := sample.Day(q.Table)
 	gives := "does not give"
-	if q.Selection.Partial && q.Table.Segments[q.Before].Series == series {
+	if q.Partial && q.Table.Segments[q.Before].Series == series {
 		gives = "gives only a part of"
 	}
 	reads := "it reads the rows of all times"

@@ -85,10 +85,8 @@ type Query struct {
 	Var                   string     // the variable with the query
 	Select                string     // the function that gives it its values
 	Beam                  string     // the function that returns it in the package for pipelines
-	Params                []string   // the parameters for its series values, in their order
-	Several               string     // the parameter for several values of one of them
-	Partial               []string   // the parameters for the prefix, or the ends of the range, of another one
-	Where                 [][]string // the parameters for the lowest and the highest value of each condition
+	Params                [][]string // the parameters for each of its inputs: for the ends of a range, else one
+	One                   string     // the variable with one of several values; empty if it does not take several
 	// DeleteMethod is the method of the writer that deletes by the query, and DeleteAllMethod the
 	// one for events of all times.
 	DeleteMethod, DeleteAllMethod string

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // visible lists the names in a query that a parameter would shadow or duplicate:
@@ -17,54 +18,36 @@ var visible = []string{
 	"r", "ctx", "width", "from", "to", "opts", "columns", "event", "events", "low", "high", "field", "n",
 }
 
-// params sets the parameters for the series values of a query: one for each, and those for
-// several values, a prefix or a range of one of them, and for conditions on fields. They do not shadow what the file declares or
-// imports.
+// params sets the parameters of a query: one for each input, or two for a range. They do not shadow
+// what the file declares or imports.
 func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) {
 	reserved := maps.Clone(r.own)
 	for _, name := range visible {
 		reserved[name] = true
 	}
-	name := func(series int) string { return unexported(n.Field(&l.Series[series]).Name) }
 	var wanted []string
-	for _, i := range q.By {
-		wanted = append(wanted, name(i))
-	}
-	for _, i := range q.Many {
-		wanted = append(wanted, plural(name(i)))
-	}
-	for _, i := range q.Prefix {
-		wanted = append(wanted, name(i)+"Prefix")
-	}
-	for _, i := range q.Range {
-		wanted = append(wanted, name(i)+"From", name(i)+"To")
-	}
-	for _, w := range q.Where {
-		name := unexported(n.Field(&l.Fields[w.Field]).Name)
-		if w.Equal {
-			wanted = append(wanted, name)
-		} else {
-			wanted = append(wanted, name+"From", name+"To")
+	for _, in := range q.Inputs {
+		name := unexported(n.Field(in.Of(l)).Name)
+		switch {
+		case in.Form == codec.GivenPrefix:
+			name += "Prefix"
+		case in.Form == codec.GivenRange && !in.Many:
+			wanted = append(wanted, name+"From")
+			name += "To"
+		case in.Form == codec.GivenRange:
+			name += "Range"
+		}
+		if wanted = append(wanted, name); in.Many {
+			wanted = append(wanted, plural(name))
 		}
 	}
 	out, params := n.Query(q), distinct(wanted, reserved)
-	out.Params, params = params[:len(q.By)], params[len(q.By):]
-	if len(q.Many) > 0 {
-		out.Several, params = params[0], params[1:]
-	}
-	n.where(out, q, params)
-}
-
-// where sets the last parameters of a query: those for a prefix or a range, and for conditions.
-func (n *Schema) where(out *Query, q *layout.Query, params []string) {
-	partial := len(q.Prefix) + 2*len(q.Range)
-	out.Partial, params = params[:partial], params[partial:]
-	for _, w := range q.Where {
-		ends := []string{params[0], params[0]}
-		if params = params[1:]; !w.Equal {
-			ends[1], params = params[0], params[1:]
+	for _, in := range q.Inputs {
+		ends := in.Ends()
+		if in.Many {
+			ends, out.One, params = 1, params[0], params[1:]
 		}
-		out.Where = append(out.Where, ends)
+		out.Params, params = append(out.Params, params[:ends]), params[ends:]
 	}
 }
 
@@ -102,14 +85,5 @@ func distinct(wanted []string, reserved map[string]bool) []string {
 	return out
 }
 
-// Parameters returns all parameters for the values of the query.
-func (q *Query) Parameters() []string {
-	out := slices.Concat(q.Params, q.Partial)
-	if q.Several != "" {
-		out = append(out, q.Several)
-	}
-	for _, ends := range q.Where {
-		out = append(out, ends...)
-	}
-	return out
-}
+// Parameters returns all parameters of the query, and the variable with one of several values.
+func (q *Query) Parameters() []string { return append(slices.Concat(q.Params...), q.One) }

@@ -8,6 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -15,7 +16,7 @@ import (
 // Order describes the order of the query's events.
 func Order(l *layout.Layout, q *layout.Query) string {
 	switch {
-	case len(q.Many) > 0:
+	case q.Several() != nil:
 		return orderOfMany(l, q)
 	case len(q.By) == len(l.Series):
 		return "in time order"
@@ -29,14 +30,15 @@ func Order(l *layout.Layout, q *layout.Query) string {
 
 // orderOfMany describes the order of the events of a query of several values.
 func orderOfMany(l *layout.Layout, q *layout.Query) string {
-	given := l.Series[q.Many[0]].Name
-	switch one := *q; {
+	several := q.Several()
+	switch {
 	case !q.Listed(l):
-		one.Many = nil
-		return fmt.Sprintf("by %s in row key order, then %s", given, Order(l, &one))
-	case q.Timed && q.Salts == 1 && !knows(q, q.Many[0]) && !q.Table.Pattern.Bucketed():
+		one := *q
+		one.Inputs = nil
+		return fmt.Sprintf("by %s in row key order, then %s", several.Of(l).Name, Order(l, &one))
+	case q.Timed && q.Salts == 1 && !knows(q, several.Index) && !q.Table.Pattern.Bucketed():
 		return "in time order"
-	case q.Timed && q.Salts == 1 && !knows(q, q.Many[0]):
+	case q.Timed && q.Salts == 1 && !knows(q, several.Index):
 		return "by bucket, then by series in row key order, then by time"
 	}
 	return "in row key order, those of a row by time"
@@ -64,29 +66,50 @@ func Listing(l *layout.Layout, q *layout.Query) string {
 
 // Together says how a query of several values reads them; empty for other queries.
 func Together(l *layout.Layout, q *layout.Query) string {
-	switch {
-	case len(q.Many) == 0:
+	several := q.Several()
+	if several == nil {
 		return ""
-	case q.Listed(l):
-		return fmt.Sprintf(", for each %s, in one request", l.Series[q.Many[0]].Name)
 	}
-	return fmt.Sprintf(", for each %s, one after the other", l.Series[q.Many[0]].Name)
+	each := strings.TrimPrefix((&layout.Input{Index: several.Index, Form: several.Form}).Words(l), "a ")
+	if q.Listed(l) {
+		return fmt.Sprintf(", for each %s, in one request", each)
+	}
+	return fmt.Sprintf(", for each %s, one after the other", each)
 }
 
-// Where describes the conditions of a query as a clause; empty if it has none.
-func Where(l *layout.Layout, q *layout.Query) string {
-	var out []string
-	for _, w := range q.Where {
-		text := "whose %s is in the given range, whose end is excluded"
-		if w.Equal {
-			text = "whose %s has the given value"
+// Selects describes which events a query selects, as in "of the series with the given region, whose
+// level is in the given range, whose end is excluded".
+func Selects(l *layout.Layout, q *layout.Query) string {
+	forms := map[codec.GivenPart][2]string{
+		codec.GivenValue: {"%s", "any of several values of %s"}, codec.GivenPrefix: {"prefix of %s", "any of several prefixes of %s"},
+		codec.GivenRange: {"range of %s, whose end is excluded", "any of several ranges of %s, whose ends are excluded"},
+	}
+	var series, fields []string
+	for _, in := range q.Inputs {
+		form := forms[in.Form][0]
+		switch {
+		case in.Where && in.Form == codec.GivenRange:
+			fields = append(fields, fmt.Sprintf("whose %s is in the given range, whose end is excluded", in.Of(l).Name))
+			continue
+		case in.Where:
+			fields = append(fields, fmt.Sprintf("whose %s has the given value", in.Of(l).Name))
+			continue
+		case in.Many:
+			form = forms[in.Form][1]
 		}
-		out = append(out, fmt.Sprintf(text, l.Fields[w.Field].Name))
+		series = append(series, fmt.Sprintf(form, in.Of(l).Name))
 	}
-	if out == nil {
-		return ""
+	text := "of the series with the given " + words.List(series, "and")
+	switch {
+	case len(series) == 0:
+		text = "of all series"
+	case len(series) == 1 && q.Several() != nil:
+		text = "of the series with " + series[0]
 	}
-	return ", " + strings.Join(out, " and ")
+	if fields != nil {
+		text += ", " + strings.Join(fields, " and ")
+	}
+	return text
 }
 
 // Ranges describes the rows that the query reads.
@@ -133,7 +156,11 @@ func Deletes(q *layout.Query) []string {
 	var out []string
 	for i := range q.Deletes {
 		d := &q.Deletes[i]
-		out = append(out, fmt.Sprintf("from table %s: %s", d.Table.ID, allRanges(d, func(q *layout.Query) string { return ranges(q, "") })))
+		from := "from"
+		if len(q.Where()) > 0 {
+			from = "from all tables what it finds in"
+		}
+		out = append(out, fmt.Sprintf("%s table %s: %s", from, d.Table.ID, allRanges(d, func(q *layout.Query) string { return ranges(q, "") })))
 	}
 	return out
 }
@@ -189,7 +216,7 @@ func Notes(l *layout.Layout, q *layout.Query) []string {
 		}
 		out = append(out, note)
 	}
-	if len(q.Where) > 0 {
+	if len(q.Where()) > 0 {
 		out = append(out, "The server reads the other events of the range, too, and does not return them. An event without the field, or with one that cannot be decoded, is not returned either.")
 	}
 	if q.Table != l.Read && !q.Table.Outlives(l.Read) {

@@ -17,10 +17,10 @@ func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int
 		Spans: spans(l, q), AllTimes: !q.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(),
 		From: from, To: to, Projection: q.Table.Shape(l).Project(columns),
 	}
-	for _, w := range q.Where {
-		r.Where = append(r.Where, whereOf(l, q.Table, w))
+	for _, w := range q.Where() {
+		r.Where = append(r.Where, whereOf(l, q.Table, &w))
 	}
-	r.Listed = len(q.Many) > 0 && q.Listed(l)
+	r.Listed = q.Several() != nil && q.Listed(l)
 	if q.ByKeys(l) {
 		r.Keys = keyPattern(l, q)
 	}
@@ -28,9 +28,9 @@ func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int
 }
 
 // whereOf returns a condition with the value of the example event.
-func whereOf(l *layout.Layout, t *layout.Table, w layout.Where) scan.Where {
-	f, c := &l.Fields[w.Field], t.ColumnOf(w.Field)
-	column := slices.IndexFunc(t.Columns, func(c layout.Column) bool { return c.Field == w.Field })
+func whereOf(l *layout.Layout, t *layout.Table, w *layout.Input) scan.Where {
+	f, c := w.Of(l), t.ColumnOf(w.Index)
+	column := slices.IndexFunc(t.Columns, func(c layout.Column) bool { return c.Field == w.Index })
 	v := Value(f, 0, Time(t))
 	datum := value.Coding(f, c.Values).Append(nil, v)
 	return scan.Where{Column: column, Values: []codec.ValueRange{codec.OneValue(datum)}, Absent: f.Default != nil && value.Equal(f.Default, v)}

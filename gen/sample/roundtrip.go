@@ -43,15 +43,15 @@ type Series struct {
 // prefix is the whole value of the first series, and a range ends with [RoundTrip.End].
 func (r *RoundTrip) Matches(n int, q *layout.Query) bool {
 	s := &r.Series[n]
-	for _, i := range q.Prefix {
-		if text, _ := s.Values[i].(string); !strings.HasPrefix(text, r.Series[0].Values[i].(string)) {
+	part := q.Part()
+	switch {
+	case part == nil:
+	case part.Form == codec.GivenPrefix:
+		if text, _ := s.Values[part.Index].(string); !strings.HasPrefix(text, r.Series[0].Values[part.Index].(string)) {
 			return false
 		}
-	}
-	for _, i := range q.Range {
-		if less(s.Values[i], r.Series[0].Values[i]) || !less(s.Values[i], r.End(i)) {
-			return false
-		}
+	case less(s.Values[part.Index], r.Series[0].Values[part.Index]) || !less(s.Values[part.Index], r.End(part.Index)):
+		return false
 	}
 	return !slices.Contains(q.By, s.Differs)
 }

@@ -441,20 +441,8 @@ func checkQueryTables(w *walker, s *Schema) {
 	}
 }
 
-// queryForm is how a query takes one of its values.
-type queryForm struct {
-	key   string // of the schema
-	value Value[string]
-}
-
-// forms returns the forms that a query declares.
-func (q *Query) forms() []queryForm {
-	all := []queryForm{{"many", q.Many}, {"prefix", q.Prefix}, {"range", q.Range}}
-	return slices.DeleteFunc(all, func(f queryForm) bool { return !f.value.IsSet() })
-}
-
 // checkQueryForms reports queries of several values, a prefix or a range that do not give the
-// value, or that delete or list series.
+// value, and those of both a prefix and a range.
 func checkQueryForms(w *walker, s *Schema) {
 	for i := range s.Queries {
 		q := &s.Queries[i]
@@ -462,24 +450,29 @@ func checkQueryForms(w *walker, s *Schema) {
 		for k, by := range q.By {
 			names[k] = by.V
 		}
-		for n, f := range q.forms() {
+		for _, form := range []struct {
+			key   string
+			value Value[string]
+		}{{"many", q.Many}, {"prefix", q.Prefix}, {"range", q.Range}} {
 			switch {
-			case n > 0:
-				w.errorf(f.value.Pos, "query %s has both %s and %s", q.Name.V, q.forms()[0].key, f.key).Hint = "remove one of them, or write two queries"
+			case !form.value.IsSet():
 			case len(names) == 0:
-				w.errorf(f.value.Pos, "query %s has %s, but no by", q.Name.V, f.key).Hint = "write " + diag.Code("by: ["+f.value.V+"]") + ", with all series values that the query is given"
-			case !slices.Contains(names, f.value.V):
-				w.errorf(f.value.Pos, "query %s has %s: %s, which is not in its by", q.Name.V, f.key, quote(f.value.V)).Hint = w.suggest(f.value.V, names, "by has ")
-			case q.Series.V && f.key != "prefix":
-				w.errorf(q.Series.Pos, "query %s has %s, and cannot list series", q.Name.V, f.key).Hint = "remove series, and add another query without " + f.key + " that lists them"
-			case q.Delete.V:
-				w.errorf(q.Delete.Pos, "query %s has %s, and cannot delete", q.Name.V, f.key).Hint = "remove delete, and add another query without " + f.key + " that deletes"
+				w.errorf(form.value.Pos, "query %s has %s, but no by", q.Name.V, form.key).Hint = "write " + diag.Code("by: ["+form.value.V+"]") + ", with all series values that the query is given"
+			case !slices.Contains(names, form.value.V):
+				w.errorf(form.value.Pos, "query %s has %s: %s, which is not in its by", q.Name.V, form.key, quote(form.value.V)).Hint = w.suggest(form.value.V, names, "by has ")
 			}
+		}
+		switch {
+		case !q.Prefix.IsSet() || !q.Range.IsSet():
+		case q.Prefix.V == q.Range.V:
+			w.errorf(q.Range.Pos, "query %s has both a prefix and a range of %s, which is one range", q.Name.V, quote(q.Range.V)).Hint = "remove prefix: values with a prefix are a range, until the next prefix"
+		default:
+			w.errorf(q.Range.Pos, "query %s has prefix and range: rows sort by one value before the other, so Bigtable has no row range for parts of both", q.Name.V).Hint = "remove one of them, and skip the other events after reading them"
 		}
 	}
 }
 
-// checkWhere reports conditions on unknown fields, and those of queries that delete or list series.
+// checkWhere reports conditions on unknown fields.
 func checkWhere(w *walker, s *Schema) {
 	var fields, series []string
 	for _, f := range s.Fields {
@@ -498,13 +491,6 @@ func checkWhere(w *walker, s *Schema) {
 			default:
 				w.errorf(c.Field.Pos, "where of query %s names the unknown field %s", q.Name.V, quote(c.Field.V)).Hint = w.suggest(c.Field.V, fields, "the fields are ")
 			}
-		}
-		switch {
-		case len(q.Where) == 0:
-		case q.Series.V:
-			w.errorf(q.Series.Pos, "query %s has where, and cannot list series", q.Name.V).Hint = "remove series, and add another query without where that lists them"
-		case q.Delete.V:
-			w.errorf(q.Delete.Pos, "query %s has where, and cannot delete", q.Name.V).Hint = "remove delete, and delete the events that the query returns with Delete"
 		}
 	}
 }

@@ -232,8 +232,11 @@ type Where struct {
 	Form  Value[string] // one of WhereForms
 }
 
+// EqualForm is the form of a condition for which the caller gives a value.
+const EqualForm = "equal"
+
 // WhereForms are the forms of conditions.
-var WhereForms = []string{"range", "equal"}
+var WhereForms = []string{"range", EqualForm}
 
 // Expect is the expected load. Values that are not set are assumed.
 type Expect struct {

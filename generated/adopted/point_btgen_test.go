@@ -72,6 +72,7 @@ func TestPointRoundTrip(t *testing.T) {
 		storetest.Same(t, "PointsOfColumns of a range", storetest.Columns[adopted.PointEvent](func(c *adopted.PointColumns) error {
 			return r.PointsOfColumns(ctx, series[0].Metric, times[1], times[2], c)
 		}), events[1])
+		storetest.Deletes(t, "DeletePointsOf", 5)(w.DeletePointsOf(ctx, series[0].Metric, times[0], end, store.DeleteOptions{DryRun: true}))
 		storetest.SameInAnyOrder(t, "PointsOfSeries", r.PointsOfSeries(ctx, series[0].Metric, times[0], end), storetest.SeriesOf(func(e adopted.PointEvent) adopted.PointSeries {
 			return e.PointSeries
 		}, events[0], events[1], events[2], events[4], events[5])...)

@@ -72,6 +72,7 @@ func TestStateRoundTrip(t *testing.T) {
 		storetest.Same(t, "StatesOfColumns of a range", storetest.Columns[adopted.StateEvent](func(c *adopted.StateColumns) error {
 			return r.StatesOfColumns(ctx, series[0].Tenant, times[1], times[2], c)
 		}), events[1])
+		storetest.Deletes(t, "DeleteStatesOf", 4)(w.DeleteStatesOf(ctx, series[0].Tenant, times[0], end, store.DeleteOptions{DryRun: true}))
 		storetest.SameInAnyOrder(t, "StatesOfSeries", r.StatesOfSeries(ctx, series[0].Tenant, times[0], end), storetest.SeriesOf(func(e adopted.StateEvent) adopted.StateSeries {
 			return e.StateSeries
 		}, events[0], events[1], events[2], events[4])...)

@@ -81,6 +81,7 @@ func TestPositionRoundTrip(t *testing.T) {
 		storetest.Same(t, "ByVehicleColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
 			return r.ByVehicleColumns(ctx, series[0].Region, series[0].Vehicle, times[1], times[2], c)
 		}), events[1])
+		storetest.Deletes(t, "DeleteByVehicle", 4)(w.DeleteByVehicle(ctx, series[0].Region, series[0].Vehicle, times[0], end, store.DeleteOptions{DryRun: true}))
 		storetest.SameInAnyOrder(t, "ByRegion", r.ByRegion(ctx, series[0].Region, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "ByRegionColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
 			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)

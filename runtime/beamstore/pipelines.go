@@ -114,7 +114,7 @@ func (s *Schema[E]) ofSeries(encoded []byte, q Query) (store.Selection[E], error
 	if err != nil {
 		return of, err
 	}
-	query := &store.Query[E]{Name: q.Name, Given: s.mapping(s.Queries[q.Name].Table).Key.Every(), Conditions: of.Query.Conditions}
+	query := &store.Query[E]{Name: q.Name, Given: s.mapping(s.Queries[q.Name].Table).Key.Every(), Conditions: of.Query.Conditions, Table: s.Queries[q.Name].Table}
 	out := query.Bind(series)
 	out.Bounds = of.Bounds
 	return out, nil

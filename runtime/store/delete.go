@@ -117,19 +117,19 @@ func (w *writer) deleteEvents(ctx context.Context, events list, opts []DeleteOpt
 	if err != nil {
 		return Deletion{}, err
 	}
-	return w.deleteAt(ctx, events, func(i int) bool { return exact[i] }, opts)
+	return w.deleteAt(ctx, "Delete", events, func(i int) bool { return exact[i] }, call.Last(opts), anyOrder)
 }
 
 // deleteExactly deletes events at exactly their times, which need not be multiples of the
 // precision.
 func (w *writer) deleteExactly(ctx context.Context, events list) (Deletion, error) {
-	return w.deleteAt(ctx, events, func(int) bool { return true }, nil)
+	return w.deleteAt(ctx, "Delete", events, func(int) bool { return true }, DeleteOptions{}, anyOrder)
 }
 
 // deleteAt deletes events: those of which exact is true at exactly their times, the others at
 // the truncated ones.
-func (w *writer) deleteAt(ctx context.Context, events list, exact func(i int) bool, opts []DeleteOptions) (Deletion, error) {
-	return w.erase(ctx, "Delete", call.Last(opts), func(t *eraser) error {
+func (w *writer) deleteAt(ctx context.Context, name string, events list, exact func(i int) bool, o DeleteOptions, last int) (Deletion, error) {
+	return w.erase(ctx, name, o, last, func(t *eraser) error {
 		return w.eachGroup(t, t.mapping.gather(events, exact, nil))
 	})
 }
@@ -161,7 +161,7 @@ func (w *writer) storedExactly(ctx context.Context, events list) (map[int]bool, 
 		return nil, nil
 	}
 	found := map[int]bool{}
-	_, err := w.erase(ctx, "Delete", DeleteOptions{DryRun: true}, func(t *eraser) error {
+	_, err := w.erase(ctx, "Delete", DeleteOptions{DryRun: true}, anyOrder, func(t *eraser) error {
 		groups := t.mapping.gather(events, func(int) bool { return true }, fine)
 		if err := w.eachGroup(t, groups); err != nil {
 			return err
@@ -200,10 +200,11 @@ func (l *mapping) timeFits(e event) bool {
 // again is safe, and it is the way to complete a call that failed. Events that are
 // written during the call may or may not be deleted.
 //
-// With conditions, it reads their fields in each table, and deletes the events that a read with the
-// same selection would find there, a thousand at a time. Those that are past their time to live stay
-// until Bigtable collects them. An event that is written again meanwhile may be deleted although it no
-// longer meets the conditions.
+// With conditions, it reads their fields in one table, see [Query], and deletes the events that a read
+// of this table yields from all tables, as Delete does, up to a thousand at a time. That table is the
+// last, so that a call that failed finds the rest when it is repeated. Events that are not in this
+// table, or are past their time to live there, stay. An event that is written again during the call
+// may be deleted although it no longer meets the conditions.
 //
 // After an error, the Deletion counts only what is certain to be deleted. Rows whose keys, and
 // columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
@@ -220,7 +221,7 @@ func (w *writer) deleteRange(ctx context.Context, s *selection, from, to time.Ti
 		name, all = "Delete"+s.name, allTimesOf+s.name
 	}
 	if to.IsZero() || from.After(to) {
-		return w.erase(ctx, name, call.Last(opts), func(*eraser) error { return &RangeError{From: from, To: to, all: all} })
+		return w.erase(ctx, name, call.Last(opts), anyOrder, func(*eraser) error { return &RangeError{From: from, To: to, all: all} })
 	}
 	return w.deleteSelected(ctx, name, s, from, to, opts)
 }
@@ -245,14 +246,14 @@ const deleteSeries, allTimesOf = "DeleteSeries", "DeleteAll"
 
 // deleteSelected deletes the events of a selection with from <= time < to.
 func (w *writer) deleteSelected(ctx context.Context, name string, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
+	if len(s.conditions) > 0 {
+		return w.deleteFound(ctx, name, s, from, to, call.Last(opts))
+	}
 	queries := w.queries(s)
-	return w.erase(ctx, name, call.Last(opts), func(t *eraser) error {
+	return w.erase(ctx, name, call.Last(opts), anyOrder, func(t *eraser) error {
 		q := &t.reader.whole
 		if queries != nil {
 			q = queries[t.table]
-		}
-		if len(q.Conditions) > 0 {
-			return w.found(t, s, q, from, to)
 		}
 		read := t.reader.beginSelected(ctx, s, q, from, to, nil)
 		values, err := read.values()
@@ -451,17 +452,23 @@ func (l *mapping) gather(events list, exact func(i int) bool, only map[int]bool)
 	return groups
 }
 
-// erase calls of for each mapping, which deletes what is stored with it.
-func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, of func(t *eraser) error) (Deletion, error) {
-	var d Deletion
+// erase calls of for each mapping, which deletes what is stored with it: those of the table with
+// the number last come last.
+func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, last int, of func(t *eraser) error) (Deletion, error) {
 	if w.unknown != nil {
-		return d, w.unknown
+		return Deletion{}, w.unknown
+	}
+	d := w.nothing()
+	var order, end []int
+	for i := range w.tables {
+		if w.tables[i].number == last {
+			end = append(end, i)
+		} else {
+			order = append(order, i)
+		}
 	}
 	var undeleted error
-	for i := range w.tables {
-		if t := &w.tables[i]; t.newest {
-			d.Tables = append(d.Tables, TableDeletion{Table: t.id})
-		}
+	for _, i := range append(order, end...) {
 		e := w.eraser(i, name, o, &d)
 		e.ctx = w.options.Hooks.start(ctx, &e.op)
 		err := of(e)
@@ -475,4 +482,17 @@ func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, of fun
 		undeleted = cmp.Or(undeleted, e.undeleted)
 	}
 	return d, undeleted
+}
+
+// anyOrder is the last table of deletions whose order does not matter.
+const anyOrder = -1
+
+// nothing returns the counts of a deletion that has deleted nothing.
+func (w *writer) nothing() (d Deletion) {
+	for i := range w.tables {
+		if t := &w.tables[i]; t.newest {
+			d.Tables = append(d.Tables, TableDeletion{Table: t.id})
+		}
+	}
+	return d
 }

@@ -31,7 +31,8 @@ type erasures struct {
 	timeout time.Duration
 	options DeleteOptions
 	total   *Deletion
-	limit   int // of mutations in a request
+	sum     *TableDeletion // of total
+	limit   int            // of mutations in a request
 
 	// The fields below are used by concurrent readings.
 	mu        sync.Mutex
@@ -48,15 +49,14 @@ type erasedRow struct {
 	mutation *bigtable.Mutation
 }
 
-// eraser returns an eraser for one table of the writer. It adds its counts to the last
-// table of d.
+// eraser returns an eraser for one table of the writer. It adds its counts to d.
 func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser {
 	t := &w.tables[table]
 	r := w.reader(table, t.shape.AllCells(), name)
 	return &eraser{
 		table: table, reader: r, mapping: t.mapping,
 		erasures: erasures{
-			rows: r.table, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
+			rows: r.table, timeout: w.options.Timeout, options: o, total: d, sum: &d.Tables[w.tables[table].number], limit: w.perRequest,
 			op: Operation{Name: name, Table: t.id},
 		},
 	}
@@ -95,48 +95,6 @@ type rowEraser struct {
 	columns int                   // number of mutations of the row
 	points  points                // of the row, in the columns of OpenTSDB
 	most    map[stamp]int         // how many events of each stamp the rows of a bucket have shown so far
-}
-
-// maxFound is the number of events with which [writer.found] deletes.
-const maxFound = 1000
-
-// found deletes the events of a selection with conditions: those that a read finds. A cell that is
-// past its time to live is no longer part of an event, whose conditions are those of its other
-// cells; so the read is one of live cells.
-func (w *writer) found(t *eraser, s *selection, q *query, from, to time.Time) error {
-	found := t.mapping.list(0)
-	flush := func() error {
-		groups := t.mapping.gather(found, func(int) bool { return true }, nil)
-		found.truncate(0)
-		return w.eachGroup(t, groups)
-	}
-	live := w.reader(t.table, w.tables[t.table].shape, t.op.Name)
-	read := live.beginSelected(t.ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
-	var failed error
-	read.yield = func(e event, err error) bool {
-		switch {
-		case err != nil:
-			failed = t.skip(err)
-			return failed == nil
-		case t.mapping.Own != nil:
-			e = t.mapping.clone(e)
-			t.mapping.Own(e)
-		}
-		if found.add(e); found.len() == maxFound {
-			failed = flush()
-		}
-		return failed == nil
-	}
-	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.op.add(&read.op)
-	}()
-	read.inOrder(read.events)(read.yield)
-	if failed != nil {
-		return failed
-	}
-	return flush()
 }
 
 // events deletes the events that a query selects with from <= time < to: those in of, or all
@@ -501,7 +459,7 @@ func (t *erasures) send() error {
 			return err
 		}
 	}
-	sum := &t.total.Tables[len(t.total.Tables)-1]
+	sum := t.sum
 	sum.Events, sum.Rows, sum.Mutations = sum.Events+t.counts.Events, sum.Rows+t.counts.Rows, sum.Mutations+t.counts.Mutations
 	t.op.Events += t.counts.Events
 	t.pending, t.size, t.counts = nil, 0, TableDeletion{}

@@ -20,7 +20,7 @@ var layers = []struct{ name, files string }{
 	{"rows", "table mapping untyped keys selection selects period older columns points cells form where frame group assemble"},
 	{"writing", "writer batch batcher stage absent duplicate"},
 	{"reading", "reader many latest latestmany parts page series together windows windowparts scanner"},
-	{"deleting", "delete erase erasepoints held"},
+	{"deleting", "delete deletefound erase erasepoints held"},
 	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillverify " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
 }

@@ -20,6 +20,9 @@ type Query[E any] struct {
 	Given codec.Given
 	// Conditions are the fields by whose values the query selects events; see [Selection.Where].
 	Conditions []Condition
+	// Table is the ID of the table in which a deletion with conditions finds the events; empty for
+	// the first one. The other tables need not store the fields of the conditions separately.
+	Table string
 }
 
 // Condition is a field by whose values a query selects events.
@@ -76,6 +79,7 @@ func (q *Query[E]) ManyRanges(low, high []E) Selection[E] {
 // selection is a Selection without its type parameter.
 type selection struct {
 	name       string
+	table      string       // see Query.Table
 	given      *codec.Given // nil for the events of series
 	conditions []Condition
 	values     []bound
@@ -96,7 +100,7 @@ type bounds struct{ low, high event }
 func (s Selection[E]) untyped() *selection {
 	out := &selection{many: s.Many}
 	if q := s.Query; q != nil {
-		out.name, out.given, out.conditions = q.Name, &q.Given, q.Conditions
+		out.name, out.table, out.given, out.conditions = q.Name, q.Table, &q.Given, q.Conditions
 	}
 	for i := range s.Low {
 		v := bound{low: event{&s.Low[i]}}

@@ -495,3 +495,54 @@ func TestExpiredConditions(t *testing.T) {
 		}
 	}
 }
+
+// TestConditionsOfOneTable deletes by a condition from two tables, of which only one can select by it. While
+// any request fails, the table that finds the events keeps them, so that another call deletes the rest.
+func TestConditionsOfOneTable(t *testing.T) {
+	rows, _ := poles(codec.SingleUnserialized, poleKeys(codec.SingleUnserialized)["adjacent"]...)
+	blobs, _ := poles(codec.BucketSerialized, poleKeys(codec.BucketSerialized)["apart"]...)
+	blobs.Table.ID = "blobs"
+	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		return SetUp(ctx, b, "", []Table{rows.Table, blobs.Table})
+	})
+	mappings := []*Mapping[pole]{rows, blobs}
+	var all []pole
+	for i := range 40 {
+		all = append(all, pole{line{"n", "a", int64(i % 2)}, at(3600 * i), int64(i % 5)})
+	}
+	q := &Query[pole]{Name: "ByLevel", Table: "poles", Given: codec.Given{Series: []int{0}}, Conditions: []Condition{{Field: "level"}}}
+	of := q.Bind(pole{Of: line{Region: "n"}}).Where(pole{Level: 1}, pole{Level: 3})
+	denied := status.Error(codes.PermissionDenied, "no")
+	for failing := range 4 {
+		must(t, NewWriter(bt.Client, mappings, writeAt(poleNow)).WriteAll(t.Context(), all))
+		requests := 0
+		client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+			return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+				if requests++; requests > failing {
+					return nil, denied
+				}
+				return api.ApplyBulk(ctx, rows, muts)
+			}}
+		}}
+		d, err := NewWriter(client, mappings, writeAt(poleNow)).DeleteAll(t.Context(), of)
+		if failing < 2 == (err == nil) || len(d.Tables) != 2 || failing < 2 && d.Tables[0].Events > 0 {
+			t.Fatalf("%d requests: %v, %v", failing, d, err)
+		}
+		d, err = NewWriter(bt.Client, mappings, writeAt(poleNow)).DeleteAll(t.Context(), of)
+		must(t, err)
+		if want := map[bool]int{true: 16}[failing < 2]; d.Tables[0].Events != want {
+			t.Errorf("%d requests: then %v, want %d events", failing, d, want)
+		}
+		for _, l := range mappings {
+			left, err := polesOf(NewReader(bt.Client, l, clockAt(poleNow)).Read(t.Context(), (&Query[pole]{Name: "All", Given: codec.Given{Series: []int{0}}}).Bind(pole{Of: line{Region: "n"}}), at(0), at(poleNow)))
+			if must(t, err); len(left) != 24 {
+				t.Errorf("%d requests: %d events are left in %s", failing, len(left), l.Table.ID)
+			}
+		}
+	}
+	q.Table = "other"
+	var unknown *UnknownTableError
+	if _, err := NewWriter(bt.Client, mappings).DeleteAll(t.Context(), of); !errors.As(err, &unknown) {
+		t.Errorf("%v, want an *UnknownTableError", err)
+	}
+}

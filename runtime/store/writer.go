@@ -39,6 +39,7 @@ type writerTable struct {
 	// retries is set if the client retries by itself without reporting it.
 	retries bool
 	newest  bool // the mapping is not an earlier one
+	number  int  // of the table among those of the schema
 }
 
 // NewWriter returns a Writer for the mappings of a schema.
@@ -52,11 +53,16 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
 	if w.options.Tables != nil {
 		mappings, w.unknown = selected(mappings, w.options.Tables)
 	}
+	number := -1
 	for _, l := range allPeriods(mappings) {
+		newest := slices.Contains(mappings, l)
+		if newest {
+			number++
+		}
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		w.tables = append(w.tables, writerTable{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: isOfficial(client), newest: slices.Contains(mappings, l)})
+		w.tables = append(w.tables, writerTable{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: isOfficial(client), newest: newest, number: number})
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w

@@ -68,6 +68,18 @@ func collect[E any](read iter.Seq2[E, error]) ([]E, error) {
 	return out, nil
 }
 
+// Deletes returns a function that takes the results of a method that deletes, and fails the test
+// unless it has deleted so many events.
+func Deletes(t testing.TB, what string, events int) func(deleted interface{ Events() int }, err error) {
+	t.Helper()
+	return func(deleted interface{ Events() int }, err error) {
+		t.Helper()
+		if err != nil || deleted.Events() != events {
+			t.Errorf("%s: %d events, want %d: %v", what, deleted.Events(), events, err)
+		}
+	}
+}
+
 // One converts the results of a method to a read of one event. A non-nil error follows
 // the event.
 func One[E any](event E, err error) iter.Seq2[E, error] {

@@ -158,10 +158,12 @@ func (c *edited) series(series []any, r Range) {
 	}
 	c.compare("Read", c.old.Read(c.ctx, series, r.From, r.To), c.new.Read(c.ctx, given, r.From, r.To))
 	for _, q := range c.Old.Layout().Queries {
-		if !slices.ContainsFunc(c.New.Layout().Queries, func(other layout.Query) bool { return other.Name == q.Name }) {
+		i := slices.IndexFunc(c.New.Layout().Queries, func(other layout.Query) bool { return other.Name == q.Name })
+		if i < 0 {
 			continue
 		}
-		c.compare(q.Name, c.old.Query(c.ctx, q.Name, dynamic.Values{Series: series}, r.From, r.To), c.new.Query(c.ctx, q.Name, dynamic.Values{Series: given}, r.From, r.To))
+		is := valuesOf(&c.New.Layout().Queries[i], given)
+		c.compare(q.Name, c.old.Query(c.ctx, q.Name, valuesOf(&q, series), r.From, r.To), c.new.Query(c.ctx, q.Name, is, r.From, r.To))
 	}
 }
 

@@ -207,28 +207,42 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 	}
 	for i := range c.layout.Queries {
 		q := &c.layout.Queries[i]
-		if q.TakesRange() {
+		if len(q.Inputs) > len(q.By) {
 			continue
 		}
+		values := valuesOf(q, series)
 		args := []reflect.Value{reflect.ValueOf(c.ctx)}
-		for _, n := range q.By {
-			value := reflect.ValueOf(s).Field(n)
-			if slices.Contains(q.Many, n) {
+		for _, in := range q.Inputs {
+			value := reflect.ValueOf(s).Field(in.Index)
+			if in.Many {
 				value = reflect.Append(reflect.MakeSlice(reflect.SliceOf(value.Type()), 0, 1), value)
 			}
 			args = append(args, value)
 		}
 		args = append(args, reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(o))
 		events := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
-		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, dynamic.Values{Series: series}, from, to, o))
+		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, values, from, to, o))
 		width, wo := c.windowOptions()
 		args[len(args)-1] = reflect.ValueOf(width)
 		windows := reflect.ValueOf(theirs).MethodByName(q.Name + "Windows").Call(append(args, reflect.ValueOf(wo)))[0]
-		c.windows(q.Name+"Windows", width, wo, windows, ours.QueryWindows(c.ctx, q.Name, dynamic.Values{Series: series}, from, to, width, wo))
+		c.windows(q.Name+"Windows", width, wo, windows, ours.QueryWindows(c.ctx, q.Name, values, from, to, width, wo))
 	}
 	width, wo := c.windowOptions()
 	windows := reflect.ValueOf(theirs).MethodByName("Windows").Call([]reflect.Value{reflect.ValueOf(c.ctx), reflect.ValueOf(s), reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(width), reflect.ValueOf(wo)})[0]
 	c.windows("Windows", width, wo, windows, ours.Windows(c.ctx, series, from, to, width, wo))
+}
+
+// valuesOf returns the values of a query that takes whole values: those of a series.
+func valuesOf(q *layout.Query, series []any) dynamic.Values {
+	out := dynamic.Values{}
+	for _, in := range q.Inputs {
+		v := series[in.Index]
+		if in.Many {
+			v = []any{v}
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // fromColumns converts the i-th event of generated columns, which have a slice for each part of

@@ -55,17 +55,11 @@ type Access[E any] struct {
 	Ordered  func(ctx context.Context, base E, from, to time.Time, how Order) iter.Seq2[E, error] // Read with options
 	Latest   func(ctx context.Context, base E) (E, error)
 	Queries  map[string]Ask[E] // by name
-	// Many are the queries of several values, by name: those of the series in several.
-	Many map[string]AskMany[E]
-	// Parts are the queries of a prefix of the value of low, or a range from low to high, by name.
-	Parts map[string]func(ctx context.Context, low, high Series, from, to time.Time, how Order) iter.Seq2[E, error]
-	// Where are the queries with a condition on the first field, from low to high, by name.
-	Where map[string]func(ctx context.Context, given Series, low, high int64, from, to time.Time, how Order) iter.Seq2[E, error]
 	// ReadMany and LatestMany read several series.
 	ReadMany   func(ctx context.Context, series []E, from, to time.Time, how Order) iter.Seq2[E, error]
 	LatestMany func(ctx context.Context, series []E) iter.Seq2[E, error]
 	// Series lists the series of the queries, by name.
-	Series   map[string]func(ctx context.Context, given Series, from, to time.Time) iter.Seq2[Series, error]
+	Series   map[string]func(ctx context.Context, v Values, from, to time.Time) iter.Seq2[Series, error]
 	NotFound error
 
 	// Delete, DeleteRange, DeleteSeries, DeleteQueries and Replace are those of the writer. Their requests
@@ -75,17 +69,13 @@ type Access[E any] struct {
 	DeleteSeries func(ctx context.Context, base E, o store.DeleteOptions) (store.Deletion, error)
 	Replace      func(ctx context.Context, old, updated E) error
 	// DeleteQueries delete by the queries, by name.
-	DeleteQueries map[string]func(ctx context.Context, given Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error)
+	DeleteQueries map[string]func(ctx context.Context, v Values, from, to time.Time, o store.DeleteOptions) (store.Deletion, error)
 	// DeleteAllQueries do so for events of all times.
-	DeleteAllQueries map[string]func(ctx context.Context, given Series, o store.DeleteOptions) (store.Deletion, error)
+	DeleteAllQueries map[string]func(ctx context.Context, v Values, o store.DeleteOptions) (store.Deletion, error)
 }
 
-// Ask runs a query with the values of the given series that the query specifies.
-type Ask[E any] func(ctx context.Context, given Series, from, to time.Time, how Order) iter.Seq2[E, error]
-
-// AskMany runs a query with the values of the given series that the query specifies, and with
-// those of several series of the one that it takes several times.
-type AskMany[E any] func(ctx context.Context, given Series, several []Series, from, to time.Time, how Order) iter.Seq2[E, error]
+// Ask runs a query.
+type Ask[E any] func(ctx context.Context, v Values, from, to time.Time, how Order) iter.Seq2[E, error]
 
 // Order contains the options of a read: newest first, order of time, newest event per
 // series, a limit, some of the fields, or a page.
@@ -354,7 +344,7 @@ func (r *run) read() {
 	r.newest(series, from, to)
 	r.queries(series, from, to)
 	r.latest(series)
-	r.several(series, from, to)
+	r.several(from, to)
 }
 
 // latest compares the newest event of a series with the model.
@@ -436,20 +426,20 @@ func (r *run) newest(series Series, from, to time.Time) {
 }
 
 // each compares the newest event of each series of a query with the model.
-func (r *run) each(q Query, given Series, from, to time.Time) {
+func (r *run) each(q Query, v Values, from, to time.Time) {
 	got := map[Series]Event{}
-	for _, e := range r.collected(r.access.Queries[q.Name](r.ctx, given, from, to, Order{LatestOnly: true})) {
+	for _, e := range r.collected(r.access.Queries[q.Name](r.ctx, v, from, to, Order{LatestOnly: true})) {
 		s := Series{e.Host, e.Shard}
 		if _, twice := got[s]; twice {
 			r.Fatalf("the newest event of %v came twice", s)
 		}
 		got[s] = e
 	}
-	r.crossedEach(r.driver.Paths[q.Name], func(s Series) bool { return q.finds(s, given) }, from, to)
+	r.crossedEach(r.driver.Paths[q.Name], func(s Series) bool { return q.finds(s, v) }, from, to)
 	for _, s := range allSeries {
 		events := r.table.Read(r.now, s, from, to)
 		e, found := got[s]
-		if !q.finds(s, given) || len(events) == 0 {
+		if !q.finds(s, v) || len(events) == 0 {
 			if found {
 				r.Fatalf("%v has no event, and %+v is its newest", s, e)
 			}
@@ -476,26 +466,26 @@ func (r *run) collected(events iter.Seq2[Event, error]) []Event {
 // queries compares reads of queries with the model. The events of a series must be in
 // order; the order of series is arbitrary.
 func (r *run) queries(given Series, from, to time.Time) {
-	all := r.schema.Queries()
+	all := r.schema.PlainQueries()
 	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query")]
-	ask, path := r.access.Queries[q.Name], r.driver.Paths[q.Name]
-	wanted := func(s Series) bool { return q.finds(s, given) }
-	want := r.collected(ask(r.ctx, given, from, to, Order{}))
+	v, ask, path := single(given), r.access.Queries[q.Name], r.driver.Paths[q.Name]
+	wanted := func(s Series) bool { return q.finds(s, v) }
+	want := r.collected(ask(r.ctx, v, from, to, Order{}))
 	r.crossed(q.Name, path, wanted, from, to, nil)
 	r.found(q.Name, wanted, want, from, to)
 	slices.Reverse(want)
-	got := r.collected(ask(r.ctx, given, from, to, Order{NewestFirst: true}))
+	got := r.collected(ask(r.ctx, v, from, to, Order{NewestFirst: true}))
 	r.crossed(q.Name+", the newest first", path, wanted, from, to, nil)
 	r.same(q.Name+", the newest first", want, got)
-	r.ordered(q, given, want, from, to)
-	r.each(q, given, from, to)
+	r.ordered(q, v, want, from, to)
+	r.each(q, v, from, to)
 	slices.Reverse(want)
-	r.pages(q.Name, want, func(how Order) iter.Seq2[Event, error] { return ask(r.ctx, given, from, to, how) })
+	r.pages(q.Name, want, func(how Order) iter.Seq2[Event, error] { return ask(r.ctx, v, from, to, how) })
 }
 
 // ordered compares a query with a limit, and one in order of time, with the full query,
 // newest first.
-func (r *run) ordered(q Query, given Series, all []Event, from, to time.Time) {
+func (r *run) ordered(q Query, v Values, all []Event, from, to time.Time) {
 	ask, path := r.access.Queries[q.Name], r.driver.Paths[q.Name]
 	how := Order{NewestFirst: rapid.Bool().Draw(r.T, "newest first"), Limit: rapid.IntRange(0, 3).Draw(r.T, "limit")}
 	want := slices.Clone(all)
@@ -514,7 +504,7 @@ func (r *run) ordered(q Query, given Series, all []Event, from, to time.Time) {
 	if how.Limit > 0 {
 		want = want[:min(how.Limit, len(want))]
 	}
-	got := r.collected(ask(r.ctx, given, from, to, how))
+	got := r.collected(ask(r.ctx, v, from, to, how))
 	if _, err := r.driver.Traffic.Take(); err != nil {
 		r.Fatalf("%s, %+v: a stream failed: %v", q.Name, how, err)
 	}

@@ -64,9 +64,7 @@ func (c conversion[E]) read(events iter.Seq2[E, error]) iter.Seq2[Event, error] 
 func (c conversion[E]) access(a Access[E]) Access[Event] {
 	out := Access[Event]{
 		Failures: a.Failures, Series: a.Series, NotFound: a.NotFound, DeleteQueries: a.DeleteQueries, DeleteAllQueries: a.DeleteAllQueries,
-		Queries: map[string]Ask[Event]{}, Many: map[string]AskMany[Event]{},
-		Parts:    map[string]func(ctx context.Context, low, high Series, from, to time.Time, how Order) iter.Seq2[Event, error]{},
-		Where:    map[string]func(ctx context.Context, given Series, low, high int64, from, to time.Time, how Order) iter.Seq2[Event, error]{},
+		Queries:  map[string]Ask[Event]{},
 		WriteAll: func(ctx context.Context, events []Event) error { return a.WriteAll(ctx, c.all(events)) },
 		Read: func(ctx context.Context, base Event, from, to time.Time) iter.Seq2[Event, error] {
 			return c.read(a.Read(ctx, c.to(base), from, to))
@@ -108,23 +106,8 @@ func (c conversion[E]) access(a Access[E]) Access[Event] {
 		}
 	}
 	for name, ask := range a.Queries {
-		out.Queries[name] = func(ctx context.Context, given Series, from, to time.Time, how Order) iter.Seq2[Event, error] {
-			return c.read(ask(ctx, given, from, to, how))
-		}
-	}
-	for name, ask := range a.Many {
-		out.Many[name] = func(ctx context.Context, given Series, several []Series, from, to time.Time, how Order) iter.Seq2[Event, error] {
-			return c.read(ask(ctx, given, several, from, to, how))
-		}
-	}
-	for name, ask := range a.Parts {
-		out.Parts[name] = func(ctx context.Context, low, high Series, from, to time.Time, how Order) iter.Seq2[Event, error] {
-			return c.read(ask(ctx, low, high, from, to, how))
-		}
-	}
-	for name, ask := range a.Where {
-		out.Where[name] = func(ctx context.Context, given Series, low, high int64, from, to time.Time, how Order) iter.Seq2[Event, error] {
-			return c.read(ask(ctx, given, low, high, from, to, how))
+		out.Queries[name] = func(ctx context.Context, v Values, from, to time.Time, how Order) iter.Seq2[Event, error] {
+			return c.read(ask(ctx, v, from, to, how))
 		}
 	}
 	return out

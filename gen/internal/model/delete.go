@@ -156,7 +156,7 @@ func (r *run) drawDeletion() deletion {
 	switch rapid.SampledFrom([]string{"range", "range", "series", "events", "query"}).Draw(r.T, "delete") {
 	case "query":
 		if all := r.schema.Queries(); len(all) > 0 {
-			return r.queryDeletion(rapid.SampledFrom(all).Draw(r.T, "query"), series)
+			return r.queryDeletion(rapid.SampledFrom(all).Draw(r.T, "query"))
 		}
 		fallthrough
 	case "series":
@@ -187,18 +187,41 @@ func (r *run) rangeDeletion(what string, of func(e *Event) bool, from, to time.T
 }
 
 // queryDeletion returns a call that deletes by a query.
-func (r *run) queryDeletion(q Query, given Series) deletion {
-	found := func(e *Event) bool { return q.finds(Series{e.Host, e.Shard}, given) }
+func (r *run) queryDeletion(q Query) deletion {
+	v := r.values(q)
+	if q.Where {
+		return r.whereDeletion(q, v)
+	}
+	found := func(e *Event) bool { return q.finds(Series{e.Host, e.Shard}, v) }
 	if rapid.IntRange(0, 2).Draw(r.T, "all times") == 0 {
-		return deletion{what: fmt.Sprint("DeleteAll", q.Name, " ", given), deleted: found, covers: func(_, _ time.Time) bool { return true },
+		return deletion{what: fmt.Sprintf("DeleteAll%s %+v", q.Name, v), deleted: found, covers: func(_, _ time.Time) bool { return true },
 			call: func(o store.DeleteOptions) (store.Deletion, error) {
-				return r.access.DeleteAllQueries[q.Name](r.ctx, given, o)
+				return r.access.DeleteAllQueries[q.Name](r.ctx, v, o)
 			}}
 	}
 	from, to := r.span()
-	return r.rangeDeletion(fmt.Sprint("Delete", q.Name, " ", given), found, from, to, func(o store.DeleteOptions) (store.Deletion, error) {
-		return r.access.DeleteQueries[q.Name](r.ctx, given, from, to, o)
+	return r.rangeDeletion(fmt.Sprintf("Delete%s %+v", q.Name, v), found, from, to, func(o store.DeleteOptions) (store.Deletion, error) {
+		return r.access.DeleteQueries[q.Name](r.ctx, v, from, to, o)
 	})
+}
+
+// whereDeletion returns a call that deletes the events that a query with a condition returns.
+func (r *run) whereDeletion(q Query, v Values) deletion {
+	from, to := r.span()
+	picks := q.picks(v)
+	var found []Event
+	for _, s := range allSeries {
+		for _, e := range r.table.Read(r.now, s, from, to) {
+			if q.finds(s, v) && picks(e) {
+				found = append(found, e)
+			}
+		}
+	}
+	return deletion{what: fmt.Sprintf("Delete%s %+v from %v to %v", q.Name, v, from, to), single: true, deleted: func(e *Event) bool {
+		return slices.ContainsFunc(found, func(f Event) bool { return r.schema.same(&f, e) })
+	}, covers: func(_, _ time.Time) bool { return false }, call: func(o store.DeleteOptions) (store.Deletion, error) {
+		return r.access.DeleteQueries[q.Name](r.ctx, v, from, to, o)
+	}}
 }
 
 // drawKnown draws an event that was written, with other values, or another one.
@@ -508,11 +531,13 @@ func (r *run) forget() {
 	call := func(o store.DeleteOptions) (store.Deletion, error) {
 		return r.access.DeleteSeries(r.ctx, Event{Host: given.Host, Shard: given.Shard}, o)
 	}
-	if all := r.schema.Queries(); len(all) > 0 && rapid.IntRange(0, 3).Draw(r.T, "forget by a query") > 0 {
+	all := slices.DeleteFunc(r.schema.Queries(), func(q Query) bool { return q.Where })
+	if rapid.IntRange(0, 3).Draw(r.T, "forget by a query") > 0 {
 		q := rapid.SampledFrom(all).Draw(r.T, "query")
-		what, found = fmt.Sprint("DeleteAll", q.Name, " ", given), func(s Series) bool { return q.finds(s, given) }
+		v := r.values(q)
+		what, found = fmt.Sprintf("DeleteAll%s %+v", q.Name, v), func(s Series) bool { return q.finds(s, v) }
 		call = func(o store.DeleteOptions) (store.Deletion, error) {
-			return r.access.DeleteAllQueries[q.Name](r.ctx, given, o)
+			return r.access.DeleteAllQueries[q.Name](r.ctx, v, o)
 		}
 	}
 	dry, err := call(store.DeleteOptions{DryRun: true})

@@ -16,7 +16,7 @@ import (
 
 // several compares reads of several series, and of several values of a query, with the model.
 // Series may be listed twice, and may have no events.
-func (r *run) several(given Series, from, to time.Time) {
+func (r *run) several(from, to time.Time) {
 	some := rapid.SliceOfN(rapid.SampledFrom(append([]Series{{"none", 1}, {"b", 12}}, allSeries...)), 0, 5).Draw(r.T, "several")
 	listed := func(s Series) bool { return slices.Contains(some, s) }
 	var bases []Event
@@ -27,28 +27,59 @@ func (r *run) several(given Series, from, to time.Time) {
 		return r.access.ReadMany(r.ctx, bases, from, to, how)
 	})
 	r.latestOfEach(some, bases)
-	r.listed(given, from, to)
-	r.parts(from, to)
-	r.where(given, from, to)
-	all := r.schema.ManyQueries()
-	if len(all) == 0 {
-		return
-	}
-	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query of several values")]
-	wanted := func(s Series) bool {
-		return slices.ContainsFunc(some, func(one Series) bool {
-			of := given
-			if q.Many == "Host" {
-				of.Host = one.Host
-			} else {
-				of.Shard = one.Shard
-			}
-			return q.finds(s, of)
-		})
-	}
-	r.many(q.Name, wanted, from, to, func(how Order) iter.Seq2[Event, error] {
-		return r.access.Many[q.Name](r.ctx, given, some, from, to, how)
+	r.listed(from, to)
+	r.selection(from, to)
+}
+
+// selection compares a query of any form with the model.
+func (r *run) selection(from, to time.Time) {
+	all := r.schema.Queries()
+	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query of any form")]
+	v := r.values(q)
+	r.selects = q.picks(v)
+	defer func() { r.selects = nil }()
+	r.many(fmt.Sprintf("%s of %+v", q.Name, v), func(s Series) bool { return q.finds(s, v) }, from, to, func(how Order) iter.Seq2[Event, error] {
+		return r.access.Queries[q.Name](r.ctx, v, from, to, how)
 	})
+}
+
+// single returns the values of a query that takes those of a series.
+func single(s Series) Values { return Values{Given: s, Low: []Series{s}} }
+
+// values draws the values of a query. Several may be listed twice, prefixes may begin with
+// others, and ranges may overlap.
+func (r *run) values(q Query) (v Values) {
+	all := append([]Series{{"none", 1}, {"aa", 2}, {"b", 12}, {"b", 100}}, allSeries...)
+	one := rapid.Custom(func(t *rapid.T) [2]Series {
+		low, high := rapid.SampledFrom(all).Draw(t, "low"), rapid.SampledFrom(all).Draw(t, "high")
+		if q.Range != "" {
+			low.Host, high.Host = min(low.Host, high.Host), max(low.Host, high.Host)
+			low.Shard, high.Shard = min(low.Shard, high.Shard), max(low.Shard, high.Shard)
+		}
+		if q.Prefix != "" {
+			low.Host = low.Host[:rapid.IntRange(0, len(low.Host)).Draw(t, "of the host")]
+		}
+		return [2]Series{low, high}
+	})
+	given := one.Draw(r.T, "values")
+	v.Given, v.End = given[0], given[1]
+	several := [][2]Series{given}
+	if q.Many != "" {
+		several = rapid.SliceOfN(one, 0, 4).Draw(r.T, "several")
+	}
+	for _, s := range several {
+		if q.Many != "Host" {
+			s[0].Host, s[1].Host = v.Given.Host, v.End.Host
+		}
+		if q.Many != "Shard" {
+			s[0].Shard, s[1].Shard = v.Given.Shard, v.End.Shard
+		}
+		v.Low, v.High = append(v.Low, s[0]), append(v.High, s[1])
+	}
+	numbers := rapid.SampledFrom([]int64{-1, 0, 1, 2, 3, 7, 8})
+	v.From, v.Below = numbers.Draw(r.T, "from"), numbers.Draw(r.T, "below")
+	v.From, v.Below = min(v.From, v.Below), max(v.From, v.Below)
+	return v
 }
 
 // many compares a read of several values, in all orders, with the model.
@@ -157,11 +188,14 @@ func (r *run) latestOfEach(some []Series, bases []Event) {
 
 // listed compares the series that a query lists with the model. No row is received for a series
 // without events.
-func (r *run) listed(given Series, from, to time.Time) {
+func (r *run) listed(from, to time.Time) {
 	all := r.schema.Queries()
 	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query of series")]
+	v := r.values(q)
+	r.selects = q.picks(v)
+	defer func() { r.selects = nil }()
 	got := map[Series]bool{}
-	for s, err := range r.access.Series[q.Name](r.ctx, given, from, to) {
+	for s, err := range r.access.Series[q.Name](r.ctx, v, from, to) {
 		if err != nil {
 			r.Fatalf("the series of %s: %v", q.Name, err)
 		}
@@ -172,7 +206,7 @@ func (r *run) listed(given Series, from, to time.Time) {
 	}
 	want := map[Series]bool{}
 	for _, s := range allSeries {
-		if q.finds(s, given) && len(r.table.Read(r.now, s, from, to)) > 0 {
+		if q.finds(s, v) && len(r.selected(s, from, to)) > 0 {
 			want[s] = true
 		}
 	}
@@ -184,30 +218,6 @@ func (r *run) listed(given Series, from, to time.Time) {
 	}
 }
 
-// parts compares a query of a prefix or a range with the model.
-func (r *run) parts(from, to time.Time) {
-	all := r.schema.PartQueries()
-	if len(all) == 0 {
-		return
-	}
-	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query of a part")]
-	ends := append([]Series{{"aa", 2}, {"b", 100}}, allSeries...)
-	low, high := rapid.SampledFrom(ends).Draw(r.T, "low"), rapid.SampledFrom(ends).Draw(r.T, "high")
-	if low.Host > high.Host {
-		low.Host, high.Host = high.Host, low.Host
-	}
-	if low.Shard > high.Shard {
-		low.Shard, high.Shard = high.Shard, low.Shard
-	}
-	if q.Prefix != "" && rapid.Bool().Draw(r.T, "all hosts") {
-		low.Host = ""
-	}
-	wanted := func(s Series) bool { return q.holds(s, low, high) }
-	r.many(fmt.Sprintf("%s from %v to %v", q.Name, low, high), wanted, from, to, func(how Order) iter.Seq2[Event, error] {
-		return r.access.Parts[q.Name](r.ctx, low, high, from, to, how)
-	})
-}
-
 // selected returns the events of a series that the model selects.
 func (r *run) selected(s Series, from, to time.Time) []Event {
 	events := r.table.Read(r.now, s, from, to)
@@ -215,28 +225,4 @@ func (r *run) selected(s Series, from, to time.Time) []Event {
 		return events
 	}
 	return slices.DeleteFunc(events, func(e Event) bool { return !r.selects(e) })
-}
-
-// where compares a query with a condition with the model: it returns the events that have the
-// field, or its default, with a value that is at least low and less than high or, for a query of
-// a single value, equal to low.
-func (r *run) where(given Series, from, to time.Time) {
-	all := r.schema.WhereQueries()
-	if len(all) == 0 {
-		return
-	}
-	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query with a condition")]
-	values := rapid.SampledFrom([]int64{-1, 0, 1, 2, 3, 7, 8})
-	low, high := values.Draw(r.T, "low"), values.Draw(r.T, "high")
-	if low > high {
-		low, high = high, low
-	}
-	r.selects = func(e Event) bool {
-		v := e.Values[0]
-		return e.Has[0] && low <= v && (v < high || q.Equal && v == low) && (!q.Equal || v == low)
-	}
-	defer func() { r.selects = nil }()
-	r.many(fmt.Sprintf("%s from %d to %d", q.Name, low, high), func(s Series) bool { return q.finds(s, given) }, from, to, func(how Order) iter.Seq2[Event, error] {
-		return r.access.Where[q.Name](r.ctx, given, low, high, from, to, how)
-	})
 }

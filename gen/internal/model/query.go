@@ -21,104 +21,234 @@ type Query struct {
 	Where, Equal bool
 }
 
+// Values are the values that a query is given.
+type Values struct {
+	Given, End  Series   // those of which it takes one; End has the end of a range
+	Low, High   []Series // the same, or several that differ in the value of Many
+	From, Below int64    // the range of the first field, or its value
+}
+
 // yaml formats the query.
 func (q Query) yaml() string {
-	text := "{by: [" + strings.ToLower(strings.Join(q.By, ", ")) + "]"
+	text := "{by: [" + strings.ToLower(strings.Join(q.By, ", ")) + "], delete: true, series: true"
 	if q.Scan {
 		text += ", scan: to be tried"
 	}
+	for _, form := range [][2]string{{"many", q.Many}, {"prefix", q.Prefix}, {"range", q.Range}} {
+		if form[1] != "" {
+			text += ", " + form[0] + ": " + strings.ToLower(form[1])
+		}
+	}
 	switch {
 	case q.Equal:
-		return text + ", where: {v0: equal}, allow: {K18: to be tried}}"
+		text += ", where: {v0: equal}"
 	case q.Where:
-		return text + ", where: {v0: range}, allow: {K18: to be tried}}"
-	case q.Many != "":
-		return text + ", many: " + strings.ToLower(q.Many) + "}"
-	case q.Prefix != "":
-		return text + ", prefix: " + strings.ToLower(q.Prefix) + ", series: true, allow: {K18: to be tried}}"
-	case q.Range != "":
-		return text + ", range: " + strings.ToLower(q.Range) + ", allow: {K18: to be tried}}"
+		text += ", where: {v0: range}"
 	}
-	return text + ", delete: true, series: true}"
+	if q.Where || q.Prefix+q.Range != "" {
+		text += ", allow: {K18: to be tried}"
+	}
+	return text + "}"
 }
 
-// Whole reports whether the query takes one value of a series value.
-func (q Query) Whole(name string) bool { return q.Many != name && q.Prefix != name && q.Range != name }
+// plain reports whether the query takes single values, and no others.
+func (q Query) plain() bool { return q.Many+q.Prefix+q.Range == "" && !q.Where }
 
-// Takes reports whether the query takes several values of a series value.
-func (q Query) Takes(name string) bool { return q.Many == name }
+// inputs returns what the query takes, in the order of its parameters: Host, Shard, and Where.
+func (q Query) inputs() (out []string) {
+	part := q.Prefix + q.Range
+	for _, by := range q.By {
+		if by != part {
+			out = append(out, by)
+		}
+	}
+	if part != "" {
+		out = append(out, part)
+	}
+	if q.Where {
+		out = append(out, "Where")
+	}
+	return out
+}
 
-// finds reports whether the query with the values of given returns events of s.
-func (q Query) finds(s, given Series) bool {
-	return (s.Host == given.Host || !slices.Contains(q.By, "Host")) && (s.Shard == given.Shard || !slices.Contains(q.By, "Shard"))
+// Args renders the arguments of the generated methods of the query, each after a comma. v has the
+// values.
+func (q Query) Args() string {
+	text := ""
+	for _, in := range q.inputs() {
+		switch {
+		case in == "Where" && q.Equal:
+			text += ", v.From"
+		case in == "Where":
+			text += ", v.From, v.Below"
+		case in == q.Many && in == q.Range:
+			text += ", v." + in + "Ranges()"
+		case in == q.Many:
+			text += ", v." + in + "s()"
+		case in == q.Range:
+			text += ", v.Given." + in + ", v.End." + in
+		default:
+			text += ", v.Given." + in
+		}
+	}
+	return text
+}
+
+// Given returns the values as package dynamic takes them.
+func (q Query) Given(v Values) (out []any) {
+	value := func(s Series, name string) any {
+		if name == "Host" {
+			return s.Host
+		}
+		return s.Shard
+	}
+	for _, in := range q.inputs() {
+		switch {
+		case in == "Where" && q.Equal:
+			out = append(out, v.From)
+			continue
+		case in == "Where":
+			out = append(out, []any{v.From, v.Below})
+			continue
+		}
+		one := func(low, high Series) any {
+			if in == q.Range {
+				return []any{value(low, in), value(high, in)}
+			}
+			return value(low, in)
+		}
+		if in != q.Many {
+			out = append(out, one(v.Given, v.End))
+			continue
+		}
+		all := []any{}
+		for i := range v.Low {
+			all = append(all, one(v.Low[i], v.High[i]))
+		}
+		out = append(out, all)
+	}
+	return out
+}
+
+// Hosts returns the hosts of several values.
+func (v Values) Hosts() []string { return each(v.Low, func(s Series) string { return s.Host }) }
+
+// Shards returns the shards of several values.
+func (v Values) Shards() []int64 { return each(v.Low, func(s Series) int64 { return s.Shard }) }
+
+// HostRanges returns several ranges of hosts.
+func (v Values) HostRanges() [][2]string {
+	return pairs(v.Hosts(), each(v.High, func(s Series) string { return s.Host }))
+}
+
+// ShardRanges returns several ranges of shards.
+func (v Values) ShardRanges() [][2]int64 {
+	return pairs(v.Shards(), each(v.High, func(s Series) int64 { return s.Shard }))
+}
+
+func each[T any](all []Series, of func(Series) T) (out []T) {
+	for _, s := range all {
+		out = append(out, of(s))
+	}
+	return out
+}
+
+func pairs[T any](from, to []T) (out [][2]T) {
+	for i := range from {
+		out = append(out, [2]T{from[i], to[i]})
+	}
+	return out
+}
+
+// finds reports whether the query returns events of s.
+func (q Query) finds(s Series, v Values) bool {
+	for i := range v.Low {
+		high := v.Low[i]
+		if q.Range != "" {
+			high = v.High[i]
+		}
+		if q.holds(s, v.Low[i], high) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether the query with single values finds a series.
+func (q Query) holds(s, low, high Series) bool {
+	in := func(name string) bool { return slices.Contains(q.By, name) && q.Prefix != name && q.Range != name }
+	switch {
+	case in("Host") && s.Host != low.Host, in("Shard") && s.Shard != low.Shard:
+		return false
+	case q.Prefix != "":
+		return strings.HasPrefix(s.Host, low.Host)
+	case q.Range == "Host":
+		return s.Host >= low.Host && s.Host < high.Host
+	case q.Range == "Shard":
+		return s.Shard >= low.Shard && s.Shard < high.Shard
+	}
+	return true
+}
+
+// picks returns which events of the series the query returns; nil for all. An event without the field
+// has its default.
+func (q Query) picks(v Values) func(e Event) bool {
+	if !q.Where {
+		return nil
+	}
+	return func(e Event) bool {
+		value := e.Values[0]
+		return e.Has[0] && (value == v.From || !q.Equal && v.From <= value) && (q.Equal || value < v.Below)
+	}
 }
 
 // Queries returns the queries that the table of the schema can answer.
 func (s *Schema) Queries() []Query {
 	var out []Query
+	host, both, reverse := []string{"Host"}, []string{"Shard", "Host"}, []string{"Host", "Shard"}
 	for _, q := range []Query{
-		{Name: "ByHost", By: []string{"Host"}},
+		{Name: "ByHost", By: host},
 		{Name: "ByShard", By: []string{"Shard"}},
-		{Name: "One", By: []string{"Shard", "Host"}},
+		{Name: "One", By: both},
 		{Name: "Export"},
-	} {
-		if all, scan := s.answered(q); all {
-			q.Scan = scan
-			out = append(out, q)
-		}
-	}
-	return out
-}
-
-// ManyQueries returns the queries of several values that the table of the schema can answer.
-func (s *Schema) ManyQueries() []Query {
-	var out []Query
-	for _, q := range []Query{
-		{Name: "Hosts", By: []string{"Host"}, Many: "Host"},
+		{Name: "Hosts", By: host, Many: "Host"},
 		{Name: "Shards", By: []string{"Shard"}, Many: "Shard"},
-		{Name: "Ones", By: []string{"Shard", "Host"}, Many: "Host"},
-	} {
-		if all, scan := s.answered(q); all {
-			q.Scan = scan
-			out = append(out, q)
-		}
-	}
-	return out
-}
-
-// PartQueries returns the queries of a prefix or a range that the table of the schema can answer.
-func (s *Schema) PartQueries() []Query {
-	var out []Query
-	for _, q := range []Query{
-		{Name: "HostPrefix", By: []string{"Host"}, Prefix: "Host"},
-		{Name: "HostPrefixOf", By: []string{"Shard", "Host"}, Prefix: "Host"},
-		{Name: "HostRange", By: []string{"Host"}, Range: "Host"},
+		{Name: "Ones", By: both, Many: "Host"},
+		{Name: "HostPrefix", By: host, Prefix: "Host"},
+		{Name: "HostPrefixOf", By: both, Prefix: "Host"},
+		{Name: "HostPrefixes", By: host, Prefix: "Host", Many: "Host"},
+		{Name: "HostPrefixOfShards", By: both, Prefix: "Host", Many: "Shard"},
+		{Name: "HostRange", By: host, Range: "Host"},
+		{Name: "HostRanges", By: host, Range: "Host", Many: "Host"},
 		{Name: "ShardRange", By: []string{"Shard"}, Range: "Shard"},
-		{Name: "ShardRangeOf", By: []string{"Host", "Shard"}, Range: "Shard"},
-	} {
-		if !slices.ContainsFunc(s.layouts(), func(l *Schema) bool { return !l.answersPart(&q) }) {
-			out = append(out, q)
-		}
-	}
-	return out
-}
-
-// WhereQueries returns the queries with a condition on the first field that the table of the schema
-// can answer.
-func (s *Schema) WhereQueries() []Query {
-	var out []Query
-	for _, q := range []Query{
-		{Name: "InRange", By: []string{"Shard", "Host"}, Where: true},
-		{Name: "HostInRange", By: []string{"Host"}, Where: true},
-		{Name: "WithValue", By: []string{"Shard", "Host"}, Where: true, Equal: true},
+		{Name: "ShardRangeOf", By: reverse, Range: "Shard"},
+		{Name: "ShardRangeOfHosts", By: reverse, Range: "Shard", Many: "Host"},
+		{Name: "ShardRangesOf", By: reverse, Range: "Shard", Many: "Shard"},
+		{Name: "InRange", By: both, Where: true},
+		{Name: "HostInRange", By: host, Where: true},
+		{Name: "WithValue", By: both, Where: true, Equal: true},
+		{Name: "HostsInRange", By: host, Many: "Host", Where: true},
+		{Name: "HostPrefixesWithValue", By: host, Prefix: "Host", Many: "Host", Where: true, Equal: true},
+		{Name: "ShardRangesInRange", By: reverse, Range: "Shard", Many: "Shard", Where: true},
 	} {
 		all, scan := s.answered(q)
-		if all && !slices.ContainsFunc(s.layouts(), func(l *Schema) bool { return !l.selects(s.Classes, &q) }) {
+		part := q.Prefix+q.Range != ""
+		if part {
+			all, scan = true, false
+		}
+		if all && !slices.ContainsFunc(s.layouts(), func(l *Schema) bool {
+			return part && !l.answersPart(&q) || q.Where && !l.selects(s.Classes, &q)
+		}) {
 			q.Scan = scan
 			out = append(out, q)
 		}
 	}
 	return out
+}
+
+// PlainQueries returns those that take single values, and no others.
+func (s *Schema) PlainQueries() []Query {
+	return slices.DeleteFunc(s.Queries(), func(q Query) bool { return !q.plain() })
 }
 
 // selects reports whether the server can select the events of a layout by the first field: if
@@ -175,36 +305,6 @@ func (s *Schema) sortsBy(g string, q *Query) bool {
 		return strings.Contains(g, "escape") || s.Delimiter == "" || strings.Contains(g, "encoding: hex") && s.Delimiter < "0"
 	}
 	return strings.Contains(g, "pad") || strings.Contains(g, "encoding: binary") || s.Delimiter == ""
-}
-
-// holds reports whether a query of a prefix or a range finds a series.
-func (q Query) holds(s, low, high Series) bool {
-	in := func(name string) bool { return slices.Contains(q.By, name) && q.Prefix != name && q.Range != name }
-	switch {
-	case in("Host") && s.Host != low.Host, in("Shard") && s.Shard != low.Shard:
-		return false
-	case q.Prefix != "":
-		return strings.HasPrefix(s.Host, low.Host)
-	case q.Range == "Host":
-		return s.Host >= low.Host && s.Host < high.Host
-	}
-	return s.Shard >= low.Shard && s.Shard < high.Shard
-}
-
-// Hosts returns the hosts of several series.
-func Hosts(several []Series) (out []string) {
-	for _, s := range several {
-		out = append(out, s.Host)
-	}
-	return out
-}
-
-// Shards returns the shards of several series.
-func Shards(several []Series) (out []int64) {
-	for _, s := range several {
-		out = append(out, s.Shard)
-	}
-	return out
 }
 
 // answered reports whether all layouts can answer a query, and whether one of them must

@@ -185,7 +185,7 @@ func (s *Schema) write(b *strings.Builder) {
 		line("    %s", text)
 	}
 	s.writeEarlier(line)
-	for i, q := range slices.Concat(s.Queries(), s.ManyQueries(), s.PartQueries(), s.WhereQueries()) {
+	for i, q := range s.Queries() {
 		if i == 0 {
 			line("queries:")
 		}

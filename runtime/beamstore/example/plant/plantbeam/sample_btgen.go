@@ -66,7 +66,8 @@ func SampleBySensors(area string, sensorFrom int64, sensorTo int64) beamstore.Qu
 	return Sample.NewQuery(Sample.Queries["BySensors"].Query.Range(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorFrom}}, plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorTo}}))
 }
 
-// SampleHighByArea selects the events of the series with the given area.
+// SampleHighByArea selects the events of the series with the given area, whose
+// value is in the given range, whose end is excluded.
 func SampleHighByArea(area string, valueFrom int64, valueTo int64) beamstore.Query {
 	return Sample.NewQuery(Sample.Queries["HighByArea"].Query.Bind(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}).Where(plant.SampleEvent{Value: valueFrom}, plant.SampleEvent{Value: valueTo}))
 }

@@ -9,16 +9,105 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Where is a condition of a query on a field.
-type Where struct {
+// Input is what callers give a query: a series value, or a field by whose values it selects
+// events.
+type Input struct {
 	Pos   diag.Pos
-	Field int
-	Equal bool // the caller gives a value; else, a range
+	Index int             // in Layout.Series or, with Where, in Layout.Fields
+	Where bool            // it is a field
+	Form  codec.GivenPart // a value, a prefix of it, or a range
+	Many  bool            // several values, prefixes or ranges
 }
 
-// TakesRange reports whether the query takes a prefix or a range of a series value, or values of
-// fields.
-func (q *Query) TakesRange() bool { return q.Selection.Partial || len(q.Where) > 0 }
+// Of returns the series value or the field.
+func (in *Input) Of(l *Layout) *Field {
+	if in.Where {
+		return &l.Fields[in.Index]
+	}
+	return &l.Series[in.Index]
+}
+
+// Ends returns how many values describe one of what callers give: two for a range, whose end is
+// excluded, else one.
+func (in *Input) Ends() int {
+	if in.Form == codec.GivenRange {
+		return 2
+	}
+	return 1
+}
+
+// Same reports whether callers of two versions of a query give the same: an input of a layout, and one
+// of another version of the layout.
+func (in *Input) Same(l *Layout, other *Input, version *Layout) bool {
+	same := in.Index == other.Index || in.Of(l).Name == other.Of(version).Name
+	return same && in.Where == other.Where && in.Form == other.Form && in.Many == other.Many
+}
+
+// Words describes the input, as in "several prefixes of line".
+func (in *Input) Words(l *Layout) string {
+	forms := map[codec.GivenPart][2]string{
+		codec.GivenValue: {"", "several values of "}, codec.GivenPrefix: {"a prefix of ", "several prefixes of "}, codec.GivenRange: {"a range of ", "several ranges of "},
+	}[in.Form]
+	if in.Many {
+		return forms[1] + in.Of(l).Name
+	}
+	return forms[0] + in.Of(l).Name
+}
+
+// Where returns the inputs that are fields.
+func (q *Query) Where() []Input {
+	return slices.DeleteFunc(slices.Clone(q.Inputs), func(in Input) bool { return !in.Where })
+}
+
+// Part returns the series value of which callers give a prefix or a range; nil if there is none.
+func (q *Query) Part() *Input {
+	i := slices.IndexFunc(q.Inputs, func(in Input) bool { return !in.Where && in.Form != codec.GivenValue })
+	if i < 0 {
+		return nil
+	}
+	return &q.Inputs[i]
+}
+
+// Several returns the series value of which callers give several; nil if there is none.
+func (q *Query) Several() *Input {
+	i := slices.IndexFunc(q.Inputs, func(in Input) bool { return in.Many })
+	if i < 0 {
+		return nil
+	}
+	return &q.Inputs[i]
+}
+
+// inputs resolves what a query takes: whole values, a prefix or a range, and fields. It
+// reports false if the schema has an error in them.
+func (r *resolver) inputs(q *schema.Query) (out []Input, ok bool) {
+	find := func(fields []Field, name schema.Value[string]) int {
+		return slices.IndexFunc(fields, func(f Field) bool { return f.Name == name.V })
+	}
+	var parts []Input
+	for _, by := range q.By {
+		in := Input{Pos: by.Pos, Index: find(r.layout.Series, by), Many: by.V == q.Many.V}
+		switch by.V {
+		case q.Prefix.V:
+			in.Form = codec.GivenPrefix
+		case q.Range.V:
+			in.Form = codec.GivenRange
+		}
+		if in.Form == codec.GivenValue {
+			out = append(out, in)
+		} else {
+			parts = append(parts, in)
+		}
+	}
+	out = append(out, parts...)
+	for _, w := range q.Where {
+		in := Input{Pos: w.Field.Pos, Index: find(r.layout.Fields, w.Field), Where: true, Form: codec.GivenRange}
+		if w.Form.V == schema.EqualForm {
+			in.Form = codec.GivenValue
+		}
+		out = append(out, in)
+	}
+	return out, len(parts) < 2 && !slices.ContainsFunc(out, func(in Input) bool { return in.Index < 0 })
+}
 
 // ColumnOf returns the column of a table that stores a field separately; nil if there is none.
 func (t *Table) ColumnOf(field int) *Column {
@@ -31,8 +120,8 @@ func (t *Table) ColumnOf(field int) *Column {
 
 // refusesWhere returns why the server cannot select the events of a table by a condition, and what
 // to write instead; empty if it can.
-func (t *Table) refusesWhere(l *Layout, w Where) (why, instead string) {
-	f, c := &l.Fields[w.Field], t.ColumnOf(w.Field)
+func (t *Table) refusesWhere(l *Layout, w *Input) (why, instead string) {
+	f, c := w.Of(l), t.ColumnOf(w.Index)
 	rows := "add a table with pattern: " + patternsWith(eventOfColumns) + "; or remove where, and skip the other events after reading them"
 	switch {
 	case t.Serialized() || c == nil && t.Pattern.OneValue():
@@ -60,23 +149,23 @@ func countsVersions(r *codec.GCRule) bool {
 
 // refusesValues returns why encoded values of a column cannot be selected by a condition, and what
 // to write instead; empty if they can.
-func refusesValues(f *Field, c *Column, w Where) (why, instead string) {
+func refusesValues(f *Field, c *Column, w *Input) (why, instead string) {
 	for _, older := range c.Older {
 		if older.Was.Type != f.Type || older.Values != c.Values {
 			return fmt.Sprintf("older events have %s in another type or encoding, as column %q", f.Name, older.Qualifier),
 				"remove where until these events have expired, and skip the other events after reading them"
 		}
 	}
-	own := f.Type.Traits()
+	own, equal := f.Type.Traits(), w.Form == codec.GivenValue
 	const binary = "give the field values: binary, in a new table if it stores events already; or remove where"
 	switch {
 	case own.NotEqual:
 		return fmt.Sprintf("equal values of %s may be written in several ways as JSON", f.Name), "select by a field of another type"
-	case w.Equal && own.Number == schema.Floating:
+	case equal && own.Number == schema.Floating:
 		return fmt.Sprintf("%s is a floating-point number, which is rarely equal to another", f.Name), "write " + diag.Code(f.Name+": range")
-	case w.Equal && c.Values.Text() && !own.OneText:
+	case equal && c.Values.Text() && !own.OneText:
 		return fmt.Sprintf("%s is stored as text, which may be written in several ways, as in 5 and +5", f.Name), binary
-	case w.Equal:
+	case equal:
 		return "", ""
 	case c.Values == codec.LittleEndianValues && own.Sized > 0:
 		return fmt.Sprintf("%s is stored with its lowest byte first, which does not sort like its values", f.Name), binary
