@@ -10,9 +10,10 @@ import (
 
 // many is the state of a read of several values.
 type many struct {
-	all    []bound // all values, as given
-	some   []bound // those that are being read together
-	listed bool    // their rows are read in the order of row keys
+	all       []bound // all values, as given
+	some      []bound // those that are being read together
+	listed    bool    // their rows are read in the order of row keys
+	malformed error   // of the selection
 }
 
 // fails returns the events of a read that fails.
@@ -182,6 +183,9 @@ func (r *reading) values() ([]bound, error) {
 // distinct returns the different values in the order of their row keys. Prefixes and ranges that
 // overlap are united.
 func (r *reading) distinct() ([]wanted, error) {
+	if r.many.malformed != nil {
+		return nil, r.many.malformed
+	}
 	var all []wanted
 	for _, value := range r.many.all {
 		w, err := r.q.want(value)

@@ -117,7 +117,7 @@ func (r *reader) beginSelected(ctx context.Context, s *selection, q *query, from
 	read.high, read.where = first.high, s.where
 	if s.many {
 		read.options.Limit = call.Last(opts).Limit // begin limits the newest event of one series
-		read.many = &many{all: s.values}
+		read.many = &many{all: s.values, malformed: s.malformed}
 	}
 	return read
 }

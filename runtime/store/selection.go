@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -33,7 +34,8 @@ type Condition struct {
 
 // Selection is what a query selects with given values, or the events of some series. [Reader.Read],
 // [ReadColumns] and [ReadSeries] read it, and [Writer.DeleteRange] and [Writer.DeleteAll] delete it.
-// It is plain data, which the functions below make.
+// It is plain data, which the functions below make; if its parts do not fit each other, their error is a
+// *[SelectionError].
 type Selection[E any] struct {
 	Query  *Query[E] // nil for the events of series
 	Low    []E       // the series values: those of one event or, with Many, of several
@@ -85,6 +87,7 @@ type selection struct {
 	values     []bound
 	many       bool
 	where      *bounds
+	malformed  error // the parts of the Selection do not fit each other, and values is empty
 }
 
 // bound has the values of a selection, or those of one of many.
@@ -102,6 +105,10 @@ func (s Selection[E]) untyped() *selection {
 	if q := s.Query; q != nil {
 		out.name, out.table, out.given, out.conditions = q.Name, q.Table, &q.Given, q.Conditions
 	}
+	if out.malformed = s.check(); out.malformed != nil {
+		out.many = true
+		return out
+	}
 	for i := range s.Low {
 		v := bound{low: event{&s.Low[i]}}
 		if i < len(s.High) {
@@ -113,6 +120,29 @@ func (s Selection[E]) untyped() *selection {
 		out.where = &bounds{event{&s.Bounds[0]}, event{&s.Bounds[1]}}
 	}
 	return out
+}
+
+// check returns a *SelectionError if the parts of a selection do not fit each other.
+func (s *Selection[E]) check() error {
+	switch {
+	case !s.Many && len(s.Low) != 1:
+		return &SelectionError{fmt.Sprintf("Low has %d events, and Many is not set", len(s.Low))}
+	case s.High != nil && len(s.High) != len(s.Low):
+		return &SelectionError{fmt.Sprintf("Low has %d events, and High has %d", len(s.Low), len(s.High))}
+	case s.Bounds != nil && len(s.Bounds) != 2:
+		return &SelectionError{fmt.Sprintf("Bounds has %d events instead of 2", len(s.Bounds))}
+	}
+	return nil
+}
+
+// SelectionError reports a [Selection] whose parts do not fit each other. No request was sent.
+type SelectionError struct {
+	Reason string // which parts
+}
+
+// Error names the parts, and says how to make a selection.
+func (e *SelectionError) Error() string {
+	return "the selection is malformed: " + e.Reason + "; make it with SeriesOf, ManySeriesOf or the methods of a Query"
 }
 
 // query is how one mapping answers a query.

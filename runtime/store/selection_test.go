@@ -372,6 +372,37 @@ func (c *poleCase) checkDelete(t *testing.T, chosen choice, path, within, whole 
 	c.left(t, chosen, chosen.selects)
 }
 
+// TestMalformedSelections passes selections whose parts do not fit each other to every verb.
+func TestMalformedSelections(t *testing.T) {
+	t.Parallel()
+	c := newPoleCase(t, codec.BucketNewCells, poleKeys(codec.BucketNewCells)["adjacent"])
+	q := &Query[pole]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}, Conditions: []Condition{{Field: "level"}}}
+	low, two := c.stored[0], c.stored[:2]
+	for _, of := range []Selection[pole]{
+		{}, {Low: two}, {Query: q}, {Query: q, Low: two, Bounds: two},
+		{Query: q, Low: two, High: two[:1], Many: true}, {Query: q, Low: two[:1], High: two},
+		{Query: q, Low: []pole{low}, Bounds: two[:1]}, {Query: q, Many: true, Bounds: []pole{}},
+	} {
+		r, w := NewReader(c.clients[0], c.mapping, clockAt(poleNow)), c.writer(0)
+		_, read := polesOf(r.Read(t.Context(), of, at(0), at(poleNow)))
+		columns := ReadColumns(t.Context(), r, c.columns, new(poleColumns), of, at(0), at(poleNow))
+		var series error
+		for _, err := range ReadSeries[line](t.Context(), r, of, at(0), at(poleNow)) {
+			series = err
+		}
+		_, rows := c.mapping.Rows(of)
+		_, selects := c.mapping.Selects(of)
+		_, within := w.DeleteRange(t.Context(), of, at(0), at(poleNow))
+		_, all := w.DeleteAll(t.Context(), of)
+		for verb, err := range map[string]error{"read": read, "columns": columns, "series": series, "rows": rows, "selects": selects, "delete": within, "delete all": all} {
+			if _, ok := errors.AsType[*SelectionError](err); !ok {
+				t.Errorf("%+v: %s: %v", of, verb, err)
+			}
+		}
+	}
+	c.left(t, choice{name: "malformed"}, func(*pole) bool { return false })
+}
+
 // TestBrokenSelections lets the streams of reads of selections break off, also those of dry runs of
 // deletions: the results are the same.
 func TestBrokenSelections(t *testing.T) {

@@ -11,6 +11,9 @@ import (
 // those of earlier ones. They may contain other rows, too.
 func (l *Mapping[E]) Rows(of Selection[E]) ([]KeyRange, error) {
 	m, s := l.alone(), of.untyped()
+	if s.malformed != nil {
+		return nil, s.malformed
+	}
 	q := m.queryOf(s)
 	var out []KeyRange
 	for _, v := range s.values {
@@ -35,6 +38,9 @@ func (l *Mapping[E]) Selects(of Selection[E]) (func(e *E) bool, error) {
 
 // selects is [Mapping.Selects] without its type parameter.
 func (l *mapping) selects(s *selection) (func(e event) bool, error) {
+	if s.malformed != nil {
+		return nil, s.malformed
+	}
 	given := l.Key.Every()
 	if s.given != nil {
 		given = *s.given
