@@ -64,8 +64,9 @@ type param struct {
 	variadic bool
 }
 
-// methods declares methods of a type, whose receiver is named.
-func (s *schemaFile) methods(receiver, typ string, all []method) jen.Code {
+// methods declares methods of a type, whose receiver is named. They are those of an interface of
+// package store, whose comments have their errors.
+func (s *schemaFile) methods(receiver, typ, of string, all []method) jen.Code {
 	out := jen.Null()
 	for i, m := range all {
 		if i > 0 {
@@ -80,7 +81,7 @@ func (s *schemaFile) methods(receiver, typ string, all []method) jen.Code {
 			}
 			params, args = append(params, param.Add(p.typ)), append(args, arg)
 		}
-		out.Add(gocode.Doc(m.name + " " + m.doc)).Line().
+		out.Add(gocode.Doc(fmt.Sprintf("%s %s; see store.%s.%s.", m.name, m.doc, of, m.name))).Line().
 			Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(m.name).Params(params...).Params(m.results...).
 			Add(oneLine(jen.Return(jen.Id(receiver).Dot(held).Dot(m.name).Call(args...))))
 	}
@@ -97,13 +98,13 @@ func (s *schemaFile) writerMethods() jen.Code {
 	event, series := jen.Id(s.names.Event), jen.Id(s.names.Series)
 	failed := []jen.Code{jen.Error()}
 	deleted := []jen.Code{s.store("Deletion"), jen.Error()}
-	return s.methods("w", s.names.Writer, []method{
-		{"Write", "stores one event; the error is a *store.WriteError.", []param{ctx(), {"event", event, false}, s.opts("WriteOptions")}, failed},
-		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored.", []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("WriteOptions")}, failed},
-		{"Delete", "deletes events from all tables, by their " + s.place() + ".", []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("DeleteOptions")}, deleted},
-		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables.", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted},
-		{"DeleteSeries", "deletes all events of a series from all tables.", []param{ctx(), {"series", series, false}, s.opts("DeleteOptions")}, deleted},
-		{"Replace", "stores an event in place of another one.", []param{ctx(), {"old", event, false}, {"updated", event, false}, s.opts("WriteOptions")}, failed},
+	return s.methods("w", s.names.Writer, "EventWriter", []method{
+		{"Write", "stores one event; the error is a *store.WriteError", []param{ctx(), {"event", event, false}, s.opts("WriteOptions")}, failed},
+		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("WriteOptions")}, failed},
+		{"Delete", "deletes events from all tables, by their " + s.place(), []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("DeleteOptions")}, deleted},
+		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted},
+		{"DeleteSeries", "deletes all events of a series from all tables", []param{ctx(), {"series", series, false}, s.opts("DeleteOptions")}, deleted},
+		{"Replace", "stores an event in place of another one", []param{ctx(), {"old", event, false}, {"updated", event, false}, s.opts("WriteOptions")}, failed},
 	})
 }
 
@@ -262,12 +263,12 @@ func (s *schemaFile) newReader() jen.Code {
 func (s *schemaFile) readerMethods() jen.Code {
 	series, several := jen.Id(s.names.Series), jen.Index().Id(s.names.Series)
 	seq := []jen.Code{s.eventSeq()}
-	return s.methods("r", s.names.Reader, []method{
-		{"Read", "yields the events of a series with from <= time < to, in order of time.", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
-		{"ReadColumns", "appends the events of Read to columns.", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), {"columns", jen.Op("*").Id(s.names.Columns), false}, s.opts("ReadOptions")}, []jen.Code{jen.Error()}},
-		{"ReadMany", "yields the events of several series with from <= time < to, by series.", []param{ctx(), {"series", several, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
-		{"Latest", "returns the newest event of a series, or store.ErrNotFound.", []param{ctx(), {"series", series, false}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}},
-		{"LatestMany", "yields the newest event of each of several series that has any.", []param{ctx(), {"series", several, false}}, seq},
+	return s.methods("r", s.names.Reader, "EventReader", []method{
+		{"Read", "yields the events of a series with from <= time < to, in order of time", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
+		{"ReadColumns", "appends the events of Read to columns", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), {"columns", jen.Op("*").Id(s.names.Columns), false}, s.opts("ReadOptions")}, []jen.Code{jen.Error()}},
+		{"ReadMany", "yields the events of several series with from <= time < to, by series", []param{ctx(), {"series", several, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
+		{"Latest", "returns the newest event of a series, or store.ErrNotFound", []param{ctx(), {"series", series, false}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}},
+		{"LatestMany", "yields the newest event of each of several series that has any", []param{ctx(), {"series", several, false}}, seq},
 	})
 }
 

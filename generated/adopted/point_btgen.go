@@ -43,34 +43,38 @@ func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWrit
 	return &PointWriter{store.NewEventWriter[PointSeries](store.NewWriter(client, pointMappings, opts...))}
 }
 
-// Write stores one event; the error is a *store.WriteError.
+// Write stores one event; the error is a *store.WriteError; see
+// store.EventWriter.Write.
 func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...store.WriteOptions) error {
 	return w.events.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored.
+// is not stored; see store.EventWriter.WriteAll.
 func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...store.WriteOptions) error {
 	return w.events.WriteAll(ctx, events, opts...)
 }
 
-// Delete deletes events from all tables, by their series and time.
+// Delete deletes events from all tables, by their series and time; see
+// store.EventWriter.Delete.
 func (w *PointWriter) Delete(ctx context.Context, events []PointEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables.
+// tables; see store.EventWriter.DeleteRange.
 func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteRange(ctx, series, from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables.
+// DeleteSeries deletes all events of a series from all tables; see
+// store.EventWriter.DeleteSeries.
 func (w *PointWriter) DeleteSeries(ctx context.Context, series PointSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteSeries(ctx, series, opts...)
 }
 
-// Replace stores an event in place of another one.
+// Replace stores an event in place of another one; see
+// store.EventWriter.Replace.
 func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated PointEvent, opts ...store.WriteOptions) error {
 	return w.events.Replace(ctx, old, updated, opts...)
 }
@@ -125,28 +129,32 @@ func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointRead
 	}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time.
+// Read yields the events of a series with from <= time < to, in order of time;
+// see store.EventReader.Read.
 func (r *PointReader) Read(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
 	return r.events.Read(ctx, series, from, to, opts...)
 }
 
-// ReadColumns appends the events of Read to columns.
+// ReadColumns appends the events of Read to columns; see
+// store.EventReader.ReadColumns.
 func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from time.Time, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
 	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series.
+// series; see store.EventReader.ReadMany.
 func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
 	return r.events.ReadMany(ctx, series, from, to, opts...)
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound.
+// Latest returns the newest event of a series, or store.ErrNotFound; see
+// store.EventReader.Latest.
 func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
 	return r.events.Latest(ctx, series)
 }
 
-// LatestMany yields the newest event of each of several series that has any.
+// LatestMany yields the newest event of each of several series that has any;
+// see store.EventReader.LatestMany.
 func (r *PointReader) LatestMany(ctx context.Context, series []PointSeries) iter.Seq2[PointEvent, error] {
 	return r.events.LatestMany(ctx, series)
 }

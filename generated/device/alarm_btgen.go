@@ -72,34 +72,38 @@ func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWrit
 	return &AlarmWriter{store.NewEventWriter[AlarmSeries](store.NewWriter(client, alarmMappings, opts...))}
 }
 
-// Write stores one event; the error is a *store.WriteError.
+// Write stores one event; the error is a *store.WriteError; see
+// store.EventWriter.Write.
 func (w *AlarmWriter) Write(ctx context.Context, event AlarmEvent, opts ...store.WriteOptions) error {
 	return w.events.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored.
+// is not stored; see store.EventWriter.WriteAll.
 func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent, opts ...store.WriteOptions) error {
 	return w.events.WriteAll(ctx, events, opts...)
 }
 
-// Delete deletes events from all tables, by their series and time.
+// Delete deletes events from all tables, by their series and time; see
+// store.EventWriter.Delete.
 func (w *AlarmWriter) Delete(ctx context.Context, events []AlarmEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables.
+// tables; see store.EventWriter.DeleteRange.
 func (w *AlarmWriter) DeleteRange(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteRange(ctx, series, from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables.
+// DeleteSeries deletes all events of a series from all tables; see
+// store.EventWriter.DeleteSeries.
 func (w *AlarmWriter) DeleteSeries(ctx context.Context, series AlarmSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteSeries(ctx, series, opts...)
 }
 
-// Replace stores an event in place of another one.
+// Replace stores an event in place of another one; see
+// store.EventWriter.Replace.
 func (w *AlarmWriter) Replace(ctx context.Context, old AlarmEvent, updated AlarmEvent, opts ...store.WriteOptions) error {
 	return w.events.Replace(ctx, old, updated, opts...)
 }
@@ -136,28 +140,32 @@ func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmRead
 	}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time.
+// Read yields the events of a series with from <= time < to, in order of time;
+// see store.EventReader.Read.
 func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
 	return r.events.Read(ctx, series, from, to, opts...)
 }
 
-// ReadColumns appends the events of Read to columns.
+// ReadColumns appends the events of Read to columns; see
+// store.EventReader.ReadColumns.
 func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, columns *AlarmColumns, opts ...store.ReadOptions) error {
 	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series.
+// series; see store.EventReader.ReadMany.
 func (r *AlarmReader) ReadMany(ctx context.Context, series []AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
 	return r.events.ReadMany(ctx, series, from, to, opts...)
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound.
+// Latest returns the newest event of a series, or store.ErrNotFound; see
+// store.EventReader.Latest.
 func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
 	return r.events.Latest(ctx, series)
 }
 
-// LatestMany yields the newest event of each of several series that has any.
+// LatestMany yields the newest event of each of several series that has any;
+// see store.EventReader.LatestMany.
 func (r *AlarmReader) LatestMany(ctx context.Context, series []AlarmSeries) iter.Seq2[AlarmEvent, error] {
 	return r.events.LatestMany(ctx, series)
 }

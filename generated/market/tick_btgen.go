@@ -42,34 +42,38 @@ func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter
 	return &TickWriter{store.NewEventWriter[TickSeries](store.NewWriter(client, tickMappings, opts...))}
 }
 
-// Write stores one event; the error is a *store.WriteError.
+// Write stores one event; the error is a *store.WriteError; see
+// store.EventWriter.Write.
 func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...store.WriteOptions) error {
 	return w.events.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored.
+// is not stored; see store.EventWriter.WriteAll.
 func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...store.WriteOptions) error {
 	return w.events.WriteAll(ctx, events, opts...)
 }
 
-// Delete deletes events from all tables, by their series, time and sequence.
+// Delete deletes events from all tables, by their series, time and sequence;
+// see store.EventWriter.Delete.
 func (w *TickWriter) Delete(ctx context.Context, events []TickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables.
+// tables; see store.EventWriter.DeleteRange.
 func (w *TickWriter) DeleteRange(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteRange(ctx, series, from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables.
+// DeleteSeries deletes all events of a series from all tables; see
+// store.EventWriter.DeleteSeries.
 func (w *TickWriter) DeleteSeries(ctx context.Context, series TickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteSeries(ctx, series, opts...)
 }
 
-// Replace stores an event in place of another one.
+// Replace stores an event in place of another one; see
+// store.EventWriter.Replace.
 func (w *TickWriter) Replace(ctx context.Context, old TickEvent, updated TickEvent, opts ...store.WriteOptions) error {
 	return w.events.Replace(ctx, old, updated, opts...)
 }
@@ -105,28 +109,32 @@ func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader
 	}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time.
+// Read yields the events of a series with from <= time < to, in order of time;
+// see store.EventReader.Read.
 func (r *TickReader) Read(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
 	return r.events.Read(ctx, series, from, to, opts...)
 }
 
-// ReadColumns appends the events of Read to columns.
+// ReadColumns appends the events of Read to columns; see
+// store.EventReader.ReadColumns.
 func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from time.Time, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
 	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series.
+// series; see store.EventReader.ReadMany.
 func (r *TickReader) ReadMany(ctx context.Context, series []TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
 	return r.events.ReadMany(ctx, series, from, to, opts...)
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound.
+// Latest returns the newest event of a series, or store.ErrNotFound; see
+// store.EventReader.Latest.
 func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
 	return r.events.Latest(ctx, series)
 }
 
-// LatestMany yields the newest event of each of several series that has any.
+// LatestMany yields the newest event of each of several series that has any;
+// see store.EventReader.LatestMany.
 func (r *TickReader) LatestMany(ctx context.Context, series []TickSeries) iter.Seq2[TickEvent, error] {
 	return r.events.LatestMany(ctx, series)
 }

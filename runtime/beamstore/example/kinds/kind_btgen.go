@@ -189,34 +189,38 @@ func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter
 	return &KindWriter{store.NewEventWriter[KindSeries](store.NewWriter(client, kindMappings, opts...))}
 }
 
-// Write stores one event; the error is a *store.WriteError.
+// Write stores one event; the error is a *store.WriteError; see
+// store.EventWriter.Write.
 func (w *KindWriter) Write(ctx context.Context, event KindEvent, opts ...store.WriteOptions) error {
 	return w.events.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored.
+// is not stored; see store.EventWriter.WriteAll.
 func (w *KindWriter) WriteAll(ctx context.Context, events []KindEvent, opts ...store.WriteOptions) error {
 	return w.events.WriteAll(ctx, events, opts...)
 }
 
-// Delete deletes events from all tables, by their series, time and sequence.
+// Delete deletes events from all tables, by their series, time and sequence;
+// see store.EventWriter.Delete.
 func (w *KindWriter) Delete(ctx context.Context, events []KindEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables.
+// tables; see store.EventWriter.DeleteRange.
 func (w *KindWriter) DeleteRange(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteRange(ctx, series, from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables.
+// DeleteSeries deletes all events of a series from all tables; see
+// store.EventWriter.DeleteSeries.
 func (w *KindWriter) DeleteSeries(ctx context.Context, series KindSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteSeries(ctx, series, opts...)
 }
 
-// Replace stores an event in place of another one.
+// Replace stores an event in place of another one; see
+// store.EventWriter.Replace.
 func (w *KindWriter) Replace(ctx context.Context, old KindEvent, updated KindEvent, opts ...store.WriteOptions) error {
 	return w.events.Replace(ctx, old, updated, opts...)
 }
@@ -252,28 +256,32 @@ func NewKindReader(client store.Client, opts ...store.ReaderOptions) *KindReader
 	}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time.
+// Read yields the events of a series with from <= time < to, in order of time;
+// see store.EventReader.Read.
 func (r *KindReader) Read(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
 	return r.events.Read(ctx, series, from, to, opts...)
 }
 
-// ReadColumns appends the events of Read to columns.
+// ReadColumns appends the events of Read to columns; see
+// store.EventReader.ReadColumns.
 func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from time.Time, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
 	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series.
+// series; see store.EventReader.ReadMany.
 func (r *KindReader) ReadMany(ctx context.Context, series []KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
 	return r.events.ReadMany(ctx, series, from, to, opts...)
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound.
+// Latest returns the newest event of a series, or store.ErrNotFound; see
+// store.EventReader.Latest.
 func (r *KindReader) Latest(ctx context.Context, series KindSeries) (KindEvent, error) {
 	return r.events.Latest(ctx, series)
 }
 
-// LatestMany yields the newest event of each of several series that has any.
+// LatestMany yields the newest event of each of several series that has any;
+// see store.EventReader.LatestMany.
 func (r *KindReader) LatestMany(ctx context.Context, series []KindSeries) iter.Seq2[KindEvent, error] {
 	return r.events.LatestMany(ctx, series)
 }

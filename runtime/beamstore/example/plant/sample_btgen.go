@@ -42,34 +42,38 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewEventWriter[SampleSeries](store.NewWriter(client, sampleMappings, opts...))}
 }
 
-// Write stores one event; the error is a *store.WriteError.
+// Write stores one event; the error is a *store.WriteError; see
+// store.EventWriter.Write.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
 	return w.events.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored.
+// is not stored; see store.EventWriter.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
 	return w.events.WriteAll(ctx, events, opts...)
 }
 
-// Delete deletes events from all tables, by their series and time.
+// Delete deletes events from all tables, by their series and time; see
+// store.EventWriter.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables.
+// tables; see store.EventWriter.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteRange(ctx, series, from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables.
+// DeleteSeries deletes all events of a series from all tables; see
+// store.EventWriter.DeleteSeries.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.events.DeleteSeries(ctx, series, opts...)
 }
 
-// Replace stores an event in place of another one.
+// Replace stores an event in place of another one; see
+// store.EventWriter.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
 	return w.events.Replace(ctx, old, updated, opts...)
 }
@@ -106,28 +110,32 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 	}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time.
+// Read yields the events of a series with from <= time < to, in order of time;
+// see store.EventReader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.events.Read(ctx, series, from, to, opts...)
 }
 
-// ReadColumns appends the events of Read to columns.
+// ReadColumns appends the events of Read to columns; see
+// store.EventReader.ReadColumns.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from time.Time, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series.
+// series; see store.EventReader.ReadMany.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.events.ReadMany(ctx, series, from, to, opts...)
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound.
+// Latest returns the newest event of a series, or store.ErrNotFound; see
+// store.EventReader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
 	return r.events.Latest(ctx, series)
 }
 
-// LatestMany yields the newest event of each of several series that has any.
+// LatestMany yields the newest event of each of several series that has any;
+// see store.EventReader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
 	return r.events.LatestMany(ctx, series)
 }
