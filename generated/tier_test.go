@@ -159,10 +159,7 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	last := events[len(events)-1]
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		v := dynamic.Values{Series: series, Low: last.Values, High: last.Values}
-		if len(q.Range) > 0 {
-			v.End = series[q.Range[0]]
-		}
+		v := valuesFrom(q, last)
 		list(q.Name, r.Query(ctx, q.Name, v, from, to))
 		list(q.Name+" newest", r.Query(ctx, q.Name, v, from, to, store.ReadOptions{NewestFirst: true, LatestOnly: true}))
 		if q.Series {
@@ -187,8 +184,8 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 		}
 	}
 	for i := range l.Queries {
-		if q := &l.Queries[i]; q.Deletes != nil && len(q.Range) == 0 {
-			d, err := s.DeleteQuery(ctx, w, q.Name, dynamic.Values{Series: series, Low: last.Values, High: last.Values}, from, from.Add(time.Minute))
+		if q := &l.Queries[i]; q.Deletes != nil && (q.Part() == nil || q.Part().Ends() == 1) {
+			d, err := s.DeleteQuery(ctx, w, q.Name, valuesFrom(q, last), from, from.Add(time.Minute))
 			check(t, err)
 			note("Delete"+q.Name, d.Tables)
 		}
@@ -200,6 +197,25 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	check(t, err)
 	note("DeleteRange", d.Tables)
 	return run
+}
+
+// valuesFrom returns what callers give a query to select an event; the ends of ranges are equal.
+func valuesFrom(q *layout.Query, e dynamic.Event) (out dynamic.Values) {
+	for _, in := range q.Inputs {
+		from := e.Series
+		if in.Where {
+			from = e.Values
+		}
+		given := from[in.Index]
+		if in.Ends() == 2 {
+			given = []any{given, given}
+		}
+		if in.Many {
+			given = []any{given}
+		}
+		out = append(out, given)
+	}
+	return out
 }
 
 // stampedSince returns the earliest timestamp of the cells that a filter inspects; false if it
