@@ -107,7 +107,7 @@ func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
 
 // test declares the test.
 func (r *roundTrip) test() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice and reads them in every way.", r.names.Test)).Line().
+	return gocode.Doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice, and reads them with Read, Latest and every query.", r.names.Test)).Line().
 		Func().Id(r.names.Test).Params(testParam()).BlockFunc(func(g *jen.Group) {
 		r.seriesVar(g)
 		r.timeVars(g)

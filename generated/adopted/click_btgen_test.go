@@ -24,8 +24,8 @@ func exampleClick(series adopted.ClickSeries, at time.Time, n int) adopted.Click
 	}
 }
 
-// TestClickRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestClickRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestClickRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.ClickSeries{{User: 123}}, 2)

@@ -24,8 +24,8 @@ func examplePoint(series adopted.PointSeries, at time.Time, n int) adopted.Point
 	}
 }
 
-// TestPointRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestPointRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestPointRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.PointSeries{{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")}}, 4)

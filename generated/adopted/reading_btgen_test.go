@@ -25,8 +25,8 @@ func exampleReading(series adopted.ReadingSeries, at time.Time, n int) adopted.R
 	}
 }
 
-// TestReadingRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestReadingRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestReadingRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.ReadingSeries{{Device: "pump-17"}}, 2)

@@ -25,8 +25,8 @@ func exampleState(series adopted.StateSeries, at time.Time, n int) adopted.State
 	}
 }
 
-// TestStateRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestStateRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestStateRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.StateSeries{{Tenant: "acme", Device: "pump-17"}}, 3)

@@ -25,8 +25,8 @@ func exampleView(series adopted.ViewSeries, at time.Time, n int) adopted.ViewEve
 	}
 }
 
-// TestViewRoundTrip writes events to an in-memory Bigtable twice and reads them
-// in every way.
+// TestViewRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestViewRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.ViewSeries{{User: 123}}, 2)

@@ -70,8 +70,8 @@ func exampleSample(series alltypes.SampleSeries, at time.Time, n int) alltypes.S
 	}
 }
 
-// TestSampleRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestSampleRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]alltypes.SampleSeries{{Site: "north", Sensor: 3698, Channel: 3698, Slot: 3698, Serial: 3698, Unit: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, Kind: alltypes.SampleKindOutdoor, Active: true, Tag: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute}}, 12)

@@ -26,8 +26,8 @@ func exampleSparse(series alltypes.SparseSeries, at time.Time, n int) alltypes.S
 	}
 }
 
-// TestSparseRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestSparseRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestSparseRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]alltypes.SparseSeries{{Sensor: "north"}}, 2)

@@ -24,8 +24,8 @@ func exampleAlarm(series device.AlarmSeries, at time.Time, n int) device.AlarmEv
 	}
 }
 
-// TestAlarmRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestAlarmRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestAlarmRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]device.AlarmSeries{{Device: "pump-7", Kind: device.AlarmKindLeak}}, 3)

@@ -26,8 +26,8 @@ func exampleReading(series device.ReadingSeries, at time.Time, n int) device.Rea
 	}
 }
 
-// TestReadingRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestReadingRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestReadingRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]device.ReadingSeries{{Device: "pump-7"}}, 2)

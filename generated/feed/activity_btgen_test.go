@@ -26,8 +26,8 @@ func exampleActivity(series feed.ActivitySeries, at time.Time, n int) feed.Activ
 	}
 }
 
-// TestActivityRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestActivityRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestActivityRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]feed.ActivitySeries{{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}}}, 4)

@@ -26,8 +26,8 @@ func exampleTick(series market.TickSeries, at time.Time, n int) market.TickEvent
 	}
 }
 
-// TestTickRoundTrip writes events to an in-memory Bigtable twice and reads them
-// in every way.
+// TestTickRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestTickRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]market.TickSeries{{Exchange: "XNYS", Symbol: "ACME"}}, 3)

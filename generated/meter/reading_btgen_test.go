@@ -26,8 +26,8 @@ func exampleReading(series meter.ReadingSeries, at time.Time, n int) meter.Readi
 	}
 }
 
-// TestReadingRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestReadingRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestReadingRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]meter.ReadingSeries{{Region: "region", Meter: 3698}}, 3)

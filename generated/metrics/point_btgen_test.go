@@ -24,8 +24,8 @@ func examplePoint(series metrics.PointSeries, at time.Time, n int) metrics.Point
 	}
 }
 
-// TestPointRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestPointRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestPointRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]metrics.PointSeries{{Metric: 1, Host: 258}}, 3)

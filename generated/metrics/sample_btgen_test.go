@@ -24,8 +24,8 @@ func exampleSample(series metrics.SampleSeries, at time.Time, n int) metrics.Sam
 	}
 }
 
-// TestSampleRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestSampleRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]metrics.SampleSeries{{Metric: "cpu.load", Host: "web-1"}}, 3)

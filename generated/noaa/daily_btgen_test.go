@@ -28,8 +28,8 @@ func exampleDaily(series noaa.DailySeries, at time.Time, n int) noaa.DailyEvent 
 	}
 }
 
-// TestDailyRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestDailyRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestDailyRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]noaa.DailySeries{{Location: "Seattle"}}, 2)

@@ -26,8 +26,8 @@ func exampleNormal(series noaa.NormalSeries, at time.Time, n int) noaa.NormalEve
 	}
 }
 
-// TestNormalRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestNormalRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestNormalRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]noaa.NormalSeries{{Station: "seattle"}}, 2)

@@ -27,8 +27,8 @@ func exampleTremor(series seismic.TremorSeries, at time.Time, n int) seismic.Tre
 	}
 }
 
-// TestTremorRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestTremorRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestTremorRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]seismic.TremorSeries{{Network: "NC", Station: "PKD1", Channel: 3}}, 4)

@@ -25,8 +25,8 @@ func exampleDelay(series transit.DelaySeries, at time.Time, n int) transit.Delay
 	}
 }
 
-// TestDelayRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestDelayRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestDelayRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]transit.DelaySeries{{Region: "nyc", Line: "m86", Vehicle: 5824}}, 4)

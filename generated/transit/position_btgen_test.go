@@ -25,8 +25,8 @@ func examplePosition(series transit.PositionSeries, at time.Time, n int) transit
 	}
 }
 
-// TestPositionRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestPositionRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestPositionRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]transit.PositionSeries{{Region: "nyc", Line: "m86", Vehicle: 5824}}, 4)

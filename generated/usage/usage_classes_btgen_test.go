@@ -26,8 +26,8 @@ func exampleUsageClasses(series usage.UsageClassesSeries, at time.Time, n int) u
 	}
 }
 
-// TestUsageClassesRoundTrip writes events to an in-memory Bigtable twice and
-// reads them in every way.
+// TestUsageClassesRoundTrip writes events to an in-memory Bigtable twice, and
+// reads them with Read, Latest and every query.
 func TestUsageClassesRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]usage.UsageClassesSeries{{Customer: "customer-07"}}, 2)

@@ -25,8 +25,8 @@ func exampleUsageDefault(series usage.UsageDefaultSeries, at time.Time, n int) u
 	}
 }
 
-// TestUsageDefaultRoundTrip writes events to an in-memory Bigtable twice and
-// reads them in every way.
+// TestUsageDefaultRoundTrip writes events to an in-memory Bigtable twice, and
+// reads them with Read, Latest and every query.
 func TestUsageDefaultRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]usage.UsageDefaultSeries{{Customer: "customer-07"}}, 2)

@@ -25,8 +25,8 @@ func exampleUsageOneSecond(series usage.UsageOneSecondSeries, at time.Time, n in
 	}
 }
 
-// TestUsageOneSecondRoundTrip writes events to an in-memory Bigtable twice and
-// reads them in every way.
+// TestUsageOneSecondRoundTrip writes events to an in-memory Bigtable twice, and
+// reads them with Read, Latest and every query.
 func TestUsageOneSecondRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]usage.UsageOneSecondSeries{{Customer: "customer-07"}}, 2)

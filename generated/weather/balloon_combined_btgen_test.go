@@ -27,8 +27,8 @@ func exampleBalloonCombined(series weather.BalloonCombinedSeries, at time.Time, 
 	}
 }
 
-// TestBalloonCombinedRoundTrip writes events to an in-memory Bigtable twice and
-// reads them in every way.
+// TestBalloonCombinedRoundTrip writes events to an in-memory Bigtable twice,
+// and reads them with Read, Latest and every query.
 func TestBalloonCombinedRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonCombinedSeries{{Location: "us-west2", BalloonID: 3698}}, 3)

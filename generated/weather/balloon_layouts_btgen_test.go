@@ -27,8 +27,8 @@ func exampleBalloonLayouts(series weather.BalloonLayoutsSeries, at time.Time, n 
 	}
 }
 
-// TestBalloonLayoutsRoundTrip writes events to an in-memory Bigtable twice and
-// reads them in every way.
+// TestBalloonLayoutsRoundTrip writes events to an in-memory Bigtable twice, and
+// reads them with Read, Latest and every query.
 func TestBalloonLayoutsRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonLayoutsSeries{{Location: "us-west2", BalloonID: 3698}}, 3)

@@ -27,8 +27,8 @@ func exampleBalloonNewCells(series weather.BalloonNewCellsSeries, at time.Time, 
 	}
 }
 
-// TestBalloonNewCellsRoundTrip writes events to an in-memory Bigtable twice and
-// reads them in every way.
+// TestBalloonNewCellsRoundTrip writes events to an in-memory Bigtable twice,
+// and reads them with Read, Latest and every query.
 func TestBalloonNewCellsRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonNewCellsSeries{{Location: "us-west2", BalloonID: 3698}}, 3)

@@ -27,8 +27,8 @@ func exampleBalloonNewColumns(series weather.BalloonNewColumnsSeries, at time.Ti
 	}
 }
 
-// TestBalloonNewColumnsRoundTrip writes events to an in-memory Bigtable twice
-// and reads them in every way.
+// TestBalloonNewColumnsRoundTrip writes events to an in-memory Bigtable twice,
+// and reads them with Read, Latest and every query.
 func TestBalloonNewColumnsRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonNewColumnsSeries{{Location: "us-west2", BalloonID: 3698}}, 3)

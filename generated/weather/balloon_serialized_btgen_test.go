@@ -27,8 +27,8 @@ func exampleBalloonSerialized(series weather.BalloonSerializedSeries, at time.Ti
 	}
 }
 
-// TestBalloonSerializedRoundTrip writes events to an in-memory Bigtable twice
-// and reads them in every way.
+// TestBalloonSerializedRoundTrip writes events to an in-memory Bigtable twice,
+// and reads them with Read, Latest and every query.
 func TestBalloonSerializedRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonSerializedSeries{{Location: "us-west2", BalloonID: 3698}}, 3)

@@ -27,8 +27,8 @@ func exampleBalloonUnserialized(series weather.BalloonUnserializedSeries, at tim
 	}
 }
 
-// TestBalloonUnserializedRoundTrip writes events to an in-memory Bigtable twice
-// and reads them in every way.
+// TestBalloonUnserializedRoundTrip writes events to an in-memory Bigtable
+// twice, and reads them with Read, Latest and every query.
 func TestBalloonUnserializedRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonUnserializedSeries{{Location: "us-west2", BalloonID: 3698}}, 3)

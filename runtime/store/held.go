@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Generated types embed the interfaces of this file, and functions of generated code
+// Generated types hold the interfaces of this file, and functions of generated code
 // that call generic ones are not inlined. Otherwise the compiler would compile all
 // methods of a generic type again in each package that sees it, for example as a field
 // of an exported type.

@@ -28,7 +28,7 @@
 // and those below it:
 //
 //   - moving: backfills with checkpoints, and digests of events
-//   - deleting: deletions, and the types that generated code embeds
+//   - deleting: deletions, and what generated readers and writers call
 //   - reading: readers, pages, and scanners of whole tables
 //   - writing: writers and batchers
 //   - rows: mappings, and events as the cells of rows

@@ -50,8 +50,8 @@ func exampleKind(series kinds.KindSeries, at time.Time, n int) kinds.KindEvent {
 	}
 }
 
-// TestKindRoundTrip writes events to an in-memory Bigtable twice and reads them
-// in every way.
+// TestKindRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestKindRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]kinds.KindSeries{{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)}}, 5)

@@ -25,8 +25,8 @@ func exampleSample(series plant.SampleSeries, at time.Time, n int) plant.SampleE
 	}
 }
 
-// TestSampleRoundTrip writes events to an in-memory Bigtable twice and reads
-// them in every way.
+// TestSampleRoundTrip writes events to an in-memory Bigtable twice, and reads
+// them with Read, Latest and every query.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]plant.SampleSeries{{Area: "area", Sensor: 3698}}, 3)
