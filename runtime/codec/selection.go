@@ -213,6 +213,14 @@ func (s *Selection) AmongKinds() bool {
 // written them. After a joined segment of variable width, they would be rows of another series.
 func (s *Selection) AnyWidth() bool { return s.AmongKinds() && !s.joined() }
 
+// Joins reports whether the rows of the metrics of an event are at the same place in their spans, so
+// that they can be read together. They are not if the metric follows a value that is not given: the rows
+// of several series, or all times, lie between them.
+func (s *Selection) Joins() bool {
+	metric := s.key.index(MetricSegment)
+	return metric < 0 || s.Salts == 1 && (metric < s.Before || !s.MultiSeries())
+}
+
 // ends reports whether the segments that are given before the time are a whole key, or would be
 // one with a whole value of the range.
 func (s *Selection) ends() bool {

@@ -98,6 +98,10 @@ func (r *reading) periods() []period {
 
 // inPeriods yields the events of all mappings in the time range, one mapping after the other.
 func (r *reading) inPeriods(yield yielder) {
+	if !r.q.joins() {
+		yield(r.reader.mapping.new(), ErrFieldRows) // instead of events with fields of others
+		return
+	}
 	if len(r.reader.older) == 0 {
 		r.inOrder(r.events)(yield)
 		return

@@ -163,7 +163,10 @@ type query struct {
 	matcher func(given event) func(row event) bool
 	// partial is set if the query specifies a prefix or a range of a value: the rows of several
 	// values may overlap.
-	partial    bool
+	partial bool
+	// apart is set if the rows of the fields of an event are not at the same place in the spans; see
+	// [ErrFieldRows].
+	apart      bool
 	Conditions []Condition
 	Older      []*query // for each of the earlier mappings
 	others     []*query // for the other layouts of the events
@@ -177,7 +180,11 @@ func (l *mapping) query(name string, given codec.Given, conditions []Condition) 
 	rows := l.Key.Select(given)
 	q := &query{
 		Name: name, AllTimes: !rows.Timed, MultiSeries: rows.MultiSeries(), Contiguous: rows.Contiguous(), partial: rows.Partial, Conditions: conditions,
+		apart: l.Pattern.RowPerField() && !rows.Joins(),
 		Spans: func(e event) ([]codec.Span, error) { return rows.Spans(l.fill(new(keyContent), e), l.metrics) },
+	}
+	if q.apart && rows.Salts > 1 { // a span per salt has no metric
+		q.Spans = func(event) ([]codec.Span, error) { return nil, ErrFieldRows }
 	}
 	if rows.Filters(l.byTimestamp) {
 		q.Keys = func(e event) (*codec.KeyPattern, error) { return rows.Pattern(l.fill(new(keyContent), e)) }
@@ -211,6 +218,17 @@ func (r *reader) query(s *selection) *query {
 	}
 	joinLayouts(append([]*query{q}, q.Older...))
 	return q
+}
+
+// ErrFieldRows is the error for a query whose rows are those of fields that cannot be joined to events:
+// in the row keys of codec.BucketNewColumns, the metric follows a series value that the query does not
+// give. Read the events of each series by itself; [ReadSeries] lists them unless a salt hashes such a
+// value, too.
+var ErrFieldRows = errors.New("the rows of the fields of an event are apart: the metric follows a series value that is not given; read each series by itself")
+
+// joins reports whether the rows of the fields of an event are read together, in all layouts.
+func (q *query) joins() bool {
+	return !q.apart && !slices.ContainsFunc(q.Older, func(o *query) bool { return o.apart })
 }
 
 // spansOf returns the spans with given values; none for an empty range.

@@ -99,7 +99,10 @@ func (l *listing) inPeriod() bool {
 	defer l.read.reader.release(l.read.assembler.memory)
 	for i := range plan.Parts {
 		p := &plan.Parts[i]
-		for span := range l.read.asked.Spans {
+		for span, of := range l.read.asked.Spans {
+			if span > 0 && of == l.read.asked.Spans[span-1] {
+				continue // the rows of all fields
+			}
 			l.current = codec.Span{}
 			requests := p.Requests(span)
 			if lookup, needed := p.Lookup(span); needed {

@@ -51,8 +51,8 @@ const maxFolded = 512
 // Windows summarizes the events of a selection with from <= time < to by windows of time: for each
 // series, in order of time. Series come in the order of row keys or, if the events of a series do
 // not follow each other in the table, after all events have been read, which holds all windows in
-// memory; else, it holds one window and one bucket. If the labels of buckets do not sort, it lists
-// the series and reads each by itself. A zero from precedes all events; width and fill
+// memory; else, it holds one window and one bucket. If the labels of buckets do not sort, or the rows of
+// fields cannot be joined (see [ErrFieldRows]), it lists the series and reads each by itself. A zero from precedes all events; width and fill
 // are those of package window.
 //
 // Windows count exactly the events that [Reader.Read] yields. For an event that cannot be decoded,
@@ -201,7 +201,7 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 		r.fail(&LimitError{k.Limit})
 		return
 	}
-	ascends := !q.MultiSeries || reader.ascends()
+	ascends := !q.MultiSeries || reader.ascends() && q.joins()
 	o := r.options()
 	o.Fill, o.Limit = k.Fill, k.Limit
 	o.Descending = k.NewestFirst && !several && k.By == nil && (k.Fill == window.FillNone || k.Fill == window.FillNull)
@@ -246,8 +246,8 @@ func (r *windowsReading) run() (complete bool) {
 	return complete
 }
 
-// bySeries folds the events of a query whose rows are not in order of time: it lists the series and
-// reads each by itself. It reports whether they were read to their end.
+// bySeries folds the events of a query whose rows are not in order of time, or are those of fields that
+// are apart: it lists the series and reads each by itself. It reports whether they were read to their end.
 func (r *windowsReading) bySeries() (complete bool) {
 	reader, each := r.reading.reader, *r.of
 	each.many, each.given = false, nil

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -87,14 +88,19 @@ func TestWindows(t *testing.T) {
 				if random.IntN(2) == 0 {
 					of = ManySeriesOf(named("s1", "s0", "none"))
 				}
-				if i%3 == 1 && l.Pattern != codec.BucketNewColumns {
-					of = (&Query[sample]{Name: "All"}).Bind(sample{})
+				eventsOf := of
+				if i%3 == 1 {
+					if of = (&Query[sample]{Name: "All"}).Bind(sample{}); l.Pattern != codec.BucketNewColumns {
+						eventsOf = of
+					} else { // with these keys, events cannot be read across series
+						eventsOf = ManySeriesOf(named("s0", "s1"))
+					}
 				}
 				from, to := at(random.IntN(86400*2)), at(86400*2+random.IntN(86400*n))
 				width := []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 48 * time.Hour}[random.IntN(4)]
 				var events []sample
 				failures, undecodable := 0, int64(0)
-				for e, err := range r.Read(t.Context(), of, from, to) {
+				for e, err := range r.Read(t.Context(), eventsOf, from, to) {
 					if err == nil {
 						events = append(events, e)
 					} else if failed, ok := errors.AsType[*DecodeError](err); ok {
@@ -409,9 +415,6 @@ func TestPoints(t *testing.T) {
 						t.Fatalf("%d points of %s: %v, want %v, %v", n, name, got, want[len(want)-1], err)
 					}
 				}
-				if l.Pattern == codec.BucketNewColumns {
-					continue // cannot be read across series with these keys
-				}
 				got := chart((&Query[sample]{Name: "All"}).Bind(sample{}), from, to, "v.1", n)
 				want = append(want, all...)
 				slices.Sort(got)
@@ -426,6 +429,66 @@ func TestPoints(t *testing.T) {
 			}
 			if _, err := Points(t.Context(), r, into, sampleWindows, of, time.Time{}, at(1), "v.1", 1); !errors.Is(err, codec.ErrRange) {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWindowsOfFieldRows compares the windows of all series in tables in which the rows of the fields of an
+// event cannot be joined without the series with those of all series by name, in all layouts. A read
+// of the events of all series is refused.
+func TestWindowsOfFieldRows(t *testing.T) {
+	behind := metrics() // the metric follows the bucket
+	behind.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}, {Kind: codec.MetricSegment}}
+	behind.Put = func(e *sample, c *Cells) {
+		for column, datum := range [][]byte{strconv.AppendUint(nil, e.Value, 10), e.Note} {
+			if datum != nil {
+				w := codec.NewKeyWriter(nil, "#")
+				w.String("series", e.Series)
+				w.Bucket(behind.Key.Bucket, e.Time)
+				w.Const(behind.Columns[column].Name)
+				c.Row(w.Key())
+				c.Set(column, datum)
+			}
+		}
+	}
+	const n = 6
+	later, earlier := metrics(), days()
+	later.Older, later.Since = []*Mapping[sample]{days()}, at(86400*3)
+	earlier.Older, earlier.Since = []*Mapping[sample]{metrics()}, at(86400*3)
+	for name, l := range map[string]*Mapping[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, m := range append(slices.Clone(l.Older), l) {
+				m.seriesOf = func(e *sample) *string { return &e.Series }
+				adjusted(m, func(m *mapping) { m.layout = &intoColumns(m).columns })
+			}
+			bt := newBigtable(t, l)
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(rand.New(rand.NewPCG(7, 7)), l, n, 20)))
+			r, into := NewReader(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
+			all := (&Query[sample]{Name: "All"}).Bind(sample{})
+			read := func(of Selection[sample], from, to time.Time, o WindowOptions) (out []string) {
+				for w, err := range Windows(t.Context(), r, into, sampleWindows, of, from, to, window.Every(5*time.Minute), o) {
+					must(t, err)
+					out = append(out, windowText(w))
+				}
+				return out
+			}
+			for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{0}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
+				for _, from := range []time.Time{at(0), at(86400*2 + 60*7), at(86400*4 + 60*11)} {
+					to := at(86400*5 + 60*9)
+					if want, got := read(ManySeriesOf(named("s0", "s1")), from, to, o), read(all, from, to, o); len(want) == 0 || !slices.Equal(want, got) {
+						t.Fatalf("%+v from %v: %s", o, from, cmp.Diff(want, got))
+					}
+				}
+			}
+			for e, err := range r.Read(t.Context(), all, at(0), at(86400*n)) {
+				if !errors.Is(err, ErrFieldRows) {
+					t.Fatal(e, err)
+				}
+			}
+			if err := ReadColumns(t.Context(), r, into, new(sampleColumns), all, at(0), at(86400*n)); !errors.Is(err, ErrFieldRows) {
+				t.Fatal(err)
 			}
 		})
 	}

@@ -205,7 +205,7 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 	switch kind := m.random.IntN(3); {
 	case kind == 1:
 		of, selects = ManySeriesOf(named("s5", "s1", "s3", "none")), func(series string) bool { return strings.Contains("s5 s1 s3", series) }
-	case kind == 2 && m.l.Pattern != codec.BucketNewColumns:
+	case kind == 2:
 		of, selects = (&Query[sample]{Name: "All"}).Bind(sample{}), func(string) bool { return true }
 	}
 	if m.random.IntN(4) == 0 {
