@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,14 +65,17 @@ func (r *printing) flags(cmd *cobra.Command) {
 
 // check checks the flags.
 func (r *printing) check() error {
+	named, err := formatOf("--output "+words.Printable(r.output), r.output, cmp.Or(r.format, "table"))
 	if r.format == "" {
-		var err error
-		if r.format, err = formatOf("--output "+words.Printable(r.output), r.output, "table"); err != nil {
-			return err
-		}
+		r.format = named
+		return err
 	}
 	if !slices.Contains(outputFormats, r.format) {
 		return fmt.Errorf("--format %q: must be %s", r.format, words.List(outputFormats, "or"))
+	}
+	if err == nil && named != r.format { // the extension may also name no format
+		return fmt.Errorf("--output %s: the extension is that of %s, and --format is %s: nothing is written; change one of them",
+			words.Printable(r.output), named, r.format)
 	}
 	return nil
 }
@@ -223,6 +227,7 @@ type textFile struct {
 	out         io.Writer
 	file        *outputFile // nil for stdout
 	text        []byte      // that is not written
+	any         bool        // an event was added
 	written     time.Time
 	interactive bool
 }
@@ -231,7 +236,7 @@ type textFile struct {
 const maxText = 128 << 10
 
 func (t *textFile) add(e *dynamic.Event) error {
-	t.text = t.encoder.Append(t.text, e)
+	t.text, t.any = t.encoder.Append(t.text, e), true
 	if len(t.text) < maxText && !(t.interactive && time.Since(t.written) > drawEvery) {
 		return nil
 	}
@@ -245,9 +250,13 @@ func (t *textFile) flush() error {
 	return err
 }
 
+// end ends the output. A read that fails before the first event leaves only its error.
 func (t *textFile) end(complete bool) error {
-	t.text = t.encoder.End(t.text)
-	err := t.flush()
+	var err error
+	if complete || t.any {
+		t.text = t.encoder.End(t.text)
+		err = t.flush()
+	}
 	if t.file == nil {
 		return err
 	}
@@ -283,6 +292,11 @@ func createFile(name string) (*outputFile, error) {
 		return &outputFile{Writer: file, direct: file}, err
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
+	}
+	if folder := filepath.Dir(name); err != nil {
+		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("--output %s: the folder %s does not exist", words.Printable(name), words.Printable(folder))
+		}
 	}
 	partial, err := output.CreatePartial(name)
 	return &outputFile{Writer: partial, partial: partial}, err

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // newPlot returns the command plot.
@@ -33,7 +37,7 @@ the format: .svg, or .html for a self-contained page that shows values under the
 ` + selectionHelp + `
 
 --every is the width of windows, as of btgen-live windows. By default, there are about as
-many windows as pixels, but no more than events. --zone is the time zone of the axis, of
+many windows as pixels; wider ones if events are typically further apart. --zone is the time zone of the axis, of
 days and longer windows, and of dates in --from and --to; an end that is not given is that
 of the events.
 
@@ -138,7 +142,7 @@ func (p *plotting) check() error {
 func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, error) {
 	d := &plot{selected: s, layout: s.schema.Layout(), progress: newMeter(cmd), pixels: plotPixels, fixed: p.every != "", lines: map[string]int{}}
 	if p.format == "text" {
-		d.pixels = 2 * cmp.Or(cli.Width(cmd.OutOrStdout()), 80)
+		d.pixels = 2 * cmp.Or(columns(cmd.OutOrStdout()), 80)
 	}
 	d.Zone = p.zone
 	var err error
@@ -149,7 +153,9 @@ func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, 
 		if d.every, err = parseWidth(p.every, d.Zone); err != nil {
 			return nil, err
 		}
-		d.Width = p.every
+		if d.Width = p.every; d.every == window.Whole() {
+			d.Width = "series"
+		}
 	}
 	if err := d.choose(p.fields); err != nil {
 		return nil, err
@@ -173,7 +179,7 @@ func (p *plotting) write(cmd *cobra.Command, c *chart.Chart) error {
 	case "html":
 		text, err = c.HTML()
 	default:
-		text = c.Text(cli.Width(out), p.output == "" && cli.Colored(out))
+		text = c.Text(columns(out), p.output == "" && cli.Colored(out))
 	}
 	switch {
 	case err != nil:
@@ -185,6 +191,18 @@ func (p *plotting) write(cmd *cobra.Command, c *chart.Chart) error {
 	}
 	_, err = out.Write(text)
 	return err
+}
+
+// columns returns the width of a chart as text: that of the terminal, or else that of the environment
+// variable COLUMNS; 0 if neither is known.
+func columns(out io.Writer) int {
+	n := cli.Width(out)
+	if n == 0 {
+		if n, _ = strconv.Atoi(os.Getenv("COLUMNS")); n < 0 {
+			n = 0
+		}
+	}
+	return n
 }
 
 // plotPixels is the largest number of windows of a line of a drawing.

@@ -31,28 +31,62 @@ func TestPlotWidth(t *testing.T) {
 
 // TestPlotApart checks when windows are too narrow for events.
 func TestPlotApart(t *testing.T) {
-	line := func(minutes ...int) (out []chart.Point) {
+	line := func(count int64, minutes ...int) (out []chart.Point) {
 		for _, m := range minutes {
 			start := time.Unix(int64(60*m), 0)
-			out = append(out, chart.Point{Start: start, End: start.Add(time.Minute), Count: 1})
+			out = append(out, chart.Point{Start: start, End: start.Add(time.Minute), Count: count})
 		}
 		return out
+	}
+	// every returns n windows of one event, of which each follows at the next of some distances.
+	every := func(n int, distances ...int) []chart.Point {
+		minutes := []int{0}
+		for i := range n - 1 {
+			minutes = append(minutes, minutes[i]+distances[i%len(distances)])
+		}
+		return line(1, minutes...)
 	}
 	for name, tt := range map[string]struct {
 		lines [][]chart.Point
 		want  time.Duration
 	}{
-		"none":                     {nil, 0},
-		"one":                      {[][]chart.Point{line(1)}, 0},
-		"adjacent":                 {[][]chart.Point{line(0, 1, 2, 3)}, 0},
-		"adjacent, with an outage": {[][]chart.Point{line(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 90, 91, 92, 93, 94, 95, 96, 97)}, 0},
-		"every fifth":              {[][]chart.Point{line(0, 5, 10, 15), line(2, 7, 12)}, 5 * time.Minute},
-		"some":                     {[][]chart.Point{line(0, 1, 3, 4, 6, 7, 9, 10, 12, 13)}, 2 * time.Minute},
+		"none":                         {nil, 0},
+		"one":                          {[][]chart.Point{every(1)}, 0},
+		"adjacent":                     {[][]chart.Point{every(40, 1)}, 0},
+		"adjacent, with an outage":     {[][]chart.Point{append(every(20, 1), line(1, 90, 91, 92, 93)...)}, 0},
+		"every fifth":                  {[][]chart.Point{every(20, 5), every(11, 5)}, 5 * time.Minute},
+		"every fifth, not in time":     {[][]chart.Point{every(40, 5, 4, 5, 6)}, 6 * time.Minute},
+		"every fifth, with an outage":  {[][]chart.Point{append(every(20, 5), line(1, 900, 905, 910)...)}, 5 * time.Minute},
+		"between one and two":          {[][]chart.Point{every(40, 1, 2)}, 2 * time.Minute},
+		"weekdays":                     {[][]chart.Point{every(40, 1, 1, 1, 1, 3)}, 0},
+		"two bursts":                   {[][]chart.Point{line(300, 0, 43200)}, 0},
+		"many bursts":                  {[][]chart.Point{line(60, 0, 9, 17, 30, 34, 50, 60, 71, 80, 94, 100, 120)}, 0},
+		"two bursts, and a few events": {[][]chart.Point{line(300, 0, 43200), line(1, 0, 43200), line(1, 5, 30000)}, 0},
 	} {
 		d := &plot{}
 		d.Fields = []chart.Field{{Lines: tt.lines}}
 		if got := d.apart(); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestPlotCover checks that wide windows do not extend the axis beyond the events.
+func TestPlotCover(t *testing.T) {
+	at := func(hours int) time.Time { return time.Unix(int64(3600*hours), 0) }
+	for _, tt := range []struct{ from, to, width, wantFrom, wantTo int }{
+		{5, 95, 2, 4, 96},
+		{15, 26, 20, 15, 26},
+	} {
+		d := &plot{}
+		d.From, d.To = at(tt.from), at(tt.to)
+		var line []chart.Point
+		for start := tt.from / tt.width * tt.width; start <= tt.to; start += tt.width {
+			line = append(line, chart.Point{Start: at(start), End: at(start + tt.width), Count: 1})
+		}
+		d.Fields = []chart.Field{{Lines: [][]chart.Point{line}}}
+		if d.cover(); !d.From.Equal(at(tt.wantFrom)) || !d.To.Equal(at(tt.wantTo)) {
+			t.Errorf("%+v: %v to %v", tt, d.From.UTC(), d.To.UTC())
 		}
 	}
 }

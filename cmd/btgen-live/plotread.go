@@ -61,6 +61,9 @@ func (d *plot) choose(names []string) error {
 	if len(drawable) == 0 {
 		return fmt.Errorf("schema %s has no field that is a number or a duration: there is nothing to draw", l.Name)
 	}
+	if names != nil && len(names) == 0 {
+		return fmt.Errorf("--fields: no fields are given; the schema has %s", strings.Join(drawable, ", "))
+	}
 	for _, name := range names {
 		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
 		if i < 0 || !slices.Contains(drawable, name) {
@@ -122,7 +125,7 @@ func (d *plot) read(ctx context.Context) error {
 }
 
 // adapt reads again where windows of about a pixel are no good choice: events that are few, and
-// windows that would have gaps because events are further apart.
+// windows that would have gaps because events are typically further apart.
 func (d *plot) adapt(ctx context.Context) error {
 	if d.statistic == dynamic.Mean && d.few() {
 		return d.events(ctx)
@@ -231,10 +234,15 @@ func scaleDurations(f *chart.Field) {
 	each(func(p *chart.Point) { p.Min, p.Max, p.Mean = p.Min/seconds, p.Max/seconds, p.Mean/seconds })
 }
 
-// cover extends the ends of the chart that the user does not name over windows that hold them.
+// cover extends the ends of the chart that the user does not name over windows that hold them, unless
+// these are so wide that the chart would show more times without events than with them.
 func (d *plot) cover() {
+	widest := d.To.Sub(d.From) / 2
 	for _, line := range d.all() {
 		for i := range line {
+			if line[i].End.Sub(line[i].Start) > widest {
+				continue
+			}
 			if line[i].Start.Before(d.From) && !d.begins {
 				d.From = line[i].Start
 			}
@@ -394,24 +402,48 @@ func (d *plot) events(ctx context.Context) error {
 	return nil
 }
 
-// apart returns the distance of windows with events that nine of ten do not exceed; 0 if they are
-// adjacent.
+// leastDistances is the least number of distances in a line that tell how far its events are
+// typically apart.
+const leastDistances = 10
+
+// apart returns the typical distance of windows with events: the median, or one window more if that
+// holds for nine of ten, so that windows of regular events have no gaps. It is 0 if typical windows are
+// adjacent. A line whose typical window has several values does not count: its events are closer
+// than windows, and gaps are pauses, which stay visible.
 func (d *plot) apart() time.Duration {
 	var distances []time.Duration
-	adjacent := 0
+	longest := time.Duration(0) // window
 	for _, line := range d.all() {
+		if len(line) <= leastDistances || medianCount(line) > 1 {
+			continue
+		}
 		for i := 1; i < len(line); i++ {
 			distances = append(distances, line[i].Start.Sub(line[i-1].Start))
-			if line[i].Start.Equal(line[i-1].End) {
-				adjacent++
-			}
+			longest = max(longest, line[i].End.Sub(line[i].Start))
 		}
 	}
-	if 10*adjacent >= 9*len(distances) {
+	if len(distances) == 0 {
 		return 0
 	}
 	slices.Sort(distances)
-	return distances[len(distances)*9/10]
+	typical := distances[len(distances)/2]
+	if most := distances[len(distances)*9/10]; most <= typical+longest {
+		typical = most
+	}
+	if typical <= longest {
+		return 0
+	}
+	return typical
+}
+
+// medianCount returns the number of values of the typical window of a line.
+func medianCount(line []chart.Point) int64 {
+	var counts []int64
+	for i := range line {
+		counts = append(counts, line[i].Count)
+	}
+	slices.Sort(counts)
+	return counts[len(counts)/2]
 }
 
 // plotWidths are the widths of windows that a chart chooses, in ascending order.

@@ -242,15 +242,17 @@ func (s *selected) all(ctx context.Context, client store.Client, ro store.Reader
 	}
 }
 
-// parseTime parses a date in a time zone, which is UTC by default, a time or a duration before now.
+// parseTime parses a date, a time or a duration before now. A date is its first instant in a time
+// zone, which is UTC by default, as windows of days begin.
 func parseTime(flag, text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago <= 0 {
 		return now.Add(ago), nil
 	}
-	for _, form := range []string{time.DateOnly, time.RFC3339Nano} {
-		if at, err := time.ParseInLocation(form, text, cmp.Or(zone, time.UTC)); err == nil {
-			return at, nil
-		}
+	if date, err := time.Parse(time.DateOnly, text); err == nil {
+		return window.StartOfDay(date, cmp.Or(zone, time.UTC)), nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return at, nil
 	}
 	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h", flag, text)
 }

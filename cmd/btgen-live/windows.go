@@ -138,7 +138,7 @@ func (w *windowing) check() (err error) {
 // parseZone returns the time zone with a name.
 func parseZone(name string) (*time.Location, error) {
 	in, err := time.LoadLocation(name)
-	if err != nil {
+	if err != nil || name == "" { // which package time takes for UTC
 		return nil, fmt.Errorf("--zone %q: no such time zone: write a name such as Europe/Berlin or UTC", name)
 	}
 	return in, nil

@@ -10,9 +10,9 @@ import (
 // Sizes of text charts, in characters.
 const (
 	defaultColumns = 80
-	leastColumns   = 40
 	mostColumns    = 400
 	leastPlot      = 36 // columns of a panel, when several are side by side
+	narrowest      = 9  // columns of a panel
 )
 
 // paints are the escape sequences of series. Each has panels of its own: they only help the eye.
@@ -26,12 +26,13 @@ const (
 )
 
 // Text returns the chart as lines of text with a number of columns, 0 if it is unknown. Lines are
-// drawn in Braille characters, and bands shaded, so that they are told apart without colors.
+// drawn in Braille characters, and bands shaded, so that they are told apart without colors. If a chart
+// does not fit, the text says so.
 func (c *Chart) Text(columns int, colored bool) []byte {
 	if columns <= 0 {
 		columns = defaultColumns
 	}
-	w := &textWriter{view: c.view(), columns: min(max(columns, leastColumns), mostColumns), colored: colored}
+	w := &textWriter{view: c.view(), columns: min(columns, mostColumns), colored: colored}
 	w.write()
 	return []byte(w.String())
 }
@@ -71,7 +72,12 @@ func fit(text string, columns int) string {
 // write writes the chart.
 func (w *textWriter) write() {
 	v := w.view
-	w.measure()
+	if w.measure(); w.plot < narrowest {
+		for _, text := range wrap("too narrow for a chart: it needs "+words.Count(float64(w.labels+4+narrowest), "column", "columns"), w.columns) {
+			w.line(text)
+		}
+		return
+	}
 	for _, text := range wrap(v.title, w.columns) {
 		w.line(w.in(bold, text))
 	}
@@ -111,7 +117,7 @@ func (w *textWriter) measure() {
 			w.labels = max(w.labels, words.Width(t.label))
 		}
 	}
-	w.plot = max(w.columns/w.beside-w.labels-4, 8)
+	w.plot = w.columns/w.beside - w.labels - 4
 }
 
 // scale returns the scale of a panel.

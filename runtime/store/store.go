@@ -323,9 +323,9 @@ type MissingTableError struct {
 // Error says what to do and quotes Bigtable's error.
 func (e *MissingTableError) Error() string {
 	if strings.Contains(e.Err.Error(), "/authorizedViews/") {
-		return fmt.Sprintf("the authorized view of table %s does not exist: create it, or check its ID, TablePrefix, project and instance: %v", e.Table, e.Err)
+		return fmt.Sprintf("the authorized view of table %s does not exist: create it, or check its ID, TablePrefix (--prefix of commands), project and instance: %v", e.Table, e.Err)
 	}
-	return fmt.Sprintf("table %s or its column families do not exist: run btgen-live setup, or check TablePrefix, project and instance: %v", e.Table, e.Err)
+	return fmt.Sprintf("table %s or its column families do not exist: run btgen-live setup, or check TablePrefix (--prefix of commands), project and instance: %v", e.Table, e.Err)
 }
 
 func (e *MissingTableError) Unwrap() error { return e.Err }

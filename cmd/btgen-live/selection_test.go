@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDates checks that dates are the first instants of days, also where midnight does not exist.
+func TestDates(t *testing.T) {
+	got, want := map[string]string{}, map[string]string{
+		"America/Havana 2026-03-08":     "2026-03-08T01:00:00-04:00",
+		"Pacific/Apia 2011-12-30":       "2011-12-31T00:00:00+14:00",
+		"Asia/Beirut 2021-03-28":        "2021-03-28T01:00:00+03:00",
+		"America/Sao_Paulo 2017-10-15":  "2017-10-15T01:00:00-02:00",
+		"America/Havana 2025-11-02":     "2025-11-02T00:00:00-04:00", // midnight comes twice
+		"Europe/Berlin 2026-03-29":      "2026-03-29T00:00:00+01:00",
+		"UTC 2026-03-08":                "2026-03-08T00:00:00Z",
+		"UTC 2026-03-08T12:00:00+02:00": "2026-03-08T12:00:00+02:00",
+	}
+	for in := range want {
+		name, text, _ := strings.Cut(in, " ")
+		zone, err := parseZone(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := parseTime("--from", text, time.Now(), zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[in] = at.Format(time.RFC3339)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
