@@ -84,7 +84,7 @@ func emptyTier(_ *layout.Layout, t *layout.Table, report reporter) {
 func coldReads(l *layout.Layout, t *layout.Table, report reporter) {
 	after, moves := t.Tier.After()
 	_, longest := t.Ages()
-	if !moves {
+	if !moves || t.ExpiryTimed() { // T18 refuses the tier
 		return
 	}
 	slow := capacity.Types[len(capacity.Types)-1]
