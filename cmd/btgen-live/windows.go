@@ -35,7 +35,8 @@ longer units are those of the calendar in --zone, which is also that of dates in
 --statistics are among ` + dynamic.StatisticNames() + `;
 by default mean, min and max of numbers and durations, and last of other fields. increase
 and rate, per second, are those of counters, which may begin again at 0. Each is a column
-named field_statistic. Sums are exact; Parquet only has those that fit 64 bits.
+named field_statistic. Sums of integers and durations, and increases of durations, are
+exact; Parquet only has those that fit 64 bits.
 
 --fill prints windows without events, too: without values (null), with those of the window
 before (previous), or with numbers on a line between the windows around them (linear).
@@ -148,7 +149,7 @@ func parseZone(name string) (*time.Location, error) {
 func parseWidth(text string, in *time.Location) (window.Width, error) {
 	width, err := window.Parse(text, in)
 	if err != nil {
-		return width, fmt.Errorf("--every %q: write a number with s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all", text)
+		return width, fmt.Errorf("--every: %w", err)
 	}
 	return width, nil
 }

@@ -2,7 +2,7 @@ package dynamic
 
 import (
 	"errors"
-	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -84,9 +84,9 @@ func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 
 // Of returns the statistic of a field, given its index in Layout.Fields, with the Go types of package
 // value; nil if there is none: the window has neither events with the field nor filled values, or too
-// few values determine it, of which filled ones are none. A sum of integers that its type cannot represent is a *big.Int, of
-// nanoseconds for durations. Means and increases of durations are rounded to nanoseconds, and their
-// rates are the increase of seconds per second.
+// few values determine it, of which filled ones are none. A sum of integers, or an increase of durations, that its type cannot
+// represent is a *big.Int, of nanoseconds for durations. Means of durations are exact and rounded to nanoseconds, half away from
+// zero, and their rates are the increase of seconds per second.
 func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
 	var of any
 	if field < len(w.fields) {
@@ -98,7 +98,7 @@ func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
 	case *window.Int[uint64]:
 		return ofInt(s, of)
 	case *window.Int[time.Duration]:
-		return asDuration(s, ofInt(s, of))
+		return ofDuration(s, of)
 	case *window.Float64[float64]:
 		v := ofFloat(s, of)
 		if filled, ok := v.(float64); ok && f.Type == schema.Float32 && s <= Max {
@@ -180,18 +180,28 @@ func computed[T any](s Statistic, of interface {
 	return nil
 }
 
-// asDuration returns a statistic of durations, given that of their nanoseconds.
-func asDuration(s Statistic, v any) any {
-	switch v := v.(type) {
-	case int64:
-		if s == Sum {
-			return time.Duration(v)
-		}
-	case float64:
-		if s == Rate {
-			return v / float64(time.Second)
-		}
-		return time.Duration(math.Round(v))
+// ofDuration returns a statistic of durations.
+func ofDuration(s Statistic, of *window.Int[time.Duration]) any {
+	v := ofInt(s, of)
+	switch {
+	case v == nil:
+		return nil
+	case s == Sum:
+		return duration(of.BigSum())
+	case s == Mean:
+		return of.RoundedMean()
+	case s == Increase:
+		return duration(of.BigIncrease())
+	case s == Rate:
+		return of.Rate() / float64(time.Second)
 	}
 	return v
+}
+
+// duration returns a number of nanoseconds as a time.Duration, if that can represent it.
+func duration(nanos *big.Int) any {
+	if nanos.IsInt64() {
+		return time.Duration(nanos.Int64())
+	}
+	return nanos
 }

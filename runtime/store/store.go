@@ -284,12 +284,14 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // errIdle is the cause of a read that ends because no row arrives.
 var errIdle = fmt.Errorf("no row arrived within the timeout: %w", context.DeadlineExceeded)
 
-// RangeError reports a time range that ends before it begins or ends at the zero time.
+// RangeError reports a time range that ends before it begins or ends at the zero time, or one of a
+// chart that begins at the zero time.
 // It wraps [codec.ErrRange].
 type RangeError struct {
 	From, To time.Time
 
-	all string // the method that deletes the events of all times; empty for a read
+	all   string // the method that deletes the events of all times; empty for a read
+	chart bool   // the range is that of a chart, which has no beginning
 }
 
 // Error describes the range and what is wrong with it.
@@ -299,6 +301,8 @@ func (e *RangeError) Error() string {
 		return "the time range has no end: to is the zero time, and nothing is deleted; to delete the events of all times, call " + e.all
 	case e.To.IsZero():
 		return "the time range has no end: to is the zero time; pass time.Now(), or a later time to read events of clocks that are ahead, too"
+	case e.chart:
+		return "the time range has no beginning: from is the zero time, and a chart needs a from"
 	}
 	return fmt.Sprintf("the time range ends at %s, before it begins at %s", e.To.Format(time.RFC3339Nano), e.From.Format(time.RFC3339Nano))
 }

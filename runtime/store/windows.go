@@ -21,7 +21,8 @@ type WindowOptions struct {
 	// events. The others are not read, and their statistics are zero.
 	Fields []Field
 	// Fill says which windows without events are yielded, and what they contain. A series without
-	// any event has none, unless it is read by itself.
+	// any event has none, unless it is read by itself. If it is none of the constants, the error
+	// wraps [window.ErrFill].
 	Fill window.Fill
 	// NewestFirst yields the windows of each series in reverse order. A read of one series then
 	// reads its time range in parts, from the newest one, with a request for up to 64 windows. With
@@ -95,14 +96,16 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 // Charts reduces the values of a number in a selection, with from <= time < to, to what charts of n
 // pixels show: it yields one chart for each series with events, in the order and with the errors of
 // [Windows]. If the field is no number, or the table does not have it, the error is ErrNoField; if
-// from is zero, a *RangeError.
+// from is zero, a *RangeError; if n is not positive, it wraps [window.ErrPixels].
 func Charts[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
 	charts, ok := window.Charts(spec, string(field), from, to, n)
 	switch {
 	case !ok:
 		return refused[window.Chart[S]](fmt.Errorf("table %s, a number %q: %w", r.untyped().mapping.Table.ID, field, ErrNoField))
 	case from.IsZero():
-		return refused[window.Chart[S]](&RangeError{From: from, To: to})
+		return refused[window.Chart[S]](&RangeError{From: from, To: to, chart: true})
+	case n < 1:
+		return refused[window.Chart[S]](fmt.Errorf("%w: %d", window.ErrPixels, n))
 	}
 	return Windows(ctx, r, columns, charts, of, from, to, window.Whole(), WindowOptions{Fields: []Field{field}})
 }

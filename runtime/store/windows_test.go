@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -352,6 +353,9 @@ func TestWindowsRefuse(t *testing.T) {
 	}{
 		{at(1), window.Every(0), WindowOptions{}, window.ErrWidth},
 		{at(1), window.Days(1, nil), WindowOptions{}, window.ErrWidth},
+		{at(1), window.Days(math.MaxInt, time.UTC), WindowOptions{}, window.ErrWidth},
+		{at(1), window.Every(time.Hour), WindowOptions{Fill: 77}, window.ErrFill},
+		{at(1), window.Every(time.Hour), WindowOptions{Fill: -1, NewestFirst: true}, window.ErrFill},
 		{time.Time{}, window.Every(time.Hour), WindowOptions{}, codec.ErrRange},
 		{at(1), window.Every(time.Hour), WindowOptions{Fields: []Field{"none"}}, ErrNoField},
 	} {
@@ -427,8 +431,13 @@ func TestPoints(t *testing.T) {
 			if _, err := Points(t.Context(), r, into, sampleWindows, of, at(0), at(1), "note", 1); !errors.Is(err, ErrNoField) {
 				t.Error(err)
 			}
-			if _, err := Points(t.Context(), r, into, sampleWindows, of, time.Time{}, at(1), "v.1", 1); !errors.Is(err, codec.ErrRange) {
+			if _, err := Points(t.Context(), r, into, sampleWindows, of, time.Time{}, at(1), "v.1", 1); !errors.Is(err, codec.ErrRange) || !strings.Contains(err.Error(), "a chart needs a from") {
 				t.Error(err)
+			}
+			for _, n := range []int{0, -1, math.MinInt} {
+				if points, err := Points(t.Context(), r, into, sampleWindows, of, at(0), at(1), "v.1", n); !errors.Is(err, window.ErrPixels) || points != nil {
+					t.Error(n, points, err)
+				}
 			}
 		})
 	}

@@ -181,6 +181,7 @@ func (s *Int[T]) code(c *coding) {
 	c.sum(&s.sum)
 	c.sum(&s.increase)
 	c.float(&s.mean)
+	c.value(reflect.ValueOf(&s.rounded).Elem())
 }
 
 func (s *Float64[T]) code(c *coding) {

@@ -65,7 +65,7 @@ type series struct {
 // Start returns a fold of events with from <= time < to, which calls yield with each window, a *W
 // that is valid until yield returns, until that returns false. A zero from precedes all events:
 // windows without events before the first one with events are then not yielded. The error wraps
-// [ErrWidth].
+// [ErrWidth] or [ErrFill].
 func (s *Spec[S, C, W]) Start(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
 	return s.spec.start(width, from, to, o, yield)
 }
@@ -73,6 +73,9 @@ func (s *Spec[S, C, W]) Start(width Width, from, to time.Time, o Options, yield 
 func (s *spec) start(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
 	if err := width.Check(); err != nil {
 		return nil, err
+	}
+	if o.Fill < FillNone || o.Fill > FillLinear {
+		return nil, fmt.Errorf("%w: it is %d", ErrFill, o.Fill)
 	}
 	return &Fold{spec: s, width: width, bounds: span{from, to}, options: o, yield: yield, byID: map[string]*series{}, zero: s.new()}, nil
 }
@@ -396,14 +399,13 @@ func (f *Fold) fill(s *series, w, next any) {
 	if s.prev == nil || f.options.Fill == FillNull || f.options.Fill == FillLinear && next == nil {
 		return
 	}
-	share := 0.0
+	var at share
 	if f.options.Fill == FillLinear {
-		begin, end := f.spec.common(s.prev).Start, f.spec.common(next).Start
-		share = f.spec.common(w).Start.Sub(begin).Seconds() / end.Sub(begin).Seconds()
+		at = shareOf(f.spec.common(s.prev).Start, f.spec.common(w).Start, f.spec.common(next).Start)
 	}
 	for i := range f.spec.parts {
 		if p := &f.spec.parts[i]; f.options.Fill == FillLinear {
-			p.between(w, s.prev, next, share)
+			p.between(w, s.prev, next, at)
 		} else {
 			p.previous(w, s.prev)
 		}

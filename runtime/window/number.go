@@ -32,13 +32,16 @@ type Int[T Integer] struct {
 	Min, Max T
 
 	sum      int128
-	increase int128  // of a counter
-	mean     float64 // of a filled window
+	increase int128 // of a counter
+
+	// Of a filled window: its mean, and the mean rounded to an integer.
+	mean    float64
+	rounded T
 }
 
 // Float64 summarizes the values of a floating-point field in a window. Without values, all of it is
 // zero. NaN counts as a value: First, Last, Sum and Mean can be NaN, Min and Max only if all values
-// are. Sums of infinities are those of IEEE 754.
+// are. Sums of infinities and of -0 are those of IEEE 754.
 type Float64[T Float] struct {
 	Values[T]
 	Min, Max T
@@ -56,12 +59,39 @@ func (s *Int[T]) BigSum() *big.Int { return s.sum.big() }
 
 // Mean returns the arithmetic mean of the values, rounded once; NaN without values. In a filled
 // window, it is the filled value.
-func (s *Int[T]) Mean() float64 { return meanOf(s.sum.float64(), s.Count, s.mean, s.filled()) }
+func (s *Int[T]) Mean() float64 {
+	if s.Count == 0 {
+		return meanOf(0, 0, s.mean, s.filled())
+	}
+	const exact = 1 << 53 // float64 represents all integers up to this
+	if sum, err := s.sum.int64(); err == nil && -exact <= sum && sum <= exact && s.Count <= exact {
+		return float64(sum) / float64(s.Count)
+	}
+	mean, _ := s.exactMean().Float64()
+	return mean
+}
 
-// Increase returns by how much a counter has increased from the first to the last value. A value
-// that is smaller than the one before it is a counter that was reset to 0. Increases between
-// windows are in none of them.
+// RoundedMean returns the exact mean of the values, rounded to an integer, half away from zero; 0
+// without values. In a filled window, it is the filled value.
+func (s *Int[T]) RoundedMean() T {
+	if s.Count == 0 {
+		return s.rounded
+	}
+	return rounded[T](s.exactMean())
+}
+
+// exactMean returns the mean of the values, of which there are some.
+func (s *Int[T]) exactMean() *big.Rat {
+	return new(big.Rat).SetFrac(s.sum.big(), big.NewInt(s.Count))
+}
+
+// Increase returns by how much a counter has increased from the first to the last value, rounded
+// once. A value that is smaller than the one before it is a counter that was reset to 0. Increases
+// between windows are in none of them. See [Int.BigIncrease].
 func (s *Int[T]) Increase() float64 { return s.increase.float64() }
+
+// BigIncrease returns the exact increase.
+func (s *Int[T]) BigIncrease() *big.Int { return s.increase.big() }
 
 // Rate returns the increase per second between the first and the last value; NaN with fewer than two
 // times.
@@ -74,7 +104,9 @@ func (s *Float64[T]) Sum() float64 { return s.sum }
 // filled value.
 func (s *Float64[T]) Mean() float64 { return meanOf(s.sum, s.Count, s.mean, s.filled()) }
 
-// Increase is like [Int.Increase]. It is NaN if any value is.
+// Increase is like [Int.Increase]. It is NaN if any value is. Equal values, such as two of +Inf,
+// increase by 0; other increases from and to infinities are infinite, and their sum is that of
+// IEEE 754.
 func (s *Float64[T]) Increase() float64 { return s.increase }
 
 // Rate is like [Int.Rate].
@@ -139,13 +171,15 @@ func (s *Int[T]) add(times []time.Time, values []T) {
 func (s *Float64[T]) add(times []time.Time, values []T) {
 	if s.Count == 0 {
 		s.Min, s.Max, s.Last = values[0], values[0], values[0]
+		s.sum = math.Copysign(0, -1) // the sum of nothing, to which -0 adds -0
 	}
 	lowest, highest, last, sum, increase := s.Min, s.Max, s.Last, s.sum, s.increase
 	for _, v := range values {
 		sum += float64(v)
-		if v >= last {
+		switch {
+		case v > last:
 			increase += float64(v) - float64(last)
-		} else {
+		case v != last:
 			increase += float64(v)
 		}
 		if v < lowest || lowest != lowest {
@@ -164,7 +198,7 @@ func (s *Float64[T]) add(times []time.Time, values []T) {
 func (s *Values[T]) none() bool { return s.Count == 0 }
 
 // between returns the values of a filled window, since only numbers have values on a line.
-func (s *Values[T]) between(*Values[T], float64) Values[T] { return s.previous() }
+func (s *Values[T]) between(*Values[T], share) Values[T] { return s.previous() }
 
 // combine adds the values of another series in the same window.
 func (s *Values[T]) combine(o *Values[T]) {
@@ -201,7 +235,11 @@ func (s *Float64[T]) combine(o *Float64[T]) {
 	if o.Count == 0 {
 		return
 	}
-	if s.Count == 0 || s.Min != s.Min {
+	if s.Count == 0 {
+		*s = *o
+		return
+	}
+	if s.Min != s.Min {
 		s.Min, s.Max = o.Min, o.Max
 	}
 	if o.Min < s.Min {
@@ -224,7 +262,7 @@ func (s *Int[T]) previous() Int[T] {
 	if s.LastTime.IsZero() {
 		return Int[T]{}
 	}
-	return Int[T]{Values: s.Values.previous(), Min: s.Min, Max: s.Max, mean: s.Mean()}
+	return Int[T]{Values: s.Values.previous(), Min: s.Min, Max: s.Max, mean: s.Mean(), rounded: s.RoundedMean()}
 }
 
 func (s *Float64[T]) previous() Float64[T] {
@@ -234,34 +272,87 @@ func (s *Float64[T]) previous() Float64[T] {
 	return Float64[T]{Values: s.Values.previous(), Min: s.Min, Max: s.Max, mean: s.Mean()}
 }
 
+// share is a part of the way from one window to another, from 0 to 1.
+type share struct {
+	exact *big.Rat
+	near  float64
+}
+
+// shareOf returns the share of the way from begin to end at which a time is. It computes with big
+// numbers, since a time.Duration holds at most 292 years.
+func shareOf(begin, at, end time.Time) share {
+	exact := new(big.Rat).SetFrac(nanosBetween(begin, at), nanosBetween(begin, end))
+	near, _ := exact.Float64()
+	return share{exact, near}
+}
+
+func nanosBetween(begin, end time.Time) *big.Int {
+	n := big.NewInt(end.Unix() - begin.Unix())
+	return n.Mul(n, big.NewInt(int64(time.Second))).Add(n, big.NewInt(int64(end.Nanosecond()-begin.Nanosecond())))
+}
+
 // between returns the values of a filled window at a share of the way to the next one with values.
-func (s *Int[T]) between(next *Int[T], share float64) Int[T] {
-	if s.LastTime.IsZero() || next.Count == 0 {
+// They are computed exactly and rounded once, so that they are not outside those of the two windows.
+func (s *Int[T]) between(next *Int[T], at share) Int[T] {
+	if s.Count == 0 || next.Count == 0 {
 		return Int[T]{}
 	}
-	v := Int[T]{
-		Min: T(between(float64(s.Min), float64(next.Min), share)), Max: T(between(float64(s.Max), float64(next.Max), share)),
-		mean: between(s.Mean(), next.Mean(), share),
-	}
-	v.First = T(between(float64(s.Last), float64(next.First), share))
+	line := func(a, b T) T { return rounded[T](at.between(rational(a), rational(b))) }
+	mean := at.between(s.exactMean(), next.exactMean())
+	v := Int[T]{Min: line(s.Min, next.Min), Max: line(s.Max, next.Max), rounded: rounded[T](mean)}
+	v.mean, _ = mean.Float64()
+	v.First = line(s.Last, next.First)
 	v.Last, v.FirstTime, v.LastTime = v.First, s.LastTime, s.LastTime
 	return v
 }
 
-func (s *Float64[T]) between(next *Float64[T], share float64) Float64[T] {
-	if s.LastTime.IsZero() || next.Count == 0 {
+func (s *Float64[T]) between(next *Float64[T], at share) Float64[T] {
+	if s.Count == 0 || next.Count == 0 {
 		return Float64[T]{}
 	}
-	v := Float64[T]{
-		Min: T(between(float64(s.Min), float64(next.Min), share)), Max: T(between(float64(s.Max), float64(next.Max), share)),
-		mean: between(s.Mean(), next.Mean(), share),
-	}
-	v.First = T(between(float64(s.Last), float64(next.First), share))
+	line := func(a, b T) T { return T(between(float64(a), float64(b), at.near)) }
+	v := Float64[T]{Min: line(s.Min, next.Min), Max: line(s.Max, next.Max), mean: between(s.Mean(), next.Mean(), at.near)}
+	v.First = line(s.Last, next.First)
 	v.Last, v.FirstTime, v.LastTime = v.First, s.LastTime, s.LastTime
 	return v
 }
 
-func between(a, b, share float64) float64 { return a + (b-a)*share }
+// between returns the number at the share of the way from a to b.
+func (s share) between(a, b *big.Rat) *big.Rat {
+	v := new(big.Rat).Sub(b, a)
+	return v.Mul(v, s.exact).Add(v, a)
+}
+
+// between returns the number at a share of the way from a to b, and none outside them.
+func between(a, b, share float64) float64 {
+	if a == b {
+		return a // infinities, too
+	}
+	v := a + (b-a)*share
+	if math.IsInf(b-a, 0) {
+		v = a*(1-share) + b*share // no overflow
+	}
+	return min(max(v, min(a, b)), max(a, b))
+}
+
+func rational[T Integer](v T) *big.Rat {
+	if v < 0 {
+		return new(big.Rat).SetInt64(int64(v))
+	}
+	return new(big.Rat).SetUint64(uint64(v))
+}
+
+// rounded returns the nearest integer, half away from zero, of a number between two of type T.
+func rounded[T Integer](v *big.Rat) T {
+	// |v| + 1/2, rounded down: a big.Int has no other division.
+	twice := new(big.Int).Lsh(v.Denom(), 1)
+	n := new(big.Int).Abs(v.Num())
+	n.Lsh(n, 1).Add(n, v.Denom()).Quo(n, twice)
+	if v.Sign() < 0 {
+		return T(n.Neg(n).Int64())
+	}
+	return T(n.Uint64())
+}
 
 // int128 is a signed integer of 128 bits, in two's complement: sums of any number of events that a
 // table can hold do not overflow it.

@@ -13,7 +13,7 @@ type part struct {
 	add      func(w any, times []time.Time, c any, begin, end int)
 	combine  func(w, other any)
 	previous func(to, from any)
-	between  func(to, from, next any, share float64)
+	between  func(to, from, next any, at share)
 	carry    func(to, from any) // keeps the statistics of an earlier window if to has no values
 	code     func(w any, c *coding)
 	// numbers calls add with the values of a number, in order of time; nil if the field is none.
@@ -30,7 +30,7 @@ type statistics[S, T any] interface {
 	none() bool
 	combine(other *S)
 	previous() S
-	between(next *S, share float64) S
+	between(next *S, at share) S
 	code(c *coding)
 }
 
@@ -44,7 +44,7 @@ func newPart[C, W, S, T any, P statistics[S, T]](field string, of func(w *W) *S,
 		combine:  func(w, other any) { at(w).combine(of(other.(*W))) },
 		previous: func(to, from any) { *at(to) = at(from).previous() },
 		code:     func(w any, c *coding) { at(w).code(c) },
-		between:  func(to, from, next any, share float64) { *at(to) = at(from).between(of(next.(*W)), share) },
+		between:  func(to, from, next any, s share) { *at(to) = at(from).between(of(next.(*W)), s) },
 		carry: func(to, from any) {
 			if at(to).none() {
 				*at(to) = *at(from)

@@ -1,9 +1,13 @@
 package window
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
+
+// ErrPixels is the error for a chart without pixels.
+var ErrPixels = errors.New("a chart must have at least 1 pixel")
 
 // Point is a value of a chart.
 type Point struct {

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// ErrWidth is the error for a width that is not positive, or that [Parse] does not know.
+// ErrWidth is the error for a width that is not positive or too wide, or that [Parse] does not know.
 var ErrWidth = errors.New("not a width of windows")
 
 // Width is the width of windows: a fixed duration, a number of days or months of a calendar, or
 // all of a time range. It divides time into windows that do not depend on the range that is read.
-// The zero Width is invalid.
+// The largest widths are 100,000 days, also of a fixed duration, and 100,000 months; see
+// [Width.Check]. The zero Width is invalid.
 type Width struct {
 	every  time.Duration
 	days   int
@@ -33,14 +34,14 @@ func Every(d time.Duration) Width { return Width{every: d} }
 func Days(n int, in *time.Location) Width { return Width{days: n, in: in} }
 
 // Weeks returns windows of n weeks in a time zone. Weeks begin on Monday.
-func Weeks(n int, in *time.Location) Width { return Width{days: 7 * n, in: in} }
+func Weeks(n int, in *time.Location) Width { return Width{days: product(n, 7), in: in} }
 
 // Months returns windows of n months in a time zone, counted from January of the year 0: windows of
 // 3 months are quarters.
 func Months(n int, in *time.Location) Width { return Width{months: n, in: in} }
 
 // Years returns windows of n years in a time zone.
-func Years(n int, in *time.Location) Width { return Width{months: 12 * n, in: in} }
+func Years(n int, in *time.Location) Width { return Width{months: product(n, 12), in: in} }
 
 // Whole returns one window: all of the range that is read.
 func Whole() Width { return Width{whole: true} }
@@ -54,32 +55,66 @@ var units = []struct {
 	{"d", Days},
 	{"w", Weeks},
 	{"y", Years},
-	{"h", func(n int, _ *time.Location) Width { return Every(time.Duration(n) * time.Hour) }},
-	{"m", func(n int, _ *time.Location) Width { return Every(time.Duration(n) * time.Minute) }},
-	{"s", func(n int, _ *time.Location) Width { return Every(time.Duration(n) * time.Second) }},
+	{"h", func(n int, _ *time.Location) Width { return fixedUnits(n, time.Hour) }},
+	{"m", func(n int, _ *time.Location) Width { return fixedUnits(n, time.Minute) }},
+	{"s", func(n int, _ *time.Location) Width { return fixedUnits(n, time.Second) }},
 }
 
-// maxUnits is the largest number of units of a width that [Parse] accepts.
-const maxUnits = 100_000
+// The largest widths. They are far from those whose windows cannot be computed.
+const (
+	maxDays   = 100_000
+	maxMonths = 100_000
+	maxEvery  = maxDays * 24 * time.Hour
+)
+
+// product returns n*m; n if it is not positive or too large for a width without that.
+func product(n, m int) int {
+	if n <= 0 || n > max(maxDays, maxMonths) {
+		return n
+	}
+	return n * m
+}
+
+// fixedUnits returns n units; a width that is too large if their duration is.
+func fixedUnits(n int, unit time.Duration) Width {
+	return Every(time.Duration(min(int64(n), int64(maxEvery/unit)+1)) * unit)
+}
 
 // Parse parses a width: a whole number of s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all.
-// Days and longer units are those of the calendar in a time zone. The error is [ErrWidth].
+// Days and longer units are those of the calendar in a time zone. The error wraps [ErrWidth].
 func Parse(text string, in *time.Location) (Width, error) {
 	if text == "all" {
 		return Whole(), nil
 	}
 	for _, u := range units {
 		number, ok := strings.CutSuffix(text, u.name)
-		if n, err := strconv.Atoi(number); ok && err == nil && n > 0 && n <= maxUnits {
-			return u.of(n, in), nil
+		if !ok {
+			continue
+		}
+		if n, err := strconv.Atoi(number); (err == nil || errors.Is(err, strconv.ErrRange)) && n > 0 {
+			w := u.of(n, in)
+			if w.tooWide() {
+				return Width{}, fmt.Errorf("%w: %q is too wide; %s", ErrWidth, text, widest)
+			}
+			return w, nil
 		}
 	}
 	return Width{}, fmt.Errorf("%w: %q; write a number with s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all", ErrWidth, text)
 }
 
-// Check returns [ErrWidth] if the width is not positive.
+// widest says what the largest widths are.
+var widest = fmt.Sprintf("the maximum is %dd, or %dmo in months and years", maxDays, maxMonths)
+
+func (w Width) tooWide() bool {
+	return w.every > maxEvery || w.days > maxDays || w.months > maxMonths
+}
+
+// Check returns an error that wraps [ErrWidth] if the width is not positive or too wide.
 func (w Width) Check() error {
-	if w.whole || w.every > 0 || (w.days > 0 || w.months > 0) && w.in != nil {
+	switch {
+	case w.tooWide():
+		return fmt.Errorf("%w: it is too wide; %s", ErrWidth, widest)
+	case w.whole || w.every > 0 || (w.days > 0 || w.months > 0) && w.in != nil:
 		return nil
 	}
 	return fmt.Errorf("%w: it must be positive, and days and months need a time zone", ErrWidth)

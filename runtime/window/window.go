@@ -33,15 +33,16 @@ const (
 	// before the first one have none.
 	FillPrevious
 	// FillLinear gives numbers the values on a straight line between the windows with events before
-	// and after them, by the starts of windows, and other fields those of FillPrevious. Those
-	// before the first one and after the last one have none.
+	// and after them, by the starts of windows, and other fields those of FillPrevious. Integers are
+	// rounded to the nearest one, half away from zero. Those before the first one and after the last
+	// one have none.
 	FillLinear
 )
 
 // fills are the names of [Fill].
 var fills = []string{"none", "null", "previous", "linear"}
 
-// ErrFill is the error of [ParseFill].
+// ErrFill is the error of [ParseFill], and for a [Fill] that is none of the constants.
 var ErrFill = errors.New("not a way to fill windows: write none, null, previous or linear")
 
 // ParseFill parses none, null, previous or linear.

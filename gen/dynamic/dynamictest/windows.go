@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/big"
 	"reflect"
 	"slices"
 	"time"
@@ -125,12 +126,19 @@ func generatedStatistic(s dynamic.Statistic, f *layout.Field, of reflect.Value) 
 		}
 		return sum[0].Interface()
 	}
-	v := call(map[dynamic.Statistic]string{dynamic.Mean: "Mean", dynamic.Increase: "Increase", dynamic.Rate: "Rate"}[s])[0].Float()
 	switch {
-	case duration && s == dynamic.Rate:
+	case duration && s == dynamic.Mean:
+		return call("RoundedMean")[0].Interface()
+	case duration && s == dynamic.Increase:
+		increase := call("BigIncrease")[0].Interface().(*big.Int)
+		if increase.IsInt64() {
+			return time.Duration(increase.Int64())
+		}
+		return increase
+	}
+	v := call(map[dynamic.Statistic]string{dynamic.Mean: "Mean", dynamic.Increase: "Increase", dynamic.Rate: "Rate"}[s])[0].Float()
+	if duration {
 		return v / float64(time.Second)
-	case duration:
-		return time.Duration(math.Round(v))
 	}
 	return v
 }
