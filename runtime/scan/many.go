@@ -22,7 +22,13 @@ func (t *Table) Lists(spans []codec.Span, sorts bool) bool {
 	if t.Pattern.RowPerField() || !t.InOrder() {
 		return false
 	}
-	return !sorts || !slices.ContainsFunc(spans, func(s codec.Span) bool { return s.Prefix != spans[0].Prefix })
+	return !sorts || !slices.ContainsFunc(spans, func(s codec.Span) bool { return !sameBeginning(s, spans[0]) })
+}
+
+// sameBeginning reports whether the rows of two spans begin with the same values: the same prefix
+// and, if the spans are ranges, the same range, as several ranges can have a prefix in common.
+func sameBeginning(a, b codec.Span) bool {
+	return a.Prefix == b.Prefix && a.From == b.From && a.Until == b.Until
 }
 
 // KeysFilterSize returns how many bytes a span and a pattern for row keys, which may be nil, add
@@ -87,9 +93,9 @@ func (p *Part) clipped() *Read {
 func (p *Part) distinct() []codec.Span {
 	spans := slices.Clone(p.read.Spans)
 	slices.SortFunc(spans, func(a, b codec.Span) int {
-		return cmp.Or(strings.Compare(a.Prefix, b.Prefix), strings.Compare(a.Suffix, b.Suffix))
+		return cmp.Or(strings.Compare(a.All().Start, b.All().Start), strings.Compare(a.All().End, b.All().End), strings.Compare(a.Suffix, b.Suffix))
 	})
-	spans = slices.CompactFunc(spans, func(a, b codec.Span) bool { return a.Prefix == b.Prefix && a.Suffix == b.Suffix })
+	spans = slices.CompactFunc(spans, func(a, b codec.Span) bool { return sameBeginning(a, b) && a.Suffix == b.Suffix })
 	if p.backward() {
 		slices.Reverse(spans)
 	}
@@ -106,8 +112,8 @@ func (p *Part) backward() bool { return p.read.NewestFirst != p.table.Descending
 func (p *Part) listed(spans []codec.Span) iter.Seq[codec.Rows] {
 	return func(yield func(codec.Rows) bool) {
 		for len(spans) > 0 {
-			n := 1 // spans with the same prefix
-			for n < len(spans) && spans[n].Prefix == spans[0].Prefix {
+			n := 1 // spans with the same beginning
+			for n < len(spans) && sameBeginning(spans[n], spans[0]) {
 				n++
 			}
 			for rows := range p.alike(spans[:n]) {
@@ -120,7 +126,7 @@ func (p *Part) listed(spans []codec.Span) iter.Seq[codec.Rows] {
 	}
 }
 
-// alike yields the ranges of spans with the same prefix in reading order: one for all, or for
+// alike yields the ranges of spans with the same beginning in reading order: one for all, or for
 // each bucket one per span.
 func (p *Part) alike(spans []codec.Span) iter.Seq[codec.Rows] {
 	t, s := p.table, spans[0]
