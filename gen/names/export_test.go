@@ -16,7 +16,7 @@ func Declared(layouts []*layout.Layout) (pkg map[string]bool, readers map[string
 			readers[t.Reader] = true
 		}
 		for _, q := range n.queries {
-			readers[q.Method], readers[q.ColumnsMethod], readers[q.WindowsMethod], readers[q.PointsMethod] = true, true, true, true
+			readers[q.Method], readers[q.ColumnsMethod], readers[q.WindowsMethod], readers[q.PointsMethod], readers[q.SeriesMethod] = true, true, true, true, true
 		}
 	}
 	pkg = map[string]bool{}
