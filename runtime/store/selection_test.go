@@ -372,6 +372,19 @@ func (c *poleCase) checkDelete(t *testing.T, chosen choice, path, within, whole 
 	c.left(t, chosen, chosen.selects)
 }
 
+// TestRangesWithCommonPrefix reads two ranges, the ends of each of which begin with the same letter.
+func TestRangesWithCommonPrefix(t *testing.T) {
+	t.Parallel()
+	c := newPoleCase(t, codec.BucketNewCells, poleKeys(codec.BucketNewCells)["adjacent"])
+	q := &Query[pole]{Name: "ByLines", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenRange}}
+	of := func(text string) pole { return pole{Of: line{Region: "n", Line: text}} }
+	selects := func(e *pole) bool { return e.Of.Region == "n" && (e.Of.Line == "a#" || e.Of.Line == "ab") }
+	ranges := q.ManyRanges([]pole{of("a#"), of("ab")}, []pole{of("aa"), of("ac")})
+	for path := range c.clients {
+		c.check(t, choice{name: "ranges", of: ranges, selects: selects}, path, at(0), at(86400*3))
+	}
+}
+
 // TestMalformedSelections passes selections whose parts do not fit each other to every verb.
 func TestMalformedSelections(t *testing.T) {
 	t.Parallel()
