@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -124,9 +126,13 @@ func layoutsByTime(since time.Time) *Mapping[sample] {
 
 // TestWindowsModel compares windows with those of a model: near changes of the clock in several time zones,
 // filled, newest first, limited and grouped, of one series, several and all, after deletions, and of
-// reads that break, for keys and patterns of all kinds and for layouts by time. At length, it has
-// 200,000 events.
+// reads that break, for keys and patterns of all kinds and for layouts by time. At length,
+// BTGEN_WINDOWS=1800, the number of events of a case, makes 200,000 events of it.
 func TestWindowsModel(t *testing.T) {
+	events := testlong.Pick(150, 450)
+	if n, err := strconv.Atoi(os.Getenv("BTGEN_WINDOWS")); err == nil {
+		events = n
+	}
 	kinds := append(partedMappings(), unsorted(days()), offsetBlobs(), layoutsByTime(time.Date(2021, 3, 28, 0, 0, 0, 0, time.UTC)))
 	for _, l := range kinds {
 		t.Run(l.Table.ID, func(t *testing.T) {
@@ -140,7 +146,7 @@ func TestWindowsModel(t *testing.T) {
 				}
 				t.Run(where.zone+where.at, func(t *testing.T) {
 					m.t = t
-					m.run(where.zone, where.at, testlong.Pick(150, 1800))
+					m.run(where.zone, where.at, events)
 				})
 			}
 		})
@@ -188,7 +194,7 @@ func (m *windowsModel) run(zone, date string, n int) {
 		must(m.t, err)
 		m.events = slices.DeleteFunc(m.events, func(e sample) bool { return e.Series == series && !e.Time.Before(from) && e.Time.Before(to) })
 	}
-	for range testlong.Pick(12, 60) {
+	for range testlong.Pick(12, 20) {
 		from := center.Add(-time.Duration(m.random.IntN(100*3600)) * time.Second)
 		m.read(in, from, from.Add(time.Duration(1+m.random.IntN(200*3600))*time.Second))
 	}
