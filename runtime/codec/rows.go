@@ -132,13 +132,21 @@ func (s Span) Has(key string) bool {
 
 // All returns the rows of all times.
 func (s Span) All() Rows {
-	if s.Exact {
-		return Rows{Start: s.Prefix, End: s.Prefix + "\x00"}
-	}
-	if s.Until != "" {
-		return Rows{Start: s.From, End: s.Until}
+	switch {
+	case s.Exact:
+		return Rows{Start: s.Begin(), End: s.Prefix + "\x00"}
+	case s.Until != "":
+		return Rows{Start: s.Begin(), End: s.Until}
 	}
 	return PrefixRows(s.Prefix)
+}
+
+// Begin returns the start of the rows of all times, without their end.
+func (s Span) Begin() string {
+	if s.Until != "" && !s.Exact {
+		return s.From
+	}
+	return s.Prefix
 }
 
 // Buckets yields the requests that together read every bucket of b that overlaps [from,

@@ -93,7 +93,7 @@ func (p *Part) clipped() *Read {
 func (p *Part) distinct() []codec.Span {
 	spans := slices.Clone(p.read.Spans)
 	slices.SortFunc(spans, func(a, b codec.Span) int {
-		return cmp.Or(strings.Compare(a.All().Start, b.All().Start), strings.Compare(a.All().End, b.All().End), strings.Compare(a.Suffix, b.Suffix))
+		return cmp.Or(strings.Compare(a.Begin(), b.Begin()), strings.Compare(a.Until, b.Until), strings.Compare(a.Suffix, b.Suffix))
 	})
 	spans = slices.CompactFunc(spans, func(a, b codec.Span) bool { return sameBeginning(a, b) && a.Suffix == b.Suffix })
 	if p.backward() {

@@ -200,7 +200,7 @@ func (r *reading) distinct() ([]wanted, error) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b wanted) int {
-		return cmp.Or(cmp.Compare(a.rows().Start, b.rows().Start), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.spans[0].Begin(), b.spans[0].Begin()), cmp.Compare(a.id, b.id))
 	})
 	var out []wanted
 	for _, w := range all {
