@@ -164,8 +164,10 @@ type windowsReading struct {
 	fold    *window.Fold
 	fail    func(err error) bool
 	base    event // with the series of the events in the slices, if there are any
-	folded  bool  // the read has folded or flagged an event
-	stopped bool  // the caller wants no more
+	baseOf  *mapping
+	baseID  string // seriesID of base in baseOf; see ofBase
+	folded  bool   // the read has folded or flagged an event
+	stopped bool   // the caller wants no more
 	content keyContent
 	of      *selection
 	alone   int          // the number of events after which the read is split; 0 for never
@@ -199,8 +201,7 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	r := k.newReading(ctx, reader, s, q)
 	r.fail = func(err error) bool { return r.give(yield(nil, err)) }
 	several := q.MultiSeries || s.many
-	switch {
-	case k.Limit < 0:
+	if k.Limit < 0 {
 		r.fail(&LimitError{k.Limit})
 		return
 	}
@@ -424,16 +425,23 @@ func (r *windowsReading) one(e event, err error) bool {
 	if err != nil {
 		return r.undecodable(e, err)
 	}
-	if r.base.exists() && (r.into.length(r.columns) >= maxFolded || r.reading.reader.mapping.seriesID(e) != r.reading.reader.mapping.seriesID(r.base)) {
-		if !r.flush() {
-			return false
-		}
+	if r.base.exists() && (r.into.length(r.columns) >= maxFolded || !r.ofBase(e)) && !r.flush() {
+		return false
 	}
 	if !r.base.exists() {
-		r.base = r.reading.reader.mapping.clone(e)
+		r.base, r.baseOf = r.reading.reader.mapping.clone(e), nil
 	}
 	r.into.add(r.columns, e)
 	return true
+}
+
+// ofBase reports whether an event has the series of base, whose ID it computes once for each mapping.
+func (r *windowsReading) ofBase(e event) bool {
+	l := r.reading.reader.mapping
+	if r.baseOf != l {
+		r.baseOf, r.baseID = l, l.seriesID(r.base)
+	}
+	return l.seriesID(e) == r.baseID
 }
 
 // undecodable yields an error. It flags the window of an event that cannot be decoded.
