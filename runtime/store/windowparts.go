@@ -52,6 +52,7 @@ type windowPart struct {
 type windowItem struct {
 	window any
 	err    error
+	series any // whose window has the event that err is about; nil if none has
 }
 
 // split begins to read what follows the series of base in parts; nil if that is not possible.
@@ -238,7 +239,7 @@ func (w *windowPart) read(p *windowParts, r *windowsReading) (windows int) {
 		}
 		return w.send(p.stop)
 	}
-	r.fail = func(err error) bool { return r.give(give(windowItem{err: err})) }
+	r.fail = func(err error) bool { return r.give(give(windowItem{err: err, series: r.flagged})) }
 	var err error
 	r.fold, err = r.start(r.options(), func(w any) bool {
 		windows++

@@ -167,6 +167,7 @@ type windowsReading struct {
 	baseOf  *mapping
 	baseID  string // seriesID of base in baseOf; see ofBase
 	folded  bool   // the read has folded or flagged an event
+	flagged any    // the series of the event that fail is told of, if its window is flagged
 	stopped bool   // the caller wants no more
 	content keyContent
 	of      *selection
@@ -346,6 +347,9 @@ func (r *windowsReading) consume(item windowItem) bool {
 		r.folded = true
 		return r.fold.AddWindow(item.window) && !r.stopped
 	}
+	if item.series != nil && isDecodeError(item.err) && (!r.fold.Enter(item.series) || r.stopped) {
+		return false
+	}
 	r.reading.failed = item.err
 	if !isDecodeError(item.err) {
 		return r.failWith(item.err)
@@ -461,6 +465,8 @@ func (r *windowsReading) undecodable(e event, err error) bool {
 		if err := r.fold.Flag(r.seriesOf(e), failed.Time); err != nil {
 			return r.failWith(err)
 		}
+		r.flagged = r.seriesOf(r.mapping.clone(e))
+		defer func() { r.flagged = nil }()
 	}
 	return r.fail(err)
 }

@@ -109,6 +109,13 @@ func (f *Fold) Flag(of any, at time.Time) error {
 	return nil
 }
 
+// Enter ends the series before another one, whose windows follow, as its first event would. It
+// returns false if no more are wanted.
+func (f *Fold) Enter(of any) (more bool) {
+	f.enter(of)
+	return !f.finished
+}
+
 // AddWindow adds a window that another fold has yielded, which had no options but functions: w is a
 // *W, which the fold keeps. The windows of a series must follow each other, in order. It
 // returns false if no more are wanted.

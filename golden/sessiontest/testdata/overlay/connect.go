@@ -11,9 +11,10 @@ import (
 	"github.com/btgen-dev/btgen/golden/sessiontest"
 )
 
-// newServer starts an in-memory server that speaks sessions.
+// newServer starts an in-memory server that speaks sessions, and keeps tiers.
 func newServer(addr string, opts ...grpc.ServerOption) (*bttest.Server, error) {
-	return bttest.NewServer(addr, append(sessiontest.FromEnvironment().ServerOptions(), opts...)...)
+	opts = append(sessiontest.FromEnvironment().ServerOptions(), opts...)
+	return bttest.NewServer(addr, append(opts, grpc.ChainUnaryInterceptor(newTiers().unary))...)
 }
 
 // newClient returns a client that speaks sessions, whose connections have the options.
