@@ -139,15 +139,15 @@ type lost struct {
 // changed are none of them: the comparison with the schemas finds these.
 func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 	i := slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == old.Name && t.Family == old.Family })
-	if i < 0 { // a newer layout may be in another table
+	if i < 0 { // the table may have another name, which the schemas say
+		i = c.continued(old, now)
+	}
+	if i < 0 { // or a newer layout is in another table
 		i = slices.IndexFunc(now.Tables, func(t lock.Table) bool {
 			return slices.ContainsFunc(t.Layouts, func(l lock.Layout) bool {
 				return l.Table == old.Name && l.Number == old.Newest().Number && shareFamilies(&l, old.Newest())
 			})
 		})
-	}
-	if i < 0 { // or the table has another name again, which the schemas say
-		i = c.continued(old, now)
 	}
 	if i < 0 {
 		return []lost{{old.Family, fmt.Sprintf("table %q with family %q", old.Name, old.Family), ""}}
@@ -163,7 +163,8 @@ func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 			out = append(out, lost{fmt.Sprintf("%s/%d", old.Family, l.Number), fmt.Sprintf("layout %d of table %q", l.Number, old.Name), ""})
 			continue
 		}
-		out = append(out, forgottenIn(old.Name, l, &now.Tables[i].Layouts[j])...)
+		unstated := now.Tables[i].Removed != "" || j >= len(now.Tables[i].Periods())
+		out = append(out, forgottenIn(old.Name, l, &now.Tables[i].Layouts[j], unstated)...)
 	}
 	return out
 }
@@ -221,8 +222,10 @@ func (c *Comparison) over(t *lock.Table, i int) bool {
 	return i > 0 && c.expired(&current[i], current[i-1].Since)
 }
 
-// forgottenIn returns the facts of a layout that it has no longer.
-func forgottenIn(table string, old, new *lock.Layout) []lost {
+// forgottenIn returns the facts of a layout that it has no longer. The schemas state the facts of a
+// layout, and are compared with the old lock, except those of removed fields, and of a layout that
+// is unstated: one of a removed table, or one that an accepted change replaced.
+func forgottenIn(table string, old, new *lock.Layout, unstated bool) []lost {
 	var out []lost
 	for _, a := range old.Accepted {
 		if !slices.ContainsFunc(new.Accepted, func(o lock.Acceptance) bool { return o.Change == a.Change }) {
@@ -240,11 +243,58 @@ func forgottenIn(table string, old, new *lock.Layout) []lost {
 			out = append(out, lost{item(col), fmt.Sprintf("%s of table %q", c.place(col), table), c.show(col)})
 			continue
 		}
-		out = append(out, forgottenValues(item(col), col.Enum, new.Columns[i].Enum)...)
+		now := new.Columns[i]
+		out = append(out, forgottenValues(item(col), col.Enum, now.Enum)...)
+		if (unstated || now.Retired) && c.misstates(col, now) {
+			out = append(out, lost{item(col), fmt.Sprintf("%s of table %q, but %s", c.show(col), table, c.in(new, now)), c.show(col)})
+		}
+	}
+	if unstated {
+		out = append(out, misstated(table, old, new)...)
 	}
 	for i, g := range old.Segments {
 		if i < len(new.Segments) && g.Type == new.Segments[i].Type {
 			out = append(out, forgottenValues(g.Name, g.Enum, new.Segments[i].Enum)...)
+		}
+	}
+	return out
+}
+
+// misstates reports whether the facts of a column differ from those with which events were written:
+// values, or what it means that they lack one.
+func (c *comparer) misstates(old, now lock.Column) bool {
+	if old.Written || now.Written {
+		return old.Written != now.Written || old.Values != now.Values
+	}
+	if old.Type != now.Type {
+		if !c.widens(old, now) {
+			return true
+		}
+		old = widened(old, now.Type)
+	}
+	same := old.Default == now.Default || old.Default != nil && now.Default != nil && *old.Default == *now.Default
+	return old.Values != now.Values || !same || old.Optional && !now.Optional
+}
+
+// misstated returns what a layout that no schema states says of rows otherwise than before. Its
+// columns are compared one by one.
+func misstated(table string, old, new *lock.Layout) []lost {
+	var out []lost
+	c := &comparer{old: old, new: new}
+	if !c.pattern() {
+		c.key()
+		c.bucket()
+		c.time()
+		c.precision()
+		c.families()
+	}
+	for _, change := range c.changes {
+		if change.Rule.Class == Data {
+			name := change.Rule.ID + "-" + table
+			if change.Item != "" {
+				name += "-" + change.Item
+			}
+			out = append(out, lost{name, fmt.Sprintf("the facts of table %q: %s", table, change.Message), change.Old})
 		}
 	}
 	return out

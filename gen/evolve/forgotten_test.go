@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/evolve"
@@ -17,7 +18,7 @@ import (
 // with the lock before it, as btgen breaking --against does.
 type forgetful struct {
 	t        *testing.T
-	versions []*layout.Layout
+	versions []*layout.Layout // nil for one without the schema, whose removal is accepted
 	// hides reports whether the last version of a sequence misreads events of those before.
 	hides func(sequence []int) bool
 	// unguarded leaves out the comparison of both locks.
@@ -52,21 +53,24 @@ func (f *forgetful) explore(sequence []int, locks []*lock.Lock, most int) {
 // reports whether neither refuses it.
 func (f *forgetful) step(l *layout.Layout, from, newest *lock.Lock) (*lock.Lock, bool) {
 	input := func(old *lock.Lock) evolve.Input {
-		return evolve.Input{Old: old, Layouts: []*layout.Layout{l}, Whole: true, Gone: gone}
+		in := evolve.Input{Old: old, Whole: true, Gone: gone}
+		if l != nil {
+			in.Layouts = []*layout.Layout{l}
+		}
+		return in
 	}
 	generated := evolve.Diff(input(from))
-	if len(dataOf(generated)) > 0 {
+	if l != nil && len(dataOf(generated)) > 0 {
 		return nil, false
 	}
-	after, err := lock.Parse(lock.Name, generated.Next(nil).Text())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	after := acceptAll(f.t, generated)
 	against := evolve.Diff(input(newest))
+	against.MarkAccepted(after, evolve.Diff(input(after)))
 	if !f.unguarded {
 		against.AddForgotten(after, gone, "git checkout main --")
 	}
-	return after, len(dataOf(against)) == 0
+	refused := slices.ContainsFunc(against.Findings, func(f evolve.Finding) bool { return f.Rule.Class == evolve.Data && f.Accepted == "" })
+	return after, !refused
 }
 
 // TestForgottenFacts tries all sequences of versions with all stale locks: none that passes reads
@@ -80,6 +84,12 @@ func TestForgottenFacts(t *testing.T) {
 			return last != "" && slices.ContainsFunc(sequence, func(v int) bool { return kinds[v] != "" && kinds[v] != last })
 		}
 	}
+	// narrows tells whether the last version reads the values of a wider one.
+	narrows := func(wide, narrow int) func(sequence []int) bool {
+		return func(sequence []int) bool {
+			return sequence[len(sequence)-1] == narrow && slices.Contains(sequence, wide)
+		}
+	}
 	for name, tt := range map[string]struct {
 		versions []string // the field x; empty for none
 		hides    func(sequence []int) bool
@@ -87,6 +97,14 @@ func TestForgottenFacts(t *testing.T) {
 		"types": {
 			[]string{"", "{type: int64, optional: true}", "{type: float64, optional: true}", "{type: enum, of: {a: 1, b: 2}, optional: true}"},
 			misreads("", "int64", "float64", "enum"),
+		},
+		"wider types": {
+			[]string{"{type: int32, optional: true}", "{type: int64, optional: true}", ""},
+			narrows(1, 0),
+		},
+		"wider types in removed tables": {
+			[]string{"{type: int32, optional: true}", "{type: int64, optional: true}", removed},
+			narrows(1, 0),
 		},
 		"values of an enum": {
 			[]string{"{type: enum, of: {a: 1, b: 2}, optional: true}", "", "{type: enum, of: {a: 1, c: 2}, optional: true}"},
@@ -103,6 +121,10 @@ func TestForgottenFacts(t *testing.T) {
 		for _, unguarded := range []bool{false, true} {
 			f := &forgetful{t: t, hides: tt.hides, unguarded: unguarded}
 			for _, field := range tt.versions {
+				if field == removed {
+					f.versions = append(f.versions, nil)
+					continue
+				}
 				f.versions = append(f.versions, withField(t, field))
 			}
 			first, _ := f.step(f.versions[0], new(lock.Lock), new(lock.Lock))
@@ -114,6 +136,9 @@ func TestForgottenFacts(t *testing.T) {
 		}
 	}
 }
+
+// removed stands for a version without the schema.
+const removed = "removed"
 
 // withField resolves a schema with the field x, or without it if its definition is empty.
 func withField(t *testing.T, field string) *layout.Layout {
@@ -135,4 +160,37 @@ tables:
 		t.Fatal(r.Diagnostics.Err())
 	}
 	return r.Layouts[0]
+}
+
+// TestContinuedTableIsFound checks that a table whose events go on in another one is looked up by what the schemas
+// say, although an accepted change replaced a layout of another table that was in it, too.
+func TestContinuedTableIsFound(t *testing.T) {
+	const table = "{pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, %s]}, family: m, ttl: {max_age: 90d}%s}"
+	next := func(old *lock.Lock, tables string) (*evolve.Comparison, *lock.Lock) {
+		text := "btgen: v1\npackage: app\nname: Event\nseries: {host: string}\ntime: {precision: 1s}\nfields: {v: int64}\ntables:\n" + tables
+		r := gen.Resolve([]gen.Input{{Name: "s.yaml", Text: []byte(text)}})
+		if r.Diagnostics.HasErrors() {
+			t.Fatal(r.Diagnostics.Err())
+		}
+		c := evolve.Diff(evolve.Input{Old: old, Layouts: r.Layouts, Whole: true, Gone: gone})
+		return c, acceptAll(t, c)
+	}
+	other := "  other: " + fmt.Sprintf(table, "time", "") + "\n"
+	first := other + "  a: " + fmt.Sprintf(table, "time", ", serves: false") + "\n"
+	_, l := next(new(lock.Lock), first)
+	_, moved := next(l, other+"  b: "+fmt.Sprintf(table, "{time: unix_us}", ", since: 2029-01-01, before: [{table: a, key: {delimiter: \"#\", segments: [host, time]}}]")+"\n")
+	for _, b := range moved.Tables {
+		if b.Name == "b" {
+			b.Layouts[0].Since, b.Lacks = time.Time{}, nil
+			l.Tables = append(l.Tables, b)
+		}
+	}
+	l.Sort()
+	other += "  b: " + fmt.Sprintf(table, "{time: unix_us}", "") + "\n"
+	c, l := next(l, other+"  c: "+fmt.Sprintf(table, "{time: unix_us}", ", serves: false, since: 2030-01-01, before: [{table: a, key: {delimiter: \"#\", segments: [host, time]}}]")+"\n")
+	c.Findings = nil
+	c.AddForgotten(l, gone, "git checkout main --")
+	if len(c.Findings) > 0 {
+		t.Errorf("findings %q", dataOf(c))
+	}
 }
