@@ -140,7 +140,7 @@ type lost struct {
 func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 	i := slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == old.Name && t.Family == old.Family })
 	if i < 0 { // the table may have another name, which the schemas say
-		i = c.continued(old, now)
+		i = c.continued(old, now, func(p *pair) string { return p.facts.Family })
 	}
 	if i < 0 { // or a newer layout is in another table
 		i = slices.IndexFunc(now.Tables, func(t lock.Table) bool {
@@ -148,6 +148,9 @@ func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 				return l.Table == old.Name && l.Number == old.Newest().Number && shareFamilies(&l, old.Newest())
 			})
 		})
+	}
+	if i < 0 { // or the table has another name again
+		i = c.continued(old, now, func(p *pair) string { return p.old.Family })
 	}
 	if i < 0 {
 		return []lost{{old.Family, fmt.Sprintf("table %q with family %q", old.Name, old.Family), ""}}
@@ -170,14 +173,14 @@ func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 }
 
 // continued returns the index of the table in the lock of the new version that the schemas have in
-// place of an old one; -1 if they have none.
-func (c *Comparison) continued(old *lock.Table, now *lock.Lock) int {
+// place of an old one, with the family of the pair; -1 if they have none.
+func (c *Comparison) continued(old *lock.Table, now *lock.Lock, family func(*pair) string) int {
 	for i := range c.pairs {
 		p := &c.pairs[i]
 		if p.facts == nil || p.old == nil || p.old.Key() != old.Key() {
 			continue
 		}
-		return slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == p.facts.Name && t.Family == old.Family })
+		return slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == p.facts.Name && t.Family == family(p) })
 	}
 	return -1
 }
