@@ -54,13 +54,21 @@ func (p *pair) in(now *lock.Lock) *lock.Table {
 	if p.facts == nil {
 		return nil
 	}
-	i := slices.IndexFunc(now.Tables, func(t lock.Table) bool {
-		return t.Name == p.facts.Name && (t.Family == p.facts.Family || p.old != nil && t.Family == p.old.Family)
-	})
+	i := p.index(now, p.facts.Family)
+	if p.old != nil && (i < 0 || p.facts.Name == p.old.Name) {
+		if k := p.index(now, p.old.Family); k >= 0 {
+			i = k
+		}
+	}
 	if i < 0 {
 		return nil
 	}
 	return &now.Tables[i]
+}
+
+// index returns the index of the table of a pair with a family in a lock; -1 if that lacks it.
+func (p *pair) index(l *lock.Lock, family string) int {
+	return slices.IndexFunc(l.Tables, func(t lock.Table) bool { return t.Name == p.facts.Name && t.Family == family })
 }
 
 // unfilled returns the reasons for which a table must not serve reads since this change, and that
@@ -180,7 +188,7 @@ func (c *Comparison) continued(old *lock.Table, now *lock.Lock, family func(*pai
 		if p.facts == nil || p.old == nil || p.old.Key() != old.Key() {
 			continue
 		}
-		return slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == p.facts.Name && t.Family == family(p) })
+		return p.index(now, family(p))
 	}
 	return -1
 }
@@ -264,19 +272,16 @@ func forgottenIn(table string, old, new *lock.Layout, unstated bool) []lost {
 }
 
 // misstates reports whether the facts of a column differ from those with which events were written:
-// values, or what it means that they lack one.
+// how values are read, or what it means that events lack one. Values of enums are compared by name.
 func (c *comparer) misstates(old, now lock.Column) bool {
-	if old.Written || now.Written {
-		return old.Written != now.Written || old.Values != now.Values
+	old.Enum, now.Enum = nil, nil
+	probe := comparer{old: c.old, new: c.new}
+	probe.column(old, now, nil, true)
+	if slices.ContainsFunc(probe.changes, func(change Change) bool { return change.Rule.Class == Data }) {
+		return true
 	}
-	if old.Type != now.Type {
-		if !c.widens(old, now) {
-			return true
-		}
-		old = widened(old, now.Type)
-	}
-	same := old.Default == now.Default || old.Default != nil && now.Default != nil && *old.Default == *now.Default
-	return old.Values != now.Values || !same || old.Optional && !now.Optional
+	was := widened(old, now.Type).Default
+	return was != nil && (now.Default == nil || *was != *now.Default) || c.implicit(old) && !c.implicit(now)
 }
 
 // misstated returns what a layout that no schema states says of rows otherwise than before. Its

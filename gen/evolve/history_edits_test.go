@@ -351,6 +351,8 @@ func (h *life) edit(s *drawn) string {
 // one that is gone continues that. It is false for edits that restore a field in another place
 // without was.
 func (h *life) related(old, s *drawn) bool {
+	columns, _, protobuf := old.stores()
+	names := !columns && !protobuf // fields are stored under their names alone
 	for i := range s.fields {
 		f := &s.fields[i]
 		same := func(o drawnField) bool { return o.id == f.id }
@@ -364,7 +366,7 @@ func (h *life) related(old, s *drawn) bool {
 				f.id = h.fresh()
 			}
 		} else if k := slices.IndexFunc(old.fields, func(o drawnField) bool {
-			return o.name == f.name && o.stored() == f.stored() && !slices.ContainsFunc(s.fields, func(n drawnField) bool { return n.id == o.id })
+			return o.name == f.name && (names || o.stored() == f.stored()) && !slices.ContainsFunc(s.fields, func(n drawnField) bool { return n.id == o.id })
 		}); k >= 0 { // it replaces one in the same place
 			f.id = old.fields[k].id
 		} else if slices.ContainsFunc(h.removed, same) {

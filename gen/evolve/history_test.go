@@ -448,6 +448,8 @@ func (h *life) take(v version) {
 	before := h.newest()
 	for _, f := range before.fields {
 		if !slices.ContainsFunc(v.fields, func(o drawnField) bool { return o.id == f.id }) {
+			// After an accepted change, it may have the place of another one, whose events are gone.
+			h.removed = slices.DeleteFunc(h.removed, func(o drawnField) bool { return o.id != f.id && o.samePlace(&f) })
 			h.removed = append(h.removed, f)
 		}
 	}
