@@ -97,7 +97,7 @@ func TestWindowsInParts(t *testing.T) {
 			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
 			every := &Query[sample]{Name: "All"}
 			parts := 0
-			reads := testlong.Pick(6, 100)
+			reads := testlong.Pick(6, 40)
 			for i := range reads {
 				switch i {
 				case reads / 3:
@@ -172,7 +172,7 @@ func TestBrokenWindowsInParts(t *testing.T) {
 				return windowsIn(ctx, r, l.untyped(), of, at(0), at(now), time.Hour, WindowOptions{Parallelism: 3, Limit: limit})
 			}
 			whole := read(t.Context(), bt.Client, 0)
-			for range testlong.Pick(5, 200) {
+			for range testlong.Pick(5, 50) {
 				var rows, open atomic.Int64
 				after := int64(random.IntN(40))
 				client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
