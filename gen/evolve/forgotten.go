@@ -272,9 +272,11 @@ func forgottenIn(table string, old, new *lock.Layout, unstated bool) []lost {
 }
 
 // misstates reports whether the facts of a column differ from those with which events were written:
-// how values are read, or what it means that events lack one. Values of enums are compared by name.
+// how values are read, or what it means that events lack one. Values of enums are compared by name,
+// and another name of the field is none of the facts of stored events: it is accepted, or written in was.
 func (c *comparer) misstates(old, now lock.Column) bool {
 	old.Enum, now.Enum = nil, nil
+	old.Field = now.Field
 	probe := comparer{old: c.old, new: c.new}
 	probe.column(old, now, nil, true)
 	if slices.ContainsFunc(probe.changes, func(change Change) bool { return change.Rule.Class == Data }) {
