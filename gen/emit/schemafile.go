@@ -51,7 +51,7 @@ func (s *schemaFile) declare() {
 	for i := range s.layout.Queries {
 		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.queryWindows(&s.layout.Queries[i]), s.queryPoints(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
 	}
-	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods(), s.windowType(), s.seriesConsts())
+	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods(), s.windowType(), s.windowColumns(), s.seriesConsts())
 	s.add(s.setup())
 	if s.names.Backfill != "" {
 		s.add(s.backfill())

@@ -41,6 +41,35 @@ func (s *schemaFile) windowType() jen.Code {
 	})
 }
 
+// windowColumns declares windows in columnar form, and its methods:
+//
+//	type BalloonWindowColumns struct { window.WindowColumns[BalloonSeries]; Pressure window.NumberColumns[int64]; … }
+func (s *schemaFile) windowColumns() jen.Code {
+	name := s.names.WindowColumns
+	method := func(text, method string, params ...jen.Code) *jen.Statement {
+		return jen.Line().Line().Add(gocode.Doc(text)).Line().Func().Params(jen.Id("c").Op("*").Id(name)).Id(method).Params(params...)
+	}
+	fields := s.layout.Fields
+	return gocode.Doc(fmt.Sprintf("%s holds windows in slices of equal length; see store.AppendWindows.", name)).Line().
+		Type().Id(name).StructFunc(func(g *jen.Group) {
+		g.Add(s.window("WindowColumns").Types(jen.Id(s.names.Series)))
+		for i := range fields {
+			typ, _ := statistics(&fields[i])
+			if typ != "Values" {
+				typ = "Number"
+			}
+			g.Id(s.names.Field(&fields[i]).Name).Add(s.window(typ + "Columns")).Types(s.goType(&fields[i]))
+		}
+	}).Add(method("Reset empties the slices and keeps their memory.", "Reset").Add(oneLine(s.window("Reset").Call(jen.Id("c"))))).
+		Add(method("Append adds a window.", "Append", jen.Id("w").Op("*").Id(s.names.Window)).BlockFunc(func(g *jen.Group) {
+			g.Id("c").Dot("WindowColumns").Dot("Append").Call(jen.Op("&").Id("w").Dot("Window"), jen.Id("w").Dot(s.names.Series))
+			for i := range fields {
+				field := s.names.Field(&fields[i]).Name
+				g.Id("c").Dot(field).Dot("Append").Call(jen.Op("&").Id("w").Dot(field))
+			}
+		}))
+}
+
 // seriesConsts declares the series values by which windows are grouped.
 func (s *schemaFile) seriesConsts() jen.Code {
 	if len(s.layout.Series) == 0 {

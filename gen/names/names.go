@@ -21,6 +21,7 @@ type Schema struct {
 	Proto string // the name of its .proto file
 
 	Series, Event, Columns, Window string // types
+	WindowColumns                  string // the type of windows in columnar form
 	Windows                        string // the variable that says how events are summarized
 	Writer, NewWriter              string
 	Batcher, NewBatcher            string
@@ -139,7 +140,7 @@ func register(l *layout.Layout, pkg *scope) (*Schema, map[diag.Pos]diag.Diagnost
 func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	as := r.of(r.pkg, origin{what: "schema " + l.Name, pos: l.NamePos})
 	n.Series, n.Event, n.Columns = as(l.Name+"Series"), as(l.Name+"Event"), as(l.Name+"Columns")
-	n.Window, n.Windows = as(l.Name+"Window"), as(unexported(l.Name)+"Windows")
+	n.Window, n.WindowColumns, n.Windows = as(l.Name+"Window"), as(l.Name+"WindowColumns"), as(unexported(l.Name)+"Windows")
 	n.Writer, n.NewWriter = as(l.Name+"Writer"), as("New"+l.Name+"Writer")
 	n.Reader, n.NewReader = as(l.Name+"Reader"), as("New"+l.Name+"Reader")
 	n.Batcher, n.NewBatcher = as(l.Name+"Batcher"), as("New"+l.Name+"Batcher")
@@ -173,7 +174,7 @@ func (n *Schema) members(r *registrar, l *layout.Layout) {
 	own(event, "the event's time", "Time")
 	own(event, "the event's series", n.Series)
 	own(event, "a part of the type for columns", "Series", "Append", "Reset")
-	own(event, "a part of the type for windows", "Window")
+	own(event, "a part of the types for windows", "Window", "WindowColumns")
 	if l.Sequence {
 		own(event, "the event's tie-breaker", "Sequence")
 	}

@@ -211,6 +211,22 @@ type ClickWindow struct {
 	Target window.Values[string]
 }
 
+// ClickWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type ClickWindowColumns struct {
+	window.WindowColumns[ClickSeries]
+	Target window.ValuesColumns[string]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *ClickWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *ClickWindowColumns) Append(w *ClickWindow) {
+	c.WindowColumns.Append(&w.Window, w.ClickSeries)
+	c.Target.Append(&w.Target)
+}
+
 // The values of ClickSeries, for store.WindowOptions.
 const (
 	ClickSeriesUser store.SeriesValue = 0

@@ -182,6 +182,24 @@ type ReadingWindow struct {
 	Status  window.Int[int32]
 }
 
+// ReadingWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type ReadingWindowColumns struct {
+	window.WindowColumns[ReadingSeries]
+	Celsius window.NumberColumns[float32]
+	Status  window.NumberColumns[int32]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *ReadingWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
+	c.WindowColumns.Append(&w.Window, w.ReadingSeries)
+	c.Celsius.Append(&w.Celsius)
+	c.Status.Append(&w.Status)
+}
+
 // The values of ReadingSeries, for store.WindowOptions.
 const (
 	ReadingSeriesDevice store.SeriesValue = 0

@@ -311,6 +311,24 @@ type StateWindow struct {
 	Load window.Float64[float64]
 }
 
+// StateWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type StateWindowColumns struct {
+	window.WindowColumns[StateSeries]
+	Mode window.ValuesColumns[string]
+	Load window.NumberColumns[float64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *StateWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *StateWindowColumns) Append(w *StateWindow) {
+	c.WindowColumns.Append(&w.Window, w.StateSeries)
+	c.Mode.Append(&w.Mode)
+	c.Load.Append(&w.Load)
+}
+
 // The values of StateSeries, for store.WindowOptions.
 const (
 	StateSeriesTenant store.SeriesValue = 0

@@ -214,6 +214,24 @@ type ViewWindow struct {
 	Duration window.Int[time.Duration]
 }
 
+// ViewWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type ViewWindowColumns struct {
+	window.WindowColumns[ViewSeries]
+	Page     window.ValuesColumns[string]
+	Duration window.NumberColumns[time.Duration]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *ViewWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *ViewWindowColumns) Append(w *ViewWindow) {
+	c.WindowColumns.Append(&w.Window, w.ViewSeries)
+	c.Page.Append(&w.Page)
+	c.Duration.Append(&w.Duration)
+}
+
 // The values of ViewSeries, for store.WindowOptions.
 const (
 	ViewSeriesUser store.SeriesValue = 0

@@ -555,6 +555,112 @@ type SampleWindow struct {
 	MaybeName       window.Values[string]
 }
 
+// SampleWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type SampleWindowColumns struct {
+	window.WindowColumns[SampleSeries]
+	Text            window.ValuesColumns[string]
+	Raw             window.ValuesColumns[[]byte]
+	Flag            window.ValuesColumns[bool]
+	Small           window.NumberColumns[int32]
+	Count           window.NumberColumns[int64]
+	Mask            window.NumberColumns[uint32]
+	Total           window.NumberColumns[uint64]
+	Load            window.NumberColumns[float32]
+	Ratio           window.NumberColumns[float64]
+	At              window.ValuesColumns[time.Time]
+	Took            window.NumberColumns[time.Duration]
+	ID              window.ValuesColumns[codec.UUID]
+	State           window.ValuesColumns[SampleState]
+	Document        window.ValuesColumns[json.RawMessage]
+	Level           window.ValuesColumns[SampleLevel]
+	MaybeText       window.ValuesColumns[string]
+	MaybeRaw        window.ValuesColumns[[]byte]
+	MaybeFlag       window.ValuesColumns[bool]
+	MaybeSmall      window.NumberColumns[int32]
+	MaybeCount      window.NumberColumns[int64]
+	MaybeMask       window.NumberColumns[uint32]
+	MaybeTotal      window.NumberColumns[uint64]
+	MaybeLoad       window.NumberColumns[float32]
+	MaybeRatio      window.NumberColumns[float64]
+	MaybeAt         window.ValuesColumns[time.Time]
+	MaybeTook       window.NumberColumns[time.Duration]
+	MaybeID         window.ValuesColumns[codec.UUID]
+	MaybeState      window.ValuesColumns[SampleMaybeState]
+	MaybeDocument   window.ValuesColumns[json.RawMessage]
+	DefaultText     window.ValuesColumns[string]
+	DefaultRaw      window.ValuesColumns[[]byte]
+	DefaultFlag     window.ValuesColumns[bool]
+	DefaultSmall    window.NumberColumns[int32]
+	DefaultCount    window.NumberColumns[int64]
+	DefaultMask     window.NumberColumns[uint32]
+	DefaultTotal    window.NumberColumns[uint64]
+	DefaultLoad     window.NumberColumns[float32]
+	DefaultRatio    window.NumberColumns[float64]
+	DefaultAt       window.ValuesColumns[time.Time]
+	DefaultTook     window.NumberColumns[time.Duration]
+	DefaultID       window.ValuesColumns[codec.UUID]
+	DefaultState    window.ValuesColumns[SampleDefaultState]
+	DefaultDocument window.ValuesColumns[json.RawMessage]
+	DefaultExact    window.NumberColumns[float64]
+	MaybeRenamed    window.ValuesColumns[json.RawMessage]
+	MaybeName       window.ValuesColumns[string]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *SampleWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *SampleWindowColumns) Append(w *SampleWindow) {
+	c.WindowColumns.Append(&w.Window, w.SampleSeries)
+	c.Text.Append(&w.Text)
+	c.Raw.Append(&w.Raw)
+	c.Flag.Append(&w.Flag)
+	c.Small.Append(&w.Small)
+	c.Count.Append(&w.Count)
+	c.Mask.Append(&w.Mask)
+	c.Total.Append(&w.Total)
+	c.Load.Append(&w.Load)
+	c.Ratio.Append(&w.Ratio)
+	c.At.Append(&w.At)
+	c.Took.Append(&w.Took)
+	c.ID.Append(&w.ID)
+	c.State.Append(&w.State)
+	c.Document.Append(&w.Document)
+	c.Level.Append(&w.Level)
+	c.MaybeText.Append(&w.MaybeText)
+	c.MaybeRaw.Append(&w.MaybeRaw)
+	c.MaybeFlag.Append(&w.MaybeFlag)
+	c.MaybeSmall.Append(&w.MaybeSmall)
+	c.MaybeCount.Append(&w.MaybeCount)
+	c.MaybeMask.Append(&w.MaybeMask)
+	c.MaybeTotal.Append(&w.MaybeTotal)
+	c.MaybeLoad.Append(&w.MaybeLoad)
+	c.MaybeRatio.Append(&w.MaybeRatio)
+	c.MaybeAt.Append(&w.MaybeAt)
+	c.MaybeTook.Append(&w.MaybeTook)
+	c.MaybeID.Append(&w.MaybeID)
+	c.MaybeState.Append(&w.MaybeState)
+	c.MaybeDocument.Append(&w.MaybeDocument)
+	c.DefaultText.Append(&w.DefaultText)
+	c.DefaultRaw.Append(&w.DefaultRaw)
+	c.DefaultFlag.Append(&w.DefaultFlag)
+	c.DefaultSmall.Append(&w.DefaultSmall)
+	c.DefaultCount.Append(&w.DefaultCount)
+	c.DefaultMask.Append(&w.DefaultMask)
+	c.DefaultTotal.Append(&w.DefaultTotal)
+	c.DefaultLoad.Append(&w.DefaultLoad)
+	c.DefaultRatio.Append(&w.DefaultRatio)
+	c.DefaultAt.Append(&w.DefaultAt)
+	c.DefaultTook.Append(&w.DefaultTook)
+	c.DefaultID.Append(&w.DefaultID)
+	c.DefaultState.Append(&w.DefaultState)
+	c.DefaultDocument.Append(&w.DefaultDocument)
+	c.DefaultExact.Append(&w.DefaultExact)
+	c.MaybeRenamed.Append(&w.MaybeRenamed)
+	c.MaybeName.Append(&w.MaybeName)
+}
+
 // The values of SampleSeries, for store.WindowOptions.
 const (
 	SampleSeriesSite     store.SeriesValue = 0

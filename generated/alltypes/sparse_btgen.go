@@ -192,6 +192,26 @@ type SparseWindow struct {
 	Opened window.Values[bool]
 }
 
+// SparseWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type SparseWindowColumns struct {
+	window.WindowColumns[SparseSeries]
+	Level  window.NumberColumns[int64]
+	Note   window.ValuesColumns[string]
+	Opened window.ValuesColumns[bool]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *SparseWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *SparseWindowColumns) Append(w *SparseWindow) {
+	c.WindowColumns.Append(&w.Window, w.SparseSeries)
+	c.Level.Append(&w.Level)
+	c.Note.Append(&w.Note)
+	c.Opened.Append(&w.Opened)
+}
+
 // The values of SparseSeries, for store.WindowOptions.
 const (
 	SparseSeriesSensor store.SeriesValue = 0

@@ -206,6 +206,22 @@ type AlarmWindow struct {
 	Text window.Values[string]
 }
 
+// AlarmWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type AlarmWindowColumns struct {
+	window.WindowColumns[AlarmSeries]
+	Text window.ValuesColumns[string]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *AlarmWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *AlarmWindowColumns) Append(w *AlarmWindow) {
+	c.WindowColumns.Append(&w.Window, w.AlarmSeries)
+	c.Text.Append(&w.Text)
+}
+
 // The values of AlarmSeries, for store.WindowOptions.
 const (
 	AlarmSeriesDevice store.SeriesValue = 0

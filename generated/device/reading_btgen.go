@@ -186,6 +186,26 @@ type ReadingWindow struct {
 	Signal window.Values[[]byte]
 }
 
+// ReadingWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type ReadingWindowColumns struct {
+	window.WindowColumns[ReadingSeries]
+	Level  window.NumberColumns[float64]
+	Errors window.NumberColumns[int64]
+	Signal window.ValuesColumns[[]byte]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *ReadingWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
+	c.WindowColumns.Append(&w.Window, w.ReadingSeries)
+	c.Level.Append(&w.Level)
+	c.Errors.Append(&w.Errors)
+	c.Signal.Append(&w.Signal)
+}
+
 // The values of ReadingSeries, for store.WindowOptions.
 const (
 	ReadingSeriesDevice store.SeriesValue = 0

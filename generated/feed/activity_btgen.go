@@ -281,6 +281,24 @@ type ActivityWindow struct {
 	Text window.Values[string]
 }
 
+// ActivityWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type ActivityWindowColumns struct {
+	window.WindowColumns[ActivitySeries]
+	Kind window.ValuesColumns[ActivityKind]
+	Text window.ValuesColumns[string]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *ActivityWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *ActivityWindowColumns) Append(w *ActivityWindow) {
+	c.WindowColumns.Append(&w.Window, w.ActivitySeries)
+	c.Kind.Append(&w.Kind)
+	c.Text.Append(&w.Text)
+}
+
 // The values of ActivitySeries, for store.WindowOptions.
 const (
 	ActivitySeriesRepository store.SeriesValue = 0

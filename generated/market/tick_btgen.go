@@ -222,6 +222,24 @@ type TickWindow struct {
 	Size  window.Int[int64]
 }
 
+// TickWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type TickWindowColumns struct {
+	window.WindowColumns[TickSeries]
+	Price window.NumberColumns[float64]
+	Size  window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *TickWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *TickWindowColumns) Append(w *TickWindow) {
+	c.WindowColumns.Append(&w.Window, w.TickSeries)
+	c.Price.Append(&w.Price)
+	c.Size.Append(&w.Size)
+}
+
 // The values of TickSeries, for store.WindowOptions.
 const (
 	TickSeriesExchange store.SeriesValue = 0

@@ -219,6 +219,26 @@ type ReadingWindow struct {
 	Alarm   window.Values[string]
 }
 
+// ReadingWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type ReadingWindowColumns struct {
+	window.WindowColumns[ReadingSeries]
+	Power   window.NumberColumns[int64]
+	Voltage window.NumberColumns[float64]
+	Alarm   window.ValuesColumns[string]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *ReadingWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
+	c.WindowColumns.Append(&w.Window, w.ReadingSeries)
+	c.Power.Append(&w.Power)
+	c.Voltage.Append(&w.Voltage)
+	c.Alarm.Append(&w.Alarm)
+}
+
 // The values of ReadingSeries, for store.WindowOptions.
 const (
 	ReadingSeriesRegion store.SeriesValue = 0

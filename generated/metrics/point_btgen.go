@@ -205,6 +205,22 @@ type PointWindow struct {
 	Value window.Float64[float64]
 }
 
+// PointWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type PointWindowColumns struct {
+	window.WindowColumns[PointSeries]
+	Value window.NumberColumns[float64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *PointWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *PointWindowColumns) Append(w *PointWindow) {
+	c.WindowColumns.Append(&w.Window, w.PointSeries)
+	c.Value.Append(&w.Value)
+}
+
 // The values of PointSeries, for store.WindowOptions.
 const (
 	PointSeriesMetric store.SeriesValue = 0

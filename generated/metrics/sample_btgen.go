@@ -241,6 +241,22 @@ type SampleWindow struct {
 	Value window.Float64[float64]
 }
 
+// SampleWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type SampleWindowColumns struct {
+	window.WindowColumns[SampleSeries]
+	Value window.NumberColumns[float64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *SampleWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *SampleWindowColumns) Append(w *SampleWindow) {
+	c.WindowColumns.Append(&w.Window, w.SampleSeries)
+	c.Value.Append(&w.Value)
+}
+
 // The values of SampleSeries, for store.WindowOptions.
 const (
 	SampleSeriesMetric store.SeriesValue = 0

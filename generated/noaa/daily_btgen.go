@@ -274,6 +274,30 @@ type DailyWindow struct {
 	Weather       window.Values[DailyWeather]
 }
 
+// DailyWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type DailyWindowColumns struct {
+	window.WindowColumns[DailySeries]
+	Precipitation window.NumberColumns[float64]
+	TempMax       window.NumberColumns[float64]
+	TempMin       window.NumberColumns[float64]
+	Wind          window.NumberColumns[float32]
+	Weather       window.ValuesColumns[DailyWeather]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *DailyWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *DailyWindowColumns) Append(w *DailyWindow) {
+	c.WindowColumns.Append(&w.Window, w.DailySeries)
+	c.Precipitation.Append(&w.Precipitation)
+	c.TempMax.Append(&w.TempMax)
+	c.TempMin.Append(&w.TempMin)
+	c.Wind.Append(&w.Wind)
+	c.Weather.Append(&w.Weather)
+}
+
 // The values of DailySeries, for store.WindowOptions.
 const (
 	DailySeriesLocation store.SeriesValue = 0

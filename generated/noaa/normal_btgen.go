@@ -193,6 +193,26 @@ type NormalWindow struct {
 	Wind        window.Float64[float64]
 }
 
+// NormalWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type NormalWindowColumns struct {
+	window.WindowColumns[NormalSeries]
+	Pressure    window.NumberColumns[float64]
+	Temperature window.NumberColumns[float64]
+	Wind        window.NumberColumns[float64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *NormalWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *NormalWindowColumns) Append(w *NormalWindow) {
+	c.WindowColumns.Append(&w.Window, w.NormalSeries)
+	c.Pressure.Append(&w.Pressure)
+	c.Temperature.Append(&w.Temperature)
+	c.Wind.Append(&w.Wind)
+}
+
 // The values of NormalSeries, for store.WindowOptions.
 const (
 	NormalSeriesStation store.SeriesValue = 0

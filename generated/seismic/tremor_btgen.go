@@ -424,6 +424,28 @@ type TremorWindow struct {
 	Reviewed  window.Values[bool]
 }
 
+// TremorWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type TremorWindowColumns struct {
+	window.WindowColumns[TremorSeries]
+	Magnitude window.NumberColumns[float64]
+	Kind      window.ValuesColumns[TremorKind]
+	Depth     window.NumberColumns[float64]
+	Reviewed  window.ValuesColumns[bool]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *TremorWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *TremorWindowColumns) Append(w *TremorWindow) {
+	c.WindowColumns.Append(&w.Window, w.TremorSeries)
+	c.Magnitude.Append(&w.Magnitude)
+	c.Kind.Append(&w.Kind)
+	c.Depth.Append(&w.Depth)
+	c.Reviewed.Append(&w.Reviewed)
+}
+
 // The values of TremorSeries, for store.WindowOptions.
 const (
 	TremorSeriesNetwork store.SeriesValue = 0

@@ -241,6 +241,24 @@ type DelayWindow struct {
 	Stop window.Values[string]
 }
 
+// DelayWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type DelayWindowColumns struct {
+	window.WindowColumns[DelaySeries]
+	Late window.NumberColumns[time.Duration]
+	Stop window.ValuesColumns[string]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *DelayWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *DelayWindowColumns) Append(w *DelayWindow) {
+	c.WindowColumns.Append(&w.Window, w.DelaySeries)
+	c.Late.Append(&w.Late)
+	c.Stop.Append(&w.Stop)
+}
+
 // The values of DelaySeries, for store.WindowOptions.
 const (
 	DelaySeriesRegion  store.SeriesValue = 0

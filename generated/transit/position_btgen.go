@@ -372,6 +372,24 @@ type PositionWindow struct {
 	Longitude window.Float64[float64]
 }
 
+// PositionWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type PositionWindowColumns struct {
+	window.WindowColumns[PositionSeries]
+	Latitude  window.NumberColumns[float64]
+	Longitude window.NumberColumns[float64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *PositionWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *PositionWindowColumns) Append(w *PositionWindow) {
+	c.WindowColumns.Append(&w.Window, w.PositionSeries)
+	c.Latitude.Append(&w.Latitude)
+	c.Longitude.Append(&w.Longitude)
+}
+
 // The values of PositionSeries, for store.WindowOptions.
 const (
 	PositionSeriesRegion  store.SeriesValue = 0

@@ -207,6 +207,24 @@ type UsageClassesWindow struct {
 	Bytes    window.Int[int64]
 }
 
+// UsageClassesWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type UsageClassesWindowColumns struct {
+	window.WindowColumns[UsageClassesSeries]
+	Requests window.NumberColumns[int64]
+	Bytes    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *UsageClassesWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *UsageClassesWindowColumns) Append(w *UsageClassesWindow) {
+	c.WindowColumns.Append(&w.Window, w.UsageClassesSeries)
+	c.Requests.Append(&w.Requests)
+	c.Bytes.Append(&w.Bytes)
+}
+
 // The values of UsageClassesSeries, for store.WindowOptions.
 const (
 	UsageClassesSeriesCustomer store.SeriesValue = 0

@@ -188,6 +188,24 @@ type UsageDefaultWindow struct {
 	Bytes    window.Int[int64]
 }
 
+// UsageDefaultWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type UsageDefaultWindowColumns struct {
+	window.WindowColumns[UsageDefaultSeries]
+	Requests window.NumberColumns[int64]
+	Bytes    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *UsageDefaultWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *UsageDefaultWindowColumns) Append(w *UsageDefaultWindow) {
+	c.WindowColumns.Append(&w.Window, w.UsageDefaultSeries)
+	c.Requests.Append(&w.Requests)
+	c.Bytes.Append(&w.Bytes)
+}
+
 // The values of UsageDefaultSeries, for store.WindowOptions.
 const (
 	UsageDefaultSeriesCustomer store.SeriesValue = 0

@@ -188,6 +188,24 @@ type UsageOneSecondWindow struct {
 	Bytes    window.Int[int64]
 }
 
+// UsageOneSecondWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type UsageOneSecondWindowColumns struct {
+	window.WindowColumns[UsageOneSecondSeries]
+	Requests window.NumberColumns[int64]
+	Bytes    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *UsageOneSecondWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *UsageOneSecondWindowColumns) Append(w *UsageOneSecondWindow) {
+	c.WindowColumns.Append(&w.Window, w.UsageOneSecondSeries)
+	c.Requests.Append(&w.Requests)
+	c.Bytes.Append(&w.Bytes)
+}
+
 // The values of UsageOneSecondSeries, for store.WindowOptions.
 const (
 	UsageOneSecondSeriesCustomer store.SeriesValue = 0

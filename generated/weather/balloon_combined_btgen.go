@@ -187,6 +187,28 @@ type BalloonCombinedWindow struct {
 	Altitude    window.Int[int64]
 }
 
+// BalloonCombinedWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type BalloonCombinedWindowColumns struct {
+	window.WindowColumns[BalloonCombinedSeries]
+	Pressure    window.NumberColumns[int64]
+	Temperature window.NumberColumns[float64]
+	Humidity    window.NumberColumns[int64]
+	Altitude    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *BalloonCombinedWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *BalloonCombinedWindowColumns) Append(w *BalloonCombinedWindow) {
+	c.WindowColumns.Append(&w.Window, w.BalloonCombinedSeries)
+	c.Pressure.Append(&w.Pressure)
+	c.Temperature.Append(&w.Temperature)
+	c.Humidity.Append(&w.Humidity)
+	c.Altitude.Append(&w.Altitude)
+}
+
 // The values of BalloonCombinedSeries, for store.WindowOptions.
 const (
 	BalloonCombinedSeriesLocation  store.SeriesValue = 0

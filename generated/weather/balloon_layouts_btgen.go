@@ -196,6 +196,28 @@ type BalloonLayoutsWindow struct {
 	Altitude    window.Int[int64]
 }
 
+// BalloonLayoutsWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type BalloonLayoutsWindowColumns struct {
+	window.WindowColumns[BalloonLayoutsSeries]
+	Pressure    window.NumberColumns[int64]
+	Temperature window.NumberColumns[float64]
+	Humidity    window.NumberColumns[int64]
+	Altitude    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *BalloonLayoutsWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *BalloonLayoutsWindowColumns) Append(w *BalloonLayoutsWindow) {
+	c.WindowColumns.Append(&w.Window, w.BalloonLayoutsSeries)
+	c.Pressure.Append(&w.Pressure)
+	c.Temperature.Append(&w.Temperature)
+	c.Humidity.Append(&w.Humidity)
+	c.Altitude.Append(&w.Altitude)
+}
+
 // The values of BalloonLayoutsSeries, for store.WindowOptions.
 const (
 	BalloonLayoutsSeriesLocation  store.SeriesValue = 0

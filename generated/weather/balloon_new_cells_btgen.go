@@ -195,6 +195,28 @@ type BalloonNewCellsWindow struct {
 	Altitude    window.Int[int64]
 }
 
+// BalloonNewCellsWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type BalloonNewCellsWindowColumns struct {
+	window.WindowColumns[BalloonNewCellsSeries]
+	Pressure    window.NumberColumns[int64]
+	Temperature window.NumberColumns[float64]
+	Humidity    window.NumberColumns[int64]
+	Altitude    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *BalloonNewCellsWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *BalloonNewCellsWindowColumns) Append(w *BalloonNewCellsWindow) {
+	c.WindowColumns.Append(&w.Window, w.BalloonNewCellsSeries)
+	c.Pressure.Append(&w.Pressure)
+	c.Temperature.Append(&w.Temperature)
+	c.Humidity.Append(&w.Humidity)
+	c.Altitude.Append(&w.Altitude)
+}
+
 // The values of BalloonNewCellsSeries, for store.WindowOptions.
 const (
 	BalloonNewCellsSeriesLocation  store.SeriesValue = 0

@@ -205,6 +205,28 @@ type BalloonNewColumnsWindow struct {
 	Altitude    window.Int[int64]
 }
 
+// BalloonNewColumnsWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type BalloonNewColumnsWindowColumns struct {
+	window.WindowColumns[BalloonNewColumnsSeries]
+	Pressure    window.NumberColumns[int64]
+	Temperature window.NumberColumns[float64]
+	Humidity    window.NumberColumns[int64]
+	Altitude    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *BalloonNewColumnsWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *BalloonNewColumnsWindowColumns) Append(w *BalloonNewColumnsWindow) {
+	c.WindowColumns.Append(&w.Window, w.BalloonNewColumnsSeries)
+	c.Pressure.Append(&w.Pressure)
+	c.Temperature.Append(&w.Temperature)
+	c.Humidity.Append(&w.Humidity)
+	c.Altitude.Append(&w.Altitude)
+}
+
 // The values of BalloonNewColumnsSeries, for store.WindowOptions.
 const (
 	BalloonNewColumnsSeriesLocation  store.SeriesValue = 0

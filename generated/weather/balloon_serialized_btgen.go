@@ -190,6 +190,28 @@ type BalloonSerializedWindow struct {
 	Altitude    window.Int[int64]
 }
 
+// BalloonSerializedWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type BalloonSerializedWindowColumns struct {
+	window.WindowColumns[BalloonSerializedSeries]
+	Pressure    window.NumberColumns[int64]
+	Temperature window.NumberColumns[float64]
+	Humidity    window.NumberColumns[int64]
+	Altitude    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *BalloonSerializedWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *BalloonSerializedWindowColumns) Append(w *BalloonSerializedWindow) {
+	c.WindowColumns.Append(&w.Window, w.BalloonSerializedSeries)
+	c.Pressure.Append(&w.Pressure)
+	c.Temperature.Append(&w.Temperature)
+	c.Humidity.Append(&w.Humidity)
+	c.Altitude.Append(&w.Altitude)
+}
+
 // The values of BalloonSerializedSeries, for store.WindowOptions.
 const (
 	BalloonSerializedSeriesLocation  store.SeriesValue = 0

@@ -198,6 +198,28 @@ type BalloonUnserializedWindow struct {
 	Altitude    window.Int[int64]
 }
 
+// BalloonUnserializedWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type BalloonUnserializedWindowColumns struct {
+	window.WindowColumns[BalloonUnserializedSeries]
+	Pressure    window.NumberColumns[int64]
+	Temperature window.NumberColumns[float64]
+	Humidity    window.NumberColumns[int64]
+	Altitude    window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *BalloonUnserializedWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *BalloonUnserializedWindowColumns) Append(w *BalloonUnserializedWindow) {
+	c.WindowColumns.Append(&w.Window, w.BalloonUnserializedSeries)
+	c.Pressure.Append(&w.Pressure)
+	c.Temperature.Append(&w.Temperature)
+	c.Humidity.Append(&w.Humidity)
+	c.Altitude.Append(&w.Altitude)
+}
+
 // The values of BalloonUnserializedSeries, for store.WindowOptions.
 const (
 	BalloonUnserializedSeriesLocation  store.SeriesValue = 0

@@ -12,7 +12,7 @@
 //
 // An application uses the options ([ReaderOptions], [WriterOptions], [BatcherOptions],
 // [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), the interfaces
-// [EventReader], [EventWriter] and [EventBatcher], [Hooks], and the errors. The following names
+// [EventReader], [EventWriter] and [EventBatcher], [Hooks], [AppendWindows], and the errors. The following names
 // are for generated code, which declares the layout of a schema with them, and change with the
 // generator:
 //

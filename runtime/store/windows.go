@@ -93,6 +93,23 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 	}
 }
 
+// AppendWindows appends all windows of a read, such as that of a generated method, to slices, without an
+// allocation for each. It returns the first *DecodeError after it has read all windows; any other error
+// ends the read.
+func AppendWindows[W any](columns interface{ Append(w *W) }, windows iter.Seq2[W, error]) (first error) {
+	var last W // it escapes once
+	for w, err := range windows {
+		switch {
+		case err == nil:
+			last = w
+			columns.Append(&last)
+		case first == nil || !isDecodeError(err):
+			first = err
+		}
+	}
+	return first
+}
+
 // Charts reduces the values of a number in a selection, with from <= time < to, to what charts of n
 // pixels show: it yields one chart for each series with events, in the order and with the errors of
 // [Windows]. If the field is no number, or the table does not have it, the error is ErrNoField; if

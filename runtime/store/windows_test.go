@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -35,6 +37,40 @@ var sampleWindows = window.NewSpec(
 	func(c *sampleColumns) []time.Time { return c.Time },
 	window.IntPart("v.1", func(w *sampleWindow) *window.Int[uint64] { return &w.Value }, func(c *sampleColumns) []uint64 { return c.Value }),
 )
+
+// sampleWindowColumns are windows in columnar form, as in generated code.
+type sampleWindowColumns struct {
+	window.WindowColumns[string]
+	Value window.NumberColumns[uint64]
+}
+
+func (c *sampleWindowColumns) Reset() { window.Reset(c) }
+
+func (c *sampleWindowColumns) Append(w *sampleWindow) {
+	c.WindowColumns.Append(&w.Window, w.Series)
+	c.Value.Append(&w.Value)
+}
+
+// text returns all that columns have of windows.
+func (c *sampleWindowColumns) text() (out []string) {
+	v := &c.Value
+	for i := range c.Start {
+		out = append(out, fmt.Sprint(c.Series[i], c.Start[i], c.End[i], c.Events[i], c.Filled[i], c.Undecodable[i], v.Count[i], v.First[i], v.Last[i],
+			v.FirstTime[i], v.LastTime[i], v.Min[i], v.Max[i], v.Sum[i], v.Mean[i], v.Increase[i], v.Rate[i]))
+	}
+	return out
+}
+
+// columnsText returns the text of the columns of windows.
+func columnsText(windows []sampleWindow) (out []string) {
+	for _, w := range windows {
+		v := &w.Value
+		sum, _ := new(big.Float).SetInt(v.BigSum()).Float64()
+		out = append(out, fmt.Sprint(w.Series, w.Start, w.End, w.Events, w.Filled, w.Undecodable, v.Count, v.First, v.Last,
+			v.FirstTime, v.LastTime, v.Min, v.Max, sum, v.Mean(), v.Increase(), v.Rate()))
+	}
+	return out
+}
 
 // windowsOf computes windows from events, which are in order of time within their series.
 func windowsOf(events []sample, width time.Duration) (out []string) {
@@ -138,6 +174,42 @@ func TestWindows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAppendWindows checks that no window takes an allocation, and which error of several is returned.
+func TestAppendWindows(t *testing.T) {
+	windows := func(n int, errs ...error) iter.Seq2[sampleWindow, error] {
+		return func(yield func(sampleWindow, error) bool) {
+			for i := range n {
+				if !yield(sampleWindow{Window: window.Window{Start: at(i), Events: 1}, Series: "s"}, nil) {
+					return
+				}
+				for _, err := range errs {
+					if !yield(sampleWindow{}, err) {
+						return
+					}
+				}
+			}
+		}
+	}
+	var c sampleWindowColumns
+	allocations := testing.AllocsPerRun(10, func() {
+		c.Reset()
+		must(t, AppendWindows(&c, windows(1000)))
+	})
+	if allocations > 10 || len(c.Start) != 1000 || !slices.Equal(c.Start[998:], []time.Time{at(998), at(999)}) || len(c.Value.Mean) != 1000 {
+		t.Errorf("%v allocations, %d windows", allocations, len(c.Start))
+	}
+	first, second, last := &DecodeError{Row: "first", Err: codec.ErrMissing}, &DecodeError{Row: "second", Err: codec.ErrMissing}, errors.New("last")
+	for _, tt := range []struct {
+		errs []error
+		want error
+	}{{[]error{first, second}, first}, {[]error{first, last}, last}, {[]error{last}, last}} {
+		c.Reset()
+		if err := AppendWindows(&c, windows(1, tt.errs...)); err != tt.want || len(c.Start) != 1 {
+			t.Errorf("%v: %v with %d windows", tt.errs, err, len(c.Start))
+		}
 	}
 }
 

@@ -161,6 +161,8 @@ type windowsModel struct {
 	events []sample
 	bt     Client
 	now    time.Time
+
+	columns sampleWindowColumns // reused
 }
 
 // run stores n events around a date, deletes some, and reads windows.
@@ -252,7 +254,8 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 	}
 }
 
-// windows returns the windows of a read in the order of the model.
+// windows returns the windows of a read in the order of the model. It checks that their columnar form is
+// equal.
 func (m *windowsModel) windows(client Client, of Selection[sample], from, to time.Time, width window.Width, label func(t time.Time) string, o WindowOptions) (out []string, err error) {
 	r := NewReader(client, m.l, ReaderOptions{Now: func() time.Time { return m.now }})
 	r.reader.alone = 1 + m.random.IntN(50)
@@ -262,11 +265,22 @@ func (m *windowsModel) windows(client Client, of Selection[sample], from, to tim
 		text   string
 	}
 	var all []text
-	for w, failed := range Windows(m.t.Context(), r, intoColumns(m.l.untyped()), sampleWindows, of, from, to, width, o) {
-		if failed != nil {
-			err = failed
-			continue
+	var windows []sampleWindow
+	m.columns.Reset()
+	err = AppendWindows(&m.columns, func(yield func(sampleWindow, error) bool) {
+		for w, err := range Windows(m.t.Context(), r, intoColumns(m.l.untyped()), sampleWindows, of, from, to, width, o) {
+			if err == nil {
+				windows = append(windows, w)
+			}
+			if !yield(w, err) {
+				return
+			}
 		}
+	})
+	if diff := cmp.Diff(columnsText(windows), m.columns.text()); diff != "" {
+		m.t.Fatalf("(-iterator +columns)\n%s", diff)
+	}
+	for _, w := range windows {
 		v := &w.Value
 		s := fmt.Sprintf("%s %s %d: %d to %d, %v, %d at %v, %d at %v", w.Series, label(w.Start), w.Events, v.Min, v.Max, v.BigSum(), v.First, v.FirstTime, v.Last, v.LastTime)
 		if w.Filled {
