@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/alltypes"
+	"github.com/btgen-dev/btgen/generated/cpu"
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/market"
@@ -39,6 +40,7 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"balloon_new_columns":  asGenerated(weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader),
 	"balloon_serialized":   asGenerated(weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader),
 	"balloon_unserialized": asGenerated(weather.NewBalloonUnserializedWriter, weather.NewBalloonUnserializedReader),
+	"cpu":                  asGenerated(cpu.NewUsageWriter, cpu.NewUsageReader),
 	"device_alarms":        asGenerated(device.NewAlarmWriter, device.NewAlarmReader),
 	"device_readings":      asGenerated(device.NewReadingWriter, device.NewReadingReader),
 	"feed_activities":      asGenerated(feed.NewActivityWriter, feed.NewActivityReader),

@@ -32,6 +32,8 @@ import (
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
+	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/generated/cpu/cputest"
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
 	"github.com/btgen-dev/btgen/generated/feed"
@@ -419,6 +421,13 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 			return callsOf(r, market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}).
 				with("ByExchange", func(from, to time.Time) { drain(r.ByExchange(ctx, "XNYS", from, to)) })
 		}},
+		{"cpu.Usage", cpuServer, func(client *bigtable.Client, now time.Time) calls {
+			r := cpu.NewUsageReader(client, o(now))
+			series := seriesOf[cpu.UsageSeries](t, result, "cpu.Usage")
+			return callsOf(r, series, cpu.UsageFieldUsageUser).
+				with("ByHosts", func(from, to time.Time) { drain(r.ByHosts(ctx, []string{series.Hostname, series.Hostname}, from, to)) }).
+				with("All", func(from, to time.Time) { drain(r.All(ctx, from, to)) })
+		}},
 		{"meter.Reading", meterServer, func(client *bigtable.Client, now time.Time) calls {
 			r := meter.NewReadingReader(client, o(now))
 			return callsOf(r, seriesOf[meter.ReadingSeries](t, result, "meter.Reading")).
@@ -637,6 +646,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"adopted.View":                storesOf(adoptedServer, adopted.NewViewWriter),
 	"alltypes.Sample":             storesOf(allServer, alltypes.NewSampleWriter),
 	"alltypes.Sparse":             storesOf(allServer, alltypes.NewSparseWriter),
+	"cpu.Usage":                   storesOf(cpuServer, cpu.NewUsageWriter),
 	"device.Alarm":                storesOf(deviceServer, device.NewAlarmWriter),
 	"device.Reading":              storesOf(deviceServer, device.NewReadingWriter),
 	"feed.Activity":               storesOf(feedServer, feed.NewActivityWriter),
@@ -665,6 +675,7 @@ func weatherServer(t *testing.T) string { return weathertest.New(t).Addr }
 func usageServer(t *testing.T) string   { return usagetest.New(t).Addr }
 func allServer(t *testing.T) string     { return alltypestest.New(t).Addr }
 func adoptedServer(t *testing.T) string { return adoptedtest.New(t).Addr }
+func cpuServer(t *testing.T) string     { return cputest.New(t).Addr }
 func deviceServer(t *testing.T) string  { return devicetest.New(t).Addr }
 func noaaServer(t *testing.T) string    { return noaatest.New(t).Addr }
 func seismicServer(t *testing.T) string { return seismictest.New(t).Addr }

@@ -25,7 +25,7 @@ func layoutReads() []struct {
 
 // BenchmarkLayouts measures what earlier layouts cost the reads of the newest.
 func BenchmarkLayouts(b *testing.B) {
-	on := newBed(b, startAway(b))
+	on := newBed(b, startAway(b, "tables"))
 	from := end.Add(-week)
 	n := len(readings(from, end))
 	for _, l := range layoutReads() {
@@ -40,7 +40,7 @@ func BenchmarkLayouts(b *testing.B) {
 
 // TestLayouts checks that the benchmark reads the same events with both tables.
 func TestLayouts(t *testing.T) {
-	on := newBed(t, startHere(t))
+	on := newBed(t, startHere(t, tables()))
 	from := end.Add(-week)
 	for _, l := range layoutReads() {
 		for _, read := range l.reads {

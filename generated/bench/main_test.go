@@ -16,27 +16,34 @@ import (
 	"google.golang.org/grpc/encoding/proto"
 )
 
-// serveVariable turns the program into the server of the benchmarks, so that the
-// server's CPU time is not counted.
+// serveVariable turns the program into a server of benchmarks, so that the server's CPU time is
+// not counted: its value is one of served.
 const serveVariable = "BTGEN_BENCH_SERVER"
 
+// served are the tables that servers of benchmarks have.
+var served = map[string]func() map[string][]row{
+	"tables": tables,
+	"fleet":  func() map[string][]row { return longFleet().tables() },
+}
+
 func TestMain(m *testing.M) {
-	if os.Getenv(serveVariable) == "" {
+	tables, serves := served[os.Getenv(serveVariable)]
+	if !serves {
 		os.Exit(m.Run())
 	}
-	if err := serve(); err != nil {
+	if err := serve(tables()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // serve prints its address and serves until its standard input ends.
-func serve() error {
+func serve(tables map[string][]row) error {
 	listener, err := listen()
 	if err != nil {
 		return err
 	}
-	s := newServer()
+	s := newServer(tables)
 	fmt.Println(listener.Addr())
 	go func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
@@ -50,26 +57,26 @@ func listen() (net.Listener, error) {
 	return new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 }
 
-// newServer returns the server of the benchmarks. Its flow control windows are so
+// newServer returns a server of benchmarks. Its flow control windows are so
 // large that clients need not wait for it.
-func newServer() *grpc.Server {
+func newServer(tables map[string][]row) *grpc.Server {
 	s := grpc.NewServer(append(serverOptions(),
 		grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20),
 	)...)
-	bigtablepb.RegisterBigtableServer(s, &server{tables: tables(), answers: map[string][][]byte{}})
+	bigtablepb.RegisterBigtableServer(s, &server{tables: tables, answers: map[string][][]byte{}})
 	return s
 }
 
-// startHere starts the server in this process, for tests, and returns its address.
-func startHere(t *testing.T) (addr string) {
+// startHere starts a server in this process, for tests, and returns its address.
+func startHere(t *testing.T, tables map[string][]row) (addr string) {
 	t.Helper()
 	listener, err := listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer()
+	s := newServer(tables)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(listener) }()
 	t.Cleanup(func() {
@@ -81,15 +88,16 @@ func startHere(t *testing.T) (addr string) {
 	return listener.Addr().String()
 }
 
-// startAway starts the server in a separate process and returns its address.
-func startAway(b *testing.B) (addr string) {
+// startAway starts a server in a separate process, with tables that are served, and returns its
+// address.
+func startAway(b testing.TB, tables string) (addr string) {
 	b.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
 	cmd := exec.CommandContext(b.Context(), program)
-	cmd.Env = append(os.Environ(), serveVariable+"=1")
+	cmd.Env = append(os.Environ(), serveVariable+"="+tables)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

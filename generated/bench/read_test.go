@@ -174,7 +174,7 @@ func byMetricID(client *bigtable.Client) calls[metrics.PointEvent, metrics.Point
 // TestRead checks that all compared implementations return the same events.
 func TestRead(t *testing.T) {
 	testlong.Skip(t, "reads weeks of events")
-	on := newBed(t, startHere(t))
+	on := newBed(t, startHere(t, tables()))
 	for _, c := range readCases() {
 		t.Run(c.title(), func(t *testing.T) { c.test(t, on) })
 	}
@@ -182,7 +182,7 @@ func TestRead(t *testing.T) {
 
 // BenchmarkRead measures reads.
 func BenchmarkRead(b *testing.B) {
-	on := newBed(b, startAway(b))
+	on := newBed(b, startAway(b, "tables"))
 	for _, c := range readCases() {
 		b.Run("case="+c.title(), func(b *testing.B) { c.measure(b, on) })
 	}

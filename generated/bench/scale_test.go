@@ -21,7 +21,7 @@ var scales = []struct {
 // BenchmarkScale measures how the cost of reads grows with the time range, and how
 // much memory they hold if the caller keeps nothing.
 func BenchmarkScale(b *testing.B) {
-	on := newBed(b, startAway(b))
+	on := newBed(b, startAway(b, "tables"))
 	generated := generated(newCellsCalls(), readingOf)
 	for _, s := range scales {
 		from, n := end.Add(-s.span), int(s.span/time.Minute)

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 const (
@@ -37,13 +37,13 @@ type cell struct {
 	value     []byte
 }
 
-// server answers reads from generated tables. It computes a response once, and
-// replays it for the same request. It discards writes.
+// server answers reads from generated tables. It computes the responses of a request that it
+// receives again once, and replays them. It discards writes.
 type server struct {
 	bigtablepb.UnimplementedBigtableServer
 	tables  map[string][]row // in the order of their keys
 	mu      sync.Mutex
-	answers map[string][][]byte // responses by request, as they are on the wire
+	answers map[string][][]byte // responses by request, as they are on the wire; nil after the first one
 }
 
 // rawCodec sends bytes unchanged.
@@ -61,13 +61,30 @@ func (s *server) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*
 }
 
 func (s *server) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
-	responses, err := s.answer(request)
+	send := func(response []byte) error { return stream.SendMsg(response) }
+	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
+	if err != nil {
+		return err
+	}
+	responses, again := s.known(string(key))
+	if again && responses == nil {
+		if err := s.read(request, func(response []byte) error {
+			responses = append(responses, response)
+			return nil
+		}); err != nil {
+			return err
+		}
+		s.keep(string(key), responses)
+	}
+	if !again {
+		return s.read(request, send)
+	}
 	for _, response := range responses {
-		if err := stream.SendMsg(response); err != nil {
+		if err := send(response); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 func (s *server) MutateRow(context.Context, *bigtablepb.MutateRowRequest) (*bigtablepb.MutateRowResponse, error) {
@@ -82,60 +99,49 @@ func (s *server) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigtab
 	return stream.Send(response)
 }
 
-// answer returns the responses to a request.
-func (s *server) answer(request *bigtablepb.ReadRowsRequest) ([][]byte, error) {
-	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
-	if err != nil {
-		return nil, err
-	}
+// known returns the responses to a request, if they are known, and whether it was received before.
+func (s *server) known(request string) (responses [][]byte, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	responses, known := s.answers[string(key)]
-	if !known {
-		if responses, err = s.read(request); err == nil {
-			s.answers[string(key)] = responses
-		}
+	if responses, again = s.answers[request]; !again {
+		s.answers[request] = nil
 	}
-	return responses, err
+	return responses, again
 }
 
-// read computes the responses to a request.
-func (s *server) read(request *bigtablepb.ReadRowsRequest) ([][]byte, error) {
-	var out [][]byte
-	var response bigtablepb.ReadRowsResponse
-	size, rows := 0, int64(0)
-	flush := func() error {
-		message, err := proto.Marshal(&response)
-		out = append(out, message)
-		response.Chunks, size = nil, 0
-		return err
-	}
+// keep keeps the responses to a request.
+func (s *server) keep(request string, responses [][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[request] = responses
+}
+
+// read computes the responses to a request, and sends each.
+func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []byte) error) error {
+	var response []byte
+	n := int64(0)
 	for _, row := range s.rows(request) {
 		cells, err := pass(request.Filter, row, row.cells())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(cells) == 0 {
 			continue
 		}
-		chunks := chunksOf(row, cells)
-		for _, c := range chunks {
-			size += proto.Size(c)
-		}
-		response.Chunks = append(response.Chunks, chunks...)
-		if size > maxResponse {
-			if err := flush(); err != nil {
-				return nil, err
+		if response = appendChunks(response, row, cells); len(response) > maxResponse {
+			if err := send(response); err != nil {
+				return err
 			}
+			response = nil
 		}
-		if rows++; rows == request.RowsLimit {
+		if n++; n == request.RowsLimit {
 			break
 		}
 	}
-	if len(response.Chunks) == 0 {
-		return out, nil
+	if response == nil {
+		return nil
 	}
-	return out, flush()
+	return send(response)
 }
 
 // rows returns the rows of a request, in its order.
@@ -173,19 +179,44 @@ func wanted(set *bigtablepb.RowSet, key string) bool {
 	})
 }
 
-// chunksOf returns a row in the form that Bigtable sends, with names only when they change.
-func chunksOf(r row, cells []cell) []*bigtablepb.ReadRowsResponse_CellChunk {
-	chunks := make([]*bigtablepb.ReadRowsResponse_CellChunk, len(cells))
-	for i, c := range cells {
-		chunks[i] = &bigtablepb.ReadRowsResponse_CellChunk{TimestampMicros: c.micros, Value: c.value}
-		if i == 0 || c.qualifier != cells[i-1].qualifier {
-			chunks[i].Qualifier = wrapperspb.Bytes([]byte(c.qualifier))
-		}
+// Field numbers of google.bigtable.v2.ReadRowsResponse, its chunks, and of wrapped values.
+const (
+	chunksField    = 1
+	keyField       = 1
+	familyField    = 2
+	qualifierField = 3
+	timestampField = 4
+	valueField     = 6
+	commitField    = 9
+	wrappedField   = 1
+)
+
+// appendChunks appends a row to a response in the form that Bigtable sends, with names only when
+// they change.
+func appendChunks(response []byte, r row, cells []cell) []byte {
+	var chunk, wrapped []byte
+	wrap := func(field protowire.Number, name string) {
+		wrapped = protowire.AppendString(protowire.AppendTag(wrapped[:0], wrappedField, protowire.BytesType), name)
+		chunk = protowire.AppendBytes(protowire.AppendTag(chunk, field, protowire.BytesType), wrapped)
 	}
-	chunks[0].RowKey = []byte(r.key)
-	chunks[0].FamilyName = wrapperspb.String(r.family)
-	chunks[len(chunks)-1].RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
-	return chunks
+	for i, c := range cells {
+		if chunk = chunk[:0]; i == 0 {
+			chunk = protowire.AppendString(protowire.AppendTag(chunk, keyField, protowire.BytesType), r.key)
+			wrap(familyField, r.family)
+		}
+		if i == 0 || c.qualifier != cells[i-1].qualifier {
+			wrap(qualifierField, c.qualifier)
+		}
+		chunk = protowire.AppendVarint(protowire.AppendTag(chunk, timestampField, protowire.VarintType), uint64(c.micros))
+		if len(c.value) > 0 {
+			chunk = protowire.AppendBytes(protowire.AppendTag(chunk, valueField, protowire.BytesType), c.value)
+		}
+		if i == len(cells)-1 {
+			chunk = protowire.AppendVarint(protowire.AppendTag(chunk, commitField, protowire.VarintType), 1)
+		}
+		response = protowire.AppendBytes(protowire.AppendTag(response, chunksField, protowire.BytesType), chunk)
+	}
+	return response
 }
 
 // pass returns the cells of a row that pass a filter.
@@ -204,15 +235,31 @@ func pass(filter *bigtablepb.RowFilter, of row, cells []cell) ([]cell, error) {
 	case *bigtablepb.RowFilter_RowKeyRegexFilter:
 		// Keys are ASCII here; Go's regular expressions have no syntax for any byte.
 		pattern := strings.NewReplacer(`\C`, `[\x00-\x7f]`, `\xff`, `\x7f`).Replace(string(f.RowKeyRegexFilter))
-		if ok, err := regexp.MatchString("^(?:"+pattern+")$", of.key); !ok || err != nil {
+		if ok, err := matches("^(?:"+pattern+")$", of.key); !ok || err != nil {
 			return nil, err
 		}
 		return cells, nil
+	case *bigtablepb.RowFilter_Condition_:
+		met, err := pass(f.Condition.PredicateFilter, of, cells)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(met) > 0 && f.Condition.TrueFilter != nil:
+			return pass(f.Condition.TrueFilter, of, cells)
+		case len(met) == 0 && f.Condition.FalseFilter != nil:
+			return pass(f.Condition.FalseFilter, of, cells)
+		}
+		return nil, nil
+	case *bigtablepb.RowFilter_ValueRangeFilter:
+		return keep(cells, func(c cell) bool { return within(f.ValueRangeFilter, string(c.value)) }), nil
 	case *bigtablepb.RowFilter_FamilyNameRegexFilter:
 		return keep(cells, func(cell) bool { return f.FamilyNameRegexFilter == of.family }), nil
 	case *bigtablepb.RowFilter_TimestampRangeFilter:
 		from, to := f.TimestampRangeFilter.StartTimestampMicros, f.TimestampRangeFilter.EndTimestampMicros
 		return keep(cells, func(c cell) bool { return c.micros >= from && (to == 0 || c.micros < to) }), nil
+	case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
+		names := strings.Split(string(f.ColumnQualifierRegexFilter), "|")
+		return keep(cells, func(c cell) bool { return slices.Contains(names, c.qualifier) }), nil
 	case *bigtablepb.RowFilter_ColumnRangeFilter:
 		begin, end := string(f.ColumnRangeFilter.GetStartQualifierClosed()), string(f.ColumnRangeFilter.GetEndQualifierOpen())
 		return keep(cells, func(c cell) bool { return c.qualifier >= begin && (end == "" || c.qualifier < end) }), nil
@@ -228,6 +275,40 @@ func pass(filter *bigtablepb.RowFilter, of row, cells []cell) ([]cell, error) {
 		return cells, nil
 	}
 	return nil, status.Errorf(codes.Unimplemented, "filter %v", filter)
+}
+
+// patterns are compiled regular expressions.
+var patterns sync.Map
+
+// matches reports whether text matches a regular expression, which it compiles once.
+func matches(pattern, text string) (bool, error) {
+	known, ok := patterns.Load(pattern)
+	if !ok {
+		compiled, err := regexp.Compile(pattern)
+		if err != nil {
+			return false, err
+		}
+		known, _ = patterns.LoadOrStore(pattern, compiled)
+	}
+	return known.(*regexp.Regexp).MatchString(text), nil
+}
+
+// within reports whether a range contains a value.
+func within(r *bigtablepb.ValueRange, value string) bool {
+	switch end := r.EndValue.(type) {
+	case *bigtablepb.ValueRange_EndValueOpen:
+		if value >= string(end.EndValueOpen) {
+			return false
+		}
+	case *bigtablepb.ValueRange_EndValueClosed:
+		if value > string(end.EndValueClosed) {
+			return false
+		}
+	}
+	if start, open := r.StartValue.(*bigtablepb.ValueRange_StartValueOpen); open {
+		return value > string(start.StartValueOpen)
+	}
+	return value >= string(r.GetStartValueClosed())
 }
 
 // keep returns the cells for which ok returns true.

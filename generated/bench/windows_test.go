@@ -43,7 +43,7 @@ func windowReads(client *bigtable.Client) map[string]func(ctx context.Context, f
 
 // BenchmarkWindows measures what windows cost compared with columns.
 func BenchmarkWindows(b *testing.B) {
-	on := newBed(b, startAway(b))
+	on := newBed(b, startAway(b, "tables"))
 	from := end.Add(-week)
 	n := len(readings(from, end))
 	reads := windowReads(on.wire)
@@ -107,7 +107,7 @@ func readCities(client *bigtable.Client, parallelism int) func(ctx context.Conte
 // BenchmarkWindowsInParts measures a query of 1,000 series with one core, and with two. Each iteration
 // does both, so that other load on the machine affects both alike.
 func BenchmarkWindowsInParts(b *testing.B) {
-	on := newBed(b, startAway(b))
+	on := newBed(b, startAway(b, "tables"))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var wall, cpu [2]time.Duration
 	run := func(cores int) {
@@ -134,7 +134,7 @@ func BenchmarkWindowsInParts(b *testing.B) {
 
 // TestWindows checks that the benchmark reads all events.
 func TestWindows(t *testing.T) {
-	on := newBed(t, startHere(t))
+	on := newBed(t, startHere(t, tables()))
 	from := end.Add(-week)
 	for name, read := range windowReads(on.wire) {
 		if n, err := read(t.Context(), from, end); err != nil || n != len(readings(from, end)) {

@@ -334,7 +334,7 @@ func rowsIn(t *testing.T, client *bigtable.Client) map[cellOf]string {
 
 // BenchmarkWrite measures writes.
 func BenchmarkWrite(b *testing.B) {
-	on := newBed(b, startAway(b))
+	on := newBed(b, startAway(b, "tables"))
 	for _, c := range writeCases() {
 		b.Run("case="+c.name, func(b *testing.B) { c.measure(b, on) })
 	}

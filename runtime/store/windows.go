@@ -25,9 +25,10 @@ type WindowOptions struct {
 	// wraps [window.ErrFill].
 	Fill window.Fill
 	// NewestFirst yields the windows of each series in reverse order. A read of one series then
-	// reads its time range in parts, from the newest one, with a request for up to 64 windows. With
-	// FillPrevious and FillLinear, and for several series, it holds the windows of one series in
-	// memory.
+	// reads its time range in parts, from the newest one, with a request for up to 64 windows, and so
+	// does one of all series combined (see By) with a Limit, if the row keys have the time before the
+	// values that the query does not give. With FillPrevious and FillLinear, and otherwise for several
+	// series, it holds the windows of one series in memory.
 	NewestFirst bool
 	// Parallelism is the maximum number of goroutines that read several series, if there are more
 	// than 16,384 events. 0 means DefaultParallelism; a negative value means 1. The windows and
@@ -170,6 +171,7 @@ type windowsKind struct {
 	mapping    *mapping // the newest one
 	from, to   time.Time
 	width      window.Width
+	scattered  bool // the events of a series do not follow each other
 	WindowOptions
 }
 
@@ -226,11 +228,12 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	ascends := !q.MultiSeries || reader.ascends() && q.joins()
 	o := r.options()
 	o.Fill, o.Limit = k.Fill, k.Limit
-	o.Descending = k.NewestFirst && !several && k.By == nil && (k.Fill == window.FillNone || k.Fill == window.FillNull)
+	o.Descending = k.NewestFirst && (k.Fill == window.FillNone || k.Fill == window.FillNull) &&
+		(!several && k.By == nil || several && k.last() && ascends && !q.AllTimes)
 	o.NewestFirst = k.NewestFirst && !o.Descending
-	o.Scattered = several && ascends && (len(reader.older) > 0 || reader.scatters(q))
-	if k.By != nil {
-		o.Group = r.group
+	k.scattered = several && ascends && (len(reader.older) > 0 || reader.scatters(q))
+	if !o.Descending { // else, parts of the time range are
+		k.combine(r, &o)
 	}
 	var err error
 	if r.fold, err = k.start(o, func(w any) bool { return r.give(yield(w, nil)) }); err != nil {
@@ -243,7 +246,7 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 		run = r.bySeries
 	case o.Descending:
 		run = r.descending
-	case several && !o.Scattered && k.parallelism() > 1:
+	case several && !k.scattered && k.parallelism() > 1:
 		r.alone = reader.alone
 	}
 	switch complete := run(); {
@@ -252,6 +255,17 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 		r.fold.End()
 	default:
 		r.fold.Empty(r.seriesOf(s.values[0].low))
+	}
+}
+
+// last reports whether the read ends after the last windows of all series combined.
+func (k *windowsKind) last() bool { return k.By != nil && len(k.By) == 0 && k.Limit > 0 }
+
+// combine sets the options of a fold that tells the series of a read apart, or combines them.
+func (k *windowsKind) combine(r *windowsReading, o *window.Options) {
+	o.Scattered = k.scattered
+	if k.By != nil {
+		o.Group = r.group
 	}
 }
 
@@ -338,7 +352,9 @@ func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem,
 		return true
 	}
 	var err error
-	part.fold, err = r.start(part.options(), func(w any) bool {
+	o := part.options()
+	r.combine(part, &o)
+	part.fold, err = r.start(o, func(w any) bool {
 		items = append(items, windowItem{window: r.clone(w)})
 		windows++
 		return part.give(windows <= most)

@@ -357,6 +357,42 @@ func TestFirstWindow(t *testing.T) {
 	}
 }
 
+// TestLastWindows checks that the last windows of all series combined are read without the rows
+// before them, if the time comes before the series in row keys.
+func TestLastWindows(t *testing.T) {
+	const series, days = 10, 365
+	l := timeFirst()
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	bt := newBigtable(t, l)
+	var samples []sample
+	for i := range series * days {
+		samples = append(samples, sample{Series: fmt.Sprintf("s%d", i%series), Time: at(86400 * (i / series)), Value: uint64(i)})
+	}
+	clock := clockAt(86400 * days)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), samples))
+	client, err := storetest.ConnectPlain(t.Context(), bt.Addr)
+	must(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	received := 0
+	r := NewReader(fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+			return api.ReadRows(ctx, set, func(row bigtable.Row) bool {
+				received++
+				return f(row)
+			}, opts...)
+		}}
+	}}, l, clock)
+	o := WindowOptions{By: []SeriesValue{}, NewestFirst: true, Limit: 3}
+	got := windowsIn(t.Context(), r, l.untyped(), (&Query[sample]{Name: "All"}).Bind(sample{}), time.Time{}, at(86400*days), 24*time.Hour, o)
+	o.NewestFirst, o.Limit = false, 0
+	all := windowsIn(t.Context(), NewReader(bt.Client, l, clock), l.untyped(), (&Query[sample]{Name: "All"}).Bind(sample{}), time.Time{}, at(86400*days), 24*time.Hour, o)
+	want := all[len(all)-3:]
+	slices.Reverse(want)
+	if !slices.Equal(got, want) || received != 3*series {
+		t.Errorf("%d rows are received: %s", received, cmp.Diff(want, got))
+	}
+}
+
 // TestWindowsHeld checks how much memory a read holds while it yields a year of one series, with an
 // event every five minutes, by hours. The rows are hours, too: a read holds one row, whatever its size.
 func TestWindowsHeld(t *testing.T) {

@@ -124,6 +124,14 @@ func layoutsByTime(since time.Time) *Mapping[sample] {
 	return l
 }
 
+// timeFirst returns days of all series, with the day before the series in row keys.
+func timeFirst() *Mapping[sample] {
+	salt := codec.Segment{Kind: codec.SaltSegment, Buckets: 3, Salted: []int{0}}
+	return withKey(days(), "time_first", codec.Key{
+		Delimiter: "#", Segments: []codec.Segment{salt, {Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket,
+	})
+}
+
 // TestWindowsModel compares windows with those of a model: near changes of the clock in several time zones,
 // filled, newest first, limited and grouped, of one series, several and all, after deletions, and of
 // reads that break, for keys and patterns of all kinds and for layouts by time. At length,
@@ -133,7 +141,7 @@ func TestWindowsModel(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("BTGEN_WINDOWS")); err == nil {
 		events = n
 	}
-	kinds := append(partedMappings(), unsorted(days()), offsetBlobs(), layoutsByTime(time.Date(2021, 3, 28, 0, 0, 0, 0, time.UTC)))
+	kinds := append(partedMappings(), unsorted(days()), timeFirst(), offsetBlobs(), layoutsByTime(time.Date(2021, 3, 28, 0, 0, 0, 0, time.UTC)))
 	for _, l := range kinds {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			t.Parallel()
@@ -221,6 +229,14 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 	}
 	some := slices.DeleteFunc(slices.Clone(m.events), func(e sample) bool { return !selects(e.Series) })
 	want := modelWindows(some, group, width.label, from, to, o.Fill)
+	if o.By != nil && m.random.IntN(2) == 0 {
+		o.Limit = 1 + m.random.IntN(20)
+		if n := min(len(want), o.Limit); o.NewestFirst {
+			want = want[len(want)-n:]
+		} else {
+			want = want[:n]
+		}
+	}
 	if !slices.ContainsFunc(some, func(e sample) bool { return !e.Time.Before(from) && e.Time.Before(to) }) {
 		return // whether windows are filled depends on the selection
 	}

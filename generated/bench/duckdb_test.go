@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+// duckDB is the package of DuckDB for Node.js.
+const duckDB = "@duckdb/node-api@1.5.6-r.1"
+
+// tagsSQL are the tags that a reading in an answer has besides the name of its host.
+const tagsSQL = ", region, datacenter, rack, os, arch, team, service, service_version, service_environment"
+
+// bucketSQL returns the start of the window of a reading, in milliseconds.
+func bucketSQL(width time.Duration) string {
+	return fmt.Sprintf("epoch_ms(time) // %d * %[1]d", width.Milliseconds())
+}
+
+// columns returns the columns of a query after the host: a time, and its fields in an expression.
+func (q query) columns(of, at string) string {
+	out := at + " AS millis"
+	for _, f := range fleetFields[:q.fields] {
+		out += ", " + fmt.Sprintf(of, f.name)
+	}
+	return out
+}
+
+// conditions returns the readings that a query is about.
+func (q query) conditions() string {
+	const format = "TIMESTAMPTZ '2006-01-02 15:04:05.000+00'"
+	out := " FROM cpu WHERE time >= " + q.from.Format(format) + " AND time < " + q.to.Format(format)
+	if q.hosts != nil {
+		out += " AND hostname IN ('" + strings.Join(q.hosts, "', '") + "')"
+	}
+	return out
+}
+
+// duckAnswers are what DuckDB answers.
+type duckAnswers struct {
+	Version string
+	Answers map[string]map[string]struct { // by query, and parquet or table
+		Micros int64 // CPU time
+		Rows   [][]any
+	}
+}
+
+// askDuckDB asks DuckDB the queries about Parquet files. It skips the test if DuckDB is not available.
+func askDuckDB(t *testing.T, parquet string, all []query, runs int) (out duckAnswers) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("needs Node.js: ", err)
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("needs npm: ", err)
+	}
+	dir := t.TempDir()
+	install := exec.CommandContext(t.Context(), npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "0", "--prefix", dir, duckDB)
+	if printed, err := install.CombinedOutput(); err != nil {
+		t.Skipf("needs %s: %v\n%s", duckDB, err, printed)
+	}
+	script, err := os.ReadFile("testdata/duckdb.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "duckdb.mjs"), script, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	sql := map[string]string{}
+	for _, q := range all {
+		sql[q.name] = q.kind.sql(q)
+	}
+	asked, err := json.Marshal(map[string]any{"parquet": parquet, "queries": sql, "runs": runs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := exec.CommandContext(t.Context(), node, filepath.Join(dir, "duckdb.mjs"))
+	ask.Stdin = bytes.NewReader(asked)
+	printed, err := ask.Output()
+	if failed, ok := err.(*exec.ExitError); ok {
+		t.Fatalf("%v\n%s", err, failed.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(printed, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// answersOf converts rows of DuckDB. It returns integers as text.
+func (q query) answersOf(rows [][]any) (out []answer, err error) {
+	for _, row := range rows {
+		ms, err := strconv.ParseInt(fmt.Sprint(row[1]), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		a := answer{Host: row[0].(string), Time: time.UnixMilli(ms).UTC()}
+		for _, v := range row[2 : 2+q.fields] {
+			a.Values = append(a.Values, v.(float64))
+		}
+		out = append(out, a)
+	}
+	if !q.kind.sorted {
+		sortedAnswers(out)
+	}
+	return out, nil
+}
+
+// same reports whether answers are equal: means only up to the order in which DuckDB adds.
+func (q query) same(a, b []answer) bool {
+	return slices.EqualFunc(a, b, func(a, b answer) bool {
+		return a.Host == b.Host && a.Time.Equal(b.Time) && slices.EqualFunc(a.Values, b.Values, func(v, w float64) bool {
+			return v == w || q.kind == mean && math.Abs(v-w) <= 1e-12*math.Abs(v)
+		})
+	})
+}
+
+// TestDuckDB compares the answers of generated code to the devops queries of TSBS with those of DuckDB
+// over the same readings, exported as Parquet, and prints the table of docs/reference/performance.md: the CPU
+// time of both.
+func TestDuckDB(t *testing.T) {
+	testlong.Skip(t, "exports 2.6 million events")
+	f := longFleet()
+	addr := startAway(t, "fleet")
+	parquet := export(t, addr, f)
+	all := queries(f, rand.New(rand.NewPCG(29, 3)))
+	const runs = 5
+	duck := askDuckDB(t, parquet, all, runs)
+	on := newBed(t, addr)
+	r := fleetReader(on.wire, f)
+	var table strings.Builder
+	for _, q := range all {
+		got, err := q.read(t.Context(), r)
+		if err != nil {
+			t.Fatalf("%s: %v", q.name, err)
+		}
+		for source, d := range duck.Answers[q.name] {
+			want, err := q.answersOf(d.Rows)
+			if err != nil {
+				t.Fatalf("%s: %v", q.name, err)
+			}
+			if !q.same(want, got) {
+				t.Errorf("%s: DuckDB answers %d rows from the %s, and generated code %d, others", q.name, len(want), source, len(got))
+			}
+		}
+		spent, received := clientCost(t, on, q, r, runs)
+		d := duck.Answers[q.name]
+		fmt.Fprintf(&table, "| `%s` | %d | %d | %.1f | %.1f | %.1f | %.1f |\n", q.name, q.readings(f), len(got), received,
+			milliseconds(spent), float64(d["parquet"].Micros)/1000, float64(d["table"].Micros)/1000)
+	}
+	t.Logf("DuckDB %s\n%s", duck.Version, &table)
+}
+
+// clientCost returns the CPU time of the client in one read, the median of several, and the number of
+// megabytes on the wire.
+func clientCost(t *testing.T, on *bed, q query, r *cpu.UsageReader, runs int) (spent time.Duration, megabytes float64) {
+	t.Helper()
+	var all []time.Duration
+	for range 1 + runs {
+		runtime.GC() // the garbage of what was measured before
+		traffic, begin := on.traffic.Load(), cputime.Spent()
+		if _, err := q.drain(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, cputime.Spent()-begin)
+		megabytes = float64(on.traffic.Load()-traffic) / 1e6
+	}
+	all = all[1:]
+	slices.Sort(all)
+	return all[len(all)/2], megabytes
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// export writes the readings of a fleet on a server as Parquet files, one a day, with the command of the
+// project. It returns their pattern.
+func export(t *testing.T, addr string, f *fleet) string {
+	t.Helper()
+	dir := t.TempDir()
+	command := filepath.Join(dir, "btgen-live.exe") // the extension matters to Windows alone
+	run := func(name string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+addr)
+		if printed, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", cmd, err, printed)
+		}
+	}
+	run("go", "build", "-o", command, "../../cmd/btgen-live")
+	for day := fleetBegin; day.Before(f.end()); day = day.AddDate(0, 0, 1) {
+		date := day.Format(time.DateOnly)
+		run(command, "read", "Usage", "--query", "All", "--from", date, "--to", day.AddDate(0, 0, 1).Format(time.DateOnly),
+			"--schemas", "../../schemas/cpu.yaml", "--project", "p", "--instance", "i", "--output", filepath.Join(dir, date+".parquet"))
+	}
+	return filepath.Join(dir, "*.parquet")
+}

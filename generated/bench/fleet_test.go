@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The readings of a fleet begin when those of TSBS do, and come as often.
+var fleetBegin = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const fleetStep = 10 * time.Second
+
+// fleetFields are the fields of [cpu.UsageEvent].
+var fleetFields = []struct {
+	name  string
+	field func(e *cpu.UsageEvent) *float64
+}{
+	{"usage_user", func(e *cpu.UsageEvent) *float64 { return &e.UsageUser }},
+	{"usage_system", func(e *cpu.UsageEvent) *float64 { return &e.UsageSystem }},
+	{"usage_idle", func(e *cpu.UsageEvent) *float64 { return &e.UsageIdle }},
+	{"usage_nice", func(e *cpu.UsageEvent) *float64 { return &e.UsageNice }},
+	{"usage_iowait", func(e *cpu.UsageEvent) *float64 { return &e.UsageIowait }},
+	{"usage_irq", func(e *cpu.UsageEvent) *float64 { return &e.UsageIrq }},
+	{"usage_softirq", func(e *cpu.UsageEvent) *float64 { return &e.UsageSoftirq }},
+	{"usage_steal", func(e *cpu.UsageEvent) *float64 { return &e.UsageSteal }},
+	{"usage_guest", func(e *cpu.UsageEvent) *float64 { return &e.UsageGuest }},
+	{"usage_guest_nice", func(e *cpu.UsageEvent) *float64 { return &e.UsageGuestNice }},
+}
+
+// fleet is a fleet of hosts as TSBS's documentation describes it: each has tags that stay, and a
+// reading every ten seconds, whose ten values each follow a random walk between 0 and 100.
+type fleet struct {
+	hosts  []cpu.UsageSeries
+	steps  int       // readings of each host
+	values []float64 // by host, step and field
+}
+
+// newFleet returns a fleet, which is always the same.
+func newFleet(hosts int, span time.Duration) *fleet {
+	f := &fleet{steps: int(span / fleetStep)}
+	f.values = make([]float64, 0, hosts*f.steps*len(fleetFields))
+	for host := range hosts {
+		random := rand.New(rand.NewPCG(29, uint64(host)))
+		f.hosts = append(f.hosts, hostTags(host, random))
+		var walk [10]float64
+		for i := range walk {
+			walk[i] = 100 * random.Float64()
+		}
+		for range f.steps {
+			f.values = append(f.values, walk[:]...)
+			for i := range walk {
+				walk[i] = min(max(walk[i]+random.NormFloat64(), 0), 100)
+			}
+		}
+	}
+	return f
+}
+
+// hostTags returns the tags of a host.
+func hostTags(host int, random *rand.Rand) cpu.UsageSeries {
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	region := one("ap-northeast-1", "eu-central-1", "eu-west-1", "sa-east-1", "us-east-1", "us-west-2")
+	return cpu.UsageSeries{
+		Hostname:           fmt.Sprintf("host_%d", host),
+		Region:             region,
+		Datacenter:         region + one("a", "b", "c"),
+		Rack:               strconv.Itoa(random.IntN(100)),
+		OS:                 one("Ubuntu15.10", "Ubuntu16.04LTS", "Ubuntu16.10"),
+		Arch:               one("x64", "x86"),
+		Team:               one("CHI", "LON", "NYC", "SF"),
+		Service:            strconv.Itoa(random.IntN(20)),
+		ServiceVersion:     one("0", "1"),
+		ServiceEnvironment: one("production", "staging", "test"),
+	}
+}
+
+// end returns the end of the readings.
+func (f *fleet) end() time.Time { return fleetBegin.Add(time.Duration(f.steps) * fleetStep) }
+
+// at returns the time of a reading.
+func (f *fleet) at(step int) time.Time { return fleetBegin.Add(time.Duration(step) * fleetStep) }
+
+// reading returns the values of a reading, in the order of fleetFields.
+func (f *fleet) reading(host, step int) []float64 {
+	begin := (host*f.steps + step) * len(fleetFields)
+	return f.values[begin:][:len(fleetFields)]
+}
+
+// event returns a reading as an event.
+func (f *fleet) event(host, step int) cpu.UsageEvent {
+	e := cpu.UsageEvent{UsageSeries: f.hosts[host], Time: f.at(step)}
+	for i, v := range f.reading(host, step) {
+		*fleetFields[i].field(&e) = v
+	}
+	return e
+}
+
+// fleetSalts is the number of salts in the keys of schema cpu.
+const fleetSalts = 8
+
+// tables returns the tables of schema cpu.
+func (f *fleet) tables() map[string][]row {
+	order := make([]int, len(f.hosts)) // of the hosts in row keys, without salts
+	for host := range order {
+		order[host] = host
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(tagsOf(f.hosts[a]), tagsOf(f.hosts[b])) })
+	rows := func(steps int, format func(t time.Time) string) []row {
+		out := make([]row, 0, len(f.hosts)*f.steps/steps)
+		for salt := range fleetSalts {
+			for begin := 0; begin < f.steps; begin += steps {
+				for _, host := range order {
+					if codec.Salt(fleetSalts, f.hosts[host].Hostname) == salt {
+						key := fmt.Sprintf("%d#%s#%s", salt, format(f.at(begin)), tagsOf(f.hosts[host]))
+						out = append(out, row{key, "m", func() []cell { return f.cells(host, begin, min(begin+steps, f.steps)) }})
+					}
+				}
+			}
+		}
+		return out
+	}
+	return map[string][]row{
+		"cpu":          rows(int(time.Hour/fleetStep), func(t time.Time) string { return t.Format("2006-01-02T15") }),
+		"cpu_readings": rows(1, func(t time.Time) string { return fmt.Sprintf("%010d", t.Unix()) }),
+	}
+}
+
+// tagsOf returns the part of row keys after the time.
+func tagsOf(s cpu.UsageSeries) string {
+	return strings.Join([]string{s.Hostname, s.Region, s.Datacenter, s.Rack, s.OS, s.Arch, s.Team, s.Service, s.ServiceVersion, s.ServiceEnvironment}, "#")
+}
+
+// cells returns the cells of readings in a row, by column, the newest one of each first.
+func (f *fleet) cells(host, begin, end int) []cell {
+	out := make([]cell, 0, (end-begin)*len(fleetFields))
+	values := make([]byte, 0, 8*cap(out))
+	for _, i := range fleetColumns {
+		for step := end - 1; step >= begin; step-- {
+			values = binary.BigEndian.AppendUint64(values, math.Float64bits(f.reading(host, step)[i]))
+			out = append(out, cell{fleetFields[i].name, f.at(step).UnixMicro(), values[len(values)-8:]})
+		}
+	}
+	return out
+}
+
+// fleetColumns are the indexes of the fields in the order of their columns.
+var fleetColumns = func() []int {
+	var out []int
+	for i := range fleetFields {
+		out = append(out, i)
+	}
+	slices.SortFunc(out, func(a, b int) int { return strings.Compare(fleetFields[a].name, fleetFields[b].name) })
+	return out
+}()

@@ -1,0 +1,398 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/generated/cpu/cputest"
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// query is one of the devops queries of TSBS, with parameters. Each is one call of generated code, and
+// has its answer from plain loops over all readings, and from SQL.
+type query struct {
+	name     string
+	hosts    []string // their names; nil for all hosts
+	fields   int      // the first ones
+	from, to time.Time
+	width    time.Duration
+	kind     *queryKind
+}
+
+// queryKind is what queries share that differ by their parameters.
+type queryKind struct {
+	windows func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error]
+	events  func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageEvent, error] // instead of windows
+	value   func(s *window.Float64[float64]) float64                                                // of windows
+	model   func(f *fleet, q query) []answer
+	sql     func(q query) string
+	sorted  bool // the order of answers matters
+}
+
+// answer is a row of the answer to a query.
+type answer struct {
+	Host   string // empty for several hosts together
+	Time   time.Time
+	Values []float64
+}
+
+// threshold is the usage above which a host is busy.
+const threshold = 90
+
+// maximum is the maximum of each field, of several hosts together.
+var maximum = &queryKind{
+	windows: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error] {
+		return r.ByHostsWindows(ctx, q.hosts, q.from, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}})
+	},
+	value: func(s *window.Float64[float64]) float64 { return s.Max },
+	model: func(f *fleet, q query) []answer {
+		return q.windowsOf(f, func(string) string { return "" }, func(values []float64) float64 { return slices.Max(values) })
+	},
+	sql: func(q query) string {
+		return "SELECT '' AS host, " + q.columns("max(%s)", bucketSQL(q.width)) + q.conditions() + " GROUP BY millis ORDER BY millis"
+	},
+	sorted: true,
+}
+
+// mean is the mean of each field of each host.
+var mean = &queryKind{
+	windows: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error] {
+		return r.AllWindows(ctx, q.from, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{cpu.UsageSeriesHostname}})
+	},
+	value: func(s *window.Float64[float64]) float64 { return s.Mean() },
+	model: func(f *fleet, q query) []answer {
+		return q.windowsOf(f, func(host string) string { return host }, func(values []float64) float64 {
+			sum := 0.
+			for _, v := range values {
+				sum += v
+			}
+			return sum / float64(len(values))
+		})
+	},
+	sql: func(q query) string {
+		return "SELECT hostname AS host, " + q.columns("avg(%s)", bucketSQL(q.width)) + q.conditions() + " GROUP BY host, millis"
+	},
+}
+
+// lastMaxima are the last five maxima of all hosts before a time.
+var lastMaxima = &queryKind{
+	windows: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error] {
+		return r.AllWindows(ctx, time.Time{}, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}, NewestFirst: true, Limit: 5})
+	},
+	value: maximum.value,
+	model: func(f *fleet, q query) []answer {
+		all := maximum.model(f, q)
+		slices.Reverse(all)
+		return all[:min(len(all), 5)]
+	},
+	sql:    func(q query) string { return maximum.sql(q) + " DESC LIMIT 5" },
+	sorted: true,
+}
+
+// busy are the readings above a threshold.
+var busy = &queryKind{
+	events: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageEvent, error] {
+		above := math.Nextafter(threshold, 100) // ranges contain their start
+		if q.hosts != nil {
+			return r.BusyByHost(ctx, q.hosts[0], above, math.Inf(1), q.from, q.to)
+		}
+		return r.Busy(ctx, above, math.Inf(1), q.from, q.to)
+	},
+	model: func(f *fleet, q query) (out []answer) {
+		for host, s := range f.hosts {
+			for step := range f.steps {
+				if values := f.reading(host, step); q.has(s.Hostname, f.at(step)) && values[0] > threshold {
+					out = append(out, answer{s.Hostname, f.at(step), values})
+				}
+			}
+		}
+		return sortedAnswers(out)
+	},
+	sql: func(q query) string {
+		return "SELECT hostname, " + q.columns("%s", "epoch_ms(time)") + tagsSQL + q.conditions() + fmt.Sprintf(" AND usage_user > %d", threshold)
+	},
+}
+
+// lastPoint is the last reading of each host of the last day.
+var lastPoint = &queryKind{
+	events: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageEvent, error] {
+		var hosts []cpu.UsageSeries
+		for s, err := range r.AllSeries(ctx, q.from, q.to) {
+			if err != nil {
+				return func(yield func(cpu.UsageEvent, error) bool) { yield(cpu.UsageEvent{}, err) }
+			}
+			hosts = append(hosts, s)
+		}
+		return r.LatestMany(ctx, hosts)
+	},
+	model: func(f *fleet, _ query) (out []answer) {
+		for host, s := range f.hosts {
+			out = append(out, answer{s.Hostname, f.at(f.steps - 1), f.reading(host, f.steps-1)})
+		}
+		return sortedAnswers(out)
+	},
+	sql: func(q query) string {
+		return "SELECT hostname, " + q.columns("%s", "epoch_ms(time)") + tagsSQL +
+			" FROM cpu JOIN (SELECT hostname, max(time) AS time FROM cpu GROUP BY hostname) USING (hostname, time)"
+	},
+}
+
+// queries returns the devops queries of TSBS on a fleet, with random hosts and times. Time ranges are
+// those of its documentation or, where the code is said to differ, the longer ones.
+func queries(f *fleet, random *rand.Rand) []query {
+	var out []query
+	add := func(name string, kind *queryKind, hosts, fields int, span, width time.Duration) {
+		q := query{name: name, kind: kind, fields: fields, width: width, to: f.end()}
+		for _, host := range random.Perm(len(f.hosts))[:hosts] {
+			q.hosts = append(q.hosts, f.hosts[host].Hostname)
+		}
+		if rest := f.end().Sub(fleetBegin) - span; rest > 0 {
+			q.to = q.to.Add(-time.Duration(random.Int64N(int64(rest))).Truncate(time.Millisecond))
+		}
+		q.from = q.to.Add(-span)
+		out = append(out, q)
+	}
+	for _, s := range []struct{ fields, hosts, hours int }{{1, 1, 1}, {1, 1, 12}, {1, 8, 1}, {5, 1, 1}, {5, 1, 12}, {5, 8, 1}} {
+		add(fmt.Sprintf("single-groupby-%d-%d-%d", s.fields, s.hosts, s.hours), maximum, s.hosts, s.fields, time.Duration(s.hours)*time.Hour, 5*time.Minute)
+	}
+	add("cpu-max-all-1", maximum, 1, 10, 8*time.Hour, time.Hour)
+	add("cpu-max-all-8", maximum, 8, 10, 8*time.Hour, time.Hour)
+	add("double-groupby-1", mean, 0, 1, 24*time.Hour, time.Hour)
+	add("double-groupby-5", mean, 0, 5, 24*time.Hour, time.Hour)
+	add("double-groupby-all", mean, 0, 10, 24*time.Hour, time.Hour)
+	add("high-cpu-1", busy, 1, 10, 12*time.Hour, 0)
+	for host := 0; host < len(f.hosts) && len(busy.model(f, out[len(out)-1])) == 0; host++ { // find one that is
+		out[len(out)-1].hosts[0] = f.hosts[host].Hostname
+	}
+	add("high-cpu-all", busy, 0, 10, 12*time.Hour, 0)
+	add("lastpoint", lastPoint, 0, 10, 24*time.Hour, 0)
+	out[len(out)-1].from, out[len(out)-1].to = f.end().Add(-24*time.Hour), f.end()
+	add("groupby-orderby-limit", lastMaxima, 0, 1, 24*time.Hour, time.Minute)
+	out[len(out)-1].from = fleetBegin
+	return out
+}
+
+// has reports whether the query is about a reading.
+func (q query) has(host string, at time.Time) bool {
+	return (q.hosts == nil || slices.Contains(q.hosts, host)) && !at.Before(q.from) && at.Before(q.to)
+}
+
+// readings returns the number of readings that the query is about.
+func (q query) readings(f *fleet) int {
+	n := 0
+	for step := range f.steps {
+		if q.has(append(q.hosts, "")[0], f.at(step)) {
+			n++
+		}
+	}
+	if q.hosts == nil {
+		return n * len(f.hosts)
+	}
+	return n * len(q.hosts)
+}
+
+// fieldNames returns the fields of the query, as reads take them: nil for all.
+func (q query) fieldNames() []store.Field {
+	if q.fields == len(fleetFields) {
+		return nil
+	}
+	var out []store.Field
+	for _, f := range fleetFields[:q.fields] {
+		out = append(out, store.Field(f.name))
+	}
+	return out
+}
+
+// windowsOf returns the answers of a query by groups and windows of time, sorted.
+func (q query) windowsOf(f *fleet, group func(host string) string, value func(values []float64) float64) []answer {
+	type place struct {
+		group string
+		start int64
+	}
+	of := map[place]*[10][]float64{}
+	for host, s := range f.hosts {
+		for step := range f.steps {
+			if !q.has(s.Hostname, f.at(step)) {
+				continue
+			}
+			seconds := int64(q.width / time.Second)
+			p := place{group(s.Hostname), f.at(step).Unix() / seconds * seconds}
+			if of[p] == nil {
+				of[p] = new([10][]float64)
+			}
+			for i, v := range f.reading(host, step)[:q.fields] {
+				of[p][i] = append(of[p][i], v)
+			}
+		}
+	}
+	var out []answer
+	for p, values := range of {
+		a := answer{Host: p.group, Time: time.Unix(p.start, 0).UTC()}
+		for _, v := range values[:q.fields] {
+			a.Values = append(a.Values, value(v))
+		}
+		out = append(out, a)
+	}
+	return sortedAnswers(out)
+}
+
+// sortedAnswers sorts answers by host and time.
+func sortedAnswers(all []answer) []answer {
+	slices.SortFunc(all, func(a, b answer) int {
+		if a.Host != b.Host {
+			return strings.Compare(a.Host, b.Host)
+		}
+		return a.Time.Compare(b.Time)
+	})
+	return all
+}
+
+// read returns the answers of generated code.
+func (q query) read(ctx context.Context, r *cpu.UsageReader) (out []answer, err error) {
+	if q.kind.windows != nil {
+		for w, err := range q.kind.windows(ctx, r, q) {
+			if err != nil {
+				return nil, err
+			}
+			a := answer{Host: w.Hostname, Time: w.Start}
+			for _, s := range statistics(&w)[:q.fields] {
+				a.Values = append(a.Values, q.kind.value(s))
+			}
+			out = append(out, a)
+		}
+	} else {
+		for e, err := range q.kind.events(ctx, r, q) {
+			if err != nil {
+				return nil, err
+			}
+			a := answer{Host: e.Hostname, Time: e.Time}
+			for _, f := range fleetFields {
+				a.Values = append(a.Values, *f.field(&e))
+			}
+			out = append(out, a)
+		}
+	}
+	if !q.kind.sorted {
+		sortedAnswers(out)
+	}
+	return out, nil
+}
+
+// drain reads what read does, and drops it. It returns the number of rows.
+func (q query) drain(ctx context.Context, r *cpu.UsageReader) (int, error) {
+	if q.kind.windows != nil {
+		return drained(q.kind.windows(ctx, r, q))
+	}
+	return drained(q.kind.events(ctx, r, q))
+}
+
+// drained counts values.
+func drained[T any](all iter.Seq2[T, error]) (n int, err error) {
+	for _, err := range all {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// statistics returns the statistics of a window, in the order of fleetFields.
+func statistics(w *cpu.UsageWindow) []*window.Float64[float64] {
+	return []*window.Float64[float64]{
+		&w.UsageUser, &w.UsageSystem, &w.UsageIdle, &w.UsageNice, &w.UsageIowait,
+		&w.UsageIrq, &w.UsageSoftirq, &w.UsageSteal, &w.UsageGuest, &w.UsageGuestNice,
+	}
+}
+
+// longFleet returns the fleet of a long run.
+func longFleet() *fleet { return newFleet(100, 72*time.Hour) }
+
+// fleetReader returns a reader at the end of the readings.
+func fleetReader(client *bigtable.Client, f *fleet) *cpu.UsageReader {
+	return cpu.NewUsageReader(client, store.ReaderOptions{Now: func() time.Time { return f.end() }})
+}
+
+// checkQueries compares the answers of generated code with those of the definitions of the queries.
+func checkQueries(t *testing.T, r *cpu.UsageReader, f *fleet, seed uint64) {
+	t.Helper()
+	for _, q := range queries(f, rand.New(rand.NewPCG(29, seed))) {
+		t.Run(q.name, func(t *testing.T) {
+			got, err := q.read(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := q.kind.model(f, q)
+			if len(want) == 0 {
+				t.Error("there is nothing to compare")
+			}
+			if !reflect.DeepEqual(want, got) {
+				n := 0 // equal rows at the beginning
+				for n < min(len(want), len(got)) && reflect.DeepEqual(want[n], got[n]) {
+					n++
+				}
+				t.Errorf("%v from %v until %v, %d rows instead of %d, after %d that are right (-model +read): %s",
+					q.hosts, q.from, q.to, len(got), len(want), n, cmp.Diff(want[n:min(n+3, len(want))], got[n:min(n+3, len(got))]))
+			}
+		})
+	}
+}
+
+// TestTSBS compares the answers of generated code to the devops queries of TSBS with those of their
+// definitions: with what a generated writer has stored, and with a larger fleet.
+func TestTSBS(t *testing.T) {
+	t.Run("stored", func(t *testing.T) {
+		f := newFleet(9, 20*time.Minute)
+		b := cputest.New(t)
+		var events []cpu.UsageEvent
+		for host := range f.hosts {
+			for step := range f.steps {
+				events = append(events, f.event(host, step))
+			}
+		}
+		if err := cpu.NewUsageWriter(b.Client).WriteAll(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+		checkQueries(t, fleetReader(b.Client, f), f, 1)
+		checkStored(t, b.Client, f)
+	})
+	t.Run("fleet", func(t *testing.T) {
+		f := testlong.Pick(func() *fleet { return newFleet(9, 25*time.Hour) }, longFleet)()
+		checkQueries(t, fleetReader(newBed(t, startHere(t, f.tables())).wire, f), f, 2)
+	})
+}
+
+// checkStored checks that the server of larger fleets has the cells that a writer stores.
+func checkStored(t *testing.T, client *bigtable.Client, f *fleet) {
+	t.Helper()
+	replayed := newBed(t, startHere(t, f.tables())).ordinary
+	for table := range f.tables() {
+		var stored, got []bigtable.Row
+		for client, rows := range map[*bigtable.Client]*[]bigtable.Row{client: &stored, replayed: &got} {
+			err := client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+				*rows = append(*rows, row)
+				return true
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(stored) == 0 || !reflect.DeepEqual(stored, got) {
+			t.Errorf("%s: (-stored +replayed) %s", table, cmp.Diff(stored, got))
+		}
+	}
+}
