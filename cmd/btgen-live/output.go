@@ -83,17 +83,24 @@ func (r *printing) check() error {
 // maxReported is the maximum number of undecodable events that are reported one by one.
 const maxReported = 10
 
-// print prints events, which one describes, up to a limit unless that is 0.
-func (r *printing) print(ctx context.Context, cmd *cobra.Command, l *layout.Layout, columns []format.Column, one string, limit int, all iter.Seq2[*dynamic.Event, error]) error {
+// tallied says how what is printed is counted.
+type tallied struct {
+	one      string                       // describes one
+	limit    int                          // 0 for no limit
+	progress func(begun time.Time) string // describes what was read; nil to count what is printed
+}
+
+// print prints events up to a limit.
+func (r *printing) print(ctx context.Context, cmd *cobra.Command, l *layout.Layout, columns []format.Column, of tallied, all iter.Seq2[*dynamic.Event, error]) error {
 	out, err := r.open(cmd, l, columns)
 	if err != nil {
 		return err
 	}
-	return r.printTo(ctx, cmd, out, one, limit, all)
+	return r.printTo(ctx, cmd, out, of, all)
 }
 
 // printTo is print to an open output.
-func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out exporter, one string, limit int, all iter.Seq2[*dynamic.Event, error]) error {
+func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out exporter, of tallied, all iter.Seq2[*dynamic.Event, error]) error {
 	progress := newMeter(cmd)
 	if r.output == "" && cli.IsTerminal(cmd.OutOrStdout()) {
 		progress.terminal, progress.shown = false, time.Now().Add(time.Hour*24*365) // the events are the progress
@@ -113,10 +120,13 @@ func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out exporter
 			if err := out.add(e); err != nil {
 				return err
 			}
-			if n++; n%1024 == 0 {
-				progress.show(func() string { return rateText(n, one, begun) })
+			switch n++; {
+			case of.progress != nil:
+				progress.show(func() string { return of.progress(begun) })
+			case n%1024 == 0:
+				progress.show(func() string { return rateText(n, of.one, begun) })
 			}
-			if n == limit {
+			if n == of.limit {
 				break
 			}
 		}
@@ -125,7 +135,7 @@ func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out exporter
 	progress.end()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return errors.Join(fmt.Errorf("interrupted after %s", countOf(n, one)), out.end(false))
+		return errors.Join(fmt.Errorf("interrupted after %s", countOf(n, of.one)), out.end(false))
 	case err != nil:
 		return errors.Join(err, out.end(false))
 	}

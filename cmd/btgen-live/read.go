@@ -78,7 +78,7 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	events := selected.events(ctx, client, store.ReaderOptions{TablePrefix: r.prefix, Timeout: r.timeout}, r.options)
-	err = r.print(ctx, cmd, selected.schema.Layout(), columns, "event", r.options.Limit, pointers(events))
+	err = r.print(ctx, cmd, selected.schema.Layout(), columns, tallied{one: "event", limit: r.options.Limit}, pointers(events))
 	return errors.Join(err, client.Close())
 }
 

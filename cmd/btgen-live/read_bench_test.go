@@ -225,7 +225,7 @@ func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
 	for b.Loop() {
 		var lines counter
 		out := &textFile{encoder: newEncoder(to, format.Columns(schema.Layout()), format.TableOptions{}), out: &lines}
-		if err := printing.printTo(b.Context(), cmd, out, "event", 0, pointers(selected.events(b.Context(), client, store.ReaderOptions{}, store.ReadOptions{}))); err != nil {
+		if err := printing.printTo(b.Context(), cmd, out, tallied{one: "event"}, pointers(selected.events(b.Context(), client, store.ReaderOptions{}, store.ReadOptions{}))); err != nil {
 			b.Fatal(err)
 		}
 		if lines.lines != benchEvents {

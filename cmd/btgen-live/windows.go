@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -96,18 +98,26 @@ func (w *windowing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	windows := func(yield func(*dynamic.Event, error) bool) {
-		for w, err := range selected.windows(ctx, client, store.ReaderOptions{TablePrefix: w.prefix, Timeout: w.timeout}, w.width, w.options) {
+	windows := selected.windows(ctx, client, store.ReaderOptions{TablePrefix: w.prefix, Timeout: w.timeout}, w.width, w.options)
+	return errors.Join(w.printWindows(ctx, cmd, selected.schema.Layout(), rows, windows), client.Close())
+}
+
+// printWindows prints windows. Their events are the progress, since there may be few windows.
+func (w *windowing) printWindows(ctx context.Context, cmd *cobra.Command, l *layout.Layout, rows *format.Windows, windows iter.Seq2[dynamic.Window, error]) error {
+	events := 0
+	printed := func(yield func(*dynamic.Event, error) bool) {
+		for w, err := range windows {
+			events += int(w.Events)
 			if !yield(rows.Row(&w), err) {
 				return
 			}
 		}
 	}
-	err = w.print(ctx, cmd, selected.schema.Layout(), rows.Columns(), "window", w.options.Limit, windows)
+	err := w.print(ctx, cmd, l, rows.Columns(), tallied{"window", w.options.Limit, func(begun time.Time) string { return rateText(events, "event", begun) }}, printed)
 	if errors.Is(err, format.ErrValue) {
 		err = fmt.Errorf("%w: a sum exceeds 64 bits; leave out sum, or write --format ndjson or csv", err)
 	}
-	return errors.Join(err, client.Close())
+	return err
 }
 
 // check checks the flags.

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,9 +13,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -26,23 +21,7 @@ import (
 // changes nothing, and completes the rest.
 func TestInterruptedWrite(t *testing.T) {
 	const lines, first = 9_000, 7_000
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
-	s := dynamic.New(r.Layouts[0])
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
-	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
-	t.Chdir(t.TempDir())
-	if err := os.Mkdir("schemas", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(killedSchema), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	b, _ := eventInstance(t)
 	var text []string
 	for i := range lines {
 		text = append(text, fmt.Sprintf("{\"host\":\"h%06d\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":%d}\n", i, i))

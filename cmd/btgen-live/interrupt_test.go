@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// eventInstance starts a server with the tables of killedSchema, for commands. It enters a folder with
+// the schema, and returns how the schema is interpreted.
+func eventInstance(t *testing.T) (*storetest.Bigtable, *dynamic.Schema) {
+	t.Helper()
+	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := dynamic.New(r.Layouts[0])
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
+		return err
+	})
+	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("schemas", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(killedSchema), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return b, s
+}
+
+// stalling is a server that answers some requests for rows as another one does, and leaves off
+// in the middle of the next one.
+type stalling struct {
+	bigtablepb.UnimplementedBigtableServer
+	like   bigtablepb.BigtableClient
+	left   atomic.Int32 // requests to answer
+	once   sync.Once
+	stalls chan struct{} // closed when it leaves off
+}
+
+func (s *stalling) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+func (s *stalling) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+	answers := s.left.Add(-1) >= 0
+	rows, err := s.like.ReadRows(stream.Context(), request)
+	for err == nil {
+		var response *bigtablepb.ReadRowsResponse
+		if response, err = rows.Recv(); err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = stream.Send(response)
+		}
+		if !answers {
+			s.once.Do(func() { close(s.stalls) })
+			<-stream.Context().Done()
+			return stream.Context().Err()
+		}
+	}
+	return err
+}
+
+// newStalling starts a server that answers a number of requests as another one does.
+func newStalling(t *testing.T, like string, answered int32) (s *stalling, addr string) {
+	t.Helper()
+	conn, err := grpc.NewClient(like, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = &stalling{like: bigtablepb.NewBigtableClient(conn), stalls: make(chan struct{})}
+	s.left.Store(answered)
+	server := grpc.NewServer()
+	bigtablepb.RegisterBigtableServer(server, s)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		<-done
+		_ = conn.Close()
+	})
+	return s, l.Addr().String()
+}
+
+// TestInterruptedRead interrupts processes that summarize and draw in the middle of a read: they print
+// only what is complete, say so, and leave no file.
+func TestInterruptedRead(t *testing.T) {
+	b, _ := eventInstance(t)
+	var text strings.Builder
+	for minute := range 10 * 60 {
+		fmt.Fprintf(&text, "{\"host\":\"a\",\"time\":\"2026-01-02T%02d:%02d:00Z\",\"value\":%d}\n", minute/60, minute%60, minute)
+	}
+	if err := os.WriteFile("events.ndjson", []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"--project", storetest.Project, "--instance", storetest.Instance}
+	var out, failed bytes.Buffer
+	if code := run(append([]string{"write", "Event", "events.ndjson"}, at...), &out, &failed); code != 0 {
+		t.Fatal(code, failed.String())
+	}
+	// Windows from the newest one take a request for one, for two, and for four.
+	windows := []string{"windows", "Event", "host=a", "--every", "1h", "--newest-first", "--from", "2026-01-02T00:00:00Z", "--to", "2026-01-02T10:00:00Z", "--statistics", "count,min"}
+	const csv = "host,start,end,events,undecodable,value_count,value_min\n" +
+		"a,2026-01-02T09:00:00Z,2026-01-02T10:00:00Z,60,0,60,540\n" +
+		"a,2026-01-02T08:00:00Z,2026-01-02T09:00:00Z,60,0,60,480\n" +
+		"a,2026-01-02T07:00:00Z,2026-01-02T08:00:00Z,60,0,60,420\n"
+	for _, c := range []struct {
+		answered     int32
+		args         []string
+		stdout, says string
+	}{
+		{2, append(windows, "--format", "csv"), csv, "interrupted after 3 windows"},
+		{0, append(windows, "--format", "csv"), "", "interrupted after 0 windows"},
+		{2, append(windows, "--output", "windows.parquet"), "", "interrupted after 3 windows"},
+		{1, []string{"plot", "Event", "host=a"}, "", "interrupted: nothing is drawn"},
+		{1, []string{"plot", "Event", "host=a", "--output", "chart.html"}, "", "interrupted: nothing is drawn"},
+	} {
+		s, addr := newStalling(t, b.Addr, c.answered)
+		cmd := exec.Command("btgen-live", append(c.args, at...)...)
+		cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+addr)
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-s.stalls:
+		case err := <-ended:
+			t.Fatalf("%s ends before it is interrupted: %v, %s", c.args, err, stderr.String())
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		if code := cmd.ProcessState.ExitCode(); code != 2 || stdout.String() != c.stdout || stderr.String() != "btgen-live: "+c.says+"\n" {
+			t.Errorf("%s: exit code %d, printed %q and %q", c.args, code, stdout.String(), stderr.String())
+		}
+	}
+	if names, err := filepath.Glob("*"); err != nil || len(names) != 2 {
+		t.Errorf("files are left: %v, %v", names, err)
+	}
+}
+
+// TestWindowsProgress checks that a read that yields few windows shows how many events it has read.
+func TestWindowsProgress(t *testing.T) {
+	_, s := eventInstance(t)
+	synctest.Test(t, func(t *testing.T) {
+		cmd := &cobra.Command{Use: "btgen-live"}
+		var out, progress strings.Builder
+		cmd.SetOut(&out)
+		cmd.SetErr(&progress)
+		w := windowing{printing: printing{format: "csv"}, every: "1d", by: []string{}, fields: []string{}}
+		rows, err := w.rows(s.Layout())
+		if err != nil {
+			t.Fatal(err)
+		}
+		days := func(yield func(dynamic.Window, error) bool) {
+			for range 3 {
+				time.Sleep(11 * time.Second) // the clock of the test goes on by itself
+				if w := (dynamic.Window{Window: window.Window{Events: 86_400}}); !yield(w, nil) {
+					return
+				}
+			}
+		}
+		if err := w.printWindows(t.Context(), cmd, s.Layout(), rows, days); err != nil {
+			t.Fatal(err)
+		}
+		const want = "btgen-live: 86,400 events, 7,855/s\nbtgen-live: 172,800 events, 7,855/s\nbtgen-live: 259,200 events, 7,855/s\n"
+		if got := progress.String(); got != want {
+			t.Errorf("shown: %q", got)
+		}
+	})
+}
