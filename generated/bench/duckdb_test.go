@@ -72,7 +72,7 @@ func askDuckDB(t *testing.T, parquet string, all []query, runs int) (out duckAns
 		t.Skip("needs npm: ", err)
 	}
 	dir := t.TempDir()
-	install := exec.CommandContext(t.Context(), npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "0", "--prefix", dir, duckDB)
+	install := exec.CommandContext(t.Context(), npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=30000", "--prefix", dir, duckDB)
 	if printed, err := install.CombinedOutput(); err != nil {
 		t.Skipf("needs %s: %v\n%s", duckDB, err, printed)
 	}
