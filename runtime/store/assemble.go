@@ -121,8 +121,9 @@ func (r *reader) rowAssembler() rowAssembler {
 type memory struct {
 	groups []*group
 	frame  frame
-	oldest []int64 // lowest timestamps per family; see findOldest
-	points points  // of the current row
+	oldest []int64  // lowest timestamps per family; see findOldest
+	placed []placed // of the columns of the row before; see placeOf
+	points points   // of the current row
 }
 
 // yielder consumes an event, which is valid until it returns, and reports whether the
@@ -316,22 +317,53 @@ func (a *assembler) joins(row wire.Row) (time.Time, bool) {
 func (a *rowAssembler) place(at time.Time, row wire.Row) bool {
 	f := &a.frame
 	before, class := len(f.times), 0
-	for family, c := range a.columnsOf(row) {
-		of := a.families[family].Class
-		i := a.column(family, of, row.Bytes(c.Qualifier))
-		if i < 0 {
+	columns := row.Columns()
+	for n := range columns {
+		c := &columns[n]
+		to := a.placeOf(n, row, c)
+		if to.column < 0 {
 			continue
 		}
+		of := a.families[to.family].Class
 		if len(f.times) == before || of != class {
 			f.begin(row, at, of)
 			class = of
 		}
 		for _, cell := range row.Cells(c) {
-			f.put(i, &cell) // the newest wins
+			f.put(to.column, &cell) // the newest wins
 		}
 	}
 	f.sortClasses(before, a.newestFirst)
 	return len(f.times) > before
+}
+
+// placed are the indexes of the family and the column of a stored column; column is -1 if the mapping
+// has none.
+type placed struct{ family, column int }
+
+// maxPlaced is the largest number of columns of a row whose indexes are remembered.
+const maxPlaced = 256
+
+// placeOf returns the indexes of the n-th column of a row. Mostly, they are those of the row before.
+func (a *rowAssembler) placeOf(n int, row wire.Row, c *wire.Column) placed {
+	family, qualifier := row.Bytes(c.Family), row.Bytes(c.Qualifier)
+	if n < len(a.placed) {
+		p := a.placed[n]
+		if p.column >= 0 && a.columns[p.column].Name == string(qualifier) && a.families[p.family].Name == string(family) {
+			return p
+		}
+	}
+	p := placed{family: slices.IndexFunc(a.families, func(f Family) bool { return f.Name == string(family) }), column: -1}
+	if p.family >= 0 {
+		p.column = a.column(p.family, a.families[p.family].Class, qualifier)
+	}
+	for len(a.placed) <= n && n < maxPlaced {
+		a.placed = append(a.placed, placed{column: -1})
+	}
+	if n < maxPlaced {
+		a.placed[n] = p
+	}
+	return p
 }
 
 // flush yields the events of the collected rows and releases the rows.
