@@ -196,6 +196,7 @@ func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables
 	if err != nil {
 		return setup.Plan{}, err
 	}
+	l.options.ListBundles = true
 	plan, err := setup.Setup(ctx, admin, client, tables, l.options)
 	plan.Unmanaged = append(plan.Unmanaged, unknown...)
 	if err == nil && !l.options.NoHistory {

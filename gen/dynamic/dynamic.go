@@ -12,6 +12,8 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/names"
+	"github.com/btgen-dev/btgen/gen/protofile"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -105,6 +107,12 @@ func tableOf(l *layout.Layout, t *layout.Table) store.Table {
 	}
 	if t.Protected != nil {
 		out.DeletionProtection = map[bool]bigtable.DeletionProtection{true: bigtable.Protected, false: bigtable.Unprotected}[*t.Protected]
+	}
+	switch b := t.Bundle; {
+	case b.Drop:
+		out.Bundle = &store.SchemaBundle{ID: b.ID, Drop: true}
+	case b.ID != "":
+		out.Bundle = &store.SchemaBundle{ID: b.ID, Descriptors: protofile.Of(l, names.Of(l)).Descriptors()}
 	}
 	return out
 }

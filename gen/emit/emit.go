@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/protofile"
 	"github.com/btgen-dev/btgen/runtime"
 )
 
@@ -92,11 +93,12 @@ func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File,
 	}
 	files := []output.File{{Path: base + "_btgen.go", Content: source}, {Path: base + "_btgen_test.go", Content: test}}
 	if l.Stores(layout.Protobuf) {
-		proto, err := protoFile(l, n)
+		of := protofile.Of(l, n)
+		proto, err := of.Text(recordOf(l).Head())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", l.File, err)
 		}
-		files = append(files, output.File{Path: path.Join(l.Package, n.Proto), Content: proto})
+		files = append(files, output.File{Path: of.Path, Content: proto})
 	}
 	if !l.Beam {
 		return files, nil

@@ -124,24 +124,12 @@ func fieldComment(f *layout.Field) jen.Code {
 		parts = append(parts, "nil if absent")
 	}
 	if f.Default != nil {
-		parts = append(parts, fmt.Sprintf("%v if a stored event lacks it", showDefault(f)))
+		parts = append(parts, fmt.Sprintf("%v if a stored event lacks it", gocode.Default(f.Default)))
 	}
 	if len(parts) == 0 {
 		return jen.Null()
 	}
 	return jen.Comment(gocode.Comment(strings.Join(parts, "; ")))
-}
-
-// showDefault formats a default for a comment.
-func showDefault(f *layout.Field) string {
-	switch v := f.Default.(type) {
-	case string:
-		return fmt.Sprintf("%q", v)
-	case []byte:
-		return fmt.Sprintf("%x", v)
-	default:
-		return fmt.Sprint(v)
-	}
 }
 
 // eventType declares the event:

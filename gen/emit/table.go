@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/prose"
+	"github.com/btgen-dev/btgen/gen/protofile"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -59,6 +60,9 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	if t.Tier != 0 {
 		fields = append(fields, field{"Tier", s.tier(t.Tier)})
 	}
+	if t.Bundle.ID != "" {
+		fields = append(fields, field{"Bundle", s.bundle(t)})
+	}
 	if t.Draft {
 		fields = append(fields, field{"Draft", jen.True()})
 	}
@@ -77,6 +81,17 @@ func (s *schemaFile) tier(t codec.Tier) *jen.Statement {
 		return s.codec("Tier").Call(gocode.Duration(after))
 	}
 	return s.codec("SSDOnly")
+}
+
+// bundle renders the schema bundle of a table.
+func (s *schemaFile) bundle(t *layout.Table) *jen.Statement {
+	fields := []field{{"ID", jen.Lit(t.Bundle.ID)}}
+	if t.Bundle.Drop {
+		fields = append(fields, field{"Drop", jen.True()})
+	} else {
+		fields = append(fields, field{"Descriptors", jen.Index().Byte().Call(jen.Lit(string(protofile.Of(s.layout, s.names).Descriptors())))})
+	}
+	return jen.Op("&").Add(s.store("SchemaBundle")).Add(inline(fields...))
 }
 
 // rawString renders a text on one line, without escapes if possible.

@@ -116,6 +116,9 @@ func tableFacts(t *Table) [][2]string {
 	if t.Tier != nil {
 		facts = append(facts, [2]string{"infrequent access tier", "cells older than " + t.Tier.After})
 	}
+	if t.Bundle != nil && t.Bundle.Message != "" {
+		facts = append(facts, [2]string{"schema bundle", t.Bundle.ID})
+	}
 	for _, f := range t.Families {
 		facts = append(facts, [2]string{"family " + f.Name, f.Collected + ": " + f.GC})
 	}

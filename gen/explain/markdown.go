@@ -180,6 +180,9 @@ func (w *markdownWriter) explainTable(s *Schema, t *Table) {
 	if t.Tier != nil {
 		w.paragraph(t.Tier.Means)
 	}
+	if t.Bundle != nil {
+		w.paragraph(t.Bundle.Means)
+	}
 	w.key(t)
 	w.periods(t)
 	w.rows(t)

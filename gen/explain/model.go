@@ -65,6 +65,7 @@ type Table struct {
 	Holds    string   `json:"holds"`            // what a row and a cell contain
 	Unread   bool     `json:"unread,omitempty"` // the table is only written, since it has serves: false
 	Tier     *Tier    `json:"tier,omitempty"`
+	Bundle   *Bundle  `json:"schema_bundle,omitempty"`
 	Key      Key      `json:"key"`
 	Families []Family `json:"families"`
 	Columns  []Column `json:"columns"`

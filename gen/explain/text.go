@@ -187,6 +187,9 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	if t.Tier != nil {
 		w.wrapped("  ", plain, t.Tier.Means)
 	}
+	if t.Bundle != nil {
+		w.wrapped("  ", plain, t.Bundle.Means)
+	}
 	w.key(t)
 	w.periods(t)
 	w.rows(t)

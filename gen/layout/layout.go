@@ -86,6 +86,7 @@ type Table struct {
 	Protected *bool
 	Tier      codec.Tier // 0 if the schema does not specify it
 	TierPos   diag.Pos
+	Bundle    Bundle // without an ID if the schema does not specify it; only in the newest
 	// Draft reports that nothing is stored yet, so the layout may change freely.
 	Draft bool
 	// Idle reports whether the table is only written: reads and queries do not use it yet.

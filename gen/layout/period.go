@@ -25,6 +25,7 @@ func (r *resolver) periods(s *schema.Table) *Table {
 		older.Until = all[i].Since.V
 		newest.Older = append(newest.Older, older)
 	}
+	r.bundle(newest, s)
 	return newest
 }
 

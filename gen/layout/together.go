@@ -17,6 +17,7 @@ type StoredTable struct {
 	KeyFields []codec.KeyField // as in Table
 	Protected *bool            // as in Table
 	Tier      codec.Tier       // as in Table
+	Bundle    Bundle           // as in Table
 	// Layouts are what schemas store in the table: in the order of the schemas, and for each
 	// the newest layout by time first.
 	Layouts []StoredLayout
@@ -57,8 +58,8 @@ func StoredTables(layouts []*Layout) []StoredTable {
 	return out
 }
 
-// add adds what a layout stores. Of the layouts of a schema, splits, row key schema, tier and
-// protection are those of the newest in the table.
+// add adds what a layout stores. Of the layouts of a schema, splits, row key schema, tier,
+// schema bundle and protection are those of the newest in the table.
 func (s *StoredTable) add(l *Layout, t *Table) {
 	older := slices.ContainsFunc(s.Layouts, func(have StoredLayout) bool { return have.Schema == l })
 	s.Layouts = append(s.Layouts, StoredLayout{l, t})
@@ -76,6 +77,9 @@ func (s *StoredTable) add(l *Layout, t *Table) {
 	}
 	if s.Tier == 0 {
 		s.Tier = t.Tier
+	}
+	if s.Bundle.ID == "" {
+		s.Bundle = t.Bundle
 	}
 	if s.Protected == nil {
 		s.Protected = t.Protected

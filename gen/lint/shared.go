@@ -17,6 +17,7 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 		sameKeySchemas(tables, &found)
 		sameProtection(tables, &found)
 		sameTiers(tables, &found)
+		sameBundles(tables, &found)
 		for _, rule := range Rules() {
 			found = append(found, rule.findShared(tables)...)
 		}

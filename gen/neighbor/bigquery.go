@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/protofile"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -243,13 +244,13 @@ func (r *renderer) decodingOf(l layout.StoredLayout, c *layout.Column) decoding 
 
 // decodingOfEvents returns how serialized events are decoded.
 func (r *renderer) decodingOfEvents(l layout.StoredLayout) decoding {
-	switch bundle := r.config.BigQuery.SchemaBundle; {
+	switch bundle := r.bundle(l.Table.ID); {
 	case l.Table.Blob == layout.JSONText:
 		return decoding{Type: "JSON", Encoding: "TEXT"}
 	case bundle == "":
-		return asBytes.with("events in protobuf. With schema_bundle in btgen.yaml, they would be JSON.")
+		return asBytes.with("events in protobuf. With a schema_bundle in the table, they would be JSON.")
 	default:
-		return decoding{Type: "JSON", Encoding: "PROTO_BINARY", ProtoConfig: &protoConfig{bundle, l.Schema.Package + "." + l.Schema.Name}}
+		return decoding{Type: "JSON", Encoding: "PROTO_BINARY", ProtoConfig: &protoConfig{bundle, protofile.NameOf(l.Schema)}}
 	}
 }
 

@@ -69,6 +69,15 @@ func (r *renderer) live() []layout.StoredTable {
 	return slices.DeleteFunc(slices.Clone(r.tables), func(t layout.StoredTable) bool { return t.Draft })
 }
 
+// bundle returns the ID of the schema bundle with the messages of a table; empty for none.
+func (r *renderer) bundle(table string) string {
+	i := slices.IndexFunc(r.tables, func(t layout.StoredTable) bool { return t.ID == table && !t.Bundle.Drop })
+	if i < 0 {
+		return ""
+	}
+	return r.tables[i].Bundle.ID
+}
+
 // unique returns the names that a tool has for tables, by ID, and reports those that two tables
 // would share.
 func (r *renderer) unique(tables []layout.StoredTable, tool string, name func(id string) string) map[string]string {

@@ -87,14 +87,13 @@ func (v sqlValue) field(f *layout.Field, as codec.Values) sqlValue {
 // maxCase is the number of values of an enum up to which a view has their names.
 const maxCase = 100
 
-// enum decodes the number of an enum's value as its name.
+// enum returns the name of an enum's value, of which v is the number.
 func (v sqlValue) enum(f *layout.Field) sqlValue {
-	number := v.call("TO_INT64", "INT64")
 	if len(f.Enum) > maxCase {
-		return number.with("the number of a value.")
+		return v.with("the number of a value.")
 	}
 	var b strings.Builder
-	b.WriteString("CASE " + number.expr)
+	b.WriteString("CASE " + v.expr)
 	for _, value := range f.Enum {
 		fmt.Fprintf(&b, " WHEN %d THEN %s", value.Number, stringLiteral(value.Name))
 	}

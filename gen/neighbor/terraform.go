@@ -83,6 +83,9 @@ func terraformTable(t *layout.StoredTable, name string) string {
 	}
 	b.WriteString(aligned("  ", attributes))
 	b.WriteString(terraformTier(t))
+	if t.Bundle.ID != "" && !t.Bundle.Drop {
+		b.WriteString("\n" + indent(comment("#", "Setup also uploads schema bundle %s, with the messages of the events.", t.Bundle.ID)))
+	}
 	splits, fits := terraformSplits(t.Splits)
 	switch {
 	case !fits:

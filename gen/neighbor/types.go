@@ -10,20 +10,24 @@ import (
 type valueType struct {
 	sql       func(v sqlValue, f *layout.Field) sqlValue // binary, in GoogleSQL
 	sqlText   func(v sqlValue) sqlValue                  // text, which is a STRING
+	sqlProto  func(v sqlValue, f *layout.Field) sqlValue // the field of a protobuf message
 	query     func(f *layout.Field) decoding             // binary, in BigQuery
 	queryText decoding                                   // text, in BigQuery
 }
+
+const unsignedRemark = "an unsigned number, of which INT64 has only half the range."
 
 const base64Remark = "base64url without padding."
 
 // valueTypes are the decodings of each type. BINARY of BigQuery is HBase's Bytes.toBytes: 8 bytes
 // for an integer or a float64, but other bytes than btgen's for a boolean.
 var valueTypes = map[schema.Type]valueType{
-	schema.String: {castTo("STRING"), unchanged, always(asString), asString},
-	schema.JSON:   {castTo("STRING"), unchanged, always(asString), asString},
+	schema.String: {castTo("STRING"), unchanged, typed("STRING"), always(asString), asString},
+	schema.JSON:   {castTo("STRING"), unchanged, typed("STRING"), always(asString), asString},
 	schema.Bytes: {
 		func(v sqlValue, _ *layout.Field) sqlValue { return v },
 		func(v sqlValue) sqlValue { return v.with(base64Remark) },
+		typed("BYTES"),
 		always(asBytes), asString.with(base64Remark),
 	},
 	schema.Bool: {
@@ -31,6 +35,7 @@ var valueTypes = map[schema.Type]valueType{
 			return sqlValue{"(" + v.expr + ` = b'\x01')`, "BOOL", v.about}
 		},
 		func(v sqlValue) sqlValue { return v.cast("BOOL") },
+		typed("BOOL"),
 		always(asBytes.with("0x01 is true, and 0x00 is false.")), decoding{Type: "BOOLEAN", Encoding: "TEXT"},
 	},
 	schema.Int32:  integerType,
@@ -41,35 +46,47 @@ var valueTypes = map[schema.Type]valueType{
 			return v.with("an unsigned number of 8 bytes, of which INT64 has only half the range.")
 		},
 		func(v sqlValue) sqlValue {
-			return v.with("an unsigned number, of which INT64 has only half the range.")
+			return v.with(unsignedRemark)
 		},
+		func(v sqlValue, _ *layout.Field) sqlValue { return v.with(unsignedRemark) },
 		always(asBytes.with("an unsigned number of 8 bytes, of which INTEGER has only half the range.")),
 		asString.with("an unsigned number, of which INTEGER has only half the range."),
 	},
 	schema.Float32: {
-		callOf("TO_FLOAT32", "FLOAT32"), textFloat,
+		callOf("TO_FLOAT32", "FLOAT32"), textFloat, typed("FLOAT32"),
 		always(asBytes.with("a float of 4 bytes, big-endian.")), decoding{Type: "FLOAT", Encoding: "TEXT"},
 	},
-	schema.Float64: {callOf("TO_FLOAT64", "FLOAT64"), textFloat, always(asFloat), decoding{Type: "FLOAT", Encoding: "TEXT"}},
+	schema.Float64: {callOf("TO_FLOAT64", "FLOAT64"), textFloat, typed("FLOAT64"), always(asFloat), decoding{Type: "FLOAT", Encoding: "TEXT"}},
 	schema.Timestamp: {
 		func(v sqlValue, _ *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").micros() }, unchanged,
+		func(v sqlValue, _ *layout.Field) sqlValue {
+			return sqlValue{"TIMESTAMP_MICROS(" + v.expr + ".seconds * 1000000 + DIV(" + v.expr + ".nanos, 1000))", "TIMESTAMP", ""}.with("without nanoseconds.")
+		},
 		always(asInteger.with("nanoseconds since 1970-01-01T00:00:00Z.")), asString,
 	},
 	schema.Duration: {
 		func(v sqlValue, _ *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").with("nanoseconds.") }, unchanged,
+		func(v sqlValue, _ *layout.Field) sqlValue {
+			return sqlValue{"(" + v.expr + ".seconds * 1000000000 + " + v.expr + ".nanos)", "INT64", ""}.with("nanoseconds.")
+		},
 		always(asInteger.with("nanoseconds.")), asString,
 	},
-	schema.UUID: {callOf("TO_HEX", "STRING"), unchanged, always(asBytes.with("the 16 bytes of a UUID.")), asString},
+	schema.UUID: {callOf("TO_HEX", "STRING"), unchanged, callOf("TO_HEX", "STRING"), always(asBytes.with("the 16 bytes of a UUID.")), asString},
 	schema.Enum: {
-		sqlValue.enum, unchanged,
+		func(v sqlValue, f *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").enum(f) }, unchanged,
+		func(v sqlValue, f *layout.Field) sqlValue { return v.cast("INT64").enum(f) },
 		func(f *layout.Field) decoding { return asInteger.with("%s.", enumValues(f)) }, asString,
 	},
 }
 
 // integerType is how integers are decoded that are INT64.
 var integerType = valueType{
-	callOf("TO_INT64", "INT64"), func(v sqlValue) sqlValue { return v.cast("INT64") },
+	callOf("TO_INT64", "INT64"), func(v sqlValue) sqlValue { return v.cast("INT64") }, typed("INT64"),
 	always(asInteger), decoding{Type: "INTEGER", Encoding: "TEXT"},
+}
+
+func typed(typ string) func(v sqlValue, f *layout.Field) sqlValue {
+	return func(v sqlValue, _ *layout.Field) sqlValue { return sqlValue{v.expr, typ, v.about} }
 }
 
 func unchanged(v sqlValue) sqlValue { return v }

@@ -43,6 +43,9 @@ func (r *renderer) logicalViews() {
 // viewText renders the view of one layout.
 func viewText(t *layout.StoredTable, l layout.StoredLayout, name string) string {
 	v := newView(l)
+	if !t.Bundle.Drop {
+		v.bundle = t.Bundle.ID
+	}
 	v.keyColumns()
 	v.timeColumn()
 	v.eventColumns()
@@ -93,6 +96,7 @@ func viewAbout(l layout.StoredLayout) string {
 type view struct {
 	schema  *layout.Layout
 	table   *layout.Table
+	bundle  string // the schema bundle of the table; empty for none
 	columns []viewColumn
 	where   []string
 	remarks []string
@@ -185,8 +189,12 @@ func (v *view) eventColumns() {
 		return
 	}
 	for i := range v.table.Columns {
-		c := &v.table.Columns[i]
-		v.add(columnName(v.schema, c), v.column(c))
+		switch c := &v.table.Columns[i]; {
+		case c.Field == layout.WholeEvent && (v.table.Blob == layout.JSONText || v.bundle != ""):
+			v.eventFields(v.column(c))
+		default:
+			v.add(columnName(v.schema, c), v.column(c))
+		}
 	}
 }
 

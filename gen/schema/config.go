@@ -22,11 +22,10 @@ type Config struct {
 
 // BigQuery is where BigQuery reads tables from, and has its definitions of them.
 type BigQuery struct {
-	Pos          diag.Pos
-	Dataset      string // of the external tables, optionally after a project and a dot
-	Instance     string // of the tables in Bigtable, such as projects/p/instances/i
-	AppProfile   string // for reads; empty for the default of the instance
-	SchemaBundle string // contains the messages of serialized events; empty for none
+	Pos        diag.Pos
+	Dataset    string // of the external tables, optionally after a project and a dot
+	Instance   string // of the tables in Bigtable, such as projects/p/instances/i
+	AppProfile string // for reads; empty for the default of the instance
 }
 
 // Price is what a provider charges, in the user's currency.
@@ -97,9 +96,8 @@ var bigQueryBlock = block[BigQuery]{
 		must(set("dataset", "the dataset of the external tables", idForm("a dataset", `^((?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.)?[A-Za-z0-9_]+$`, "is letters, digits and _, optionally after a project and a dot", "dataset: analytics"), func(b *BigQuery) *string { return &b.Dataset })),
 		must(set("instance", "the Bigtable instance of the tables", idForm("an instance", `^projects/(?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]/instances/[a-z][a-z0-9-]{0,62}$`, "is of the form projects/PROJECT/instances/INSTANCE", "instance: projects/my-project/instances/my-instance"), func(b *BigQuery) *string { return &b.Instance })),
 		set("app_profile", "the app profile of reads, such as one for Data Boost", idForm("an app profile", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "app_profile: analytics"), func(b *BigQuery) *string { return &b.AppProfile }),
-		set("schema_bundle", "the schema bundle in Bigtable with the messages of serialized events", idForm("a schema bundle", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "schema_bundle: events"), func(b *BigQuery) *string { return &b.SchemaBundle }).
-			also("Without one, BigQuery reads events in protobuf as BYTES. The bundle must have the messages of the generated .proto files."),
 	},
+	elsewhere: map[string]string{"schema_bundle": "write `schema_bundle: events` in the tables of a schema"},
 }
 
 // idForm returns the form of the ID of a resource of Google Cloud.

@@ -18,11 +18,11 @@ func TestParseConfig(t *testing.T) {
 }
 
 func TestParseConfigNeighbors(t *testing.T) {
-	got, list := ParseConfig("btgen.yaml", []byte("btgen: v1\nterraform: true\nlogical_views: true\nbigquery: {dataset: example.com:my-project.d, instance: projects/my-project/instances/i, app_profile: p, schema_bundle: b}\n"))
+	got, list := ParseConfig("btgen.yaml", []byte("btgen: v1\nterraform: true\nlogical_views: true\nbigquery: {dataset: example.com:my-project.d, instance: projects/my-project/instances/i, app_profile: p}\n"))
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
-	want := &Config{Terraform: val(true), LogicalViews: val(true), BigQuery: &BigQuery{Dataset: "example.com:my-project.d", Instance: "projects/my-project/instances/i", AppProfile: "p", SchemaBundle: "b"}}
+	want := &Config{Terraform: val(true), LogicalViews: val(true), BigQuery: &BigQuery{Dataset: "example.com:my-project.d", Instance: "projects/my-project/instances/i", AppProfile: "p"}}
 	if diff := cmp.Diff(want, got, noPositions); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

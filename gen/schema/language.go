@@ -154,6 +154,8 @@ var tableBlock = block[Table]{
 			also("With true, setup protects the table, its families and its instance from deletion. By default, setup does not change the protection of a live table."),
 		set("tier", "where Bigtable keeps old cells, as in {infrequent_access: {after: 60d}}", tierForm, func(t *Table) *Tier { return &t.Tier }).
 			also("The infrequent access tier is cheaper than SSD, and much slower to read. With ssd, setup removes the tier of a live table. By default, it does not change it."),
+		set("schema_bundle", "the schema bundle with the messages of events in protobuf, for SQL", bundleForm, func(t *Table) *Bundle { return &t.Bundle }).
+			also("Setup uploads their descriptors under this ID, so that GoogleSQL and BigQuery read the fields of an event. With {drop: events}, it deletes that bundle. By default, it leaves those of a live table alone."),
 		put("serves", "whether reads and queries may use the table", boolean, func(t *Table) *Value[bool] { return &t.Serves }).
 			also("With false, events are written to it but not read from it: for a new table, until earlier events have been copied to it. The default is true."),
 		set("allow", "the rules that the table may break, each with a reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
@@ -173,6 +175,8 @@ var tableBlock = block[Table]{
 		"max_age":         "write `ttl: {max_age: 30d}`",
 		"format":          "write `blob: {format: protobuf}`",
 		"tiers":           "write `tier`",
+		"bundle":          "write `schema_bundle: events`",
+		"schema_bundles":  "write `schema_bundle: events`",
 		"tiered_storage":  "write `tier: {infrequent_access: {after: 60d}}`",
 		"row_key":         "write `key`",
 		"rowKey":          "write `key`",

@@ -97,6 +97,9 @@ type Table struct {
 	// Tier is where Bigtable keeps the cells. If it is not set, setup leaves the tiers of a live
 	// table unchanged.
 	Tier Tier
+	// Bundle is the schema bundle for SQL. If it is not set, setup leaves those of a live table
+	// unchanged.
+	Bundle Bundle
 	// Draft is whether nothing is stored yet, so that the layout may change freely.
 	Draft Value[bool]
 	Allow []Allow

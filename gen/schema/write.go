@@ -238,6 +238,9 @@ func (t *Table) Lines(name string, segments []string) []string {
 	if t.Tier.Pos.IsValid() {
 		add("tier", t.Tier.String())
 	}
+	if t.Bundle.Pos.IsValid() {
+		add("schema_bundle", t.Bundle.String())
+	}
 	if t.Draft.V {
 		add("draft", "true")
 	}

@@ -27,6 +27,7 @@ func planFor(tables []store.Table, live map[string]liveTable, recording map[stri
 		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
 		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
 		plan.Changes = append(plan.Changes, compareTier(t, have)...)
+		plan.Changes = append(plan.Changes, compareBundle(t, have)...)
 		plan.Changes = append(plan.Changes, compareProtection(t, have)...)
 		plan.Unmanaged = append(plan.Unmanaged, unmanagedIn(t, have)...)
 	}
@@ -67,6 +68,7 @@ func unmanagedIn(t store.Table, live liveTable) []Unmanaged {
 	if live.tier != 0 && t.Tier == 0 {
 		out = append(out, Unmanaged{Table: t.ID, Tier: live.tier})
 	}
+	out = append(out, unmanagedBundles(t, live)...)
 	if live.protected && t.DeletionProtection == bigtable.None {
 		out = append(out, Unmanaged{Table: t.ID, Protection: true})
 	}

@@ -65,7 +65,7 @@ func ExamineUnmanaged(ctx context.Context, admin Admin, client store.Client, fou
 	}
 	out := slices.Clone(found)
 	for i := range out {
-		if u := &out[i]; u.KeySchema || u.Protection || u.Tier != 0 {
+		if u := &out[i]; !u.stores() {
 			continue
 		} else if _, err := x.examine(ctx, u); err != nil {
 			u.Keep = fmt.Sprintf("it could not be examined: %v", err)
@@ -144,7 +144,7 @@ type examiner struct {
 func newExaminer(ctx context.Context, admin Admin, client store.Client, found []Unmanaged, opts []DeleteOptions) (*examiner, error) {
 	o := call.Last(opts)
 	o.Now, o.Timeout = call.Clock(o.Now), cmp.Or(o.Timeout, store.DefaultTimeout)
-	x := &examiner{admin: retryAdmin{admin, o.Timeout}, client: client, options: o}
+	x := &examiner{admin: retryAdmin{admin: admin, timeout: o.Timeout}, client: client, options: o}
 	if client == nil {
 		return nil, &HistoryError{Err: errNoClient}
 	}

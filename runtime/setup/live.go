@@ -22,6 +22,7 @@ type liveTable struct {
 	keySchema *bigtable.StructType  // nil if there is none
 	protected bool                  // against deletion
 	tier      codec.Tier            // 0 without an infrequent access tier
+	bundles   liveBundles
 }
 
 // liveFamily describes a live column family.
@@ -38,9 +39,13 @@ func readTables(ctx context.Context, admin retryAdmin, tables []store.Table) (ma
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			live[t.ID] = table
+		if !found {
+			continue
 		}
+		if table.bundles, err = readBundles(ctx, admin, t); err != nil {
+			return nil, err
+		}
+		live[t.ID] = table
 	}
 	return live, nil
 }

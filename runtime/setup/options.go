@@ -26,6 +26,9 @@ type Options struct {
 	// AllowDrafts creates draft tables on any server, for tests. Otherwise, they are
 	// created only if BIGTABLE_EMULATOR_HOST is set.
 	AllowDrafts bool
+	// ListBundles also reads the schema bundles of tables for which no schema declares one, so that
+	// Plan.Unmanaged contains them, if there is permission to list them.
+	ListBundles bool
 	// Confirm is called with the plan, even if it is empty, before any change; nil means
 	// no confirmation. If it returns an error, nothing is changed, and that error is
 	// returned.

@@ -15,7 +15,7 @@ func TestOptions(t *testing.T) {
 	for i := range of.NumField() {
 		names = append(names, of.Field(i).Name)
 	}
-	if got := strings.Join(names, " "); got != "TablePrefix Timeout DryRun Allow NoHistory AllowDrafts Confirm Now" {
+	if got := strings.Join(names, " "); got != "TablePrefix Timeout DryRun Allow NoHistory AllowDrafts ListBundles Confirm Now" {
 		t.Errorf("the options are %s", got)
 	}
 	if o := defaults([]Options{{Timeout: store.NoTimeout}}); o.Timeout >= 0 {

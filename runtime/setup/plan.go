@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 // Plan describes what [Setup] did or would do.
 type Plan struct {
 	// Changes are in the order of the tables: first the table itself or its layout, then its new
-	// families, the rules of existing families, its row key schema, its infrequent access tier
-	// and its deletion protection.
+	// families, the rules of existing families, its row key schema, its infrequent access tier,
+	// its schema bundle and its deletion protection.
 	Changes   []Change
 	Unmanaged []Unmanaged // sorted by table and name
 	// Recorded are the newest layouts in the history of the tables, in their order.
@@ -80,6 +81,9 @@ const (
 	AddTier                           // adds an infrequent access tier to a table without one
 	ChangeTier                        // changes the age from which cells are in the infrequent access tier
 	DropTier                          // removes the infrequent access tier of a table
+	AddBundle                         // creates the schema bundle of a table
+	ChangeBundle                      // changes the messages in the schema bundle of a table
+	DropBundle                        // deletes a schema bundle of a table
 	RecordLayout                      // records the layout of an existing table in the history
 )
 
@@ -96,6 +100,11 @@ type Change struct {
 	KeySchema *store.KeySchema
 	// HaveTier and WantTier are the tiers before and after, for AddTier, ChangeTier and DropTier.
 	HaveTier, WantTier codec.Tier
+	// Bundle is the ID of the schema bundle, for AddBundle, ChangeBundle and DropBundle, and
+	// HaveDescriptors and WantDescriptors are its serialized google.protobuf.FileDescriptorSet
+	// before and after.
+	Bundle                           string
+	HaveDescriptors, WantDescriptors []byte
 	// Facts are the facts of the layout that are new, or contradict the recorded ones, for
 	// RecordLayout.
 	Facts []string
@@ -103,7 +112,8 @@ type Change struct {
 	Splits int
 	// Hazards are the reasons for which the change must be allowed by name:
 	// "shorter_age", "fewer_versions", "one_second", "default_expiration", "drop_rule",
-	// "value_type", "row_key_schema", "drop_tier", "drop_protection", "older_layout", "other_layout",
+	// "value_type", "row_key_schema", "drop_tier", "change_bundle", "drop_bundle",
+	// "drop_protection", "older_layout", "other_layout",
 	// "unexpired_layout", "unfinished_layout" or "begun_layout".
 	// A change without hazards is safe.
 	Hazards []string
@@ -129,6 +139,8 @@ func (c Change) Name() string {
 		return what + ":" + c.Table
 	case c.Kind == AddTier, c.Kind == ChangeTier:
 		return "tier:" + c.Table
+	case c.Kind == AddBundle, c.Kind == ChangeBundle, c.Kind == DropBundle:
+		return cmp.Or(what, "schema_bundle") + ":" + c.Table + "/" + c.Bundle
 	case c.Kind == RecordLayout && what == "":
 		what = "layout"
 	case c.Kind == AddFamily:
@@ -191,6 +203,9 @@ func (c Change) line() string {
 		s = "+ infrequent access tier of " + where(c.Table, "") + ": " + showTier(c.WantTier)
 	case ChangeTier, DropTier:
 		s = "~ infrequent access tier of " + where(c.Table, "") + ": " + showTier(c.HaveTier) + " → " + showTier(c.WantTier)
+	}
+	if c.Bundle != "" {
+		s = c.bundleLine()
 	}
 	if len(c.Reasons) > 0 {
 		s += " (" + strings.Join(c.Reasons, "; ") + ")"

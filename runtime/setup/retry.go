@@ -21,6 +21,8 @@ import (
 type retryAdmin struct {
 	admin   Admin
 	timeout time.Duration
+	// listBundles reads the schema bundles of all tables, not only of those that declare one.
+	listBundles bool
 }
 
 func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {

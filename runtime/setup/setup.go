@@ -38,6 +38,11 @@ type Admin interface {
 	UpdateTableWithDeletionProtection(ctx context.Context, table string, protection bigtable.DeletionProtection) error
 	UpdateTableWithTieredStorageConfig(ctx context.Context, table string, config *bigtable.TieredStorageConfig) error
 	UpdateTableRemoveTieredStorageConfig(ctx context.Context, table string) error
+	CreateSchemaBundle(ctx context.Context, conf *bigtable.SchemaBundleConf) error
+	GetSchemaBundle(ctx context.Context, tableID, schemaBundleID string) (*bigtable.SchemaBundleInfo, error)
+	SchemaBundles(ctx context.Context, tableID string) ([]string, error)
+	UpdateSchemaBundle(ctx context.Context, conf bigtable.UpdateSchemaBundleConf) error
+	DeleteSchemaBundle(ctx context.Context, tableID, schemaBundleID string) error
 }
 
 // Setup reconciles live tables with the given ones: it reads them, creates missing tables and
@@ -94,7 +99,8 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 	if err != nil {
 		return Plan{}, err
 	}
-	r := setupRun{admin: retryAdmin{admin, o.Timeout}, failed: map[string]bool{}, incomplete: map[string]bool{}}
+	r := setupRun{admin: retryAdmin{admin: admin, timeout: o.Timeout}, failed: map[string]bool{}, incomplete: map[string]bool{}}
+	r.admin.findBundles(ctx, tables, o.ListBundles)
 	// The history is read first, so that a setup which it does not have yet loses against this one,
 	// or this one against it.
 	if r.history, err = newHistory(ctx, client, r.admin, tables, o); err != nil {
@@ -204,6 +210,9 @@ func merge(t *store.Table, other store.Table) error {
 	}
 	var err error
 	if t.Tier, err = mergeTier(t.ID, t.Tier, other.Tier); err != nil {
+		return err
+	}
+	if t.Bundle, err = mergeBundle(t.ID, t.Bundle, other.Bundle); err != nil {
 		return err
 	}
 	if other.Layout != "" && !slices.Contains(strings.Split(t.Layout, schemaSeparator), other.Layout) {
@@ -338,8 +347,9 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 	}
 	lost, err := r.admin.createTable(ctx, conf)
 	if err == nil {
-		r.done = append(r.done, changes...)
-		return nil
+		bundle := func(c Change) bool { return c.Kind == AddBundle } // a request of its own
+		r.done = append(r.done, slices.DeleteFunc(slices.Clone(changes), bundle)...)
+		return slices.DeleteFunc(changes, func(c Change) bool { return !bundle(c) })
 	}
 	if status.Code(err) != codes.AlreadyExists {
 		if conf.TieredStorageConfig != nil {
@@ -358,7 +368,7 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 	for _, c := range changes {
 		_, found := live.families[c.Family]
 		switch {
-		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil, c.Kind == Protect && !live.protected, c.Kind == AddTier && live.tier == 0:
+		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil, c.Kind == Protect && !live.protected, c.Kind == AddTier && live.tier == 0, c.Kind == AddBundle:
 			left = append(left, c)
 		case lost:
 			r.done = append(r.done, c)
@@ -408,6 +418,13 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 			return
 		}
 		r.done = append(r.done, c)
+	case AddBundle, ChangeBundle, DropBundle:
+		switch made, err := r.admin.setBundle(ctx, c); {
+		case err != nil:
+			r.fail(ctx, fmt.Errorf("changing schema bundle %s of table %s: %w", c.Bundle, c.Table, err), c)
+		case made:
+			r.done = append(r.done, c)
+		}
 	}
 }
 
@@ -488,8 +505,8 @@ func (r *setupRun) verify(ctx context.Context, tables []store.Table) {
 	}
 	left := slices.DeleteFunc(planFor(tables, live, nil, nil).Changes, func(c Change) bool {
 		// A server without GoogleSQL or tiers, such as the emulator, accepts a row key schema
-		// or a tier and drops it. Writers and readers do not need them.
-		return r.failed[c.Name()] || c.Kind == AddKeySchema || c.Kind == AddTier
+		// or a tier and drops it, and has no schema bundles. Writers and readers do not need them.
+		return r.failed[c.Name()] || c.Kind == AddKeySchema || c.Kind == AddTier || c.Kind == AddBundle
 	})
 	if len(left) > 0 {
 		r.errs = append(r.errs, &VerifyError{left})

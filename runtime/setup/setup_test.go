@@ -845,6 +845,28 @@ func (f *fake) UpdateTableRemoveTieredStorageConfig(ctx context.Context, table s
 	return f.begin(ctx, "no tier "+table)
 }
 
+// The server has no schema bundles, as other emulators.
+
+func (f *fake) SchemaBundles(context.Context, string) ([]string, error) {
+	return nil, status.Error(codes.Unimplemented, "no schema bundles")
+}
+
+func (f *fake) GetSchemaBundle(context.Context, string, string) (*bigtable.SchemaBundleInfo, error) {
+	return nil, status.Error(codes.Unimplemented, "no schema bundles")
+}
+
+func (f *fake) CreateSchemaBundle(context.Context, *bigtable.SchemaBundleConf) error {
+	return status.Error(codes.Unimplemented, "no schema bundles")
+}
+
+func (f *fake) UpdateSchemaBundle(context.Context, bigtable.UpdateSchemaBundleConf) error {
+	return status.Error(codes.Unimplemented, "no schema bundles")
+}
+
+func (f *fake) DeleteSchemaBundle(context.Context, string, string) error {
+	return status.Error(codes.Unimplemented, "no schema bundles")
+}
+
 // count returns how many times a call was made.
 func (f *fake) count(call string) int {
 	n := 0

@@ -23,6 +23,8 @@ type Unmanaged struct {
 	KeySchema  bool       // this is the table's row key schema
 	Protection bool       // this is the table's deletion protection
 	Tier       codec.Tier // not 0 if this is the table's infrequent access tier
+	Bundle     string     // not empty if this is a schema bundle of the table, or
+	File       string     // a file in one
 
 	// ExamineUnmanaged and DeleteTables set the fields below, for tables and families.
 
@@ -38,6 +40,11 @@ type Unmanaged struct {
 	// Keep is the reason for which [DeleteTables] refuses to delete it; empty if it is safe
 	// to delete.
 	Keep string
+}
+
+// stores reports whether this is a table or a family, and not a property of a table.
+func (u Unmanaged) stores() bool {
+	return !u.KeySchema && !u.Protection && u.Tier == 0 && u.Bundle == ""
 }
 
 // Name returns the name of a table or family for [DeleteTables]: "table" or "table/family".
@@ -58,6 +65,11 @@ func (u Unmanaged) String() string {
 		what = "deletion protection of " + what
 	case u.Tier != 0:
 		what = "infrequent access tier of " + what + ", for " + showTier(u.Tier)
+	case u.Bundle != "":
+		what = "schema bundle " + u.Bundle + " of " + what
+		if u.File != "" {
+			what = "file " + u.File + " in " + what
+		}
 	}
 	s := "? " + what + ": not in the schemas, left alone"
 	switch {

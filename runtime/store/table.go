@@ -24,6 +24,9 @@ type Table struct {
 	// Tier is the age from which Bigtable keeps cells in the infrequent access tier;
 	// codec.SSDOnly removes that tier, and 0 leaves the setting unchanged.
 	Tier codec.Tier `json:",omitempty"`
+	// Bundle is the schema bundle of the table, with the messages of its events for SQL; nil leaves
+	// those of a live table unchanged.
+	Bundle *SchemaBundle `json:",omitempty"`
 	// Layout contains the facts that decide how the events of a schema are stored in the
 	// table, for the history of setups: "key: value", separated by "; ", on one line for
 	// each layout by time, newest first. If it is empty, the table has no history.
@@ -59,6 +62,17 @@ func (k *KeySchema) String() string {
 		columns[i] = f.String()
 	}
 	return strings.Join(columns, ", ")
+}
+
+// SchemaBundle is the schema bundle of a table: protobuf messages with which GoogleSQL for Bigtable
+// and BigQuery read the fields of serialized events. Writers and readers do not need it.
+type SchemaBundle struct {
+	ID string // within the table
+	// Descriptors is a serialized google.protobuf.FileDescriptorSet with the files of the messages
+	// and all that they import. A bundle may have further files.
+	Descriptors []byte `json:",omitempty"`
+	// Drop deletes the bundle.
+	Drop bool `json:",omitempty"`
 }
 
 // Tables returns the tables of a schema for [Setup].

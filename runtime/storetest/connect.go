@@ -12,9 +12,9 @@ import (
 )
 
 func newServer(addr string, opts ...grpc.ServerOption) (*bttest.Server, error) {
-	v, t, x := newViews(), newTiers(), &exclusive{}
+	v, t, b, x := newViews(), newTiers(), newBundles(), &exclusive{}
 	return bttest.NewServer(addr, append(opts,
-		grpc.ChainUnaryInterceptor(withoutEmptyRules, v.unary, t.unary, x.unary), grpc.ChainStreamInterceptor(v.stream, x.stream))...)
+		grpc.ChainUnaryInterceptor(withoutEmptyRules, v.unary, t.unary, b.unary, x.unary), grpc.ChainStreamInterceptor(v.stream, x.stream))...)
 }
 
 // withoutEmptyRules removes rules that keep everything from the families of a new table.

@@ -4,6 +4,7 @@ package gocode
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,4 +218,16 @@ func Date(t time.Time) *jen.Statement {
 		jen.Lit(t.Year()), jen.Qual("time", t.Month().String()), jen.Lit(t.Day()),
 		jen.Lit(t.Hour()), jen.Lit(t.Minute()), jen.Lit(t.Second()), jen.Lit(t.Nanosecond()), jen.Qual("time", "UTC"),
 	)
+}
+
+// Default formats the default of a field for a comment.
+func Default(v any) string {
+	switch v := v.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []byte:
+		return fmt.Sprintf("%x", v)
+	default:
+		return fmt.Sprint(v)
+	}
 }

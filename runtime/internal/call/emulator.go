@@ -9,6 +9,10 @@ import (
 	"cloud.google.com/go/bigtable"
 )
 
+// BundlesProbe is the ID of a table for which an in-memory server that has schema bundles reports
+// FailedPrecondition instead of NotFound. Google's emulator panics at any request about them.
+const BundlesProbe = "btgen.schema_bundles"
+
 // EmulatorVariable is the environment variable with the address of an emulator, to which
 // clients of Bigtable connect instead of the service.
 const EmulatorVariable = "BIGTABLE_EMULATOR_HOST"

@@ -1,0 +1,48 @@
+package evolve
+
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// The rules that this file applies. Like a tier, a schema bundle is not data.
+var (
+	bundleGone = rollout(Rule{
+		ID: "E42", Title: "a schema bundle is deleted, or has another ID",
+		Reason: "Stored events are read as before. Queries of GoogleSQL and BigQuery that name the bundle fail once setup has deleted it, and miss later changes of the events if it stays.",
+		Fix:    "Change the queries before setup deletes the bundle, which requires a permission. With a new ID, run setup first; the old bundle stays until `schema_bundle: {drop: …}`.",
+	})
+	bundleSafe = safe(Rule{
+		ID: "E75", Title: "a schema bundle is added, or setup no longer maintains it",
+		Reason: "Stored events are read as before, and existing queries work. Without `schema_bundle`, setup leaves that of a live table alone.",
+		Fix:    "Run setup, which uploads a new bundle.",
+	})
+)
+
+// bundles adds the changes of schema bundles between two versions of a schema.
+func (c *Comparison) bundles(a, b *layout.Layout) {
+	for _, t := range b.Tables {
+		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
+		if i < 0 || a.Tables[i].Draft {
+			continue
+		}
+		old, new := a.Tables[i].Bundle, t.Bundle
+		pos := new.Pos
+		if !pos.IsValid() {
+			pos = t.Pos
+		}
+		had := old.ID != "" && !old.Drop
+		switch {
+		case old.Same(new):
+		case new.Drop:
+			c.plain(bundleGone, pos, t.ID, "schema bundle %q of table %q is deleted: change the queries that name it, then run setup", new.ID, t.ID)
+		case had && new.ID != "":
+			c.plain(bundleGone, pos, t.ID, "the schema bundle of table %q changes from %q to %q: run setup, then change the queries that name it", t.ID, old.ID, new.ID)
+		case had:
+			c.plain(bundleSafe, pos, t.ID, "table %q no longer has schema bundle %q, which setup leaves alone", t.ID, old.ID)
+		case new.ID != "":
+			c.plain(bundleSafe, pos, t.ID, "table %q has a new schema bundle, %q: run setup", t.ID, new.ID)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package explain_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/explain"
+)
+
+// TestBundle checks that explanations say which message a schema bundle has, in every format, and
+// that setup deletes one.
+func TestBundle(t *testing.T) {
+	const text = `btgen: v1
+package: app
+name: Event
+series: {host: string}
+time: {precision: 1s}
+fields: {value: {type: int64, number: 1}}
+tables:
+  events:
+    pattern: single_serialized
+    key: {delimiter: "#", segments: [host, {time: unix_s}]}
+    family: m
+    blob: {column: e, format: protobuf}
+    ttl: {keep: forever}
+`
+	for bundle, want := range map[string]string{
+		"    schema_bundle: history\n":         "history.app.Event",
+		"    schema_bundle: {drop: history}\n": "deletes schema bundle history",
+	} {
+		d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text + bundle)})
+		html, err := explain.HTML(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, out := range []string{explain.Text(d, explain.TextOptions{}), explain.Markdown(d), string(html), d.Schemas[0].Tables[0].Bundle.Means} {
+			if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+				t.Errorf("no %q:\n%s", want, out)
+			}
+		}
+	}
+	if d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)}); d.Schemas[0].Tables[0].Bundle != nil {
+		t.Error("a bundle that the schema does not have")
+	}
+}

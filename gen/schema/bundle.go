@@ -1,0 +1,39 @@
+package schema
+
+import "github.com/btgen-dev/btgen/gen/diag"
+
+// Bundle is the schema bundle of a table, with the messages of its events for SQL.
+type Bundle struct {
+	Pos  diag.Pos // not set if the file has none
+	ID   Value[string]
+	Drop bool // setup deletes it
+}
+
+// bundleIDForm is the ID of a schema bundle.
+var bundleIDForm = idForm("a schema bundle", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "schema_bundle: events")
+
+// bundleBlock is the long form of a schema bundle, which deletes it.
+var bundleBlock = block[Bundle]{
+	what:    "a schema bundle",
+	example: "write `schema_bundle: events`, or `{drop: events}`",
+	begin:   func(pos diag.Pos, b *Bundle) { b.Pos, b.Drop = pos, true },
+	keys: []key[Bundle]{
+		must(put("drop", "the ID of a schema bundle that setup deletes", bundleIDForm, func(b *Bundle) *Value[string] { return &b.ID }).
+			also("Setup requires a permission, because queries that name the bundle fail.")),
+	},
+	elsewhere: map[string]string{"id": "write `schema_bundle: events`", "name": "write `schema_bundle: events`"},
+}
+
+// bundleForm is the form of a schema bundle.
+var bundleForm = short(bundleIDForm.shape, func(w *walker, n *node) (Bundle, bool) {
+	id, ok := located(bundleIDForm).read(w, n)
+	return Bundle{Pos: n.pos, ID: id}, ok
+}, record(bundleBlock))
+
+// String returns the schema bundle in the schema language.
+func (b Bundle) String() string {
+	if b.Drop {
+		return "{drop: " + Quoted(b.ID.V) + "}"
+	}
+	return Quoted(b.ID.V)
+}

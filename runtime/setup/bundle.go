@@ -1,0 +1,208 @@
+package setup
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// A schema bundle belongs to a table, but its files may come from several programs: setup replaces
+// those of its schemas, and keeps all others.
+
+// liveBundles are the schema bundles of a live table.
+type liveBundles struct {
+	unknown bool     // the server has none, or setup may not list them
+	ids     []string // sorted
+	own     []byte   // the descriptors of the one that the schemas declare; nil if there is none
+}
+
+// findBundles decides whether requests about schema bundles are sent. A server without them, such as
+// Google's emulator, is left without.
+func (r *retryAdmin) findBundles(ctx context.Context, tables []store.Table, list bool) {
+	declared := slices.ContainsFunc(tables, func(t store.Table) bool { return t.Bundle != nil })
+	if r.listBundles = list; !declared && !list || os.Getenv(store.EmulatorVariable) == "" {
+		return
+	}
+	if _, err := r.tableInfo(ctx, call.BundlesProbe); status.Code(err) == codes.FailedPrecondition {
+		return
+	}
+	r.listBundles = false
+	for i := range tables {
+		tables[i].Bundle = nil
+	}
+}
+
+// readBundles returns the schema bundles of a table. Only those that the schemas declare must be
+// readable.
+func readBundles(ctx context.Context, admin retryAdmin, t store.Table) (live liveBundles, err error) {
+	if t.ID == HistoryTable || t.Bundle == nil && !admin.listBundles {
+		return live, nil
+	}
+	_, err = admin.do(ctx, func(ctx context.Context) (err error) {
+		live.ids, err = admin.admin.SchemaBundles(ctx, t.ID)
+		return err
+	})
+	switch code := status.Code(err); {
+	case code == codes.Unimplemented, err != nil && t.Bundle == nil:
+		return liveBundles{unknown: true}, nil
+	case err != nil:
+		return live, fmt.Errorf("listing the schema bundles of table %s: %w", t.ID, becauseOfPermission(err))
+	}
+	slices.Sort(live.ids)
+	if t.Bundle == nil {
+		return live, nil
+	}
+	_, err = admin.do(ctx, func(ctx context.Context) error {
+		info, err := getBundle(ctx, admin.admin, t.ID, t.Bundle.ID)
+		if info != nil {
+			live.own = info.SchemaBundle
+		}
+		return err
+	})
+	if err != nil {
+		return live, fmt.Errorf("reading schema bundle %s of table %s: %w", t.Bundle.ID, t.ID, becauseOfPermission(err))
+	}
+	return live, nil
+}
+
+// getBundle returns a schema bundle with descriptors that are not nil; nil if there is none.
+func getBundle(ctx context.Context, admin Admin, table, id string) (*bigtable.SchemaBundleInfo, error) {
+	info, err := admin.GetSchemaBundle(ctx, table, id)
+	switch {
+	case status.Code(err) == codes.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.SchemaBundle == nil:
+		info.SchemaBundle = []byte{}
+	}
+	return info, nil
+}
+
+// becauseOfPermission names the permissions that an error may be about.
+func becauseOfPermission(err error) error {
+	if status.Code(err) == codes.PermissionDenied {
+		return fmt.Errorf("%w (schema bundles require the permissions bigtable.schemaBundles.list, get, create, update and delete)", err)
+	}
+	return err
+}
+
+// mergeBundle returns the schema bundle of a table that two schemas declare.
+func mergeBundle(table string, a, b *store.SchemaBundle) (*store.SchemaBundle, error) {
+	switch {
+	case a == nil:
+		return b, nil
+	case b == nil:
+		return a, nil
+	case a.ID != b.ID || a.Drop != b.Drop:
+		return nil, &TableError{Table: table, Reason: "two schemas declare different schema bundles for it"}
+	}
+	return &store.SchemaBundle{ID: a.ID, Drop: a.Drop, Descriptors: slices.Concat(a.Descriptors, b.Descriptors)}, nil // repeated fields are joined
+}
+
+// compareBundle returns the change of a table's schema bundle, if any.
+func compareBundle(t store.Table, live liveTable) []Change {
+	if t.Bundle == nil || live.bundles.unknown {
+		return nil
+	}
+	c := Change{Kind: ChangeBundle, Table: t.ID, Bundle: t.Bundle.ID, HaveDescriptors: live.bundles.own}
+	want := filesOf(t.Bundle.Descriptors)
+	have := filesOf(c.HaveDescriptors)
+	switch {
+	case t.Bundle.Drop && c.HaveDescriptors == nil:
+		return nil
+	case t.Bundle.Drop:
+		c.Kind = DropBundle
+		c.hazard("drop_bundle", "", "queries that name it fail")
+		return []Change{c}
+	case c.HaveDescriptors == nil:
+		c.Kind = AddBundle
+	case want.same(have):
+		return nil
+	case len(want.changes(have).broken) > 0:
+		c.hazard("change_bundle", "", "queries with what is removed or changed fail")
+	}
+	c.WantDescriptors = want.with(have).bytes()
+	return []Change{c}
+}
+
+// bundleLine describes a change of a schema bundle.
+func (c Change) bundleLine() string {
+	what := "schema bundle " + c.Bundle + " of " + where(c.Table, "")
+	want := filesOf(c.WantDescriptors)
+	switch c.Kind {
+	case AddBundle:
+		return "+ " + what + ": " + strings.Join(want.messages(), ", ")
+	case DropBundle:
+		return "- " + what
+	}
+	return "~ " + what + ": " + want.changes(filesOf(c.HaveDescriptors)).String()
+}
+
+// unmanagedBundles returns the schema bundles of a table that the schemas do not declare, and the
+// files of other programs in the one that they do.
+func unmanagedBundles(t store.Table, live liveTable) []Unmanaged {
+	var out []Unmanaged
+	for _, id := range live.bundles.ids {
+		if t.Bundle == nil || id != t.Bundle.ID {
+			out = append(out, Unmanaged{Table: t.ID, Bundle: id})
+		}
+	}
+	if t.Bundle == nil || t.Bundle.Drop {
+		return out
+	}
+	want := filesOf(t.Bundle.Descriptors)
+	for _, f := range filesOf(live.bundles.own) {
+		if !known(f) && !want.replace(f) {
+			out = append(out, Unmanaged{Table: t.ID, Bundle: t.Bundle.ID, File: f.GetName()})
+		}
+	}
+	return out
+}
+
+// setBundle makes a change of a schema bundle, unless the server has none, such as the emulator. It
+// reports whether the bundle is what the change says.
+func (r retryAdmin) setBundle(ctx context.Context, c Change) (made bool, err error) {
+	_, err = r.do(ctx, func(ctx context.Context) error {
+		have, err := getBundle(ctx, r.admin, c.Table, c.Bundle)
+		if err == nil {
+			err = r.changeBundle(ctx, c, have)
+		}
+		made = err == nil
+		if status.Code(err) == codes.Unimplemented {
+			return nil
+		}
+		return err
+	})
+	return made, becauseOfPermission(err)
+}
+
+// changeBundle makes a change of a live schema bundle; have is nil if there is none. A change is
+// allowed only for what the plan has found.
+func (r retryAdmin) changeBundle(ctx context.Context, c Change, have *bigtable.SchemaBundleInfo) error {
+	conf := bigtable.SchemaBundleConf{TableID: c.Table, SchemaBundleID: c.Bundle, ProtoSchema: &bigtable.ProtoSchemaInfo{ProtoDescriptors: c.WantDescriptors}}
+	switch {
+	case have == nil && c.Kind == DropBundle:
+		return nil
+	case have == nil:
+		return r.admin.CreateSchemaBundle(ctx, &conf)
+	case c.Kind != DropBundle && filesOf(c.WantDescriptors).same(filesOf(have.SchemaBundle)):
+		return nil // a reply was lost
+	case !bytes.Equal(have.SchemaBundle, c.HaveDescriptors):
+		return &VerifyError{[]Change{c}}
+	case c.Kind == DropBundle:
+		return r.admin.DeleteSchemaBundle(ctx, c.Table, c.Bundle)
+	}
+	conf.Etag = have.Etag
+	return r.admin.UpdateSchemaBundle(ctx, bigtable.UpdateSchemaBundleConf{SchemaBundleConf: conf, IgnoreWarnings: len(c.Hazards) > 0})
+}
