@@ -65,8 +65,13 @@ func newServer(tables map[string][]row) *grpc.Server {
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20),
 	)...)
-	bigtablepb.RegisterBigtableServer(s, &server{tables: tables, answers: map[string][][]byte{}})
+	bigtablepb.RegisterBigtableServer(s, newAnswers(tables))
 	return s
+}
+
+// newAnswers returns what a server with the tables answers.
+func newAnswers(tables map[string][]row) *server {
+	return &server{tables: tables, answers: map[string][][]byte{}}
 }
 
 // startHere starts a server in this process, for tests, and returns its address.
