@@ -1,11 +1,14 @@
 package beamstore
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -31,9 +34,12 @@ type WindowOptions struct {
 	// Every is the width of windows as [window.Parse] reads it, such as 15m, 1d or 3mo, and Zone the
 	// name of its time zone, such as Europe/Berlin; empty for UTC.
 	Every, Zone string
-	// Fields and Fill are those of [store.WindowOptions].
+	// Fields, Fill and By are those of [store.WindowOptions]. Windows of several series are combined by
+	// the worker that has their group and start, which holds a window of each series; another one, or the
+	// same, then holds all windows of a group.
 	Fields []store.Field
 	Fill   window.Fill
+	By     []store.SeriesValue
 }
 
 // Windows gives pipelines access to the windows of a schema. Generated code provides it.
@@ -43,10 +49,14 @@ type Windows[E, W any] struct {
 	Encode func(w W) []byte
 	Decode func(encoded []byte) (W, error)
 
-	schema *Schema[E]
-	start  func(of *W) time.Time
-	list   func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error]
-	read   func(ctx context.Context, r store.TableReader[E], m *store.Mapping[E], of store.Selection[E], from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error]
+	schema  *Schema[E]
+	start   func(of *W) time.Time
+	series  func(of *W) []byte // encoded
+	combine func(to, other *W)
+	// fill gives the windows of a series, in order of time, with those that are filled.
+	fill func(o *WindowOptions, all []*W, give func(w *W)) error
+	list func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error]
+	read func(ctx context.Context, r store.TableReader[E], m *store.Mapping[E], of store.Selection[E], from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error]
 }
 
 // windowsOf contains the registered windows, of type *Windows[E, W], by W. It does not change after
@@ -60,6 +70,37 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 	w := &Windows[E, W]{
 		schema: s,
 		start:  func(of *W) time.Time { return spec.Common(of).Start },
+		series: func(of *W) []byte {
+			var e E
+			*seriesOf(&e) = *spec.Series(of)
+			return s.Encode(e)
+		},
+		combine: spec.Combine,
+		fill: func(o *WindowOptions, all []*W, give func(w *W)) error {
+			width, err := o.width()
+			if err != nil {
+				return err
+			}
+			fold, err := spec.Start(width, o.From, o.To, window.Options{
+				Fill: o.Fill,
+				ID:   func(any) string { return "" },
+				Clone: func(series any) any {
+					out := *series.(*S)
+					return &out
+				},
+			}, func(w any) bool {
+				give(w.(*W))
+				return true
+			})
+			if err != nil {
+				return err
+			}
+			for _, w := range all {
+				fold.AddWindow(w)
+			}
+			fold.End()
+			return nil
+		},
 		list: func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error] {
 			return func(yield func(E, error) bool) {
 				for series, err := range store.ReadSeries[S](ctx, r, of, from, to) {
@@ -75,9 +116,7 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 		},
 	}
 	w.Encode = func(of W) []byte {
-		var e E
-		*seriesOf(&e) = *spec.Series(&of)
-		series := s.Encode(e)
+		series := w.series(&of)
 		return spec.Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), &of)
 	}
 	w.Decode = func(encoded []byte) (of W, err error) {
@@ -98,11 +137,14 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 	register.Emitter2[beam.EventTime, W]()
 	registerDoFn(func(fn *listFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
 	registerDoFn(func(fn *windowsFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *partsFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *combineFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *fillFn[W, E]) reflectx.Func { return process4x1(fn.ProcessElement) })
 	return w
 }
 
-// Read returns the windows of each of the selected series as a PCollection of W, in no particular
-// order. They are equal to those of [store.Windows], except that their times are in UTC, and have
+// Read returns the windows of each of the selected series, or group of series, as a PCollection of W, in no
+// particular order. They are equal to those of [store.Windows], except that their times are in UTC, and have
 // their starts as timestamps in Beam. One worker lists the series, of which it receives a few row keys
 // each. The runner distributes the series, and the windows of a series are read by one worker.
 //
@@ -125,7 +167,13 @@ func (w *Windows[E, W]) Read(scope beam.Scope, conn Connection, o WindowOptions)
 	conn = conn.resolved()
 	all := beam.CreateList(scope, sources[:1]) // a reader reads all tables with earlier layouts
 	series := beam.Reshuffle(scope, beam.ParDo(scope, &listFn[W, E]{Conn: conn, SkipUndecodable: o.SkipUndecodable}, all))
-	return beam.ParDo(scope, &windowsFn[W, E]{Conn: conn, Options: o, Now: sources[0].Now}, series), nil
+	job := summary[W, E]{Conn: conn, Options: o, Now: sources[0].Now}
+	if o.By == nil {
+		return beam.ParDo(scope, &windowsFn[W, E]{job}, series), nil
+	}
+	parts := beam.GroupByKey(scope, beam.ParDo(scope, &partsFn[W, E]{job}, series))
+	groups := beam.GroupByKey(scope, beam.ParDo(scope, &combineFn[W, E]{}, parts))
+	return beam.ParDo(scope, &fillFn[W, E]{o}, groups), nil
 }
 
 // width returns the width of windows.
@@ -169,7 +217,7 @@ func (fn *listFn[W, E]) Setup() (err error) {
 // Teardown closes the client.
 func (fn *listFn[W, E]) Teardown() error { return fn.client.release() }
 
-// ProcessElement emits the series of a source.
+// ProcessElement emits the series of a source, each after its number.
 func (fn *listFn[W, E]) ProcessElement(ctx context.Context, source Source, emit func([]byte)) error {
 	s := schemaOf[E]()
 	of := (&store.Query[E]{Name: "All"}).Bind(*new(E))
@@ -179,15 +227,16 @@ func (fn *listFn[W, E]) ProcessElement(ctx context.Context, source Source, emit 
 			return err
 		}
 	}
-	w := windowsOf[reflect.TypeFor[W]()].(*Windows[E, W])
-	for e, err := range w.list(ctx, s.reader(fn.client, source.Query, source.Now), of, source.From, source.To) {
+	number := uint64(0)
+	for e, err := range ofWindow[W, E]().list(ctx, s.reader(fn.client, source.Query, source.Now), of, source.From, source.To) {
 		switch {
 		case fn.SkipUndecodable && isUndecodable(err):
 			undecodable.Inc(ctx, 1)
 		case err != nil:
 			return err
 		default:
-			emit(s.Encode(e))
+			emit(append(binary.BigEndian.AppendUint64(nil, number), s.Encode(e)...))
+			number++
 		}
 	}
 	return nil
@@ -199,8 +248,11 @@ func isUndecodable(err error) bool {
 	return is
 }
 
-// windowsFn reads the windows of series.
-type windowsFn[W, E any] struct {
+// ofWindow returns the registered windows.
+func ofWindow[W, E any]() *Windows[E, W] { return windowsOf[reflect.TypeFor[W]()].(*Windows[E, W]) }
+
+// summary reads the windows of series.
+type summary[W, E any] struct {
 	Conn    Connection
 	Options WindowOptions
 	Now     time.Time
@@ -208,39 +260,122 @@ type windowsFn[W, E any] struct {
 	client *sharedClient
 }
 
-// Setup opens the client.
-func (fn *windowsFn[W, E]) Setup() (err error) {
-	fn.client, err = fn.Conn.acquire()
+// open opens the client.
+func (r *summary[W, E]) open() (err error) {
+	r.client, err = r.Conn.acquire()
 	return err
 }
 
-// Teardown closes the client.
-func (fn *windowsFn[W, E]) Teardown() error { return fn.client.release() }
+// numberSize is the size of the number before an encoded series.
+const numberSize = 8
 
-// ProcessElement emits the windows of a series.
-func (fn *windowsFn[W, E]) ProcessElement(ctx context.Context, encoded []byte, emit func(beam.EventTime, W)) error {
-	s, o := schemaOf[E](), &fn.Options
+// read calls give with the windows of a series. fill says how.
+func (r *summary[W, E]) read(ctx context.Context, numbered []byte, fill window.Fill, give func(w *W)) error {
+	s, o := schemaOf[E](), &r.Options
 	width, err := o.width()
 	if err != nil {
 		return err
 	}
-	of, err := s.ofSeries(encoded, o.Query)
+	of, err := s.ofSeries(numbered[numberSize:], o.Query)
 	if err != nil {
 		return err
 	}
-	w, m := windowsOf[reflect.TypeFor[W]()].(*Windows[E, W]), s.mapping(s.tableOf(o.Query))
-	options := store.WindowOptions{Fields: o.Fields, Fill: o.Fill}
-	for of, err := range w.read(ctx, s.reader(fn.client, o.Query, fn.Now), m, of, o.From, o.To, width, options) {
+	options := store.WindowOptions{Fields: o.Fields, Fill: fill, By: o.By}
+	windows := ofWindow[W, E]().read(ctx, s.reader(r.client, o.Query, r.Now), s.mapping(s.tableOf(o.Query)), of, o.From, o.To, width, options)
+	for w, err := range windows {
 		switch {
 		case o.SkipUndecodable && isUndecodable(err):
 			undecodable.Inc(ctx, 1)
 		case err != nil:
 			return err
 		default:
-			emit(mtime.FromTime(w.start(&of)), of)
-			windowsRead.Inc(ctx, 1)
+			give(&w)
 		}
 	}
 	seriesRead.Inc(ctx, 1)
 	return nil
+}
+
+// windowsFn reads the windows of series.
+type windowsFn[W, E any] struct{ Job summary[W, E] }
+
+// Setup opens the client.
+func (fn *windowsFn[W, E]) Setup() error { return fn.Job.open() }
+
+// Teardown closes the client.
+func (fn *windowsFn[W, E]) Teardown() error { return fn.Job.client.release() }
+
+// ProcessElement emits the windows of a series.
+func (fn *windowsFn[W, E]) ProcessElement(ctx context.Context, numbered []byte, emit func(beam.EventTime, W)) error {
+	return fn.Job.read(ctx, numbered, fn.Job.Options.Fill, func(of *W) { emitWindow[W, E](ctx, of, emit) })
+}
+
+// emitWindow emits a window of the result.
+func emitWindow[W any, E any](ctx context.Context, of *W, emit func(beam.EventTime, W)) {
+	emit(mtime.FromTime(ofWindow[W, E]().start(of)), *of)
+	windowsRead.Inc(ctx, 1)
+}
+
+// partsFn reads the windows of series as parts of the windows of their groups.
+type partsFn[W, E any] struct{ Job summary[W, E] }
+
+// Setup opens the client.
+func (fn *partsFn[W, E]) Setup() error { return fn.Job.open() }
+
+// Teardown closes the client.
+func (fn *partsFn[W, E]) Teardown() error { return fn.Job.client.release() }
+
+// ProcessElement emits the windows of a series, each after the number of the series, by group and start.
+func (fn *partsFn[W, E]) ProcessElement(ctx context.Context, numbered []byte, emit func([]byte, []byte)) error {
+	w := ofWindow[W, E]()
+	return fn.Job.read(ctx, numbered, window.FillNone, func(of *W) {
+		start := w.start(of)
+		emit(fmt.Appendf(w.series(of), "#%d.%d", start.Unix(), start.Nanosecond()), append(bytes.Clone(numbered[:numberSize]), w.Encode(*of)...))
+	})
+}
+
+// combineFn combines the windows of the series of a group with the same start.
+type combineFn[W, E any] struct{}
+
+// ProcessElement emits the window of a group. Like [store.Windows], it combines those of the series in the
+// order of their list, on which sums of floating-point numbers depend.
+func (fn *combineFn[W, E]) ProcessElement(_ []byte, parts func(*[]byte) bool, emit func([]byte, []byte)) error {
+	w := ofWindow[W, E]()
+	var all [][]byte
+	for part := []byte(nil); parts(&part); {
+		all = append(all, bytes.Clone(part))
+	}
+	slices.SortFunc(all, bytes.Compare)
+	var to W
+	for i, part := range all {
+		of, err := w.Decode(part[numberSize:])
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			to = of
+		} else {
+			w.combine(&to, &of)
+		}
+	}
+	emit(w.series(&to), w.Encode(to))
+	return nil
+}
+
+// fillFn adds windows without events to those of groups.
+type fillFn[W, E any] struct{ Options WindowOptions }
+
+// ProcessElement emits the windows of a group.
+func (fn *fillFn[W, E]) ProcessElement(ctx context.Context, _ []byte, windows func(*[]byte) bool, emit func(beam.EventTime, W)) error {
+	w := ofWindow[W, E]()
+	var all []*W
+	for encoded := []byte(nil); windows(&encoded); {
+		of, err := w.Decode(encoded)
+		if err != nil {
+			return err
+		}
+		all = append(all, &of)
+	}
+	slices.SortFunc(all, func(a, b *W) int { return w.start(a).Compare(w.start(b)) })
+	return w.fill(&fn.Options, all, func(of *W) { emitWindow[W, E](ctx, of, emit) })
 }

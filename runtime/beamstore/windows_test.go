@@ -96,6 +96,12 @@ func TestWindows(t *testing.T) {
 		"where": {plantbeam.SampleHighByArea("south", 7000, 19000), beamstore.WindowOptions{Every: "1h"}, window.Every(time.Hour), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
 			return r.HighByAreaWindows(t.Context(), "south", 7000, 19000, from, to, width, o)
 		}},
+		"grouped": {beamstore.Query{}, beamstore.WindowOptions{Every: "10m", By: []store.SeriesValue{plant.SampleSeriesArea}, Fill: window.FillPrevious}, window.Every(10 * time.Minute), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+			return r.ByAreasWindows(t.Context(), []string{"north", "south"}, from, to, width, o)
+		}},
+		"together": {plantbeam.SampleHighByArea("south", 7000, 19000), beamstore.WindowOptions{Every: "10s", By: []store.SeriesValue{}, Fill: window.FillNull}, window.Every(10 * time.Second), func(width window.Width, o store.WindowOptions) iter.Seq2[plant.SampleWindow, error] {
+			return r.HighByAreaWindows(t.Context(), "south", 7000, 19000, from, to, width, o)
+		}},
 	} {
 		c.o.ReadOptions = beamstore.ReadOptions{From: from, To: to, Query: c.query}
 		got, counters, err := piped(t, conn, c.o)
@@ -103,7 +109,7 @@ func TestWindows(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var want []plant.SampleWindow
-		for w, err := range c.want(c.width, store.WindowOptions{Fields: c.o.Fields, Fill: c.o.Fill}) {
+		for w, err := range c.want(c.width, store.WindowOptions{Fields: c.o.Fields, Fill: c.o.Fill, By: c.o.By}) {
 			if err != nil {
 				t.Fatal(err)
 			}

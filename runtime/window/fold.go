@@ -250,11 +250,15 @@ func (f *Fold) group(of, w any) {
 		g.closed = slices.Insert(g.closed, at, w)
 		return
 	}
-	to := g.closed[at]
-	for i := range f.spec.parts {
-		f.spec.parts[i].combine(to, w)
+	f.spec.combine(g.closed[at], w)
+}
+
+// combine adds a window to another one.
+func (s *spec) combine(to, w any) {
+	for i := range s.parts {
+		s.parts[i].combine(to, w)
 	}
-	c, other := f.spec.common(to), f.spec.common(w)
+	c, other := s.common(to), s.common(w)
 	c.Events += other.Events
 	c.Undecodable += other.Undecodable
 }

@@ -203,6 +203,10 @@ func (s *Spec[S, C, W]) Clone(w any) any {
 	return c
 }
 
+// Combine adds a window of another series, with the same start. The windows of a group are combined in
+// the order in which reads return its series, on which sums of floating-point numbers depend.
+func (s *Spec[S, C, W]) Combine(to, other *W) { s.combine(to, other) }
+
 // Common returns what all windows have.
 func (s *Spec[S, C, W]) Common(w *W) *Window { return s.common(w) }
 
