@@ -462,6 +462,68 @@ type KindWindow struct {
 	JSONOr   window.Values[json.RawMessage]
 }
 
+// KindWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type KindWindowColumns struct {
+	window.WindowColumns[KindSeries]
+	Text     window.ValuesColumns[string]
+	Bytes    window.ValuesColumns[[]byte]
+	Flag     window.ValuesColumns[bool]
+	Small    window.NumberColumns[int32]
+	Number   window.NumberColumns[int64]
+	Unsigned window.NumberColumns[uint32]
+	Large    window.NumberColumns[uint64]
+	Single   window.NumberColumns[float32]
+	Double   window.NumberColumns[float64]
+	At       window.ValuesColumns[time.Time]
+	Span     window.NumberColumns[time.Duration]
+	ID       window.ValuesColumns[codec.UUID]
+	Color    window.ValuesColumns[KindColor]
+	JSON     window.ValuesColumns[json.RawMessage]
+	TextOr   window.ValuesColumns[string]
+	BytesOr  window.ValuesColumns[[]byte]
+	FlagOr   window.ValuesColumns[bool]
+	NumberOr window.NumberColumns[int64]
+	DoubleOr window.NumberColumns[float64]
+	AtOr     window.ValuesColumns[time.Time]
+	SpanOr   window.NumberColumns[time.Duration]
+	IDOr     window.ValuesColumns[codec.UUID]
+	ColorOr  window.ValuesColumns[KindColorOr]
+	JSONOr   window.ValuesColumns[json.RawMessage]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *KindWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *KindWindowColumns) Append(w *KindWindow) {
+	c.WindowColumns.Append(&w.Window, w.KindSeries)
+	c.Text.Append(&w.Text)
+	c.Bytes.Append(&w.Bytes)
+	c.Flag.Append(&w.Flag)
+	c.Small.Append(&w.Small)
+	c.Number.Append(&w.Number)
+	c.Unsigned.Append(&w.Unsigned)
+	c.Large.Append(&w.Large)
+	c.Single.Append(&w.Single)
+	c.Double.Append(&w.Double)
+	c.At.Append(&w.At)
+	c.Span.Append(&w.Span)
+	c.ID.Append(&w.ID)
+	c.Color.Append(&w.Color)
+	c.JSON.Append(&w.JSON)
+	c.TextOr.Append(&w.TextOr)
+	c.BytesOr.Append(&w.BytesOr)
+	c.FlagOr.Append(&w.FlagOr)
+	c.NumberOr.Append(&w.NumberOr)
+	c.DoubleOr.Append(&w.DoubleOr)
+	c.AtOr.Append(&w.AtOr)
+	c.SpanOr.Append(&w.SpanOr)
+	c.IDOr.Append(&w.IDOr)
+	c.ColorOr.Append(&w.ColorOr)
+	c.JSONOr.Append(&w.JSONOr)
+}
+
 // The values of KindSeries, for store.WindowOptions.
 const (
 	KindSeriesKinds store.SeriesValue = 0

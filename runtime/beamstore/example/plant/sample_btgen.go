@@ -351,6 +351,22 @@ type SampleWindow struct {
 	Value window.Int[int64]
 }
 
+// SampleWindowColumns holds windows in slices of equal length; see
+// store.AppendWindows.
+type SampleWindowColumns struct {
+	window.WindowColumns[SampleSeries]
+	Value window.NumberColumns[int64]
+}
+
+// Reset empties the slices and keeps their memory.
+func (c *SampleWindowColumns) Reset() { window.Reset(c) }
+
+// Append adds a window.
+func (c *SampleWindowColumns) Append(w *SampleWindow) {
+	c.WindowColumns.Append(&w.Window, w.SampleSeries)
+	c.Value.Append(&w.Value)
+}
+
 // The values of SampleSeries, for store.WindowOptions.
 const (
 	SampleSeriesArea   store.SeriesValue = 0
