@@ -75,7 +75,8 @@ func New(l *layout.Layout) *Schema {
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		s.queries[q.Name] = &query{of: q, table: s.tables[q.Table], query: queryOf(q)}
+		of := store.Query[Event](q.Definition(l))
+		s.queries[q.Name] = &query{of: q, table: s.tables[q.Table], query: &of}
 	}
 	return s
 }
@@ -132,15 +133,6 @@ func (s *Schema) table(t *layout.Table) *table {
 	}
 	columns := s.columns(t)
 	return &table{t, columns, store.NewMapping(columns, l)}
-}
-
-// queryOf describes a query to the store.
-func queryOf(q *layout.Query) *store.Query[Event] {
-	out := &store.Query[Event]{Name: q.Name, Given: q.Selects(), Table: q.Table.ID}
-	for _, w := range q.Where() {
-		out.Conditions = append(out.Conditions, store.Condition{Field: store.Field(q.Table.ColumnOf(w.Index).Qualifier), Equal: w.Form == codec.GivenValue})
-	}
-	return out
 }
 
 // sized returns values with one for each field. Events that were read may lack the last

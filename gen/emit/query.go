@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -99,25 +100,7 @@ func (s *schemaFile) deleting(q *layout.Query, method, text, function string, en
 //
 //	var balloonByLocation = store.Query[BalloonEvent]{Name: "ByLocation", Given: codec.Given{Series: []int{0}}}
 func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
-	fields := []field{{"Name", jen.Lit(q.Name)}}
-	if given := q.Selects(); len(given.Series) > 0 {
-		fields = append(fields, field{"Given", s.lit(given)})
-	}
-	if conditions := q.Where(); len(conditions) > 0 {
-		fields = append(fields, field{"Conditions", jen.Index().Add(s.store("Condition")).ValuesFunc(func(g *jen.Group) {
-			for _, w := range conditions {
-				values := []field{{"Field", jen.Lit(q.Table.ColumnOf(w.Index).Qualifier)}}
-				if w.Form == codec.GivenValue {
-					values = append(values, field{"Equal", jen.True()})
-				}
-				g.Add(inline(values...))
-			}
-		})})
-	}
-	if q.Table != s.layout.Tables[0] && len(q.Where()) > 0 && q.Deletes != nil {
-		fields = append(fields, field{"Table", jen.Lit(q.Table.ID)})
-	}
-	return jen.Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(inline(fields...))
+	return jen.Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(inline(s.fields(reflect.ValueOf(q.Definition(s.layout)))...))
 }
 
 // querySelect declares a query and the function that gives it its values:

@@ -70,6 +70,21 @@ func (q *Query) Selects() codec.Given {
 	return g
 }
 
+// Definition returns the query as package store needs it.
+func (q *Query) Definition(l *Layout) codec.Query {
+	out := codec.Query{Name: q.Name}
+	if given := q.Selects(); len(given.Series) > 0 {
+		out.Given = given
+	}
+	for _, w := range q.Where() {
+		out.Conditions = append(out.Conditions, codec.Condition{Field: q.Table.ColumnOf(w.Index).Qualifier, Equal: w.Form == codec.GivenValue})
+	}
+	if q.Table != l.Tables[0] && out.Conditions != nil && q.Deletes != nil {
+		out.Table = q.Table.ID
+	}
+	return out
+}
+
 // refused returns why the rows of the table cannot be selected by a prefix or a range, or by
 // conditions, and what to write instead; empty if they can.
 func (q *Query) refused(l *Layout) (why, instead string) {

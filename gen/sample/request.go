@@ -18,7 +18,7 @@ func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int
 		From: from, To: to, Projection: q.Table.Shape(l).Project(columns),
 	}
 	for _, w := range q.Where() {
-		r.Where = append(r.Where, whereOf(l, q.Table, &w))
+		r.Conditions = append(r.Conditions, whereOf(l, q.Table, &w))
 	}
 	r.Listed = q.Several() != nil && q.Listed(l)
 	if q.ByKeys(l) {

@@ -2,6 +2,25 @@ package codec
 
 import "slices"
 
+// Query defines which events a read or a deletion selects: those of all series with given values that
+// meet conditions.
+type Query struct {
+	Name string // passed to hooks
+	// Given lists the series values that the query specifies.
+	Given Given
+	// Conditions are the fields by whose values the query selects events.
+	Conditions []Condition
+	// Table is the ID of the table in which a deletion with conditions finds the events; empty for
+	// the first one. The other tables need not store the fields of the conditions separately.
+	Table string
+}
+
+// Condition is a field by whose values a query selects events.
+type Condition struct {
+	Field string // the name of its column
+	Equal bool   // the field has a given value; else, it is in a given range
+}
+
 // Given lists the series values that a query specifies.
 type Given struct {
 	Series []int     // their numbers

@@ -111,16 +111,16 @@ func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 		}
 	}
 	if t.Pattern.Bucketed() {
-		return chain(keys, t.projected(r.Projection), cells, t.columnsOf(p), t.valuesOf(r.Where))
+		return chain(keys, t.projected(r.Projection), cells, t.columnsOf(p), r.Conditions.values())
 	}
-	return chain(keys, t.where(r.Where, cells, chain(t.projected(r.Projection), cells)))
+	return chain(keys, t.meeting(r.Conditions, cells, chain(t.projected(r.Projection), cells)))
 }
 
 // cellsOf returns the filter that selects the cells of a part by timestamp; nil if none
 // can be live.
 func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	newest := 0
-	if r.LatestOnly && t.Pattern.EventTimed() && r.Where == nil {
+	if r.LatestOnly && t.Pattern.EventTimed() && r.Conditions == nil {
 		newest = 1
 	}
 	switch {

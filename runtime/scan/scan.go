@@ -83,10 +83,9 @@ type Read struct {
 	Projection Projection
 	// WithoutValues reads cells without their values, unless these say which events they have.
 	WithoutValues bool
-	// Where are conditions on columns, all of which an event must meet; nil if there are none. In
-	// tables with a row per event, a row is read as a whole or not at all. Otherwise, the table
-	// must have a single column.
-	Where []Where
+	// Conditions select events. In tables with a row per event, a row is read as a whole or not at
+	// all. Otherwise, the table must have a single column.
+	Conditions Conditions
 }
 
 // Request is one ReadRows request to Bigtable.

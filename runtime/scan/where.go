@@ -1,6 +1,13 @@
 package scan
 
-import "github.com/btgen-dev/btgen/runtime/codec"
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Conditions are conditions on columns, all of which an event must meet; nil if there are none.
+type Conditions []Where
 
 // Where is a condition on the values of a column.
 type Where struct {
@@ -22,12 +29,14 @@ func (w *Where) Contains(datum []byte) bool {
 	return false
 }
 
-// Never reports whether no event can meet the condition.
-func (w *Where) Never() bool { return len(w.Values) == 0 && !w.Absent }
+// Never reports whether no event can meet the conditions.
+func (c Conditions) Never() bool {
+	return slices.ContainsFunc(c, func(w Where) bool { return len(w.Values) == 0 && !w.Absent })
+}
 
-// where restricts f, the filter of rows with one event, to events that meet the conditions. cells
+// meeting restricts f, the filter of rows with one event, to events that meet the conditions. cells
 // is the filter of the cells of an event that are live: others do not count.
-func (t *Table) where(conditions []Where, cells, f Filter) Filter {
+func (t *Table) meeting(conditions Conditions, cells, f Filter) Filter {
 	for i := range conditions {
 		w := &conditions[i]
 		of := t.cellsOfColumn(w.Column)
@@ -43,12 +52,12 @@ func (t *Table) where(conditions []Where, cells, f Filter) Filter {
 	return f
 }
 
-// valuesOf returns the filter of the cells that meet the conditions, for a table with a single
+// values returns the filter of the cells that meet the conditions, for a table with a single
 // column; nil if there are none.
-func (t *Table) valuesOf(conditions []Where) Filter {
+func (c Conditions) values() Filter {
 	var all []Filter
-	for i := range conditions {
-		all = append(all, ValueRanges(conditions[i].Values))
+	for i := range c {
+		all = append(all, ValueRanges(c[i].Values))
 	}
 	return chain(all...)
 }

@@ -88,7 +88,7 @@ type rowAssembler struct {
 	// newestFirst yields events in descending order of time.
 	newestFirst bool
 	fetched     scan.Projection // per column; nil for everything
-	where       []scan.Where    // conditions on the fields of an event
+	conditions  scan.Conditions // on the fields of an event
 	from, to    time.Time
 	now         func() time.Time
 	ranksEnd    time.Time // ranks that the read determined are valid until then

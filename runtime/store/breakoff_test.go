@@ -322,7 +322,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 		}
 		if l.Pattern == codec.SingleUnserialized {
 			where := all("s")
-			where.Conditions = []Condition{{Field: "v.1"}}
+			where.Conditions = []codec.Condition{{Field: "v.1"}}
 			reads["where"+order] = query(where.Where(sample{Value: 1}, sample{Value: 6}), begin, end, o)
 			o.Limit = 2
 			reads["where, limit"+order] = query(where.Where(sample{Value: 3}, sample{Value: 6}), begin, end, o)

@@ -225,10 +225,10 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 		return scan.ReadPlan{}, err
 	}
 	r.asked.Projection = a.fetched
-	if a.where, err = r.conditions(); err != nil || slices.ContainsFunc(a.where, never) {
+	if a.conditions, err = r.conditions(); err != nil || a.conditions.Never() {
 		return scan.ReadPlan{}, err
 	}
-	r.asked.Where = a.where
+	r.asked.Conditions = a.conditions
 	if r.q.matcher != nil {
 		a.match = r.matcher()
 	}

@@ -15,22 +15,7 @@ import (
 //	byLine.Bind(PositionEvent{…})                        the events with the values of one event
 //	byLine.Many([]PositionEvent{…})                      those of several
 //	bySensor.Range(low, high).Where(weakest, strongest)  those of a range that meet conditions
-type Query[E any] struct {
-	Name string // passed to hooks
-	// Given lists the series values that the query specifies.
-	Given codec.Given
-	// Conditions are the fields by whose values the query selects events; see [Selection.Where].
-	Conditions []Condition
-	// Table is the ID of the table in which a deletion with conditions finds the events; empty for
-	// the first one. The other tables need not store the fields of the conditions separately.
-	Table string
-}
-
-// Condition is a field by whose values a query selects events.
-type Condition struct {
-	Field Field
-	Equal bool // the field has a given value; else, it is in a given range
-}
+type Query[E any] codec.Query
 
 // Selection is what a query selects with given values, or the events of some series. [Reader.Read],
 // [ReadColumns] and [ReadSeries] read it, and [Writer.DeleteRange] and [Writer.DeleteAll] delete it.
@@ -83,7 +68,7 @@ type selection struct {
 	name       string
 	table      string       // see Query.Table
 	given      *codec.Given // nil for the events of series
-	conditions []Condition
+	conditions []codec.Condition
 	values     []bound
 	many       bool
 	where      *bounds
@@ -167,7 +152,7 @@ type query struct {
 	// apart is set if the rows of the fields of an event are not at the same place in the spans; see
 	// [ErrFieldRows].
 	apart      bool
-	Conditions []Condition
+	Conditions []codec.Condition
 	Older      []*query // for each of the earlier mappings
 	others     []*query // for the other layouts of the events
 }
@@ -176,7 +161,7 @@ type query struct {
 func (l *mapping) wholeQuery(name string) query { return query{Name: name, Spans: l.Spans} }
 
 // query returns how the mapping answers a query with the given name.
-func (l *mapping) query(name string, given codec.Given, conditions []Condition) *query {
+func (l *mapping) query(name string, given codec.Given, conditions []codec.Condition) *query {
 	rows := l.Key.Select(given)
 	q := &query{
 		Name: name, AllTimes: !rows.Timed, MultiSeries: rows.MultiSeries(), Contiguous: rows.Contiguous(), partial: rows.Partial, Conditions: conditions,

@@ -162,7 +162,7 @@ func drawChoice(random *rand.Rand, key *codec.Key, conditions bool) (c choice, o
 	}
 	least, most := int64(0), int64(100)
 	if conditions && random.IntN(2) == 0 {
-		q.Conditions = []Condition{{Field: "level"}}
+		q.Conditions = []codec.Condition{{Field: "level"}}
 		least, most = int64(random.IntN(4)), int64(random.IntN(4)+2)
 		least = min(least, most)
 		c.of = c.of.Where(pole{Level: least}, pole{Level: most})
@@ -389,7 +389,7 @@ func TestRangesWithCommonPrefix(t *testing.T) {
 func TestMalformedSelections(t *testing.T) {
 	t.Parallel()
 	c := newPoleCase(t, codec.BucketNewCells, poleKeys(codec.BucketNewCells)["adjacent"])
-	q := &Query[pole]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}, Conditions: []Condition{{Field: "level"}}}
+	q := &Query[pole]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}, Conditions: []codec.Condition{{Field: "level"}}}
 	low, two := c.stored[0], c.stored[:2]
 	for _, of := range []Selection[pole]{
 		{}, {Low: two}, {Query: q}, {Query: q, Low: two, Bounds: two},
@@ -520,7 +520,7 @@ func TestExpiredConditions(t *testing.T) {
 	e := gauge{Series: "s", Time: at(0), Level: 1, Score: &score}
 	must(t, NewWriter(bt.Client, []*Mapping[gauge]{l}, writeAt(0)).Write(t.Context(), e))
 	by := func(field Field, low, high gauge) Selection[gauge] {
-		q := &Query[gauge]{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []Condition{{Field: field}}}
+		q := &Query[gauge]{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: field}}}
 		return q.Bind(gauge{Series: "s"}).Where(low, high)
 	}
 	lowest := -2.0
@@ -554,7 +554,7 @@ func TestConditionsOfOneTable(t *testing.T) {
 	for i := range 40 {
 		all = append(all, pole{line{"n", "a", int64(i % 2)}, at(3600 * i), int64(i % 5)})
 	}
-	q := &Query[pole]{Name: "ByLevel", Table: "poles", Given: codec.Given{Series: []int{0}}, Conditions: []Condition{{Field: "level"}}}
+	q := &Query[pole]{Name: "ByLevel", Table: "poles", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "level"}}}
 	of := q.Bind(pole{Of: line{Region: "n"}}).Where(pole{Level: 1}, pole{Level: 3})
 	denied := status.Error(codes.PermissionDenied, "no")
 	for failing := range 4 {

@@ -527,7 +527,7 @@ type testQuery[E any] struct {
 	Spans                             func(e *E) ([]codec.Span, error)
 	AllTimes, MultiSeries, Contiguous bool
 	Keys                              func(given *E) (*codec.KeyPattern, error)
-	Conditions                        []Condition
+	Conditions                        []codec.Condition
 	bounds                            []E // of the conditions
 }
 

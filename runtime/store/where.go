@@ -32,26 +32,23 @@ func (q *query) fetched(fields []Field) []Field {
 	}
 	fields = slices.Clone(fields)
 	for _, c := range q.Conditions {
-		if !slices.Contains(fields, c.Field) {
-			fields = append(fields, c.Field)
+		if !slices.Contains(fields, Field(c.Field)) {
+			fields = append(fields, Field(c.Field))
 		}
 	}
 	return fields
 }
 
-// never reports whether no event meets a condition.
-func never(w scan.Where) bool { return w.Never() }
-
 // conditions returns the conditions of a query with their values, in the encodings of the mapping; nil
 // if it has none.
-func (l *mapping) conditions(name string, conditions []Condition, where *bounds) ([]scan.Where, error) {
+func (l *mapping) conditions(name string, conditions []codec.Condition, where *bounds) (scan.Conditions, error) {
 	if len(conditions) == 0 {
 		return nil, nil
 	}
 	if where == nil {
 		return nil, fmt.Errorf("query %s has conditions, but no values: %w", name, ErrBounds)
 	}
-	out := make([]scan.Where, len(conditions))
+	out := make(scan.Conditions, len(conditions))
 	for i, c := range conditions {
 		var err error
 		if out[i], err = l.condition(c, where.low, where.high); err != nil {
@@ -63,13 +60,13 @@ func (l *mapping) conditions(name string, conditions []Condition, where *bounds)
 
 // conditions returns the conditions of the read in the encodings of the mapping; nil if the query
 // has none.
-func (r *reading) conditions() ([]scan.Where, error) {
+func (r *reading) conditions() (scan.Conditions, error) {
 	return r.reader.mapping.conditions(r.q.Name, r.q.Conditions, r.where)
 }
 
 // condition returns a condition in the encoding of the mapping.
-func (l *mapping) condition(c Condition, low, high event) (w scan.Where, err error) {
-	w.Column = slices.IndexFunc(l.Columns, func(column Column) bool { return column.Name == string(c.Field) && !column.replaced })
+func (l *mapping) condition(c codec.Condition, low, high event) (w scan.Where, err error) {
+	w.Column = slices.IndexFunc(l.Columns, func(column Column) bool { return column.Name == c.Field && !column.replaced })
 	if w.Column < 0 {
 		return w, fmt.Errorf("table %s, field %q: %w", l.Table.ID, c.Field, ErrNoField)
 	}
@@ -97,18 +94,18 @@ func (l *mapping) condition(c Condition, low, high event) (w scan.Where, err err
 }
 
 // boundsError returns the error for the bounds of a field.
-func boundsError(f Field, err error) error {
+func boundsError(field string, err error) error {
 	if err == nil || errors.Is(err, ErrBounds) {
-		return fmt.Errorf("field %q: %w", f, ErrBounds)
+		return fmt.Errorf("field %q: %w", field, ErrBounds)
 	}
-	return fmt.Errorf("field %q: %w: %w", f, ErrBounds, err)
+	return fmt.Errorf("field %q: %w: %w", field, ErrBounds, err)
 }
 
 // meets reports whether the k-th event of the frame meets the conditions of the read. Data that has
 // expired does not count.
 func (a *rowAssembler) meets(now time.Time, stale bool, k int) bool {
-	for i := range a.where {
-		w := &a.where[i]
+	for i := range a.conditions {
+		w := &a.conditions[i]
 		from := a.source(w.Column, k)
 		cell := a.frame.cell(from, k)
 		if cell == nil || stale && !a.alive(now, from, k) {
@@ -126,7 +123,7 @@ func (a *rowAssembler) meets(now time.Time, stale bool, k int) bool {
 
 // allMeet reports whether events [begin, end) of the frame meet the conditions of the read.
 func (a *rowAssembler) allMeet(begin, end int) bool {
-	if len(a.where) == 0 {
+	if len(a.conditions) == 0 {
 		return true
 	}
 	now, stale := a.stale()

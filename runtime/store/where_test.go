@@ -78,7 +78,7 @@ func gauges(pattern codec.Pattern, families ...Family) (*Mapping[gauge], *Column
 // whereCase is a condition and what it says of an event.
 type whereCase struct {
 	name       string
-	conditions []Condition
+	conditions []codec.Condition
 	low, high  gauge
 	meets      func(e *gauge) bool
 	single     bool // also of tables with a single column
@@ -88,17 +88,17 @@ type whereCase struct {
 func whereCases() []whereCase {
 	zero, minus := 0.0, -1.5
 	level := func(low, high int64) whereCase {
-		return whereCase{fmt.Sprintf("level [%d, %d)", low, high), []Condition{{Field: "level"}}, gauge{Level: low}, gauge{Level: high},
+		return whereCase{fmt.Sprintf("level [%d, %d)", low, high), []codec.Condition{{Field: "level"}}, gauge{Level: low}, gauge{Level: high},
 			func(e *gauge) bool { return low <= e.Level && e.Level < high }, true, low > 3 || low == high}
 	}
 	return []whereCase{
 		level(-2, 2), level(0, 2), level(-3, 0), level(math.MinInt64, math.MaxInt64), level(1, 1), level(100, 200),
-		{"level = 1", []Condition{{Field: "level", Equal: true}}, gauge{Level: 1}, gauge{}, func(e *gauge) bool { return e.Level == 1 }, true, false},
-		{"score [-1.5, 0)", []Condition{{Field: "score"}}, gauge{Score: &minus}, gauge{Score: &zero},
+		{"level = 1", []codec.Condition{{Field: "level", Equal: true}}, gauge{Level: 1}, gauge{}, func(e *gauge) bool { return e.Level == 1 }, true, false},
+		{"score [-1.5, 0)", []codec.Condition{{Field: "score"}}, gauge{Score: &minus}, gauge{Score: &zero},
 			func(e *gauge) bool { return e.Score != nil && minus <= *e.Score && *e.Score < 0 }, false, false},
-		{"kind = none", []Condition{{Field: "kind", Equal: true}}, gauge{Kind: "none"}, gauge{}, func(e *gauge) bool { return e.Kind == "none" }, false, false},
-		{"kind = a", []Condition{{Field: "kind", Equal: true}}, gauge{Kind: "a"}, gauge{}, func(e *gauge) bool { return e.Kind == "a" }, false, false},
-		{"kind [b, o), level [0, 3)", []Condition{{Field: "kind"}, {Field: "level"}}, gauge{Kind: "b"}, gauge{Kind: "o", Level: 3},
+		{"kind = none", []codec.Condition{{Field: "kind", Equal: true}}, gauge{Kind: "none"}, gauge{}, func(e *gauge) bool { return e.Kind == "none" }, false, false},
+		{"kind = a", []codec.Condition{{Field: "kind", Equal: true}}, gauge{Kind: "a"}, gauge{}, func(e *gauge) bool { return e.Kind == "a" }, false, false},
+		{"kind [b, o), level [0, 3)", []codec.Condition{{Field: "kind"}, {Field: "level"}}, gauge{Kind: "b"}, gauge{Kind: "o", Level: 3},
 			func(e *gauge) bool { return "b" <= e.Kind && e.Kind < "o" && 0 <= e.Level && e.Level < 3 }, false, false},
 	}
 }
@@ -267,7 +267,7 @@ func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeCol
 }
 
 // wantGauges returns what a read of events, which are in ascending order of their rows, has to yield.
-func wantGauges(all []gauge, o ReadOptions, conditions []Condition) (want []string) {
+func wantGauges(all []gauge, o ReadOptions, conditions []codec.Condition) (want []string) {
 	all = slices.Clone(all)
 	if o.NewestFirst || o.LatestOnly {
 		slices.Reverse(all)
@@ -293,7 +293,7 @@ func sortedIf(sorts bool, texts []string) []string {
 }
 
 // gaugesOf returns the texts of the events of a query.
-func gaugesOf(ctx context.Context, r *Reader[gauge], q *testQuery[gauge], base gauge, from, to time.Time, o ReadOptions, conditions []Condition) (out []string, err error) {
+func gaugesOf(ctx context.Context, r *Reader[gauge], q *testQuery[gauge], base gauge, from, to time.Time, o ReadOptions, conditions []codec.Condition) (out []string, err error) {
 	for e, err := range readOf(ctx, r, q, SeriesOf(base), from, to, o) {
 		if err != nil {
 			return out, err
@@ -305,9 +305,9 @@ func gaugesOf(ctx context.Context, r *Reader[gauge], q *testQuery[gauge], base g
 
 // shownWith returns the text of an event with the fields that a read requests, or that conditions
 // need.
-func shownWith(e gauge, o ReadOptions, conditions []Condition) string {
+func shownWith(e gauge, o ReadOptions, conditions []codec.Condition) string {
 	has := func(f Field) bool {
-		return o.Fields == nil || slices.Contains(o.Fields, f) || slices.ContainsFunc(conditions, func(c Condition) bool { return c.Field == f })
+		return o.Fields == nil || slices.Contains(o.Fields, f) || slices.ContainsFunc(conditions, func(c codec.Condition) bool { return Field(c.Field) == f })
 	}
 	if !has("level") {
 		e.Level = 0
@@ -327,7 +327,7 @@ func TestWhereIsRefused(t *testing.T) {
 	r := NewReader(serve(t, l).Client, l, clockAt(100))
 	nan, zero := math.NaN(), 0.0
 	query := func(f Field) *testQuery[gauge] {
-		return &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []Condition{{Field: f}}}
+		return &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []codec.Condition{{Field: f}}}
 	}
 	for name, test := range map[string]struct {
 		q    *testQuery[gauge]
@@ -351,7 +351,7 @@ func TestWhereIsRefused(t *testing.T) {
 func TestTokenOfOtherBounds(t *testing.T) {
 	l, _ := gauges(codec.SingleUnserialized, Family{Name: "f"})
 	r := NewReader(storeGauges(t, l).Client, l, clockAt(200_000))
-	q := &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []Condition{{Field: "level"}}}
+	q := &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []codec.Condition{{Field: "level"}}}
 	page := &Page{Size: 1}
 	read := func(high int64) error {
 		_, err := gaugesOf(t.Context(), r, q.Where(gauge{Level: -3}, gauge{Level: high}), gauge{Series: "s0"}, at(0), at(200_000), ReadOptions{Page: page}, nil)
