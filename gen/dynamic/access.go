@@ -234,8 +234,7 @@ func (r *Reader) QuerySeries(ctx context.Context, name string, v Values, from, t
 	return store.ReadSeries[[]any](ctx, r.readers[q.table], of, from, to)
 }
 
-// ReadMany yields the events of several series with from <= time < to, as
-// [store.EventReader.ReadMany] does.
+// ReadMany yields the events of several series with from <= time < to, as [store.Reader.Read] does.
 func (r *Reader) ReadMany(ctx context.Context, series [][]any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
 	bases, err := r.schema.each(series)
 	if err != nil {

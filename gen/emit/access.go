@@ -37,36 +37,35 @@ func notInlined() *jen.Statement {
 
 // writerType declares the writer:
 //
-//	type BalloonWriter struct { events store.EventWriter[BalloonSeries, BalloonEvent] }
+//	type BalloonWriter struct { writer store.TableWriter[BalloonEvent] }
 func (s *schemaFile) writerType() jen.Code {
 	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.destinations(), s.replaces())}
 	if note := s.notIfAbsent(); note != "" {
 		text = append(text, note)
 	}
 	return gocode.Doc(text...).Line().
-		Type().Id(s.names.Writer).Struct(jen.Id(held).Add(s.store("EventWriter").Types(jen.Id(s.names.Series), jen.Id(s.names.Event))))
+		Type().Id(s.names.Writer).Struct(jen.Id("writer").Add(s.store("TableWriter").Types(jen.Id(s.names.Event))))
 }
 
-// held is the field of generated writers and readers that does their work.
-const held = "events"
-
-// method is a method of every writer or reader, which calls that of the field held.
+// method is a method of every writer or reader.
 type method struct {
 	name, doc string
+	see       string // what package store says about it, and about its errors
 	params    []param
 	results   []jen.Code
+	call      jen.Code // what it calls with the values of its parameters
 }
 
-// param is a parameter; it is passed on as it is.
+// param is a parameter.
 type param struct {
 	name     string
 	typ      *jen.Statement
+	value    jen.Code // what is passed on; nil for the parameter
 	variadic bool
 }
 
-// methods declares methods of a type, whose receiver is named. They are those of an interface of
-// package store, whose comments have their errors.
-func (s *schemaFile) methods(receiver, typ, of string, all []method) jen.Code {
+// methods declares methods of a type, whose receiver is named.
+func (s *schemaFile) methods(receiver, typ string, all []method) jen.Code {
 	out := jen.Null()
 	for i, m := range all {
 		if i > 0 {
@@ -79,32 +78,46 @@ func (s *schemaFile) methods(receiver, typ, of string, all []method) jen.Code {
 				param.Op("...")
 				arg.Op("...")
 			}
+			if p.value != nil {
+				arg = jen.Add(p.value)
+			}
 			params, args = append(params, param.Add(p.typ)), append(args, arg)
 		}
-		out.Add(gocode.Doc(fmt.Sprintf("%s %s; see store.%s.%s.", m.name, m.doc, of, m.name))).Line().
+		out.Add(gocode.Doc(fmt.Sprintf("%s %s; see store.%s.", m.name, m.doc, m.see))).Line().
 			Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(m.name).Params(params...).Params(m.results...).
-			Add(oneLine(jen.Return(jen.Id(receiver).Dot(held).Dot(m.name).Call(args...))))
+			Add(oneLine(jen.Return(jen.Add(m.call).Call(args...))))
 	}
 	return out
 }
 
-// ctx, opts and ofTime return parameters of many methods.
-func ctx() param                             { return param{"ctx", jen.Qual("context", "Context"), false} }
-func (s *schemaFile) opts(kind string) param { return param{"opts", s.store(kind), true} }
-func ofTime(name string) param               { return param{name, jen.Qual("time", "Time"), false} }
+// ctx, opts, ofTime, event, events and series return parameters of many methods.
+func ctx() param { return param{name: "ctx", typ: jen.Qual("context", "Context")} }
+func (s *schemaFile) opts(kind string) param {
+	return param{name: "opts", typ: s.store(kind), variadic: true}
+}
+func ofTime(name string) param                { return param{name: name, typ: jen.Qual("time", "Time")} }
+func (s *schemaFile) event(name string) param { return param{name: name, typ: jen.Id(s.names.Event)} }
+func (s *schemaFile) events() param           { return param{name: "events", typ: jen.Index().Id(s.names.Event)} }
+func (s *schemaFile) series() param {
+	return param{name: "series", typ: jen.Id(s.names.Series), value: s.oneSeries()}
+}
+
+// several returns the parameter for several series. value is what is passed on.
+func (s *schemaFile) several(value jen.Code) param {
+	return param{name: "series", typ: jen.Index().Id(s.names.Series), value: value}
+}
 
 // writerMethods declares the methods that every writer has.
 func (s *schemaFile) writerMethods() jen.Code {
-	event, series := jen.Id(s.names.Event), jen.Id(s.names.Series)
-	failed := []jen.Code{jen.Error()}
-	deleted := []jen.Code{s.store("Deletion"), jen.Error()}
-	return s.methods("w", s.names.Writer, "EventWriter", []method{
-		{"Write", "stores one event; the error is a *store.WriteError", []param{ctx(), {"event", event, false}, s.opts("WriteOptions")}, failed},
-		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("WriteOptions")}, failed},
-		{"Delete", "deletes events from all tables, by their " + s.place(), []param{ctx(), {"events", jen.Index().Add(event), false}, s.opts("DeleteOptions")}, deleted},
-		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted},
-		{"DeleteSeries", "deletes all events of a series from all tables", []param{ctx(), {"series", series, false}, s.opts("DeleteOptions")}, deleted},
-		{"Replace", "stores an event in place of another one", []param{ctx(), {"old", event, false}, {"updated", event, false}, s.opts("WriteOptions")}, failed},
+	writer := func(method string) jen.Code { return jen.Id("w").Dot("writer").Dot(method) }
+	failed, deleted := []jen.Code{jen.Error()}, []jen.Code{s.store("Deletion"), jen.Error()}
+	return s.methods("w", s.names.Writer, []method{
+		{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write")},
+		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", "Writer.WriteAll", []param{ctx(), s.events(), s.opts("WriteOptions")}, failed, writer("WriteAll")},
+		{"Delete", "deletes events from all tables, by their " + s.place(), "Writer.Delete", []param{ctx(), s.events(), s.opts("DeleteOptions")}, deleted, writer("Delete")},
+		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted, writer("DeleteRange")},
+		{"DeleteSeries", "deletes all events of a series from all tables", "Writer.DeleteAll", []param{ctx(), s.series(), s.opts("DeleteOptions")}, deleted, writer("DeleteAll")},
+		{"Replace", "stores an event in place of another one", "Writer.Replace", []param{ctx(), s.event("old"), s.event("updated"), s.opts("WriteOptions")}, failed, writer("Replace")},
 	})
 }
 
@@ -113,9 +126,7 @@ func (s *schemaFile) newWriter() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
 		Func().Id(s.names.NewWriter).Params(s.clientParam(), s.optsParam("WriterOptions")).Op("*").Id(s.names.Writer).Block(
 		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
-			s.store("NewEventWriter").Types(jen.Id(s.names.Series)).Call(
-				s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
-			),
+			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
 		)),
 	)
 }
@@ -180,7 +191,7 @@ func (s *schemaFile) newBatcher() jen.Code {
 		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
-			s.store("NewBatcher").Call(jen.Id("w").Dot(held), jen.Id("failed"), jen.Id("opts").Op("...")),
+			s.store("NewBatcher").Call(jen.Id("w").Dot("writer"), jen.Id("failed"), jen.Id("opts").Op("...")),
 		)),
 	)
 }
@@ -213,7 +224,7 @@ func olderTables(t *layout.Table, preposition string) string {
 
 // readerType declares the reader:
 //
-//	type BalloonReader struct { events store.EventReader[BalloonSeries, BalloonEvent, BalloonColumns]; reader store.TableReader[BalloonEvent] }
+//	type BalloonReader struct { reader store.TableReader[BalloonEvent] }
 func (s *schemaFile) readerType() jen.Code {
 	text := fmt.Sprintf("%s reads %s events from table %s%s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, olderTables(s.layout.Read, "from"), holds(s.layout.Read))
 	if s.layout.Read.Metrics() {
@@ -221,7 +232,6 @@ func (s *schemaFile) readerType() jen.Code {
 	}
 	return gocode.Doc(text).Line().
 		Type().Id(s.names.Reader).StructFunc(func(g *jen.Group) {
-		g.Id(held).Add(s.store("EventReader").Types(jen.Id(s.names.Series), jen.Id(s.names.Event), jen.Id(s.names.Columns)))
 		for _, t := range s.readTables() {
 			g.Id(s.names.Table(t).Reader).Add(s.store("TableReader").Types(jen.Id(s.names.Event)))
 		}
@@ -243,17 +253,13 @@ func (s *schemaFile) readTables() []*layout.Table {
 func (s *schemaFile) newReader() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Add(notInlined()).
 		Func().Id(s.names.NewReader).Params(s.clientParam(), s.optsParam("ReaderOptions")).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
-		read := func(t *layout.Table) *jen.Statement {
-			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))
+		var fields []field
+		for _, t := range s.readTables() {
+			fields = append(fields, field{s.names.Table(t).Reader, s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))})
 		}
-		tables := s.readTables()
-		g.Id("reader").Op(":=").Add(read(tables[0]))
-		fields := []field{
-			{held, s.store("NewEventReader").Types(jen.Id(s.names.Series)).Call(jen.Id("reader"), jen.Id(s.names.Table(tables[0]).Columns))},
-			{s.names.Table(tables[0]).Reader, jen.Id("reader")},
-		}
-		for _, t := range tables[1:] {
-			fields = append(fields, field{s.names.Table(t).Reader, read(t)})
+		if len(fields) == 1 {
+			g.Return(jen.Op("&").Id(s.names.Reader).Values(fields[0].value))
+			return
 		}
 		g.Return(jen.Op("&").Id(s.names.Reader).Add(lines(fields...)))
 	})
@@ -261,14 +267,15 @@ func (s *schemaFile) newReader() jen.Code {
 
 // readerMethods declares the methods that every reader has.
 func (s *schemaFile) readerMethods() jen.Code {
-	series, several := jen.Id(s.names.Series), jen.Index().Id(s.names.Series)
-	seq := []jen.Code{s.eventSeq()}
-	return s.methods("r", s.names.Reader, "EventReader", []method{
-		{"Read", "yields the events of a series with from <= time < to, in order of time", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
-		{"ReadColumns", "appends the events of Read to columns", []param{ctx(), {"series", series, false}, ofTime("from"), ofTime("to"), {"columns", jen.Op("*").Id(s.names.Columns), false}, s.opts("ReadOptions")}, []jen.Code{jen.Error()}},
-		{"ReadMany", "yields the events of several series with from <= time < to, by series", []param{ctx(), {"series", several, false}, ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, seq},
-		{"Latest", "returns the newest event of a series, or store.ErrNotFound", []param{ctx(), {"series", series, false}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}},
-		{"LatestMany", "yields the newest event of each of several series that has any", []param{ctx(), {"series", several, false}}, seq},
+	read := s.names.Table(s.layout.Read)
+	reader := func(method string) jen.Code { return jen.Id("r").Dot(read.Reader).Dot(method) }
+	each := s.store("Each").Call(jen.Id("series"), jen.Func().Params(jen.Id("s").Id(s.names.Series)).Id(s.names.Event).Add(oneLine(jen.Return(s.eventOf("s")))))
+	events := []jen.Code{s.eventSeq()}
+	return s.methods("r", s.names.Reader, []method{
+		{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read")},
+		{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read")},
+		{"Latest", "returns the newest event of a series, or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: s.eventOf("series")}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest")},
+		{"LatestMany", "yields the newest event of each of several series that has any", "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany")},
 	})
 }
 

@@ -238,15 +238,13 @@ func (s *schemaFile) fieldConsts() jen.Code {
 	})
 }
 
+// readColumns declares the method that reads a series in columnar form.
+func (s *schemaFile) readColumns() jen.Code {
+	return s.ofSeries("ReadColumns", "ReadColumns appends the events of Read to columns; see store.ReadColumns.").columns()
+}
+
 // queryColumns declares the method that reads a query in columnar form.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s appends the events of %s to columns, as ReadColumns does.", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method)).Add(notInlined()).
-		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).ColumnsMethod).ParamsFunc(func(g *jen.Group) {
-		s.queryParams(g, q)
-		g.Id("columns").Op("*").Id(s.names.Columns)
-		g.Add(s.optsParam("ReadOptions"))
-	}).Error().Block(jen.Return(s.store("ReadColumns").Call(
-		jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Id(s.names.Table(q.Table).Columns), jen.Id("columns"),
-		s.selected(q), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
-	)))
+	names := s.names.Query(q)
+	return s.ofQuery(q, names.ColumnsMethod, fmt.Sprintf("%s appends the events of %s to columns, as ReadColumns does.", names.ColumnsMethod, names.Method)).columns()
 }

@@ -75,13 +75,13 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. %s", names.DeleteMethod, prose.Selects(s.layout, q), reads)
 	all := fmt.Sprintf("%s deletes all events, %s, as %s does, whatever their times, as DeleteSeries does for one series.", names.DeleteAllMethod, prose.Selects(s.layout, q), names.DeleteMethod)
 	ends := []jen.Code{jen.Id("from"), jen.Id("to")}
-	return jen.Add(s.deleting(q, names.DeleteMethod, text, "DeleteSelected", ends)).Line().Line().
-		Add(s.deleting(q, names.DeleteAllMethod, all, "DeleteAllSelected", nil))
+	return jen.Add(s.deleting(q, names.DeleteMethod, text, "DeleteRange", ends)).Line().Line().
+		Add(s.deleting(q, names.DeleteAllMethod, all, "DeleteAll", nil))
 }
 
-// deleting declares a method of the writer that calls a function of package store. ends are the
+// deleting declares a method of the writer that calls one of package store. ends are the
 // ends of the time range, none for all times.
-func (s *schemaFile) deleting(q *layout.Query, method, text, function string, ends []jen.Code) jen.Code {
+func (s *schemaFile) deleting(q *layout.Query, method, text, called string, ends []jen.Code) jen.Code {
 	return gocode.Doc(text).Add(notInlined()).
 		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(method).ParamsFunc(func(g *jen.Group) {
 		g.Add(ctxParam())
@@ -91,8 +91,8 @@ func (s *schemaFile) deleting(q *layout.Query, method, text, function string, en
 		}
 		g.Add(s.optsParam("DeleteOptions"))
 	}).Params(s.store("Deletion"), jen.Error()).BlockFunc(func(g *jen.Group) {
-		args := append([]jen.Code{jen.Id("ctx"), jen.Id("w").Dot(held), s.selected(q)}, ends...)
-		g.Return(s.store(function).Call(append(args, jen.Id("opts").Op("..."))...))
+		args := append([]jen.Code{jen.Id("ctx"), s.selected(q)}, ends...)
+		g.Return(jen.Id("w").Dot("writer").Dot(called).Call(append(args, jen.Id("opts").Op("..."))...))
 	})
 }
 

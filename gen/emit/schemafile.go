@@ -47,7 +47,7 @@ func (s *schemaFile) declare() {
 		s.add(s.deleteMethod(&s.layout.Queries[i]))
 	}
 	s.add(s.batcherType(), s.newBatcher())
-	s.add(s.readerType(), s.newReader(), s.readerMethods(), s.windowsMethod(), s.pointsMethod())
+	s.add(s.readerType(), s.newReader(), s.readerMethods(), s.readColumns(), s.windowsMethod(), s.pointsMethod())
 	for i := range s.layout.Queries {
 		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.queryWindows(&s.layout.Queries[i]), s.queryPoints(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
 	}

@@ -118,7 +118,7 @@ func (s *schemaFile) windowsVar() jen.Code {
 //	func (r *BalloonReader) Windows(ctx context.Context, series BalloonSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonWindow, error]
 func (s *schemaFile) windowsMethod() jen.Code {
 	const text = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Windows."
-	return s.summary("Windows", text, s.layout.Read, s.seriesParam, s.oneSeries()).windows()
+	return s.ofSeries("Windows", text).windows()
 }
 
 // pointsMethod declares the reader's method that returns the points of a chart:
@@ -126,34 +126,37 @@ func (s *schemaFile) windowsMethod() jen.Code {
 //	func (r *BalloonReader) Points(ctx context.Context, series BalloonSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error)
 func (s *schemaFile) pointsMethod() jen.Code {
 	const text = "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Points."
-	return s.summary("Points", text, s.layout.Read, s.seriesParam, s.oneSeries()).
+	return s.ofSeries("Points", text).
 		points("Points", jen.Params(jen.Index().Add(s.window("Point")), jen.Error()))
 }
 
 // seriesParam adds the parameter for a series.
 func (s *schemaFile) seriesParam(g *jen.Group) { g.Id("series").Id(s.names.Series) }
 
-// oneSeries renders the selection of the events of a series.
-func (s *schemaFile) oneSeries() jen.Code {
-	return s.store("SeriesOf").Call(jen.Id(s.names.Event).Add(inline(field{s.names.Series, jen.Id("series")})))
+// eventOf renders an event of a series, the variable, without any fields.
+func (s *schemaFile) eventOf(series string) *jen.Statement {
+	return jen.Id(s.names.Event).Add(inline(field{s.names.Series, jen.Id(series)}))
 }
+
+// oneSeries renders the selection of the events of a series.
+func (s *schemaFile) oneSeries() jen.Code { return s.store("SeriesOf").Call(s.eventOf("series")) }
 
 // queryWindows declares the reader's method that summarizes the events of a query.
 func (s *schemaFile) queryWindows(q *layout.Query) jen.Code {
 	names := s.names.Query(q)
 	text := fmt.Sprintf("%s summarizes the events of %s by windows of time, as Windows does: by series, then by time.", names.WindowsMethod, names.Method)
-	return s.summary(names.WindowsMethod, text, q.Table, func(g *jen.Group) { s.valueParams(g, q) }, s.selected(q)).windows()
+	return s.ofQuery(q, names.WindowsMethod, text).windows()
 }
 
 // queryPoints declares the reader's method that yields a chart of each series of a query.
 func (s *schemaFile) queryPoints(q *layout.Query) jen.Code {
 	names := s.names.Query(q)
 	text := fmt.Sprintf("%s yields, for each series of %s, the values of a number that a chart of n pixels shows; see store.Charts.", names.PointsMethod, names.Method)
-	return s.summary(names.PointsMethod, text, q.Table, func(g *jen.Group) { s.valueParams(g, q) }, s.selected(q)).
+	return s.ofQuery(q, names.PointsMethod, text).
 		points("Charts", jen.Qual("iter", "Seq2").Types(s.window("Chart").Types(jen.Id(s.names.Series)), jen.Error()))
 }
 
-// summary is a method of readers that summarizes what a selection has in a table.
+// summary is a method of readers that passes a selection to a function of package store.
 type summary struct {
 	*schemaFile
 	method, text string
@@ -162,23 +165,36 @@ type summary struct {
 	selected     jen.Code
 }
 
-func (s *schemaFile) summary(method, text string, t *layout.Table, params func(g *jen.Group), selected jen.Code) summary {
-	return summary{s, method, text, t, params, selected}
+// ofSeries returns a method for one series.
+func (s *schemaFile) ofSeries(method, text string) summary {
+	return summary{s, method, text, s.layout.Read, s.seriesParam, s.oneSeries()}
+}
+
+// ofQuery returns a method for a query.
+func (s *schemaFile) ofQuery(q *layout.Query, method, text string) summary {
+	return summary{s, method, text, q.Table, func(g *jen.Group) { s.valueParams(g, q) }, s.selected(q)}
+}
+
+// columns declares the method for columns.
+func (s summary) columns() jen.Code {
+	params := []jen.Code{jen.Id("columns").Op("*").Id(s.names.Columns), s.optsParam("ReadOptions")}
+	return s.declare("ReadColumns", jen.Error(), params, jen.Id("columns"), jen.Id("opts").Op("..."))
 }
 
 // windows declares the method for windows of time.
 func (s summary) windows() jen.Code {
 	result := jen.Qual("iter", "Seq2").Types(jen.Id(s.names.Window), jen.Error())
-	return s.declare("Windows", result, []jen.Code{jen.Id("width").Add(s.window("Width")), s.optsParam("WindowOptions")}, jen.Id("width"), jen.Id("opts").Op("..."))
+	return s.declare("Windows", result, []jen.Code{jen.Id("width").Add(s.window("Width")), s.optsParam("WindowOptions")}, jen.Id(s.names.Windows), jen.Id("width"), jen.Id("opts").Op("..."))
 }
 
 // points declares the method for points of a chart.
 func (s summary) points(function string, result jen.Code) jen.Code {
-	return s.declare(function, result, []jen.Code{jen.Id("field").Add(s.store("Field")), jen.Id("n").Int()}, jen.Id("field"), jen.Id("n"))
+	return s.declare(function, result, []jen.Code{jen.Id("field").Add(s.store("Field")), jen.Id("n").Int()}, jen.Id(s.names.Windows), jen.Id("field"), jen.Id("n"))
 }
 
-// declare declares the method, which calls a function of package store.
-func (s summary) declare(function string, result jen.Code, params []jen.Code, args ...jen.Code) jen.Code {
+// declare declares the method, which calls a function of package store: with what into says before the
+// selection, and args after the time range.
+func (s summary) declare(function string, result jen.Code, params []jen.Code, into jen.Code, args ...jen.Code) jen.Code {
 	table := s.names.Table(s.table)
 	return gocode.Doc(s.text).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.method).ParamsFunc(func(g *jen.Group) {
@@ -190,7 +206,7 @@ func (s summary) declare(function string, result jen.Code, params []jen.Code, ar
 		}
 	}).Add(result).Block(jen.Return(s.store(function).CallFunc(func(g *jen.Group) {
 		for _, arg := range append([]jen.Code{
-			jen.Id("ctx"), jen.Id("r").Dot(table.Reader), jen.Id(table.Columns), jen.Id(s.names.Windows), s.selected, jen.Id("from"), jen.Id("to"),
+			jen.Id("ctx"), jen.Id("r").Dot(table.Reader), jen.Id(table.Columns), into, s.selected, jen.Id("from"), jen.Id("to"),
 		}, args...) {
 			g.Add(arg)
 		}

@@ -283,16 +283,6 @@ func (w *writer) queries(s *selection) []*query {
 	return all
 }
 
-// DeleteSelected is the DeleteRange method of the writer w, for generated code.
-func DeleteSelected[E any](ctx context.Context, w TableWriter[E], of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return (&Writer[E]{w.untyped()}).DeleteRange(ctx, of, from, to, opts...)
-}
-
-// DeleteAllSelected is the DeleteAll method of the writer w, for generated code.
-func DeleteAllSelected[E any](ctx context.Context, w TableWriter[E], of Selection[E], opts ...DeleteOptions) (Deletion, error) {
-	return (&Writer[E]{w.untyped()}).DeleteAll(ctx, of, opts...)
-}
-
 // Replace replaces an event: it writes updated and then, if it has a different series, time or
 // sequence number, deletes old. A read that begins after the write may find both, but not neither.
 // One that began before it may find neither, if it passes the row of updated before the write and

@@ -11,16 +11,15 @@
 // official client, through [bigtable.TableAPI].
 //
 // An application uses the options ([ReaderOptions], [WriterOptions], [BatcherOptions],
-// [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), the interfaces
-// [EventReader], [EventWriter] and [EventBatcher], [Hooks], [AppendWindows], and the errors. The following names
-// are for generated code, which declares the layout of a schema with them, and change with the
-// generator:
+// [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), [EventBatcher], [Hooks],
+// [AppendWindows], and the errors. The following names are for generated code, which declares the
+// layout of a schema with them, and change with the generator:
 //
 //   - the layout: [Mapping], [NewMapping], [Cells], [Query], [Selection], [TTLFields]
 //   - its columns: [Columns], [NewColumns], [Column], [Field], [Older], [Was], [Required],
 //     [Part] and the functions that return one
-//   - what wraps it: [NewReader], [NewEventReader], [ReadColumns], [ReadSeries], [NewWriter],
-//     [NewEventWriter], [NewBatcher], [Tables], [TableReader], [TableWriter]
+//   - what wraps it: [NewReader], [ReadColumns], [ReadSeries], [NewWriter], [NewBatcher], [Tables],
+//     [TableReader], [TableWriter]
 //
 // # Layers
 //

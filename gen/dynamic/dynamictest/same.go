@@ -48,9 +48,16 @@ type Writer[E any] interface {
 	WriteAll(ctx context.Context, events []E, opts ...store.WriteOptions) error
 }
 
+// Reader is what generated readers have in common.
+type Reader[S, E, C any] interface {
+	Read(ctx context.Context, series S, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[E, error]
+	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...store.ReadOptions) error
+	Latest(ctx context.Context, series S) (E, error)
+}
+
 // Same checks random events of a schema in generated code, which the constructors are of,
 // and in package dynamic.
-func Same[S, E, C any, W Writer[E], R store.EventReader[S, E, C]](
+func Same[S, E, C any, W Writer[E], R Reader[S, E, C]](
 	t *testing.T, b *storetest.Bigtable, l *layout.Layout,
 	newWriter func(client store.Client, opts ...store.WriterOptions) W, newReader func(client store.Client, opts ...store.ReaderOptions) R,
 ) {
@@ -173,7 +180,7 @@ func Rows(ctx context.Context, client *bigtable.Client, table string) map[string
 }
 
 // read compares reads of what one of them wrote.
-func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dynamic.Reader) {
+func (c *comparison[S, E, C]) read(theirs Reader[S, E, C], ours *dynamic.Reader) {
 	series := rapid.SampledFrom(c.traffic.Series()).Draw(c.T, "series")
 	var s S
 	c.series(reflect.ValueOf(&s).Elem(), series)

@@ -16,7 +16,7 @@ import (
 
 // Reads checks that generated code reads the stored events of some series as package dynamic does,
 // and returns their number. newReader is the generated constructor.
-func Reads[S, E, C any, R store.EventReader[S, E, C]](
+func Reads[S, E, C any, R Reader[S, E, C]](
 	t *testing.T, client *bigtable.Client, l *layout.Layout, series [][]any, opts store.ReaderOptions, newReader func(client store.Client, opts ...store.ReaderOptions) R,
 ) int {
 	t.Helper()
