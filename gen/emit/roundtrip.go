@@ -28,7 +28,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 		names:  n,
 		layout: l,
 	}
-	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "clock", "now", "other", "r", "series", "t", "times", "unstamped", "w", "written")
+	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "clock", "now", "r", "series", "t", "times", "unstamped", "w", "written")
 	s.ImportName(paths.test(l.Package), l.Package+"test")
 	examples, ok := sample.NewRoundTrip(l)
 	if !ok {
@@ -111,7 +111,7 @@ func (r *roundTrip) test() jen.Code {
 		Func().Id(r.names.Test).Params(testParam()).BlockFunc(func(g *jen.Group) {
 		r.seriesVar(g)
 		r.timeVars(g)
-		r.eventVars(g)
+		g.Id("events").Op(":=").Add(r.storetest("Events")).Call(jen.Id(r.names.Example), jen.Id("series"), jen.Id("times"))
 		r.choices(g)
 		r.unstamped(g)
 		g.Line()
@@ -127,7 +127,8 @@ func (r *roundTrip) test() jen.Code {
 		g.For(jen.Range().Lit(2)).BlockFunc(func(g *jen.Group) {
 			g.If(jen.Err().Op(":=").Id("w").Dot("WriteAll").Call(jen.Id("ctx"), jen.Id(r.written())), jen.Err().Op("!=").Nil()).Block(
 				jen.Id("t").Dot("Fatal").Call(jen.Err()))
-			r.reads(g)
+			g.Add(r.storetest("Reads")).Call(jen.Id("t"), jen.Id("r"), jen.Id("series"), jen.Id("times"), jen.Id("end"), jen.Id("events"),
+				r.store("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(2)})))
 			for i := range r.layout.Queries {
 				r.query(g, &r.layout.Queries[i])
 			}
@@ -167,21 +168,6 @@ func (r *roundTrip) timeVars(g *jen.Group) {
 	})
 	g.Id("end").Op(":=").Id("times").Index(jen.Lit(2)).Dot("Add").Call(gocode.Duration(r.layout.Precision))
 	g.Id("now").Op(":=").Add(gocode.Date(r.Now))
-}
-
-// eventVars declares the events.
-func (r *roundTrip) eventVars(g *jen.Group) {
-	add := func(series, at *jen.Statement, n *jen.Statement) jen.Code {
-		return jen.Id("events").Op("=").Append(jen.Id("events"), jen.Id(r.names.Example).Call(series, at, n))
-	}
-	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
-	g.Var().Id("events").Index().Add(r.own(r.names.Event))
-	g.For(jen.List(jen.Id("n"), jen.Id("at")).Op(":=").Range().Id("times")).Block(
-		add(jen.Id("series").Index(jen.Lit(0)), jen.Id("at"), jen.Id("n")))
-	if len(r.Series) > 1 {
-		g.For(jen.List(jen.Id("n"), jen.Id("other")).Op(":=").Range().Id("series").Index(jen.Lit(1).Op(":"))).Block(
-			add(jen.Id("other"), time(0), jen.Lit(len(r.Times)).Op("+").Id("n")))
-	}
 }
 
 // expiry is the time after the clock at which events expire that specify it.
@@ -254,33 +240,12 @@ func (r *roundTrip) same(g *jen.Group, how, what string, got jen.Code, want ...j
 	g.Add(r.storetest(how).Call(append([]jen.Code{jen.Id("t"), jen.Lit(what), got}, want...)...))
 }
 
-// reads renders the reads that every reader supports.
-func (r *roundTrip) reads(g *jen.Group) {
-	event := func(i int) jen.Code { return jen.Id("events").Index(jen.Lit(i)) }
-	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
-	series, all := jen.Id("series").Index(jen.Lit(0)), jen.Id("events").Index(jen.Op(":").Lit(3)).Op("...")
-	read := func(args ...jen.Code) *jen.Statement {
-		return jen.Id("r").Dot("Read").Call(append([]jen.Code{jen.Id("ctx")}, args...)...)
-	}
-	r.same(g, "Same", "Read", read(series, time(0), jen.Id("end")), all)
-	r.same(g, "Same", "Read of a range", read(series, time(1), time(2)), event(1))
-	newest := r.store("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(2)}))
-	r.same(g, "Same", "Read, newest first", read(series, time(0), jen.Id("end"), newest), event(2), event(1))
-	r.same(g, "Same", "ReadColumns", r.columns("ReadColumns", time(0), jen.Id("end"), series), all)
-	r.same(g, "Same", "Latest", r.storetest("One").Call(jen.Id("r").Dot("Latest").Call(jen.Id("ctx"), series)), event(2))
-	if len(r.Series) > 1 {
-		g.For(jen.List(jen.Id("i"), jen.Id("other")).Op(":=").Range().Id("series").Index(jen.Lit(1).Op(":"))).BlockFunc(func(g *jen.Group) {
-			r.same(g, "Same", "Read of another series", read(jen.Id("other"), time(0), jen.Id("end")), jen.Id("events").Index(jen.Lit(3).Op("+").Id("i")))
-		})
-	}
-}
-
 // columns renders a read in columnar form.
 func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) *jen.Statement {
 	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{from, to, jen.Id("c")})
 	return r.storetest("Columns").Types(r.own(r.names.Event)).Call(
-		jen.Func().Params(jen.Id("c").Op("*").Add(r.own(r.names.Columns))).Error().Block(
-			jen.Return(jen.Id("r").Dot(method).Call(call...))))
+		jen.Func().Params(jen.Id("c").Op("*").Add(r.own(r.names.Columns))).Error().Add(oneLine(
+			jen.Return(jen.Id("r").Dot(method).Call(call...)))))
 }
 
 // query renders a query by the values of the first series, and the same query in

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"reflect"
@@ -9,6 +10,42 @@ import (
 	"testing"
 	"time"
 )
+
+// Events returns the events of a test: one of the first series at each time, then one of each other
+// series at the first time. example returns the n-th of them.
+func Events[S, E any](example func(series S, at time.Time, n int) E, series []S, times []time.Time) []E {
+	var out []E
+	for _, at := range times {
+		out = append(out, example(series[0], at, len(out)))
+	}
+	for _, other := range series[1:] {
+		out = append(out, example(other, times[0], len(out)))
+	}
+	return out
+}
+
+// Reader has those methods that every generated reader has.
+type Reader[S, E, C, O any] interface {
+	Read(ctx context.Context, series S, from, to time.Time, opts ...O) iter.Seq2[E, error]
+	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...O) error
+	Latest(ctx context.Context, series S) (E, error)
+}
+
+// Reads fails the test unless a generated reader reads the events that [Events] returns for three
+// times, in ascending order. end is after the last time, and newest are the options for the two newest
+// events, in descending order.
+func Reads[S, E, C, O any](t testing.TB, r Reader[S, E, C, O], series []S, times []time.Time, end time.Time, events []E, newest O) {
+	t.Helper()
+	ctx, first := t.Context(), series[0]
+	Same(t, "Read", r.Read(ctx, first, times[0], end), events[:3]...)
+	Same(t, "Read of a range", r.Read(ctx, first, times[1], times[2]), events[1])
+	Same(t, "Read, newest first", r.Read(ctx, first, times[0], end, newest), events[2], events[1])
+	Same(t, "ReadColumns", Columns[E](func(c *C) error { return r.ReadColumns(ctx, first, times[0], end, c) }), events[:3]...)
+	Same(t, "Latest", One(r.Latest(ctx, first)), events[2])
+	for i, other := range series[1:] {
+		Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
+	}
+}
 
 // Same fails the test unless a read yields exactly the wanted events, in order, and no
 // error. what describes the read in messages.

@@ -1,9 +1,11 @@
 package storetest_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +175,82 @@ func TestValues(t *testing.T) {
 		}
 		if got := storetest.Pick(n, "a", "b", "c"); got != string("abc"[n%3]) {
 			t.Errorf("example %d is %s", n, got)
+		}
+	}
+}
+
+// shelf is a generated reader of some readings. It is faulty if broken changes what a read returns.
+type shelf struct {
+	stored []reading
+	broken func(events []reading) []reading
+}
+
+// options are the options of its reads.
+type options struct{ newest bool }
+
+func (s *shelf) Read(_ context.Context, series Place, from, to time.Time, opts ...options) iter.Seq2[reading, error] {
+	var out []reading
+	for _, e := range s.stored {
+		if e.Place == series && !e.Time.Before(from) && e.Time.Before(to) {
+			out = append(out, e)
+		}
+	}
+	if opts != nil && opts[0].newest {
+		slices.Reverse(out)
+		out = out[:2]
+	}
+	return yielding(nil, s.broken(out)...)
+}
+
+func (s *shelf) ReadColumns(ctx context.Context, series Place, from, to time.Time, columns *readings, _ ...options) error {
+	for e := range s.Read(ctx, series, from, to) {
+		columns.Series, columns.Time = append(columns.Series, e.Place), append(columns.Time, e.Time)
+		columns.Value, columns.Note, columns.Raw = append(columns.Value, e.Value), append(columns.Note, e.Note), append(columns.Raw, e.Raw)
+	}
+	return nil
+}
+
+func (s *shelf) Latest(ctx context.Context, series Place) (latest reading, err error) {
+	for e := range s.Read(ctx, series, time.Time{}, noon.Add(time.Hour)) {
+		latest = e
+	}
+	return latest, nil
+}
+
+// TestReads reads with a reader that is right, and with some that are not.
+func TestReads(t *testing.T) {
+	series := []Place{{"a"}, {"b"}, {"c"}}
+	times := []time.Time{noon, noon.Add(1), noon.Add(2)}
+	events := storetest.Events(func(series Place, at time.Time, n int) reading {
+		return reading{Place: series, Time: at, Value: int64(n)}
+	}, series, times)
+	if len(events) != 5 || events[3] != (reading{Place: series[1], Time: noon, Value: 3}) {
+		t.Fatalf("%+v", events)
+	}
+	for name, c := range map[string]struct {
+		broken func(events []reading) []reading
+		text   []string
+	}{
+		"right": {func(events []reading) []reading { return events }, nil},
+		"nothing": {func([]reading) []reading { return nil },
+			[]string{"Read:", "Read of a range:", "Read, newest first:", "ReadColumns:", "Latest:", "Read of another series:", "Read of another series:"}},
+		"another order": {func(events []reading) []reading { slices.Reverse(events); return events },
+			[]string{"Read:", "Read, newest first:", "ReadColumns:", "Latest:"}},
+		"one value": {func(events []reading) []reading {
+			return slices.DeleteFunc(events, func(e reading) bool { return e.Place == series[2] })
+		},
+			[]string{"Read of another series:"}},
+	} {
+		got := &failures{TB: t}
+		storetest.Reads(got, &shelf{events, c.broken}, series, times, noon.Add(3), events, options{newest: true})
+		var failed []string
+		for line := range strings.Lines(got.text.String()) {
+			if name, _, found := strings.Cut(line, ": got "); found && !strings.HasPrefix(line, "\t") {
+				failed = append(failed, name+":")
+			}
+		}
+		if !slices.Equal(failed, c.text) {
+			t.Errorf("%s: %q, want %q; all: %s", name, failed, c.text, got.text.String())
 		}
 	}
 }
