@@ -197,17 +197,17 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 	listed := map[string]func(context.Context, model.Values, time.Time, time.Time) iter.Seq2[model.Series, error]{}
 	for _, q := range d.schema.Queries() {
 		deletesAll[q.Name] = func(ctx context.Context, v model.Values, o store.DeleteOptions) (store.Deletion, error) {
-			return d.dynamic.DeleteAllQuery(ctx, deleter, q.Name, q.Given(v), o)
+			return d.dynamic.DeleteAll(ctx, deleter, dynamic.Query(q.Name, q.Given(v)), o)
 		}
 		deletes[q.Name] = func(ctx context.Context, v model.Values, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
-			return d.dynamic.DeleteQuery(ctx, deleter, q.Name, q.Given(v), from, to, o)
+			return d.dynamic.Delete(ctx, deleter, dynamic.Query(q.Name, q.Given(v)), from, to, o)
 		}
 		queries[q.Name] = func(ctx context.Context, v model.Values, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			return r.Query(ctx, q.Name, q.Given(v), from, to, how.Options())
+			return r.Read(ctx, dynamic.Query(q.Name, q.Given(v)), from, to, how.Options())
 		}
 		listed[q.Name] = func(ctx context.Context, v model.Values, from, to time.Time) iter.Seq2[model.Series, error] {
 			return func(yield func(model.Series, error) bool) {
-				for s, err := range r.QuerySeries(ctx, q.Name, q.Given(v), from, to) {
+				for s, err := range r.ReadSeries(ctx, dynamic.Query(q.Name, q.Given(v)), from, to) {
 					if err != nil {
 						yield(model.Series{}, err)
 						return
@@ -231,15 +231,15 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		},
 		Failures: failuresOf,
 		Read: func(ctx context.Context, base dynamic.Event, from, to time.Time) iter.Seq2[dynamic.Event, error] {
-			return r.Read(ctx, base.Series, from, to)
+			return r.Read(ctx, dynamic.Series(base.Series), from, to)
 		},
 		Columns: func(ctx context.Context, base dynamic.Event, from, to time.Time) ([]dynamic.Event, error) {
 			columns.Reset() // the same for all reads
-			err := r.ReadColumns(ctx, base.Series, from, to, &columns)
+			err := r.ReadColumns(ctx, dynamic.Series(base.Series), from, to, &columns)
 			return columns.Events(), err
 		},
 		Windows: func(ctx context.Context, base dynamic.Event, from, to time.Time) (out []model.Window, err error) {
-			for w, err := range r.Windows(ctx, base.Series, from, to, window.Every(time.Hour)) {
+			for w, err := range r.Windows(ctx, dynamic.Series(base.Series), from, to, window.Every(time.Hour)) {
 				if err != nil {
 					return out, err
 				}
@@ -252,16 +252,16 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			for _, name := range names {
 				fields = append(fields, store.Field(name))
 			}
-			return r.Read(ctx, base.Series, from, to, store.ReadOptions{Fields: fields})
+			return r.Read(ctx, dynamic.Series(base.Series), from, to, store.ReadOptions{Fields: fields})
 		},
 		Ordered: func(ctx context.Context, base dynamic.Event, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			return r.Read(ctx, base.Series, from, to, how.Options())
+			return r.Read(ctx, dynamic.Series(base.Series), from, to, how.Options())
 		},
 		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
 			return r.Latest(ctx, base.Series)
 		}, Series: listed,
 		ReadMany: func(ctx context.Context, bases []dynamic.Event, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
-			return r.ReadMany(ctx, series(bases), from, to, how.Options())
+			return r.Read(ctx, dynamic.ManySeries(series(bases)), from, to, how.Options())
 		},
 		LatestMany: func(ctx context.Context, bases []dynamic.Event) iter.Seq2[dynamic.Event, error] {
 			return r.LatestMany(ctx, series(bases))

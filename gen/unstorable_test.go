@@ -48,10 +48,10 @@ tables:
 				return w.DeleteAll(t.Context(), store.SeriesOf(series))
 			},
 			"DeleteBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return l.DeleteQuery(t.Context(), w, "BySite", given, at, at.Add(1))
+				return l.Delete(t.Context(), w, dynamic.Query("BySite", given), at, at.Add(1))
 			},
 			"DeleteAllBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return l.DeleteAllQuery(t.Context(), w, "BySite", given)
+				return l.DeleteAll(t.Context(), w, dynamic.Query("BySite", given))
 			},
 		} {
 			if err := writer.Write(t.Context(), e); err != nil {

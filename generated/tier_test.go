@@ -138,19 +138,19 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 		note(of, all...)
 	}
 	ctx := t.Context()
-	list("Read", r.Read(ctx, series, from, to))
-	list("NewestFirst", r.Read(ctx, series, from, to, store.ReadOptions{NewestFirst: true, Limit: 2}))
-	list("ReadMany", r.ReadMany(ctx, [][]any{series, series}, from, to))
+	list("Read", r.Read(ctx, dynamic.Series(series), from, to))
+	list("NewestFirst", r.Read(ctx, dynamic.Series(series), from, to, store.ReadOptions{NewestFirst: true, Limit: 2}))
+	list("ReadMany", r.Read(ctx, dynamic.ManySeries([][]any{series, series}), from, to))
 	page := &store.Page{Size: 1}
 	for range 4 {
 		page.Token = page.Next
-		list("Page", r.Read(ctx, series, from, to, store.ReadOptions{Page: page}))
+		list("Page", r.Read(ctx, dynamic.Series(series), from, to, store.ReadOptions{Page: page}))
 		if page.Next == "" {
 			break
 		}
 	}
 	var columns dynamic.Columns
-	check(t, r.ReadColumns(ctx, series, from, to, &columns))
+	check(t, r.ReadColumns(ctx, dynamic.Series(series), from, to, &columns))
 	note("ReadColumns", columns)
 	newest, err := r.Latest(ctx, series)
 	check(t, err)
@@ -160,11 +160,11 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	for i := range l.Queries {
 		q := &l.Queries[i]
 		v := valuesFrom(q, last)
-		list(q.Name, r.Query(ctx, q.Name, v, from, to))
-		list(q.Name+" newest", r.Query(ctx, q.Name, v, from, to, store.ReadOptions{NewestFirst: true, LatestOnly: true}))
+		list(q.Name, r.Read(ctx, dynamic.Query(q.Name, v), from, to))
+		list(q.Name+" newest", r.Read(ctx, dynamic.Query(q.Name, v), from, to, store.ReadOptions{NewestFirst: true, LatestOnly: true}))
 		if q.Series {
 			var all []any
-			for one, err := range r.QuerySeries(ctx, q.Name, v, from, to) {
+			for one, err := range r.ReadSeries(ctx, dynamic.Query(q.Name, v), from, to) {
 				check(t, err)
 				all = append(all, one)
 			}
@@ -185,7 +185,7 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	}
 	for i := range l.Queries {
 		if q := &l.Queries[i]; q.Deletes != nil && (q.Part() == nil || q.Part().Ends() == 1) {
-			d, err := s.DeleteQuery(ctx, w, q.Name, valuesFrom(q, last), from, from.Add(time.Minute))
+			d, err := s.Delete(ctx, w, dynamic.Query(q.Name, valuesFrom(q, last)), from, from.Add(time.Minute))
 			check(t, err)
 			note("Delete"+q.Name, d.Tables)
 		}

@@ -63,7 +63,7 @@ func TestBreakingErrors(t *testing.T) {
 		r := new.NewReader(b.Client, store.ReaderOptions{TablePrefix: prefix, Now: now})
 		var errs []string
 		for _, event := range events {
-			for _, err := range r.Read(t.Context(), event.Series, time.Unix(0, 0), traffic.Now.AddDate(1, 0, 0)) {
+			for _, err := range r.Read(t.Context(), dynamic.Series(event.Series), time.Unix(0, 0), traffic.Now.AddDate(1, 0, 0)) {
 				if err != nil {
 					errs = append(errs, err.Error())
 				}

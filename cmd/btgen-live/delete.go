@@ -97,16 +97,15 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	}
 	schema := dynamic.New(l)
 	w := schema.NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
+	of := dynamic.Series(values)
+	if d.query != "" {
+		of = dynamic.Query(d.query, values)
+	}
 	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
-		switch {
-		case d.query != "" && d.all:
-			return schema.DeleteAllQuery(ctx, w, d.query, values, o)
-		case d.query != "":
-			return schema.DeleteQuery(ctx, w, d.query, values, from, to, o)
-		case d.all:
-			return w.DeleteAll(ctx, store.SeriesOf(dynamic.Event{Series: values}), o)
+		if d.all {
+			return schema.DeleteAll(ctx, w, of, o)
 		}
-		return w.DeleteRange(ctx, store.SeriesOf(dynamic.Event{Series: values}), from, to, o)
+		return schema.Delete(ctx, w, of, from, to, o)
 	}
 	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
 }

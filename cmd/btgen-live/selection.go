@@ -177,46 +177,36 @@ func (s *selected) readTable() *layout.Table {
 
 // events yields the selected events. The options do not apply to the events of a table.
 func (s *selected) events(ctx context.Context, client store.Client, ro store.ReaderOptions, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
-	reader := s.schema.NewReader(client, ro)
-	switch {
-	case s.of == ofTable:
+	if s.of == ofTable {
 		return s.all(ctx, client, ro)
-	case s.of == ofQuery:
-		return reader.Query(ctx, s.query.Name, s.values, s.from, s.to, o)
 	}
-	if several := s.eachSeries(); several != nil {
-		return reader.ReadMany(ctx, several, s.from, s.to, o)
-	}
-	return reader.Read(ctx, s.values, s.from, s.to, o)
+	return s.schema.NewReader(client, ro).Read(ctx, s.selection(), s.from, s.to, o)
 }
 
 // windows yields the windows of the selected events.
 func (s *selected) windows(ctx context.Context, client store.Client, ro store.ReaderOptions, width window.Width, o store.WindowOptions) iter.Seq2[dynamic.Window, error] {
-	reader := s.schema.NewReader(client, ro)
-	switch {
-	case s.of == ofTable:
-		return reader.TableWindows(ctx, s.table, s.from, s.to, width, o)
-	case s.of == ofQuery:
-		return reader.QueryWindows(ctx, s.query.Name, s.values, s.from, s.to, width, o)
-	}
-	if several := s.eachSeries(); several != nil {
-		return reader.ManyWindows(ctx, several, s.from, s.to, width, o)
-	}
-	return reader.Windows(ctx, s.values, s.from, s.to, width, o)
+	return s.schema.NewReader(client, ro).Windows(ctx, s.selection(), s.from, s.to, width, o)
 }
 
-// eachSeries returns the selected series; nil if these are not several.
-func (s *selected) eachSeries() (series [][]any) {
+// selection returns what is selected.
+func (s *selected) selection() dynamic.Selection {
+	switch s.of {
+	case ofTable:
+		return dynamic.Table(s.table)
+	case ofQuery:
+		return dynamic.Query(s.query.Name, s.values)
+	}
 	several := slices.IndexFunc(s.inputs, func(in layout.Input) bool { return in.Many })
 	if several < 0 {
-		return nil
+		return dynamic.Series(s.values)
 	}
+	var series [][]any
 	for _, v := range s.values[several].([]any) {
 		one := slices.Clone(s.values)
 		one[several] = v
 		series = append(series, one)
 	}
-	return series
+	return dynamic.ManySeries(series)
 }
 
 // all yields the events of a table.

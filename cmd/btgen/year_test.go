@@ -128,7 +128,7 @@ func (y *year) reads(ts *testscript.TestScript, neg bool, args []string) {
 	seen, asked := map[int64]bool{}, 0
 	for _, meter := range []string{"home", "work"} {
 		last := dynamic.Event{}
-		for e, err := range r.Read(context.Background(), []any{meter, int64(7)}, time.Time{}, now) {
+		for e, err := range r.Read(context.Background(), dynamic.Series([]any{meter, int64(7)}), time.Time{}, now) {
 			ts.Check(err)
 			if e.Time.Before(last.Time) {
 				ts.Fatalf("%v after %v", e, last)
@@ -142,7 +142,7 @@ func (y *year) reads(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("the latest event is %v, and not %v", latest, last)
 		}
 		given := dynamic.Values{map[string]any{"BySite": meter, "ByMeter": int64(7)}[args[3]]}
-		for e, err := range r.Query(context.Background(), args[3], given, time.Time{}, now) {
+		for e, err := range r.Read(context.Background(), dynamic.Query(args[3], given), time.Time{}, now) {
 			ts.Check(err)
 			y.same(ts, s, &e, args[2])
 			asked++

@@ -1,15 +1,12 @@
 package dynamic
 
 import (
-	"context"
-	"iter"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -82,48 +79,4 @@ func statisticsOf[S any](l *layout.Layout, field int) func(w *Window) *S {
 		}
 		return w.fields[field].(*S)
 	}
-}
-
-// Windows summarizes the events of a series, as [store.Windows] does.
-func (r *Reader) Windows(ctx context.Context, series []any, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[Window, error] {
-	base, err := r.schema.base(series)
-	return r.windows(ctx, r.schema.layout.Read, store.SeriesOf(base), err, from, to, width, opts)
-}
-
-// ManyWindows summarizes the events of several series, as [store.Windows] does.
-func (r *Reader) ManyWindows(ctx context.Context, series [][]any, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[Window, error] {
-	bases, err := r.schema.each(series)
-	return r.windows(ctx, r.schema.layout.Read, store.ManySeriesOf(bases), err, from, to, width, opts)
-}
-
-// QueryWindows summarizes the events that a query of the schema selects, as [store.Windows] does.
-func (r *Reader) QueryWindows(ctx context.Context, name string, v Values, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[Window, error] {
-	q, of, err := r.schema.selects(name, v)
-	if err != nil {
-		return r.windows(ctx, nil, of, err, from, to, width, opts)
-	}
-	return r.windows(ctx, q.table.of, of, nil, from, to, width, opts)
-}
-
-// TableWindows summarizes the events of all series in a table of the schema, as [store.Windows] does. If
-// the schema does not have the table, the error is a [*store.UnknownTableError].
-func (r *Reader) TableWindows(ctx context.Context, table string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[Window, error] {
-	all := (&store.Query[Event]{Name: "Table"}).Bind(Event{Series: make([]any, len(r.schema.layout.Series))})
-	var known []string
-	for _, t := range r.schema.layout.Tables {
-		if t.ID == table {
-			return r.windows(ctx, t, all, nil, from, to, width, opts)
-		}
-		known = append(known, t.ID)
-	}
-	return r.windows(ctx, nil, all, &store.UnknownTableError{Table: table, Tables: known}, from, to, width, opts)
-}
-
-// windows summarizes what a selection has in a table, or yields an error.
-func (r *Reader) windows(ctx context.Context, t *layout.Table, of store.Selection[Event], err error, from, to time.Time, width window.Width, opts []store.WindowOptions) iter.Seq2[Window, error] {
-	if err != nil {
-		return func(yield func(Window, error) bool) { yield(Window{}, err) }
-	}
-	table := r.schema.tables[t]
-	return store.Windows(ctx, r.readers[table], table.columns, r.schema.windows, of, from, to, width, opts...)
 }

@@ -191,7 +191,7 @@ func (h *life) rows(v *version, n int) map[string]map[string][]string {
 // checkAll reads the events of all series.
 func (h *life) checkAll(v *version, r *dynamic.Reader) error {
 	if i := slices.Index(v.queries, drawnQuery{}); i >= 0 {
-		events := r.Query(h.ctx, fmt.Sprint("Q", i), dynamic.Values{}, always.From, always.To)
+		events := r.Read(h.ctx, dynamic.Query(fmt.Sprint("Q", i), dynamic.Values{}), always.From, always.To)
 		if err := h.same(v, named("query of all series"), h.of(always, func(int) bool { return true }), events, false, nil); err != nil || h.chance(2) {
 			return err
 		}
@@ -219,7 +219,7 @@ func (h *life) readSeries(v *version, r *dynamic.Reader, who int, within dynamic
 	what := func() string {
 		return fmt.Sprintf("Read of %v from %v to %v, %+v", h.series[who], within.From, within.To, o)
 	}
-	return h.same(v, what, want, r.Read(h.ctx, v.given(h.series[who]), within.From, within.To, o), true, o.Fields)
+	return h.same(v, what, want, r.Read(h.ctx, dynamic.Series(v.given(h.series[who])), within.From, within.To, o), true, o.Fields)
 }
 
 func only(who int) func(int) bool { return func(other int) bool { return who == other } }
@@ -247,7 +247,7 @@ func (h *life) checkColumns(v *version, r *dynamic.Reader) error {
 		return nil
 	}
 	var columns dynamic.Columns
-	err := r.ReadColumns(h.ctx, v.given(h.series[who]), always.From, always.To, &columns)
+	err := r.ReadColumns(h.ctx, dynamic.Series(v.given(h.series[who])), always.From, always.To, &columns)
 	return h.same(v, named("ReadColumns"), want, func(yield func(dynamic.Event, error) bool) {
 		for _, e := range columns.Events() {
 			if !yield(e, nil) {
@@ -283,7 +283,7 @@ func (h *life) checkQuery(v *version, r *dynamic.Reader) error {
 	if by >= 0 {
 		values = append(values, v.given(series)[by])
 	}
-	events := r.Query(h.ctx, fmt.Sprint("Q", i), values, always.From, always.To, store.ReadOptions{NewestFirst: h.chance(2)})
+	events := r.Read(h.ctx, dynamic.Query(fmt.Sprint("Q", i), values), always.From, always.To, store.ReadOptions{NewestFirst: h.chance(2)})
 	return h.same(v, named("query by "+v.queries[i].by), want, events, false, nil)
 }
 

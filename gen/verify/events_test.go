@@ -98,7 +98,7 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 func readable(t *testing.T, client *bigtable.Client, s Schema) (n int) {
 	r := dynamic.New(s.Layout).NewReader(client)
 	for sensor := range 10 {
-		for _, err := range r.Read(t.Context(), []any{"oslo", int64(sensor)}, time.Time{}, at.AddDate(1, 0, 0)) {
+		for _, err := range r.Read(t.Context(), dynamic.Series([]any{"oslo", int64(sensor)}), time.Time{}, at.AddDate(1, 0, 0)) {
 			if err == nil {
 				n++
 			}

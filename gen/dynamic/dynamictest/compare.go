@@ -156,14 +156,14 @@ func (c *edited) series(series []any, r Range) {
 		}
 		given[i] = converted(&c.New.Layout().Series[i], series[old])
 	}
-	c.compare("Read", c.old.Read(c.ctx, series, r.From, r.To), c.new.Read(c.ctx, given, r.From, r.To))
+	c.compare("Read", c.old.Read(c.ctx, dynamic.Series(series), r.From, r.To), c.new.Read(c.ctx, dynamic.Series(given), r.From, r.To))
 	for _, q := range c.Old.Layout().Queries {
 		i := slices.IndexFunc(c.New.Layout().Queries, func(other layout.Query) bool { return other.Name == q.Name })
 		if i < 0 {
 			continue
 		}
 		is := valuesOf(&c.New.Layout().Queries[i], given)
-		c.compare(q.Name, c.old.Query(c.ctx, q.Name, valuesOf(&q, series), r.From, r.To), c.new.Query(c.ctx, q.Name, is, r.From, r.To))
+		c.compare(q.Name, c.old.Read(c.ctx, dynamic.Query(q.Name, valuesOf(&q, series)), r.From, r.To), c.new.Read(c.ctx, dynamic.Query(q.Name, is), r.From, r.To))
 	}
 }
 

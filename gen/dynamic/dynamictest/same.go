@@ -190,11 +190,11 @@ func (c *comparison[S, E, C]) read(theirs Reader[S, E, C], ours *dynamic.Reader)
 		from, to = rapid.SampledFrom(edges).Draw(c.T, "from"), rapid.SampledFrom(edges).Draw(c.T, "to")
 	}
 	o := c.options()
-	c.same("Read", o, theirs.Read(c.ctx, s, from, to, o), ours.Read(c.ctx, series, from, to, o))
+	c.same("Read", o, theirs.Read(c.ctx, s, from, to, o), ours.Read(c.ctx, dynamic.Series(series), from, to, o))
 
 	var columns C
 	var dynamicColumns dynamic.Columns
-	wantErr, gotErr := theirs.ReadColumns(c.ctx, s, from, to, &columns, o), ours.ReadColumns(c.ctx, series, from, to, &dynamicColumns, o)
+	wantErr, gotErr := theirs.ReadColumns(c.ctx, s, from, to, &columns, o), ours.ReadColumns(c.ctx, dynamic.Series(series), from, to, &dynamicColumns, o)
 	if n := reflect.ValueOf(columns).FieldByName("Time").Len(); len(dynamicColumns.Time) != n || shown(wantErr) != shown(gotErr) {
 		c.Fatalf("ReadColumns: %d events, %v; want %d, %v", len(dynamicColumns.Time), gotErr, n, wantErr)
 	}
@@ -228,15 +228,15 @@ func (c *comparison[S, E, C]) read(theirs Reader[S, E, C], ours *dynamic.Reader)
 		}
 		args = append(args, reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(o))
 		events := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
-		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, values, from, to, o))
+		c.same(q.Name, o, events, ours.Read(c.ctx, dynamic.Query(q.Name, values), from, to, o))
 		width, wo := c.windowOptions()
 		args[len(args)-1] = reflect.ValueOf(width)
 		windows := reflect.ValueOf(theirs).MethodByName(q.Name + "Windows").Call(append(args, reflect.ValueOf(wo)))[0]
-		c.windows(q.Name+"Windows", width, wo, windows, ours.QueryWindows(c.ctx, q.Name, values, from, to, width, wo))
+		c.windows(q.Name+"Windows", width, wo, windows, ours.Windows(c.ctx, dynamic.Query(q.Name, values), from, to, width, wo))
 	}
 	width, wo := c.windowOptions()
 	windows := reflect.ValueOf(theirs).MethodByName("Windows").Call([]reflect.Value{reflect.ValueOf(c.ctx), reflect.ValueOf(s), reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(width), reflect.ValueOf(wo)})[0]
-	c.windows("Windows", width, wo, windows, ours.Windows(c.ctx, series, from, to, width, wo))
+	c.windows("Windows", width, wo, windows, ours.Windows(c.ctx, dynamic.Series(series), from, to, width, wo))
 }
 
 // valuesOf returns the values of a query that takes whole values: those of a series.

@@ -45,7 +45,7 @@ func Reads[S, E, C any, R Reader[S, E, C]](
 		var of S
 		s.series(reflect.ValueOf(&of).Elem(), values)
 		for _, o := range []store.ReadOptions{{}, {NewestFirst: true}} {
-			compare(fmt.Sprintf("Read %v %+v", values, o), theirs.Read(t.Context(), of, all.From, all.To, o), ours.Read(t.Context(), values, all.From, all.To, o))
+			compare(fmt.Sprintf("Read %v %+v", values, o), theirs.Read(t.Context(), of, all.From, all.To, o), ours.Read(t.Context(), dynamic.Series(values), all.From, all.To, o))
 		}
 		want, err := theirs.Latest(t.Context(), of)
 		got, failed := ours.Latest(t.Context(), values)
@@ -60,7 +60,7 @@ func Reads[S, E, C any, R Reader[S, E, C]](
 			}
 			args = append(args, reflect.ValueOf(all.From), reflect.ValueOf(all.To))
 			found := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
-			compare(fmt.Sprintf("%s %v", q.Name, values), found, ours.Query(t.Context(), q.Name, valuesOf(q, values), all.From, all.To))
+			compare(fmt.Sprintf("%s %v", q.Name, values), found, ours.Read(t.Context(), dynamic.Query(q.Name, valuesOf(q, values)), all.From, all.To))
 		}
 	}
 	return events

@@ -62,7 +62,7 @@ tables:
 	rows := format.NewWindows(l, o)
 	var out, csv bytes.Buffer
 	w := parquet.NewWriter(&out, l, rows.Columns())
-	for of, err := range s.NewReader(b.Client).Windows(t.Context(), []any{"a"}, time.Time{}, at.Add(time.Hour), window.Every(time.Hour)) {
+	for of, err := range s.NewReader(b.Client).Windows(t.Context(), dynamic.Series([]any{"a"}), time.Time{}, at.Add(time.Hour), window.Every(time.Hour)) {
 		if err != nil {
 			t.Fatal(err)
 		}
