@@ -100,7 +100,10 @@ func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
 	case *window.Int[time.Duration]:
 		return ofDuration(s, of)
 	case *window.Float64[float64]:
-		v := ofFloat(s, of)
+		if s == Sum && of.Count > 0 {
+			return of.Sum()
+		}
+		v := ofNumber(s, of, &of.Values, of.Min, of.Max)
 		if filled, ok := v.(float64); ok && f.Type == schema.Float32 && s <= Max {
 			return float64(float32(filled))
 		}
@@ -130,46 +133,19 @@ func ofValues[T any](s Statistic, of *window.Values[T]) any {
 	return nil
 }
 
-// ofInt returns a statistic of integers.
-func ofInt[T window.Integer](s Statistic, of *window.Int[T]) any {
-	switch {
-	case s < Min || of.LastTime.IsZero():
-		return ofValues(s, &of.Values)
-	case s == Min:
-		return of.Min
-	case s == Max:
-		return of.Max
-	case s == Sum && of.Count > 0:
-		if sum, err := of.Sum(); err == nil {
-			return sum
-		}
-		return of.BigSum()
-	}
-	return computed(s, of, &of.Values)
-}
-
-// ofFloat returns a statistic of floating-point numbers.
-func ofFloat(s Statistic, of *window.Float64[float64]) any {
-	switch {
-	case s < Min || of.LastTime.IsZero():
-		return ofValues(s, &of.Values)
-	case s == Min:
-		return of.Min
-	case s == Max:
-		return of.Max
-	case s == Sum && of.Count > 0:
-		return of.Sum()
-	}
-	return computed(s, of, &of.Values)
-}
-
-// computed returns a mean, an increase or a rate; nil if too few values determine it.
-func computed[T any](s Statistic, of interface {
+// ofNumber returns a statistic of numbers other than their sum; nil if too few values determine it.
+func ofNumber[T any](s Statistic, of interface {
 	Mean() float64
 	Increase() float64
 	Rate() float64
-}, values *window.Values[T]) any {
+}, values *window.Values[T], least, greatest T) any {
 	switch {
+	case s < Min || values.LastTime.IsZero():
+		return ofValues(s, values)
+	case s == Min:
+		return least
+	case s == Max:
+		return greatest
 	case s == Mean:
 		return of.Mean()
 	case s == Increase && values.Count > 0:
@@ -178,6 +154,17 @@ func computed[T any](s Statistic, of interface {
 		return of.Rate()
 	}
 	return nil
+}
+
+// ofInt returns a statistic of integers.
+func ofInt[T window.Integer](s Statistic, of *window.Int[T]) any {
+	if s != Sum || of.Count == 0 {
+		return ofNumber(s, of, &of.Values, of.Min, of.Max)
+	}
+	if sum, err := of.Sum(); err == nil {
+		return sum
+	}
+	return of.BigSum()
 }
 
 // ofDuration returns a statistic of durations.

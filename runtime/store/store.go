@@ -89,8 +89,9 @@ type Operation struct {
 	OrdinaryRequests int
 }
 
-// add adds the statistics of requests.
+// add adds the statistics of a part of the operation.
 func (o *Operation) add(other *Operation) {
+	o.Events += other.Events
 	o.Rows += other.Rows
 	o.Requests += other.Requests
 	o.OrdinaryRequests += other.OrdinaryRequests

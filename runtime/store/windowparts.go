@@ -80,9 +80,7 @@ func (p *windowParts) close() {
 	close(p.stop)
 	p.cancel()
 	p.running.Wait()
-	op := &p.lead.reading.op
-	op.add(&p.op)
-	op.Events += p.op.Events
+	p.lead.reading.op.add(&p.op)
 }
 
 // leads reports whether the lead reads a series.
@@ -205,7 +203,6 @@ func (p *windowParts) work() {
 		p.mu.Lock()
 		p.most = max(p.most, windows)
 		p.op.add(&read.reading.op)
-		p.op.Events += read.reading.op.Events
 		p.mu.Unlock()
 	}
 }

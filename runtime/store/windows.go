@@ -198,7 +198,7 @@ type windowsReading struct {
 func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selection, q *query) *windowsReading {
 	r := &windowsReading{windowsKind: k, of: s, columnsReading: columnsReading{into: k.layout, columns: k.newColumns()}}
 	r.reading = reader.beginSelected(ctx, s, q, k.from, k.to, []ReadOptions{{Fields: k.Fields}})
-	r.reading.op.Name += "Windows"
+	r.reading.op.Name = s.name + "Windows"
 	r.reading.assembler.into = r
 	return r
 }
@@ -364,9 +364,7 @@ func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem,
 	} else if part.events() {
 		part.fold.End()
 	}
-	op := &r.reading.op
-	op.add(&part.reading.op)
-	op.Events += part.reading.op.Events
+	r.reading.op.add(&part.reading.op)
 	return items, !part.stopped
 }
 
