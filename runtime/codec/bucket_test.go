@@ -534,7 +534,7 @@ func TestLabelOfOtherBuckets(t *testing.T) {
 		{weeks, "week01", "a label of the form week%d"},
 	} {
 		r := codec.NewKeyReader("a#"+tt.label, "#")
-		r.String("host")
+		r.String("host", codec.KeyForm{})
 		r.Bucket(tt.b)
 		for _, err := range []error{r.Close(), second(tt.b.ParseLabel(tt.label))} {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -613,25 +613,25 @@ func TestEndlessBucket(t *testing.T) {
 func TestRestOfKey(t *testing.T) {
 	for _, delimiter := range []string{"#", ""} {
 		w := codec.NewKeyWriter(nil, delimiter)
-		w.Int("id", 7)
+		w.Int("id", codec.KeyForm{}, 7, 64)
 		if delimiter == "" {
 			w = codec.NewKeyWriter(nil, delimiter)
-			w.IntAs("id", codec.KeyForm{Encoding: codec.KeyBinary}, 7, 64)
+			w.Int("id", codec.KeyForm{Encoding: codec.KeyBinary}, 7, 64)
 		}
 		w.Join()
-		w.String("device", "a#b\x00\x01")
+		w.String("device", codec.KeyForm{}, "a#b\x00\x01")
 		key, err := w.Key()
 		if err != nil || !strings.HasSuffix(string(key), "a#b\x00\x01") {
 			t.Fatalf("%q, %v", key, err)
 		}
 		r := codec.NewKeyReader(string(key), delimiter)
 		if delimiter == "" {
-			r.IntAs("id", codec.KeyForm{Encoding: codec.KeyBinary}, 64)
+			r.Int("id", codec.KeyForm{Encoding: codec.KeyBinary}, 64)
 		} else {
-			r.Int("id", 64)
+			r.Int("id", codec.KeyForm{}, 64)
 		}
 		r.Join(0)
-		if device := r.String("device"); device != "a#b\x00\x01" || r.Close() != nil {
+		if device := r.String("device", codec.KeyForm{}); device != "a#b\x00\x01" || r.Close() != nil {
 			t.Errorf("%q: %q, %v", key, device, r.Close())
 		}
 	}

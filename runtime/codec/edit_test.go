@@ -40,7 +40,7 @@ func TestEditedSchema(t *testing.T) {
 		read(&r)
 		return r.Close()
 	}
-	offsets := func(r *codec.KeyReader) { r.String("host"); r.Bucket(day) }
+	offsets := func(r *codec.KeyReader) { r.String("host", codec.KeyForm{}); r.Bucket(day) }
 	_, number := codec.BinaryEnum(codec.AppendBinaryInt64(nil, 2), kinds)
 	_, name := codec.TextEnum([]byte("issue"), kinds)
 	for _, tt := range []struct {
@@ -53,7 +53,7 @@ func TestEditedSchema(t *testing.T) {
 		{"segment removed", key("a#2026-03-05#b", offsets), "other segments or another delimiter"},
 		{"salt added", key("a#2026-03-05", func(r *codec.KeyReader) { r.Salt(4) }), "another salt or none"},
 		{"time format changed", key("1772668800000", func(r *codec.KeyReader) { r.Time(codec.TimeFormat{Kind: codec.UnixSeconds}) }), "another time format"},
-		{"enum of a key reordered", key("issue", func(r *codec.KeyReader) { r.Enum("kind", kinds) }), "the enum may have had other values"},
+		{"enum of a key reordered", key("issue", func(r *codec.KeyReader) { r.Enum("kind", codec.KeyForm{}, kinds) }), "the enum may have had other values"},
 		{"enum value removed", number, "the enum may have had other values"},
 		{"enum name removed", name, "the enum may have had other values"},
 	} {

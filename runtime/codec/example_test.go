@@ -13,17 +13,17 @@ func ExampleKeyWriter() {
 	day := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Kind: codec.TimeLabel, Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 
 	w := codec.NewKeyWriter(nil, "#")
-	w.String("location", "us-west2")
-	w.Int("balloon_id", 3698)
+	w.String("location", codec.KeyForm{}, "us-west2")
+	w.Int("balloon_id", codec.KeyForm{}, 3698, 64)
 	w.Bucket(day, time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC))
 	key, err := w.Key()
 	fmt.Println(string(key), err)
 
 	r := codec.NewKeyReader(string(key), "#")
-	fmt.Println(r.String("location"), r.Int("balloon_id", 64), r.Bucket(day).Format(time.DateOnly), r.Close())
+	fmt.Println(r.String("location", codec.KeyForm{}), r.Int("balloon_id", codec.KeyForm{}, 64), r.Bucket(day).Format(time.DateOnly), r.Close())
 
 	w = codec.NewKeyWriter(nil, "#")
-	w.String("location", "us#west2")
+	w.String("location", codec.KeyForm{}, "us#west2")
 	_, err = w.Key()
 	fmt.Println(err)
 	// Output:

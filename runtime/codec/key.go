@@ -32,13 +32,11 @@ const (
 // with 0x00 0x01, so they may be empty. It rejects other forms of variable width with
 // [ErrForm].
 //
-// Each type has a method that takes a [KeyForm] and one that uses the default form.
-//
 // Use a KeyWriter as a value on the stack:
 //
 //	w := codec.NewKeyWriter(buf[:0], "#")
-//	w.String("location", e.Location)
-//	w.Int("balloon_id", e.BalloonID)
+//	w.String("location", codec.KeyForm{}, e.Location)
+//	w.Int("balloon_id", codec.KeyForm{}, e.BalloonID, 64)
 //	key, err := w.Key()
 type KeyWriter struct {
 	buf   []byte // dst, then the segments, each followed by the delimiter
@@ -81,12 +79,9 @@ func (w *KeyWriter) Structured() { w.structured = true }
 // fixed width, so that a reader can tell them apart.
 func (w *KeyWriter) Join() { w.joined = true }
 
-// String writes v in the default form. It rejects invalid UTF-8 with [ErrUTF8].
-func (w *KeyWriter) String(segment, v string) { w.StringAs(segment, KeyForm{}, v) }
-
-// StringAs writes v as text, escaped text or hex. It rejects invalid UTF-8 with
+// String writes v as text, escaped text or hex. It rejects invalid UTF-8 with
 // [ErrUTF8] and, with a pad, values of another number of bytes with [ErrRange].
-func (w *KeyWriter) StringAs(segment string, f KeyForm, v string) {
+func (w *KeyWriter) String(segment string, f KeyForm, v string) {
 	switch {
 	case !w.accepts(segment, f, StringSegment):
 	case !utf8.ValidString(v):
@@ -109,7 +104,7 @@ func (w *KeyWriter) StringPrefix(segment string, f KeyForm, v string) {
 	if v == "" {
 		return
 	}
-	w.StringAs(segment, f, v)
+	w.String(segment, f, v)
 	end := len(w.delim)
 	if end == 0 {
 		end = len(terminator)
@@ -122,12 +117,9 @@ func (w *KeyWriter) StringPrefix(segment string, f KeyForm, v string) {
 // terminator ends a string in a binary key.
 const terminator = "\x00\x01"
 
-// Bytes writes v in lowercase hex.
-func (w *KeyWriter) Bytes(segment string, v []byte) { w.BytesAs(segment, KeyForm{}, v) }
-
-// BytesAs writes v in hex, base64url, base32hex, or unchanged. With a pad, it rejects values of
+// Bytes writes v in hex, base64url, base32hex, or unchanged. With a pad, it rejects values of
 // another length with [ErrRange].
-func (w *KeyWriter) BytesAs(segment string, f KeyForm, v []byte) {
+func (w *KeyWriter) Bytes(segment string, f KeyForm, v []byte) {
 	switch {
 	case !w.accepts(segment, f, BytesSegment):
 	case f.Encoding.Alphabet() != "":
@@ -157,11 +149,8 @@ func variable[T ~string | ~[]byte](w *KeyWriter, segment string, f KeyForm, v T)
 	}
 }
 
-// Bool writes true or false.
-func (w *KeyWriter) Bool(segment string, v bool) { w.BoolAs(segment, KeyForm{}, v) }
-
-// BoolAs writes v as true or false, or as one byte, 1 or 0.
-func (w *KeyWriter) BoolAs(segment string, f KeyForm, v bool) {
+// Bool writes v as true or false, or as one byte, 1 or 0.
+func (w *KeyWriter) Bool(segment string, f KeyForm, v bool) {
 	switch {
 	case !w.accepts(segment, f, BoolSegment):
 	case f.Encoding != KeyBinary:
@@ -173,12 +162,9 @@ func (w *KeyWriter) BoolAs(segment string, f KeyForm, v bool) {
 	}
 }
 
-// Int writes v in decimal.
-func (w *KeyWriter) Int(segment string, v int64) { w.IntAs(segment, KeyForm{}, v, 64) }
-
-// IntAs writes v, an integer of 32 or 64 bits. It rejects values that do not fit with
+// Int writes v, an integer of 32 or 64 bits. It rejects values that do not fit with
 // [ErrRange]; if the form has a pad, also negative ones and ones with too many digits.
-func (w *KeyWriter) IntAs(segment string, f KeyForm, v int64, bits int) {
+func (w *KeyWriter) Int(segment string, f KeyForm, v int64, bits int) {
 	if w.accepts(segment, f, intSegment(bits)) {
 		w.int(segment, f, v, bits)
 	}
@@ -199,12 +185,9 @@ func (w *KeyWriter) int(segment string, f KeyForm, v int64, bits int) {
 	}
 }
 
-// Uint writes v in decimal.
-func (w *KeyWriter) Uint(segment string, v uint64) { w.UintAs(segment, KeyForm{}, v, 64) }
-
-// UintAs writes v, an integer of 32 or 64 bits. It rejects values that do not fit with
+// Uint writes v, an integer of 32 or 64 bits. It rejects values that do not fit with
 // [ErrRange]; if the form has a pad, also ones with too many digits.
-func (w *KeyWriter) UintAs(segment string, f KeyForm, v uint64, bits int) {
+func (w *KeyWriter) Uint(segment string, f KeyForm, v uint64, bits int) {
 	switch {
 	case !w.accepts(segment, f, uintSegment(bits)):
 	case v>>(bits-1)>>1 != 0, !f.inBinary() && f.Pad > 0 && v > f.largest():
@@ -218,32 +201,17 @@ func (w *KeyWriter) UintAs(segment string, f KeyForm, v uint64, bits int) {
 	}
 }
 
-// Duration writes v as decimal nanoseconds.
-func (w *KeyWriter) Duration(segment string, v time.Duration) { w.Int(segment, int64(v)) }
-
-// DurationAs writes v in nanoseconds, like [KeyWriter.IntAs].
-func (w *KeyWriter) DurationAs(segment string, f KeyForm, v time.Duration) {
-	w.IntAs(segment, f, int64(v), 64)
-}
-
-// Timestamp writes v as nanoseconds since the Unix epoch, padded to 19 digits. It
+// Timestamp writes v as nanoseconds since the Unix epoch, in 19 digits or 8 bytes. It
 // rejects times before 1970 or after 2262-04-11 with [ErrTimeRange].
-func (w *KeyWriter) Timestamp(segment string, v time.Time) { w.TimestampAs(segment, KeyForm{}, v) }
-
-// TimestampAs writes v as nanoseconds since the Unix epoch, in 19 digits or 8 bytes. It
-// rejects times before 1970 or after 2262-04-11 with [ErrTimeRange].
-func (w *KeyWriter) TimestampAs(segment string, f KeyForm, v time.Time) {
+func (w *KeyWriter) Timestamp(segment string, f KeyForm, v time.Time) {
 	if w.accepts(segment, f, TimestampSegment) {
 		w.time(segment, f.timestamp(), v)
 	}
 }
 
-// Enum writes the name of v. It rejects a value that is not in e with [ErrEnum].
-func (w *KeyWriter) Enum(segment string, e Enum, v int64) { w.EnumAs(segment, KeyForm{}, e, v) }
-
-// EnumAs writes the name of v, or its number like [KeyWriter.IntAs]. It rejects a value
+// Enum writes the name of v, or its number like [KeyWriter.Int]. It rejects a value
 // that is not in e with [ErrEnum].
-func (w *KeyWriter) EnumAs(segment string, f KeyForm, e Enum, v int64) {
+func (w *KeyWriter) Enum(segment string, f KeyForm, e Enum, v int64) {
 	if !w.accepts(segment, f, EnumSegment) {
 		return
 	}
@@ -261,7 +229,7 @@ func (w *KeyWriter) EnumAs(segment string, f KeyForm, e Enum, v int64) {
 // Sequence writes a sequence number, which distinguishes events of the same time, in 10
 // digits or, in a binary key, in 4 bytes. Errors name the segment "sequence".
 func (w *KeyWriter) Sequence(v uint32) {
-	w.UintAs(sequenceField, SequenceForm(w.delim), uint64(v), 32)
+	w.Uint(sequenceField, SequenceForm(w.delim), uint64(v), 32)
 }
 
 // Const writes a fixed string, such as the name of a metric. It does not validate it.

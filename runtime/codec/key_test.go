@@ -36,29 +36,29 @@ func TestKeyWriter(t *testing.T) {
 		write func(w *codec.KeyWriter)
 	}{
 		{"us-west2#3698#pressure#week1", func(w *codec.KeyWriter) {
-			w.String("location", "us-west2")
-			w.Int("balloon_id", 3698)
+			w.String("location", codec.KeyForm{}, "us-west2")
+			w.Int("balloon_id", codec.KeyForm{}, 3698, 64)
 			w.Const("pressure")
 			w.Bucket(weeks, at)
 		}},
 		{"us-west2#3698#2021-03-05-1203", func(w *codec.KeyWriter) {
-			w.String("location", "us-west2")
-			w.Int("balloon_id", 3698)
+			w.String("location", codec.KeyForm{}, "us-west2")
+			w.Int("balloon_id", codec.KeyForm{}, 3698, 64)
 			w.Time(minutes, at)
 		}},
 		{"true#-5#7#-1000000000#1614945839500000000#00ff", func(w *codec.KeyWriter) {
-			w.Bool("flag", true)
-			w.Int("int", -5)
-			w.Uint("uint", 7)
-			w.Duration("duration", -time.Second)
-			w.Timestamp("timestamp", at)
-			w.Bytes("bytes", []byte{0, 255})
+			w.Bool("flag", codec.KeyForm{}, true)
+			w.Int("int", codec.KeyForm{}, -5, 64)
+			w.Uint("uint", codec.KeyForm{}, 7, 64)
+			w.Int("duration", codec.KeyForm{}, int64(-time.Second), 64)
+			w.Timestamp("timestamp", codec.KeyForm{}, at)
+			w.Bytes("bytes", codec.KeyForm{}, []byte{0, 255})
 		}},
 		{"float#01234567-89ab-cdef-0123-456789abcdef", func(w *codec.KeyWriter) {
-			w.Enum("phase", phases, 2)
-			w.UUID("id", codec.UUID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef})
+			w.Enum("phase", codec.KeyForm{}, phases, 2)
+			w.UUID("id", codec.KeyForm{}, codec.UUID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef})
 		}},
-		{"0000000000000000000", func(w *codec.KeyWriter) { w.Timestamp("t", time.Unix(0, 0)) }},
+		{"0000000000000000000", func(w *codec.KeyWriter) { w.Timestamp("t", codec.KeyForm{}, time.Unix(0, 0)) }},
 	}
 	for _, tt := range tests {
 		w := codec.NewKeyWriter([]byte("dst:"), "#")
@@ -83,21 +83,21 @@ func TestKeyWriterRefuses(t *testing.T) {
 		write func(w *codec.KeyWriter)
 	}{
 		{"no segment", "#", "key", codec.ErrEmpty, func(w *codec.KeyWriter) {}},
-		{"empty string", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.String("s", "") }},
-		{"empty bytes", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.Bytes("s", nil) }},
-		{"bad UTF-8", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", "\xff") }},
-		{"unknown enum", "#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.Enum("s", phases, 3) }},
-		{"before 1970", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", time.Unix(0, -1)) }},
-		{"zero time", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", time.Time{}) }},
-		{"after 2262", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", date("2262-04-12")) }},
+		{"empty string", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "") }},
+		{"empty bytes", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.Bytes("s", codec.KeyForm{}, nil) }},
+		{"bad UTF-8", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "\xff") }},
+		{"unknown enum", "#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.Enum("s", codec.KeyForm{}, phases, 3) }},
+		{"before 1970", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", codec.KeyForm{}, time.Unix(0, -1)) }},
+		{"zero time", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", codec.KeyForm{}, time.Time{}) }},
+		{"after 2262", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", codec.KeyForm{}, date("2262-04-12")) }},
 		{"before the origin", "#", "bucket", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-02-28")) }},
 		{"year 10000", "#", "time", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Time(minutes, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }},
-		{"4097 bytes", "#", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", strings.Repeat("x", 4097)) }},
-		{"binary key, no fixed width", "", "s", codec.ErrForm, func(w *codec.KeyWriter) { w.Int("s", 1) }},
+		{"4097 bytes", "#", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, strings.Repeat("x", 4097)) }},
+		{"binary key, no fixed width", "", "s", codec.ErrForm, func(w *codec.KeyWriter) { w.Int("s", codec.KeyForm{}, 1, 64) }},
 		{"binary key, label of no fixed width", "", "bucket", codec.ErrForm, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-03-05")) }},
 		{"first error wins", "#", "a", codec.ErrEmpty, func(w *codec.KeyWriter) {
-			w.String("a", "")
-			w.String("b", "#")
+			w.String("a", codec.KeyForm{}, "")
+			w.String("b", codec.KeyForm{}, "#")
 		}},
 	}
 	for _, tt := range tests {
@@ -109,7 +109,7 @@ func TestKeyWriterRefuses(t *testing.T) {
 		})
 	}
 	w := codec.NewKeyWriter(make([]byte, 100), "#")
-	w.String("s", strings.Repeat("x", codec.MaxKey))
+	w.String("s", codec.KeyForm{}, strings.Repeat("x", codec.MaxKey))
 	if _, err := w.Key(); err != nil {
 		t.Errorf("key of 4096 bytes: %v", err)
 	}
@@ -122,21 +122,21 @@ func TestDelimiterInSegments(t *testing.T) {
 		delim string
 		write func(w *codec.KeyWriter)
 	}{
-		{"#", func(w *codec.KeyWriter) { w.String("s", "us#west") }},
-		{"-", func(w *codec.KeyWriter) { w.String("s", "us-west2") }},
-		{"-", func(w *codec.KeyWriter) { w.Int("s", -1) }},
-		{"-", func(w *codec.KeyWriter) { w.Duration("s", -1) }},
-		{"-", func(w *codec.KeyWriter) { w.UUID("s", codec.UUID{}) }},
+		{"#", func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "us#west") }},
+		{"-", func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "us-west2") }},
+		{"-", func(w *codec.KeyWriter) { w.Int("s", codec.KeyForm{}, -1, 64) }},
+		{"-", func(w *codec.KeyWriter) { w.Int("s", codec.KeyForm{}, int64(-1), 64) }},
+		{"-", func(w *codec.KeyWriter) { w.UUID("s", codec.KeyForm{}, codec.UUID{}) }},
 		{"-", func(w *codec.KeyWriter) { w.Time(minutes, date("2021-03-05")) }},
-		{"e", func(w *codec.KeyWriter) { w.Bool("s", true) }},
-		{"a", func(w *codec.KeyWriter) { w.Bytes("s", []byte{0xaa}) }},
-		{"a", func(w *codec.KeyWriter) { w.Enum("s", phases, 1) }},
+		{"e", func(w *codec.KeyWriter) { w.Bool("s", codec.KeyForm{}, true) }},
+		{"a", func(w *codec.KeyWriter) { w.Bytes("s", codec.KeyForm{}, []byte{0xaa}) }},
+		{"a", func(w *codec.KeyWriter) { w.Enum("s", codec.KeyForm{}, phases, 1) }},
 		{"w", func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-03-05")) }},
-		{"1", func(w *codec.KeyWriter) { w.Timestamp("s", date("2021-03-05")) }},
-		{"1", func(w *codec.KeyWriter) { w.Uint("s", 314) }},
-		{"::", func(w *codec.KeyWriter) { w.String("s", "a:") }},
-		{"::", func(w *codec.KeyWriter) { w.String("s", "a::b") }},
-		{"aba", func(w *codec.KeyWriter) { w.String("s", "xab") }},
+		{"1", func(w *codec.KeyWriter) { w.Timestamp("s", codec.KeyForm{}, date("2021-03-05")) }},
+		{"1", func(w *codec.KeyWriter) { w.Uint("s", codec.KeyForm{}, 314, 64) }},
+		{"::", func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "a:") }},
+		{"::", func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "a::b") }},
+		{"aba", func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "xab") }},
 	}
 	for _, tt := range tests {
 		w := codec.NewKeyWriter(nil, tt.delim)
@@ -146,8 +146,8 @@ func TestDelimiterInSegments(t *testing.T) {
 		}
 	}
 	w := codec.NewKeyWriter(nil, "::")
-	w.String("a", ":a")
-	w.String("b", ":b")
+	w.String("a", codec.KeyForm{}, ":a")
+	w.String("b", codec.KeyForm{}, ":b")
 	if key, err := w.Key(); err != nil || string(key) != ":a:::b" {
 		t.Errorf("Key() = %q, %v", key, err)
 	}
@@ -158,8 +158,8 @@ func TestDelimiterInSegments(t *testing.T) {
 func TestPrefixOfAnotherKey(t *testing.T) {
 	prefix := func(location string, id int64) string {
 		w := codec.NewKeyWriter(nil, "#")
-		w.String("location", location)
-		w.Int("balloon_id", id)
+		w.String("location", codec.KeyForm{}, location)
+		w.Int("balloon_id", codec.KeyForm{}, id, 64)
 		p, err := w.Prefix()
 		if err != nil {
 			t.Fatal(err)
@@ -186,10 +186,10 @@ func TestPrefixSafety(t *testing.T) {
 		series := func(label string) (prefix, key string, values [2]string, ok bool) {
 			values = [2]string{segmentTexts().Draw(t, label+"0"), segmentTexts().Draw(t, label+"1")}
 			w := codec.NewKeyWriter(nil, delim)
-			w.String("a", values[0])
+			w.String("a", codec.KeyForm{}, values[0])
 			p, err1 := w.Prefix()
 			prefix = string(p)
-			w.String("b", values[1])
+			w.String("b", codec.KeyForm{}, values[1])
 			k, err2 := w.Key()
 			return prefix, string(k), values, err1 == nil && err2 == nil
 		}
@@ -217,15 +217,15 @@ type row struct {
 
 func (r row) write(delim string) ([]byte, error) {
 	w := codec.NewKeyWriter(nil, delim)
-	w.String("s", r.S)
-	w.Bytes("b", r.B)
-	w.Bool("f", r.F)
-	w.Int("i", r.I)
-	w.Uint("u", r.U)
-	w.Duration("d", r.D)
-	w.Timestamp("t", r.T)
-	w.UUID("id", r.ID)
-	w.Enum("e", phases, r.E)
+	w.String("s", codec.KeyForm{}, r.S)
+	w.Bytes("b", codec.KeyForm{}, r.B)
+	w.Bool("f", codec.KeyForm{}, r.F)
+	w.Int("i", codec.KeyForm{}, r.I, 64)
+	w.Uint("u", codec.KeyForm{}, r.U, 64)
+	w.Int("d", codec.KeyForm{}, int64(r.D), 64)
+	w.Timestamp("t", codec.KeyForm{}, r.T)
+	w.UUID("id", codec.KeyForm{}, r.ID)
+	w.Enum("e", codec.KeyForm{}, phases, r.E)
 	w.Const("metric")
 	w.Bucket(weeks, r.At)
 	w.Time(minutes, r.At)
@@ -234,8 +234,8 @@ func (r row) write(delim string) ([]byte, error) {
 
 func readRow(key, delim string) (row, time.Time, error) {
 	r := codec.NewKeyReader(key, delim)
-	v := row{S: r.String("s"), B: r.Bytes("b"), F: r.Bool("f"), I: r.Int("i", 64), U: r.Uint("u", 64),
-		D: r.Duration("d"), T: r.Timestamp("t"), ID: r.UUID("id"), E: r.Enum("e", phases)}
+	v := row{S: r.String("s", codec.KeyForm{}), B: r.Bytes("b", codec.KeyForm{}), F: r.Bool("f", codec.KeyForm{}), I: r.Int("i", codec.KeyForm{}, 64), U: r.Uint("u", codec.KeyForm{}, 64),
+		D: time.Duration(r.Int("d", codec.KeyForm{}, 64)), T: r.Timestamp("t", codec.KeyForm{}), ID: r.UUID("id", codec.KeyForm{}), E: r.Enum("e", codec.KeyForm{}, phases)}
 	r.Const("metric")
 	bucket := r.Bucket(weeks)
 	v.At = r.Time(minutes)
@@ -284,30 +284,30 @@ func TestKeyReaderRefuses(t *testing.T) {
 		field string
 		read  func(r *codec.KeyReader)
 	}{
-		{"plus sign", "+5", "i", func(r *codec.KeyReader) { r.Int("i", 64) }},
-		{"leading zeros", "007", "i", func(r *codec.KeyReader) { r.Int("i", 64) }},
-		{"negative zero", "-0", "i", func(r *codec.KeyReader) { r.Int("i", 64) }},
-		{"too wide", "2147483648", "i", func(r *codec.KeyReader) { r.Int("i", 32) }},
-		{"too wide, unsigned", "4294967296", "u", func(r *codec.KeyReader) { r.Uint("u", 32) }},
-		{"negative, unsigned", "-1", "u", func(r *codec.KeyReader) { r.Uint("u", 32) }},
-		{"upper-case hex", "AB", "b", func(r *codec.KeyReader) { r.Bytes("b") }},
-		{"odd hex", "abc", "b", func(r *codec.KeyReader) { r.Bytes("b") }},
-		{"1 for true", "1", "f", func(r *codec.KeyReader) { r.Bool("f") }},
-		{"upper-case UUID", "01234567-89AB-cdef-0123-456789abcdef", "id", func(r *codec.KeyReader) { r.UUID("id") }},
-		{"short timestamp", "1614945839", "t", func(r *codec.KeyReader) { r.Timestamp("t") }},
-		{"long timestamp", "9999999999999999999", "t", func(r *codec.KeyReader) { r.Timestamp("t") }},
-		{"unknown name", "sunk", "e", func(r *codec.KeyReader) { r.Enum("e", phases) }},
+		{"plus sign", "+5", "i", func(r *codec.KeyReader) { r.Int("i", codec.KeyForm{}, 64) }},
+		{"leading zeros", "007", "i", func(r *codec.KeyReader) { r.Int("i", codec.KeyForm{}, 64) }},
+		{"negative zero", "-0", "i", func(r *codec.KeyReader) { r.Int("i", codec.KeyForm{}, 64) }},
+		{"too wide", "2147483648", "i", func(r *codec.KeyReader) { r.Int("i", codec.KeyForm{}, 32) }},
+		{"too wide, unsigned", "4294967296", "u", func(r *codec.KeyReader) { r.Uint("u", codec.KeyForm{}, 32) }},
+		{"negative, unsigned", "-1", "u", func(r *codec.KeyReader) { r.Uint("u", codec.KeyForm{}, 32) }},
+		{"upper-case hex", "AB", "b", func(r *codec.KeyReader) { r.Bytes("b", codec.KeyForm{}) }},
+		{"odd hex", "abc", "b", func(r *codec.KeyReader) { r.Bytes("b", codec.KeyForm{}) }},
+		{"1 for true", "1", "f", func(r *codec.KeyReader) { r.Bool("f", codec.KeyForm{}) }},
+		{"upper-case UUID", "01234567-89AB-cdef-0123-456789abcdef", "id", func(r *codec.KeyReader) { r.UUID("id", codec.KeyForm{}) }},
+		{"short timestamp", "1614945839", "t", func(r *codec.KeyReader) { r.Timestamp("t", codec.KeyForm{}) }},
+		{"long timestamp", "9999999999999999999", "t", func(r *codec.KeyReader) { r.Timestamp("t", codec.KeyForm{}) }},
+		{"unknown name", "sunk", "e", func(r *codec.KeyReader) { r.Enum("e", codec.KeyForm{}, phases) }},
 		{"padded week", "week01", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
 		{"week 0", "week0", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
 		{"another month", "2021-13-01-0000", "time", func(r *codec.KeyReader) { r.Time(minutes) }},
 		{"another const", "pressures", "key", func(r *codec.KeyReader) { r.Const("pressure") }},
-		{"bad UTF-8", "\xff", "s", func(r *codec.KeyReader) { _ = r.String("s") }},
-		{"empty", "", "s", func(r *codec.KeyReader) { _ = r.String("s") }},
-		{"too few", "a", "t", func(r *codec.KeyReader) { _ = r.String("s"); _ = r.String("t") }},
-		{"empty at the end", "a#", "t", func(r *codec.KeyReader) { _ = r.String("s"); _ = r.String("t") }},
-		{"too many", "a#b", "key", func(r *codec.KeyReader) { _ = r.String("s") }},
-		{"too long", strings.Repeat("x", 4097), "key", func(r *codec.KeyReader) { _ = r.String("s") }},
-		{"first error wins", "x#y", "a", func(r *codec.KeyReader) { r.Int("a", 64); r.Int("b", 64) }},
+		{"bad UTF-8", "\xff", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
+		{"empty", "", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
+		{"too few", "a", "t", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}); _ = r.String("t", codec.KeyForm{}) }},
+		{"empty at the end", "a#", "t", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}); _ = r.String("t", codec.KeyForm{}) }},
+		{"too many", "a#b", "key", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
+		{"too long", strings.Repeat("x", 4097), "key", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
+		{"first error wins", "x#y", "a", func(r *codec.KeyReader) { r.Int("a", codec.KeyForm{}, 64); r.Int("b", codec.KeyForm{}, 64) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -317,7 +317,7 @@ func TestKeyReaderRefuses(t *testing.T) {
 		})
 	}
 	r := codec.NewKeyReader("a:", "::")
-	_ = r.String("s")
+	_ = r.String("s", codec.KeyForm{})
 	wantErr(t, r.Close(), "s", codec.ErrKey)
 }
 
@@ -334,11 +334,11 @@ func FuzzKeyReader(f *testing.F) {
 			}
 		}
 		r := codec.NewKeyReader(key, delim)
-		a, b := r.String("a"), r.String("b")
+		a, b := r.String("a", codec.KeyForm{}), r.String("b", codec.KeyForm{})
 		if r.Close() == nil {
 			w := codec.NewKeyWriter(nil, delim)
-			w.String("a", a)
-			w.String("b", b)
+			w.String("a", codec.KeyForm{}, a)
+			w.String("b", codec.KeyForm{}, b)
 			if again, err := w.Key(); err != nil || string(again) != key {
 				t.Errorf("%q was read and written as %q, %v", key, again, err)
 			}
@@ -352,8 +352,8 @@ func BenchmarkKeyBucket(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w := codec.NewKeyWriter(buf[:0], "#")
-		w.String("location", "us-west2")
-		w.Int("balloon_id", 3698)
+		w.String("location", codec.KeyForm{}, "us-west2")
+		w.Int("balloon_id", codec.KeyForm{}, 3698, 64)
 		w.Bucket(weeks, at)
 		if _, err := w.Key(); err != nil {
 			b.Fatal(err)
@@ -366,8 +366,8 @@ func BenchmarkKeyTime(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w := codec.NewKeyWriter(make([]byte, 0, 64), "#")
-		w.String("location", "us-west2")
-		w.Int("balloon_id", 3698)
+		w.String("location", codec.KeyForm{}, "us-west2")
+		w.Int("balloon_id", codec.KeyForm{}, 3698, 64)
 		w.Time(minutes, at)
 		key, err := w.Key()
 		if err != nil {
@@ -381,8 +381,8 @@ func BenchmarkKeyReadTime(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := codec.NewKeyReader("us-west2#3698#2021-03-05-1200", "#")
-		sink = r.String("location")
-		r.Int("balloon_id", 64)
+		sink = r.String("location", codec.KeyForm{})
+		r.Int("balloon_id", codec.KeyForm{}, 64)
 		r.Time(minutes)
 		if err := r.Close(); err != nil {
 			b.Fatal(err)

@@ -21,8 +21,8 @@ func TestBytesAsText(t *testing.T) {
 		form := codec.KeyForm{Encoding: e}
 		key := func(v []byte) string {
 			w := codec.NewKeyWriter(nil, delimiter)
-			w.BytesAs("v", form, v)
-			w.String("rest", "z")
+			w.Bytes("v", form, v)
+			w.String("rest", codec.KeyForm{}, "z")
 			key, err := w.Key()
 			if err != nil {
 				t.Fatal(err)
@@ -36,8 +36,8 @@ func TestBytesAsText(t *testing.T) {
 				t.Fatalf("%s: %q", e, text)
 			}
 			r := codec.NewKeyReader(key(a), delimiter)
-			got := r.BytesAs("v", form)
-			r.String("rest")
+			got := r.Bytes("v", form)
+			r.String("rest", codec.KeyForm{})
 			if err := r.Close(); !bytes.Equal(got, a) || err != nil {
 				t.Fatalf("%s: %x is read as %x, %v", e, a, got, err)
 			}
@@ -57,7 +57,7 @@ func TestBase32Hex(t *testing.T) {
 	form := codec.KeyForm{Encoding: codec.KeyBase32Hex}
 	for text, want := range map[string]string{"": "", "f": "co", "fo": "cpng", "foo": "cpnmu", "foob": "cpnmuog", "fooba": "cpnmuoj1", "foobar": "cpnmuoj1e8"} {
 		w := codec.NewKeyWriter(nil, "#")
-		w.StringAs("s", form, text)
+		w.String("s", form, text)
 		key, err := w.Key()
 		if text == "" && err != nil {
 			continue // an empty key
@@ -66,14 +66,14 @@ func TestBase32Hex(t *testing.T) {
 			t.Errorf("%q is %q, %v", text, key, err)
 		}
 		r := codec.NewKeyReader(want, "#")
-		got := r.StringAs("s", form)
+		got := r.String("s", form)
 		if err := r.Close(); got != text || err != nil {
 			t.Errorf("%q is read as %q, %v", want, got, err)
 		}
 	}
 	for _, bad := range []string{"CO", "co======", "c", "co\n", "cp", "w0", "c\r\no"} {
 		r := codec.NewKeyReader(bad, "#")
-		got := r.StringAs("s", form)
+		got := r.String("s", form)
 		if err := r.Close(); err == nil {
 			t.Errorf("%q is read as %q", bad, got)
 		}

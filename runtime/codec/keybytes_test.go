@@ -35,47 +35,47 @@ func TestKeyFormBytes(t *testing.T) {
 		write       func(w *codec.KeyWriter)
 	}{
 		{"#", "00042#00#7fffffffffffffff", func(w *codec.KeyWriter) {
-			w.IntAs("a", dec(5), 42, 64)
-			w.UintAs("b", hexa(2), 0, 32)
-			w.UintAs("c", hexa(16), math.MaxInt64, 64)
+			w.Int("a", dec(5), 42, 64)
+			w.Uint("b", hexa(2), 0, 32)
+			w.Uint("c", hexa(16), math.MaxInt64, 64)
 		}},
 		{"#", "99957#f5#9223372036854775765#18446744073709551573#ffffffffffffffd5", func(w *codec.KeyWriter) {
-			w.IntAs("a", reversed(dec(5)), 42, 64)
-			w.IntAs("b", reversed(hexa(2)), 10, 32)
-			w.IntAs("c", reversed(dec(19)), 42, 64)
-			w.UintAs("d", reversed(dec(20)), 42, 64)
-			w.UintAs("e", reversed(hexa(16)), 42, 64)
+			w.Int("a", reversed(dec(5)), 42, 64)
+			w.Int("b", reversed(hexa(2)), 10, 32)
+			w.Int("c", reversed(dec(19)), 42, 64)
+			w.Uint("d", reversed(dec(20)), 42, 64)
+			w.Uint("e", reversed(hexa(16)), 42, 64)
 		}},
 		{"#", "9999999999999999999#0#ffffffffffffffff", func(w *codec.KeyWriter) {
-			w.UintAs("a", dec(19), 9999999999999999999, 64)
-			w.UintAs("b", codec.KeyForm{Encoding: codec.KeyDecimal}, 0, 64)
-			w.UintAs("c", hexa(16), math.MaxUint64, 64)
+			w.Uint("a", dec(19), 9999999999999999999, 64)
+			w.Uint("b", codec.KeyForm{Encoding: codec.KeyDecimal}, 0, 64)
+			w.Uint("c", hexa(16), math.MaxUint64, 64)
 		}},
 		{"#", "\x80\x00\x00\x2a#\x7f\xff\xff\xff\xff\xff\xff\xd6#\x00\x00\x00\x2a#\xff\xff\xff\xff\xff\xff\xff\xd5", func(w *codec.KeyWriter) {
-			w.IntAs("a", inBinary, 42, 32)
-			w.IntAs("b", inBinary, -42, 64)
-			w.UintAs("c", inBinary, 42, 32)
-			w.UintAs("d", reversed(inBinary), 42, 64)
+			w.Int("a", inBinary, 42, 32)
+			w.Int("b", inBinary, -42, 64)
+			w.Uint("c", inBinary, 42, 32)
+			w.Uint("d", reversed(inBinary), 42, 64)
 		}},
 		{"", "\x80\x00\x00\x01\x7f\xff\xff\xf9\x80\x00\x00\x00\x3b\x9a\xca\x00\x01\x00", func(w *codec.KeyWriter) {
-			w.EnumAs("a", inBinary, phases, 1)
-			w.EnumAs("b", inBinary, phases, -7)
-			w.DurationAs("c", inBinary, time.Second)
-			w.BoolAs("d", inBinary, true)
-			w.BoolAs("e", inBinary, false)
+			w.Enum("a", inBinary, phases, 1)
+			w.Enum("b", inBinary, phases, -7)
+			w.Int("c", inBinary, int64(time.Second), 64)
+			w.Bool("d", inBinary, true)
+			w.Bool("e", inBinary, false)
 		}},
 		{"#", "02#97#1", func(w *codec.KeyWriter) {
-			w.EnumAs("a", dec(2), phases, 2)
-			w.EnumAs("b", reversed(dec(2)), phases, 2)
-			w.EnumAs("c", dec(0), phases, 1)
+			w.Enum("a", dec(2), phases, 2)
+			w.Enum("b", reversed(dec(2)), phases, 2)
+			w.Enum("c", dec(0), phases, 1)
 		}},
 		{"#", "1614945839500000000#7608426197354775807#\x16\x69\x70\xaf\x46\xe4\x7b\x00", func(w *codec.KeyWriter) {
-			w.TimestampAs("a", dec(19), at)
-			w.TimestampAs("b", codec.KeyForm{Reverse: true}, at)
-			w.TimestampAs("c", inBinary, at)
+			w.Timestamp("a", dec(19), at)
+			w.Timestamp("b", codec.KeyForm{Reverse: true}, at)
+			w.Timestamp("c", inBinary, at)
 		}},
 		{"", "\xe9\x96\x8e\xcb\xec\x57\x48\xff", func(w *codec.KeyWriter) {
-			w.BytesAs("a", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 8}, []byte("\xe9\x96\x8e\xcb\xec\x57\x48\xff"))
+			w.Bytes("a", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 8}, []byte("\xe9\x96\x8e\xcb\xec\x57\x48\xff"))
 		}},
 		{"#", "8385054160499999#7608426197354775807#\x7f\xfa\x43\x37\x1e\xe7\xb5\x1f", func(w *codec.KeyWriter) {
 			w.Time(codec.TimeFormat{Kind: codec.UnixMicros, Reverse: true}, at)
@@ -83,37 +83,37 @@ func TestKeyFormBytes(t *testing.T) {
 			w.Time(codec.TimeFormat{Kind: codec.BinaryTime, Reverse: true}, at)
 		}},
 		{"#", "0123456789abcdef0123456789abcdef#" + uuidBytes + "#" + uuidBytes, func(w *codec.KeyWriter) {
-			w.UUIDAs("a", inHex, someUUID)
-			w.UUIDAs("b", inRaw, someUUID)
-			w.UUIDAs("c", inBinary, someUUID)
+			w.UUID("a", inHex, someUUID)
+			w.UUID("b", inRaw, someUUID)
+			w.UUID("c", inBinary, someUUID)
 		}},
 		{"#", "00ff#_-8#C3A9#c3a9###", func(w *codec.KeyWriter) {
-			w.BytesAs("a", inHex, []byte{0, 0xff})
-			w.BytesAs("b", inBase64, []byte{0xff, 0xef})
-			w.String("c", "C3A9")
-			w.StringAs("d", inHex, "é")
-			w.BytesAs("e", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("##"))
+			w.Bytes("a", inHex, []byte{0, 0xff})
+			w.Bytes("b", inBase64, []byte{0xff, 0xef})
+			w.String("c", codec.KeyForm{}, "C3A9")
+			w.String("d", inHex, "é")
+			w.Bytes("e", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("##"))
 		}},
 		{"#", "a$20b$23c$24#$00%\xff", func(w *codec.KeyWriter) {
-			w.StringAs("a", escaped, "a b#c$")
-			w.BytesAs("b", escapedB, []byte("\x00%\xff"))
+			w.String("a", escaped, "a b#c$")
+			w.Bytes("b", escapedB, []byte("\x00%\xff"))
 		}},
 		{"::", "a;3a;3a;3b;39<::x", func(w *codec.KeyWriter) {
-			w.StringAs("a", escaped, "a::;9<")
-			w.StringAs("b", escaped, "x")
+			w.String("a", escaped, "a::;9<")
+			w.String("b", escaped, "x")
 		}},
 		{"\x00", "a\x0100b\x0101c\x02\x00z", func(w *codec.KeyWriter) {
-			w.StringAs("a", escaped, "a\x00b\x01c\x02")
-			w.String("b", "z")
+			w.String("a", escaped, "a\x00b\x01c\x02")
+			w.String("b", codec.KeyForm{}, "z")
 		}},
 		{"", "us-west2\x00\x01\x00\x01a\x00\xff\x00\xffb\x00\x01\x00\x00\x0e\x72", func(w *codec.KeyWriter) {
-			w.String("a", "us-west2")
-			w.String("b", "")
-			w.BytesAs("c", inRaw, []byte("a\x00\x00b"))
+			w.String("a", codec.KeyForm{}, "us-west2")
+			w.String("b", codec.KeyForm{}, "")
+			w.Bytes("c", inRaw, []byte("a\x00\x00b"))
 			w.Sequence(3698)
 		}},
 		{"", "0369820210305phone2021-W09w00011614945839", func(w *codec.KeyWriter) {
-			w.IntAs("a", dec(5), 3698, 64)
+			w.Int("a", dec(5), 3698, 64)
 			w.Time(mustFormat("20060102"), at)
 			w.Const("phone")
 			w.Bucket(codec.Bucket{Every: week, Label: mustLabel("iso_week")}, at)
@@ -126,11 +126,11 @@ func TestKeyFormBytes(t *testing.T) {
 		}},
 		{"#", "15#cpu#host1", func(w *codec.KeyWriter) {
 			w.BeginSalt(16)
-			w.String("metric", "cpu")
-			w.String("host", "host1")
+			w.String("metric", codec.KeyForm{}, "cpu")
+			w.String("host", codec.KeyForm{}, "host1")
 			w.EndSalt()
-			w.String("metric", "cpu")
-			w.String("host", "host1")
+			w.String("metric", codec.KeyForm{}, "cpu")
+			w.String("host", codec.KeyForm{}, "host1")
 		}},
 		{"#", "0#05#471#00007", func(w *codec.KeyWriter) {
 			w.SaltNumber(1, 0)
@@ -160,40 +160,40 @@ func TestKeyFormRefuses(t *testing.T) {
 		want  error
 		write func(w *codec.KeyWriter)
 	}{
-		{"negative", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.IntAs("s", dec(5), -1, 64) }},
-		{"negative in hex", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.IntAs("s", hexa(16), -1, 64) }},
-		{"too many digits", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.IntAs("s", dec(5), 100000, 64) }},
-		{"too many digits, unsigned", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.UintAs("s", hexa(2), 256, 64) }},
-		{"over MaxInt64, reversed", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.UintAs("s", reversed(dec(19)), math.MaxInt64+1, 64) }},
-		{"33 bits", "", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.IntAs("s", inBinary, math.MaxInt32+1, 32) }},
-		{"33 bits, unsigned", "", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.UintAs("s", inBinary, math.MaxUint32+1, 32) }},
-		{"33 bits in decimal", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.IntAs("s", dec(0), math.MinInt32-1, 32) }},
-		{"negative duration", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.DurationAs("s", dec(19), -1) }},
-		{"negative enum", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.EnumAs("s", dec(3), phases, -7) }},
+		{"negative", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(5), -1, 64) }},
+		{"negative in hex", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", hexa(16), -1, 64) }},
+		{"too many digits", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(5), 100000, 64) }},
+		{"too many digits, unsigned", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", hexa(2), 256, 64) }},
+		{"over MaxInt64, reversed", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", reversed(dec(19)), math.MaxInt64+1, 64) }},
+		{"33 bits", "", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", inBinary, math.MaxInt32+1, 32) }},
+		{"33 bits, unsigned", "", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", inBinary, math.MaxUint32+1, 32) }},
+		{"33 bits in decimal", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(0), math.MinInt32-1, 32) }},
+		{"negative duration", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(19), int64(-1), 64) }},
+		{"negative enum", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Enum("s", dec(3), phases, -7) }},
 		{"enum over 32 bits", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) {
-			w.EnumAs("s", inBinary, codec.Enum{{Number: 1 << 40, Name: "far"}}, 1<<40)
+			w.Enum("s", inBinary, codec.Enum{{Number: 1 << 40, Name: "far"}}, 1<<40)
 		}},
-		{"unknown enum", "#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.EnumAs("s", inBinary, phases, 3) }},
+		{"unknown enum", "#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.Enum("s", inBinary, phases, 3) }},
 		{"raw bytes of another width", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) {
-			w.BytesAs("s", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("abc"))
+			w.Bytes("s", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("abc"))
 		}},
-		{"raw delimiter", "#", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.BytesAs("s", inRaw, []byte("a#")) }},
-		{"empty, escaped", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.StringAs("s", escaped, "") }},
-		{"bad UTF-8, escaped", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.StringAs("s", escaped, "\xff") }},
-		{"bad UTF-8, hex", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.StringAs("s", inHex, "\xff") }},
-		{"bad UTF-8, binary key", "", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", "\xff") }},
-		{"before 1970", "", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.TimestampAs("s", inBinary, time.Unix(0, -1)) }},
-		{"after 2262", "", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.TimestampAs("s", inBinary, date("2262-04-12")) }},
+		{"raw delimiter", "#", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Bytes("s", inRaw, []byte("a#")) }},
+		{"empty, escaped", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.String("s", escaped, "") }},
+		{"bad UTF-8, escaped", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", escaped, "\xff") }},
+		{"bad UTF-8, hex", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", inHex, "\xff") }},
+		{"bad UTF-8, binary key", "", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "\xff") }},
+		{"before 1970", "", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, time.Unix(0, -1)) }},
+		{"after 2262", "", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, date("2262-04-12")) }},
 		{"empty binary key", "", "key", codec.ErrEmpty, func(w *codec.KeyWriter) {}},
-		{"long binary key", "", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", strings.Repeat("x", codec.MaxKey-1)) }},
+		{"long binary key", "", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, strings.Repeat("x", codec.MaxKey-1)) }},
 		{"salt of no buckets", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(0) }},
 		{"salt of too many", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(codec.MaxSaltBuckets + 1) }},
 		{"known salt of no buckets", "", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.SaltNumber(0, 0) }},
 		{"salt out of range", "#", "salt", codec.ErrRange, func(w *codec.KeyWriter) { w.SaltNumber(16, 16) }},
 		{"negative salt", "#", "salt", codec.ErrRange, func(w *codec.KeyWriter) { w.SaltNumber(16, -1) }},
-		{"salt without an end", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", "x") }},
+		{"salt without an end", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", codec.KeyForm{}, "x") }},
 		{"salt without a beginning", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.EndSalt() }},
-		{"error in a salt", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", ""); w.EndSalt() }},
+		{"error in a salt", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", codec.KeyForm{}, ""); w.EndSalt() }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,33 +210,33 @@ func TestKeyReaderRefusesForms(t *testing.T) {
 		name, delim, key, field string
 		read                    func(r *codec.KeyReader)
 	}{
-		{"upper-case hex number", "#", "0A", "s", func(r *codec.KeyReader) { r.IntAs("s", hexa(2), 64) }},
-		{"sign", "#", "+1", "s", func(r *codec.KeyReader) { r.IntAs("s", dec(2), 64) }},
-		{"short", "#", "1", "s", func(r *codec.KeyReader) { r.IntAs("s", dec(2), 64) }},
-		{"over 32 bits", "#", "4294967296", "s", func(r *codec.KeyReader) { r.UintAs("s", dec(10), 32) }},
-		{"over 63 bits", "#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.IntAs("s", dec(19), 64) }},
-		{"over MaxInt64, reversed", "#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.UintAs("s", reversed(dec(19)), 64) }},
-		{"byte 2 for true", "", "\x02", "s", func(r *codec.KeyReader) { r.BoolAs("s", inBinary) }},
-		{"too few bytes", "", "\x00\x00\x00", "s", func(r *codec.KeyReader) { r.IntAs("s", inBinary, 32) }},
-		{"bytes and no delimiter", "#", "\x00\x00\x00\x00x", "s", func(r *codec.KeyReader) { r.IntAs("s", inBinary, 32) }},
-		{"too many bytes", "", "\x00\x00\x00\x00x", "key", func(r *codec.KeyReader) { r.IntAs("s", inBinary, 32) }},
-		{"a delimiter at the end", "#", "\x00\x00\x00\x00#", "key", func(r *codec.KeyReader) { r.IntAs("s", inBinary, 32) }},
-		{"unknown number", "#", "3", "s", func(r *codec.KeyReader) { r.EnumAs("s", dec(0), phases) }},
-		{"escape of what needs none", "#", "$61", "s", func(r *codec.KeyReader) { r.StringAs("s", escaped) }},
-		{"upper-case escape", "#", "$0A", "s", func(r *codec.KeyReader) { r.StringAs("s", escaped) }},
-		{"half an escape", "#", "$2", "s", func(r *codec.KeyReader) { r.StringAs("s", escaped) }},
-		{"bare space before digits", "#", "a 20", "s", func(r *codec.KeyReader) { r.StringAs("s", escaped) }},
-		{"bare space", "#", "a b", "s", func(r *codec.KeyReader) { r.StringAs("s", escaped) }},
-		{"escaped bad UTF-8", "\x7f", "\x80ff", "s", func(r *codec.KeyReader) { r.StringAs("s", escaped) }},
-		{"no mark", "", "abc", "s", func(r *codec.KeyReader) { _ = r.String("s") }},
-		{"half a mark", "", "abc\x00", "s", func(r *codec.KeyReader) { _ = r.String("s") }},
-		{"another mark", "", "abc\x00\x02", "s", func(r *codec.KeyReader) { _ = r.String("s") }},
-		{"padded base64", "#", "_w==", "s", func(r *codec.KeyReader) { r.BytesAs("s", inBase64) }},
-		{"base64 of other bits", "#", "_x", "s", func(r *codec.KeyReader) { r.BytesAs("s", inBase64) }},
-		{"upper-case hex text", "#", "C3A9", "s", func(r *codec.KeyReader) { r.StringAs("s", inHex) }},
-		{"hex of bad UTF-8", "#", "ff", "s", func(r *codec.KeyReader) { r.StringAs("s", inHex) }},
-		{"long UUID", "#", strings.Repeat("00", 17), "s", func(r *codec.KeyReader) { r.UUIDAs("s", inHex) }},
-		{"no fixed width", "", "1", "s", func(r *codec.KeyReader) { r.Int("s", 64) }},
+		{"upper-case hex number", "#", "0A", "s", func(r *codec.KeyReader) { r.Int("s", hexa(2), 64) }},
+		{"sign", "#", "+1", "s", func(r *codec.KeyReader) { r.Int("s", dec(2), 64) }},
+		{"short", "#", "1", "s", func(r *codec.KeyReader) { r.Int("s", dec(2), 64) }},
+		{"over 32 bits", "#", "4294967296", "s", func(r *codec.KeyReader) { r.Uint("s", dec(10), 32) }},
+		{"over 63 bits", "#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.Int("s", dec(19), 64) }},
+		{"over MaxInt64, reversed", "#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.Uint("s", reversed(dec(19)), 64) }},
+		{"byte 2 for true", "", "\x02", "s", func(r *codec.KeyReader) { r.Bool("s", inBinary) }},
+		{"too few bytes", "", "\x00\x00\x00", "s", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
+		{"bytes and no delimiter", "#", "\x00\x00\x00\x00x", "s", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
+		{"too many bytes", "", "\x00\x00\x00\x00x", "key", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
+		{"a delimiter at the end", "#", "\x00\x00\x00\x00#", "key", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
+		{"unknown number", "#", "3", "s", func(r *codec.KeyReader) { r.Enum("s", dec(0), phases) }},
+		{"escape of what needs none", "#", "$61", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
+		{"upper-case escape", "#", "$0A", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
+		{"half an escape", "#", "$2", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
+		{"bare space before digits", "#", "a 20", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
+		{"bare space", "#", "a b", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
+		{"escaped bad UTF-8", "\x7f", "\x80ff", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
+		{"no mark", "", "abc", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
+		{"half a mark", "", "abc\x00", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
+		{"another mark", "", "abc\x00\x02", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
+		{"padded base64", "#", "_w==", "s", func(r *codec.KeyReader) { r.Bytes("s", inBase64) }},
+		{"base64 of other bits", "#", "_x", "s", func(r *codec.KeyReader) { r.Bytes("s", inBase64) }},
+		{"upper-case hex text", "#", "C3A9", "s", func(r *codec.KeyReader) { r.String("s", inHex) }},
+		{"hex of bad UTF-8", "#", "ff", "s", func(r *codec.KeyReader) { r.String("s", inHex) }},
+		{"long UUID", "#", strings.Repeat("00", 17), "s", func(r *codec.KeyReader) { r.UUID("s", inHex) }},
+		{"no fixed width", "", "1", "s", func(r *codec.KeyReader) { r.Int("s", codec.KeyForm{}, 64) }},
 		{"label of no fixed width", "", "week1", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
 		{"negative binary time", "", "\x80\x00\x00\x00\x00\x00\x00\x00", "time", func(r *codec.KeyReader) { r.Time(mustFormat("binary")) }},
 		{"year 10000", "", "\x7f\xff\xff\xff\xff\xff\xff\xff", "time", func(r *codec.KeyReader) { r.Time(mustFormat("binary")) }},
@@ -245,7 +245,7 @@ func TestKeyReaderRefusesForms(t *testing.T) {
 		{"binary salt out of range", "", "\x10", "salt", func(r *codec.KeyReader) { r.Salt(16) }},
 		{"salt of no buckets", "", "\x10", "salt", func(r *codec.KeyReader) { r.Salt(0) }},
 		{"another salt", "#", "01", "salt", func(r *codec.KeyReader) { r.VerifySalt(r.Salt(16), 2) }},
-		{"first error wins", "", "", "a", func(r *codec.KeyReader) { r.IntAs("a", inBinary, 64); r.Bucket(weeks); r.Salt(0) }},
+		{"first error wins", "", "", "a", func(r *codec.KeyReader) { r.Int("a", inBinary, 64); r.Bucket(weeks); r.Salt(0) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -264,12 +264,12 @@ func TestPrefixesOfForms(t *testing.T) {
 			w := codec.NewKeyWriter(nil, delim)
 			form := inBinary
 			if delim != "" && delim != "7" {
-				w.StringAs("location", escaped, location)
+				w.String("location", escaped, location)
 				form = codec.KeyForm{}
 			} else {
-				w.String("location", location)
+				w.String("location", codec.KeyForm{}, location)
 			}
-			w.IntAs("balloon_id", form, id, 64)
+			w.Int("balloon_id", form, id, 64)
 			p, err := w.Prefix()
 			if err != nil {
 				t.Fatal(err)
@@ -321,8 +321,8 @@ func TestSalt(t *testing.T) {
 			key, _ := w.Key()
 			return string(key)
 		}
-		text := func(w *codec.KeyWriter) { w.StringAs("name", codec.KeyForm{Escape: delim != ""}, name) }
-		number := func(w *codec.KeyWriter) { w.IntAs("id", form, id, 64) }
+		text := func(w *codec.KeyWriter) { w.String("name", codec.KeyForm{Escape: delim != ""}, name) }
+		number := func(w *codec.KeyWriter) { w.Int("id", form, id, 64) }
 		w := codec.NewKeyWriter([]byte("dst"), delim)
 		w.Const("x")
 		w.BeginSalt(buckets)
@@ -344,7 +344,7 @@ func TestSalt(t *testing.T) {
 		r := codec.NewKeyReader(string(key[len("dst"):]), delim)
 		r.Const("x")
 		r.VerifySalt(r.Salt(buckets), salt)
-		if got := r.StringAs("name", codec.KeyForm{Escape: delim != ""}); r.Close() != nil || got != name {
+		if got := r.String("name", codec.KeyForm{Escape: delim != ""}); r.Close() != nil || got != name {
 			t.Fatalf("%q is read as %q, %v", key, got, r.Close())
 		}
 	})
@@ -357,10 +357,10 @@ func BenchmarkKeyForms(b *testing.B) {
 	for b.Loop() {
 		w := codec.NewKeyWriter(buf[:0], "#")
 		w.BeginSalt(16)
-		w.String("location", "us-west2")
+		w.String("location", codec.KeyForm{}, "us-west2")
 		w.EndSalt()
-		w.StringAs("location", escaped, "us-west2")
-		w.IntAs("balloon_id", dec(8), 3698, 64)
+		w.String("location", escaped, "us-west2")
+		w.Int("balloon_id", dec(8), 3698, 64)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, at)
 		if _, err := w.Key(); err != nil {
 			b.Fatal(err)

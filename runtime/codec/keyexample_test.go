@@ -11,16 +11,16 @@ import (
 func ExampleKeyWriter_BeginSalt() {
 	w := codec.NewKeyWriter(nil, "#")
 	w.BeginSalt(16)
-	w.StringAs("metric", codec.KeyForm{Escape: true}, "load #1")
+	w.String("metric", codec.KeyForm{Escape: true}, "load #1")
 	w.EndSalt()
-	w.StringAs("metric", codec.KeyForm{Escape: true}, "load #1")
+	w.String("metric", codec.KeyForm{Escape: true}, "load #1")
 	w.Time(codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, time.Date(2021, 3, 5, 12, 3, 0, 0, time.UTC))
 	key, err := w.Key()
 	fmt.Println(string(key), err)
 
 	r := codec.NewKeyReader(string(key), "#")
 	salt := r.Salt(16)
-	metric := r.StringAs("metric", codec.KeyForm{Escape: true})
+	metric := r.String("metric", codec.KeyForm{Escape: true})
 	at := r.Time(codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true})
 	fmt.Println(salt, metric, at, r.Close())
 	// Output:

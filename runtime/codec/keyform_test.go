@@ -65,14 +65,14 @@ func drawn[T any](g *rapid.Generator[T]) func(t *rapid.T) any {
 
 var kinds = []kind{
 	{codec.StringSegment, drawn(nastyText()),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.StringAs("s", f, v.(string)) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.StringAs("s", f) }, ordered[string]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.String("s", f, v.(string)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.String("s", f) }, ordered[string]},
 	{codec.BytesSegment, func(t *rapid.T) any { return string(nasty().Draw(t, "v")) },
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.BytesAs("s", f, []byte(v.(string))) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return string(r.BytesAs("s", f)) }, ordered[string]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Bytes("s", f, []byte(v.(string))) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return string(r.Bytes("s", f)) }, ordered[string]},
 	{codec.BoolSegment, drawn(rapid.Bool()),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.BoolAs("s", f, v.(bool)) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.BoolAs("s", f) },
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Bool("s", f, v.(bool)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.Bool("s", f) },
 		func(a, b any) int {
 			if a == b {
 				return 0
@@ -82,30 +82,30 @@ var kinds = []kind{
 			return -1
 		}},
 	{codec.Int32Segment, drawn(boundary(rapid.Int64Range(math.MinInt32, math.MaxInt32), -1, 0, 9, 10, math.MaxInt32)),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.IntAs("s", f, v.(int64), 32) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.IntAs("s", f, 32) }, ordered[int64]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Int("s", f, v.(int64), 32) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.Int("s", f, 32) }, ordered[int64]},
 	{codec.Int64Segment, drawn(boundary(rapid.Int64(), -1, 0, 9, 10, math.MaxInt32, math.MaxInt64, math.MinInt64, 999_999_999_999_999_999)),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.IntAs("s", f, v.(int64), 64) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.IntAs("s", f, 64) }, ordered[int64]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Int("s", f, v.(int64), 64) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.Int("s", f, 64) }, ordered[int64]},
 	{codec.Uint32Segment, drawn(boundary(rapid.Uint64Range(0, math.MaxUint32), 9, 10, math.MaxUint32)),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.UintAs("s", f, v.(uint64), 32) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.UintAs("s", f, 32) }, ordered[uint64]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Uint("s", f, v.(uint64), 32) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.Uint("s", f, 32) }, ordered[uint64]},
 	{codec.Uint64Segment, drawn(boundary(rapid.Uint64(), 9, 10, math.MaxUint64, math.MaxInt64, math.MaxInt64+1, 9_999_999_999_999_999_999)),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.UintAs("s", f, v.(uint64), 64) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.UintAs("s", f, 64) }, ordered[uint64]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Uint("s", f, v.(uint64), 64) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.Uint("s", f, 64) }, ordered[uint64]},
 	{codec.DurationSegment, drawn(durations()),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.DurationAs("s", f, v.(time.Duration)) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.DurationAs("s", f) }, ordered[time.Duration]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Int("s", f, int64(v.(time.Duration)), 64) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return time.Duration(r.Int("s", f, 64)) }, ordered[time.Duration]},
 	{codec.TimestampSegment, drawn(times(1970, 2262)),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.TimestampAs("s", f, v.(time.Time)) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.TimestampAs("s", f) }, compareTimes},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Timestamp("s", f, v.(time.Time)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.Timestamp("s", f) }, compareTimes},
 	{codec.UUIDSegment, drawn(uuids()),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.UUIDAs("s", f, v.(codec.UUID)) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.UUIDAs("s", f) },
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.UUID("s", f, v.(codec.UUID)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.UUID("s", f) },
 		func(a, b any) int { x, y := a.(codec.UUID), b.(codec.UUID); return bytes.Compare(x[:], y[:]) }},
 	{codec.EnumSegment, drawn(rapid.SampledFrom([]int64{1, 2, -7})),
-		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.EnumAs("s", f, phases, v.(int64)) },
-		func(r *codec.KeyReader, f codec.KeyForm) any { return r.EnumAs("s", f, phases) }, ordered[int64]},
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.Enum("s", f, phases, v.(int64)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.Enum("s", f, phases) }, ordered[int64]},
 }
 
 func compareTimes(a, b any) int { return a.(time.Time).Compare(b.(time.Time)) }
@@ -578,10 +578,10 @@ func TestEscapeEveryDelimiter(t *testing.T) {
 				values[1][0] = append(slices.Clone(values[0][0]), values[1][0]...)
 			}
 			w := codec.NewKeyWriter(nil, delim)
-			w.BytesAs("a", form, values[i][0])
+			w.Bytes("a", form, values[i][0])
 			p, _ := w.Prefix()
 			prefixes[i] = string(p)
-			w.BytesAs("b", form, values[i][1])
+			w.Bytes("b", form, values[i][1])
 			key, err := w.Key()
 			if err != nil {
 				t.Fatal(err)
@@ -591,7 +591,7 @@ func TestEscapeEveryDelimiter(t *testing.T) {
 				t.Fatalf("%q contains the delimiter %q", prefixes[i], delim)
 			}
 			r := codec.NewKeyReader(keys[i], delim)
-			a, b := r.BytesAs("a", form), r.BytesAs("b", form)
+			a, b := r.Bytes("a", form), r.Bytes("b", form)
 			if err := r.Close(); err != nil || !bytes.Equal(a, values[i][0]) || !bytes.Equal(b, values[i][1]) {
 				t.Fatalf("%q is read as %q, %q, %v", key, a, b, err)
 			}

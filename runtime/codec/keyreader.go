@@ -42,10 +42,7 @@ func NewKeyReader(key, delimiter string) KeyReader {
 func (r *KeyReader) Join(tail int) { r.joined, r.tail = true, tail }
 
 // String reads what [KeyWriter.String] wrote.
-func (r *KeyReader) String(segment string) string { return r.StringAs(segment, KeyForm{}) }
-
-// StringAs reads what [KeyWriter.StringAs] wrote.
-func (r *KeyReader) StringAs(segment string, f KeyForm) string {
+func (r *KeyReader) String(segment string, f KeyForm) string {
 	v, ok := r.take(segment, f, StringSegment)
 	if ok && f.Encoding != KeyText {
 		b, valid := keyEncodings[f.Encoding].decode(v)
@@ -61,10 +58,7 @@ func (r *KeyReader) StringAs(segment string, f KeyForm) string {
 }
 
 // Bytes reads what [KeyWriter.Bytes] wrote.
-func (r *KeyReader) Bytes(segment string) []byte { return r.BytesAs(segment, KeyForm{}) }
-
-// BytesAs reads what [KeyWriter.BytesAs] wrote.
-func (r *KeyReader) BytesAs(segment string, f KeyForm) []byte {
+func (r *KeyReader) Bytes(segment string, f KeyForm) []byte {
 	v, ok := r.take(segment, f, BytesSegment)
 	if !ok {
 		return nil
@@ -83,10 +77,7 @@ func (r *KeyReader) BytesAs(segment string, f KeyForm) []byte {
 }
 
 // Bool reads what [KeyWriter.Bool] wrote.
-func (r *KeyReader) Bool(segment string) bool { return r.BoolAs(segment, KeyForm{}) }
-
-// BoolAs reads what [KeyWriter.BoolAs] wrote.
-func (r *KeyReader) BoolAs(segment string, f KeyForm) bool {
+func (r *KeyReader) Bool(segment string, f KeyForm) bool {
 	no, yes := "false", "true"
 	if f.Encoding == KeyBinary {
 		no, yes = "\x00", "\x01"
@@ -98,12 +89,8 @@ func (r *KeyReader) BoolAs(segment string, f KeyForm) bool {
 	return v == yes
 }
 
-// Int reads what [KeyWriter.Int] wrote: a canonical decimal number that fits the given
-// number of bits, 32 or 64.
-func (r *KeyReader) Int(segment string, bits int) int64 { return r.IntAs(segment, KeyForm{}, bits) }
-
-// IntAs reads what [KeyWriter.IntAs] wrote: an integer of 32 or 64 bits.
-func (r *KeyReader) IntAs(segment string, f KeyForm, bits int) int64 {
+// Int reads what [KeyWriter.Int] wrote: an integer of 32 or 64 bits.
+func (r *KeyReader) Int(segment string, f KeyForm, bits int) int64 {
 	v, ok := r.take(segment, f, intSegment(bits))
 	if !ok {
 		return 0
@@ -131,14 +118,8 @@ func (r *KeyReader) int(segment string, f KeyForm, v string, bits int) int64 {
 	return n
 }
 
-// Uint reads what [KeyWriter.Uint] wrote: a canonical decimal number that fits the
-// given number of bits, 32 or 64.
-func (r *KeyReader) Uint(segment string, bits int) uint64 {
-	return r.UintAs(segment, KeyForm{}, bits)
-}
-
-// UintAs reads what [KeyWriter.UintAs] wrote: an integer of 32 or 64 bits.
-func (r *KeyReader) UintAs(segment string, f KeyForm, bits int) uint64 {
+// Uint reads what [KeyWriter.Uint] wrote: an integer of 32 or 64 bits.
+func (r *KeyReader) Uint(segment string, f KeyForm, bits int) uint64 {
 	v, ok := r.take(segment, f, uintSegment(bits))
 	if !ok {
 		return 0
@@ -166,32 +147,16 @@ func canonical(number string) bool {
 	return number == "0" || strings.TrimPrefix(number, "-")[0] >= '1'
 }
 
-// Duration reads what [KeyWriter.Duration] wrote.
-func (r *KeyReader) Duration(segment string) time.Duration {
-	return time.Duration(r.Int(segment, 64))
-}
-
-// DurationAs reads what [KeyWriter.DurationAs] wrote.
-func (r *KeyReader) DurationAs(segment string, f KeyForm) time.Duration {
-	return time.Duration(r.IntAs(segment, f, 64))
-}
-
 // Timestamp reads what [KeyWriter.Timestamp] wrote. The time is in UTC.
-func (r *KeyReader) Timestamp(segment string) time.Time { return r.TimestampAs(segment, KeyForm{}) }
-
-// TimestampAs reads what [KeyWriter.TimestampAs] wrote. The time is in UTC.
-func (r *KeyReader) TimestampAs(segment string, f KeyForm) time.Time {
+func (r *KeyReader) Timestamp(segment string, f KeyForm) time.Time {
 	if !r.accepts(segment, f, TimestampSegment) {
 		return time.Time{}
 	}
 	return r.time(segment, f.timestamp())
 }
 
-// Enum reads what [KeyWriter.Enum] wrote: the name of a value of e.
-func (r *KeyReader) Enum(segment string, e Enum) int64 { return r.EnumAs(segment, KeyForm{}, e) }
-
-// EnumAs reads what [KeyWriter.EnumAs] wrote: the name or number of a value of e.
-func (r *KeyReader) EnumAs(segment string, f KeyForm, e Enum) int64 {
+// Enum reads what [KeyWriter.Enum] wrote: the name or number of a value of e.
+func (r *KeyReader) Enum(segment string, f KeyForm, e Enum) int64 {
 	v, ok := r.take(segment, f, EnumSegment)
 	if !ok {
 		return 0
@@ -212,7 +177,7 @@ func (r *KeyReader) EnumAs(segment string, f KeyForm, e Enum) int64 {
 
 // Sequence reads what [KeyWriter.Sequence] wrote.
 func (r *KeyReader) Sequence() uint32 {
-	return uint32(r.UintAs(sequenceField, SequenceForm(r.delim), 32))
+	return uint32(r.Uint(sequenceField, SequenceForm(r.delim), 32))
 }
 
 // Const reads what [KeyWriter.Const] wrote and rejects any other string.

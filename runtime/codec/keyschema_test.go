@@ -65,8 +65,8 @@ func TestStructuredKeys(t *testing.T) {
 		raw := []byte(rapid.OneOf(rapid.StringMatching("[a-z]{0,3}"), rapid.SampledFrom([]string{"\xff", "\x00\x01", "{~}"})).Draw(t, "bytes"))
 		w := codec.NewKeyWriter(nil, delimiter)
 		w.Structured()
-		w.String("text", text)
-		w.BytesAs("bytes", codec.KeyForm{Encoding: codec.KeyRaw}, raw)
+		w.String("text", codec.KeyForm{}, text)
+		w.Bytes("bytes", codec.KeyForm{Encoding: codec.KeyRaw}, raw)
 		w.Bucket(week, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
 		key, err := w.Key()
 		if err != nil {
@@ -104,7 +104,7 @@ func TestStructuredRefuses(t *testing.T) {
 	} {
 		w := codec.NewKeyWriter(nil, c.delimiter)
 		w.Structured()
-		w.String("host", c.text)
+		w.String("host", codec.KeyForm{}, c.text)
 		w.Const("x")
 		if _, err := w.Key(); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%q with %q: %v, want %v", c.text, c.delimiter, err, c.want)

@@ -140,7 +140,7 @@ func (k *Key) write(w *KeyWriter, begin, end int, v *KeyValues, salt int) {
 		case SeriesSegment:
 			s.write(w, v.series(s.Series))
 		case MetricSegment:
-			w.String(metricField, value(v.Metric))
+			w.String(metricField, KeyForm{}, value(v.Metric))
 		case ConstSegment:
 			w.Const(s.Const)
 		case BucketSegment:
@@ -192,7 +192,7 @@ func (k *Key) read(r *KeyReader, v *KeyValues) {
 		case SeriesSegment:
 			s.read(r, v.series(s.Series), v.Own)
 		case MetricSegment:
-			set(v.Metric, r.String(metricField))
+			set(v.Metric, r.String(metricField, KeyForm{}))
 		case ConstSegment:
 			if s.Tells {
 				r.Kind(s.Const)

@@ -47,16 +47,16 @@ func (k balloonKey) written(dst []byte) ([]byte, error) {
 }
 
 func (k balloonKey) write(w *KeyWriter) {
-	w.String("location", k.location)
-	w.Int("balloon_id", k.id)
+	w.String("location", KeyForm{}, k.location)
+	w.Int("balloon_id", KeyForm{}, k.id, 64)
 }
 
 // read is parseBalloonKey as a program.
 func readBalloonKey(row string) (balloonKey, error) {
 	var k balloonKey
 	r := NewKeyReader(row, "#")
-	k.location = r.String("location")
-	k.id = r.Int("balloon_id", 64)
+	k.location = r.String("location", KeyForm{})
+	k.id = r.Int("balloon_id", KeyForm{}, 64)
 	k.bucket = r.Bucket(benchKey.Bucket)
 	return k, r.Close()
 }

@@ -148,7 +148,7 @@ func (k *drawnKey) written(w *KeyWriter, segments []Segment, v *KeyValues) {
 		}
 		switch s.Kind {
 		case MetricSegment:
-			w.String("metric", *v.Metric)
+			w.String("metric", KeyForm{}, *v.Metric)
 		case ConstSegment:
 			w.Const(s.Const)
 		case BucketSegment:
@@ -173,29 +173,29 @@ func (k *drawnKey) written(w *KeyWriter, segments []Segment, v *KeyValues) {
 func writeValue(w *KeyWriter, s Segment, value any) {
 	switch v := value.(type) {
 	case *string:
-		w.StringAs(s.Name, s.Form, *v)
+		w.String(s.Name, s.Form, *v)
 	case *[]byte:
-		w.BytesAs(s.Name, s.Form, *v)
+		w.Bytes(s.Name, s.Form, *v)
 	case *bool:
-		w.BoolAs(s.Name, s.Form, *v)
+		w.Bool(s.Name, s.Form, *v)
 	case *int32:
-		w.IntAs(s.Name, s.Form, int64(*v), 32)
+		w.Int(s.Name, s.Form, int64(*v), 32)
 	case *int64:
 		if s.Enum != nil {
-			w.EnumAs(s.Name, s.Form, s.Enum, *v)
+			w.Enum(s.Name, s.Form, s.Enum, *v)
 			return
 		}
-		w.IntAs(s.Name, s.Form, *v, 64)
+		w.Int(s.Name, s.Form, *v, 64)
 	case *uint32:
-		w.UintAs(s.Name, s.Form, uint64(*v), 32)
+		w.Uint(s.Name, s.Form, uint64(*v), 32)
 	case *uint64:
-		w.UintAs(s.Name, s.Form, *v, 64)
+		w.Uint(s.Name, s.Form, *v, 64)
 	case *time.Duration:
-		w.DurationAs(s.Name, s.Form, *v)
+		w.Int(s.Name, s.Form, int64(*v), 64)
 	case *time.Time:
-		w.TimestampAs(s.Name, s.Form, *v)
+		w.Timestamp(s.Name, s.Form, *v)
 	case *UUID:
-		w.UUIDAs(s.Name, s.Form, *v)
+		w.UUID(s.Name, s.Form, *v)
 	}
 }
 

@@ -54,27 +54,27 @@ type SeriesValue interface {
 func (s *Segment) write(w *KeyWriter, value any) {
 	switch s.Type {
 	case StringSegment:
-		w.StringAs(s.Name, s.Form, load[string](w, s, value))
+		w.String(s.Name, s.Form, load[string](w, s, value))
 	case BytesSegment:
-		w.BytesAs(s.Name, s.Form, load[[]byte](w, s, value))
+		w.Bytes(s.Name, s.Form, load[[]byte](w, s, value))
 	case BoolSegment:
-		w.BoolAs(s.Name, s.Form, load[bool](w, s, value))
+		w.Bool(s.Name, s.Form, load[bool](w, s, value))
 	case Int32Segment:
-		w.IntAs(s.Name, s.Form, int64(load[int32](w, s, value)), 32)
+		w.Int(s.Name, s.Form, int64(load[int32](w, s, value)), 32)
 	case Int64Segment:
-		w.IntAs(s.Name, s.Form, load[int64](w, s, value), 64)
+		w.Int(s.Name, s.Form, load[int64](w, s, value), 64)
 	case Uint32Segment:
-		w.UintAs(s.Name, s.Form, uint64(load[uint32](w, s, value)), 32)
+		w.Uint(s.Name, s.Form, uint64(load[uint32](w, s, value)), 32)
 	case Uint64Segment:
-		w.UintAs(s.Name, s.Form, load[uint64](w, s, value), 64)
+		w.Uint(s.Name, s.Form, load[uint64](w, s, value), 64)
 	case DurationSegment:
-		w.DurationAs(s.Name, s.Form, load[time.Duration](w, s, value))
+		w.Int(s.Name, s.Form, int64(load[time.Duration](w, s, value)), 64)
 	case TimestampSegment:
-		w.TimestampAs(s.Name, s.Form, load[time.Time](w, s, value))
+		w.Timestamp(s.Name, s.Form, load[time.Time](w, s, value))
 	case UUIDSegment:
-		w.UUIDAs(s.Name, s.Form, load[UUID](w, s, value))
+		w.UUID(s.Name, s.Form, load[UUID](w, s, value))
 	case EnumSegment:
-		w.EnumAs(s.Name, s.Form, s.Enum, load[int64](w, s, value))
+		w.Enum(s.Name, s.Form, s.Enum, load[int64](w, s, value))
 	}
 }
 
@@ -99,31 +99,31 @@ func (w *KeyWriter) mistyped(s *Segment) {
 func (s *Segment) read(r *KeyReader, value any, own bool) {
 	switch s.Type {
 	case StringSegment:
-		v := r.StringAs(s.Name, s.Form)
+		v := r.String(s.Name, s.Form)
 		if p, ok := value.(*string); ok && own {
 			v = Keep(*p, v)
 		}
 		store(r, s, value, v)
 	case BytesSegment:
-		store(r, s, value, r.BytesAs(s.Name, s.Form))
+		store(r, s, value, r.Bytes(s.Name, s.Form))
 	case BoolSegment:
-		store(r, s, value, r.BoolAs(s.Name, s.Form))
+		store(r, s, value, r.Bool(s.Name, s.Form))
 	case Int32Segment:
-		store(r, s, value, int32(r.IntAs(s.Name, s.Form, 32)))
+		store(r, s, value, int32(r.Int(s.Name, s.Form, 32)))
 	case Int64Segment:
-		store(r, s, value, r.IntAs(s.Name, s.Form, 64))
+		store(r, s, value, r.Int(s.Name, s.Form, 64))
 	case Uint32Segment:
-		store(r, s, value, uint32(r.UintAs(s.Name, s.Form, 32)))
+		store(r, s, value, uint32(r.Uint(s.Name, s.Form, 32)))
 	case Uint64Segment:
-		store(r, s, value, r.UintAs(s.Name, s.Form, 64))
+		store(r, s, value, r.Uint(s.Name, s.Form, 64))
 	case DurationSegment:
-		store(r, s, value, r.DurationAs(s.Name, s.Form))
+		store(r, s, value, time.Duration(r.Int(s.Name, s.Form, 64)))
 	case TimestampSegment:
-		store(r, s, value, r.TimestampAs(s.Name, s.Form))
+		store(r, s, value, r.Timestamp(s.Name, s.Form))
 	case UUIDSegment:
-		store(r, s, value, r.UUIDAs(s.Name, s.Form))
+		store(r, s, value, r.UUID(s.Name, s.Form))
 	case EnumSegment:
-		store(r, s, value, r.EnumAs(s.Name, s.Form, s.Enum))
+		store(r, s, value, r.Enum(s.Name, s.Form, s.Enum))
 	}
 }
 

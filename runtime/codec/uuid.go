@@ -116,11 +116,8 @@ func (r *ProtoReader) UUID() UUID {
 	return UUID(b)
 }
 
-// UUID writes v in its canonical form.
-func (w *KeyWriter) UUID(segment string, v UUID) { w.UUIDAs(segment, KeyForm{}, v) }
-
-// UUIDAs writes v in its canonical form, as 32 hex digits, or as 16 bytes.
-func (w *KeyWriter) UUIDAs(segment string, f KeyForm, v UUID) {
+// UUID writes v in its canonical form, as 32 hex digits, or as 16 bytes.
+func (w *KeyWriter) UUID(segment string, f KeyForm, v UUID) {
 	switch {
 	case !w.accepts(segment, f, UUIDSegment):
 	case f.Encoding == KeyText:
@@ -133,10 +130,7 @@ func (w *KeyWriter) UUIDAs(segment string, f KeyForm, v UUID) {
 }
 
 // UUID reads what [KeyWriter.UUID] wrote.
-func (r *KeyReader) UUID(segment string) UUID { return r.UUIDAs(segment, KeyForm{}) }
-
-// UUIDAs reads what [KeyWriter.UUIDAs] wrote.
-func (r *KeyReader) UUIDAs(segment string, f KeyForm) UUID {
+func (r *KeyReader) UUID(segment string, f KeyForm) UUID {
 	v, ok := r.take(segment, f, UUIDSegment)
 	if !ok {
 		return UUID{}

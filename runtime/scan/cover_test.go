@@ -405,7 +405,7 @@ func (tab *table) drawRead(t *rapid.T) *scan.Read {
 		r.MultiSeries, r.AllTimes, r.Contiguous = true, true, true
 		if !tab.ByTimestamp() {
 			p := codec.NewKeyPattern("#")
-			p.Known(func(w *codec.KeyWriter) { w.String("region", "eu") })
+			p.Known(func(w *codec.KeyWriter) { w.String("region", codec.KeyForm{}, "eu") })
 			p.Any()
 			p.Time()
 			r.Keys, _ = p.Pattern()

@@ -183,7 +183,7 @@ func unsorted(l *Mapping[sample]) *Mapping[sample] {
 	days := l.Key.Bucket
 	key := func(e *sample, column int) []byte {
 		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
+		w.String("series", codec.KeyForm{}, e.Series)
 		if l.Pattern == codec.BucketNewColumns {
 			w.Const(l.Columns[column].Name)
 		}

@@ -203,7 +203,7 @@ func TestTimeInKeys(t *testing.T) {
 func putSingle(key codec.TimeFormat) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
+		w.String("series", codec.KeyForm{}, e.Series)
 		w.Time(key, e.Time)
 		c.Row(w.Key())
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
@@ -218,7 +218,7 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	l.Put = func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "")
 		w.Time(key, e.Time)
-		w.String("series", e.Series)
+		w.String("series", codec.KeyForm{}, e.Series)
 		c.Row(w.Key())
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
 	}

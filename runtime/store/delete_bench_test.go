@@ -70,7 +70,7 @@ func (s *storedSeries) at(row, cell int) time.Time {
 // key returns the key of a row.
 func (s *storedSeries) key(row int) []byte {
 	w := codec.NewKeyWriter(nil, "#")
-	w.String("series", "a")
+	w.String("series", codec.KeyForm{}, "a")
 	if s.mapping.Pattern.Bucketed() {
 		w.Bucket(s.mapping.Key.Bucket, s.at(row, 0))
 	} else {

@@ -38,7 +38,7 @@ func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sampl
 // hexed returns keyed with a key that accepts any short series.
 func hexed(id string, age time.Duration) *Mapping[sample] {
 	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
-		w.StringAs("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
+		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMicros}, e.Time)
 	})
 }
@@ -73,15 +73,15 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	number := codec.Bucket{Every: 24 * time.Hour, Origin: day0, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "d", Pad: 1}}
 	refusing := map[string]*Mapping[sample]{
 		"delimiter": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
-			w.String("series", e.Series)
+			w.String("series", codec.KeyForm{}, e.Series)
 			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
 		}),
 		"delimiter, for an hour": keyed("t", time.Hour, func(w *codec.KeyWriter, e *sample) {
-			w.String("series", e.Series)
+			w.String("series", codec.KeyForm{}, e.Series)
 			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
 		}),
 		"range": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
-			w.UintAs("value", codec.KeyForm{Encoding: codec.KeyDecimal, Pad: 2}, e.Value, 64)
+			w.Uint("value", codec.KeyForm{Encoding: codec.KeyDecimal, Pad: 2}, e.Value, 64)
 			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
 		}),
 		"label":     days(),
@@ -90,7 +90,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	label := refusing["label"]
 	label.Put = func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
-		w.StringAs("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
+		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
 		w.Bucket(number, e.Time)
 		c.Row(w.Key())
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
@@ -182,7 +182,7 @@ func TestAgeDependsOnTable(t *testing.T) {
 // names the table that refused it.
 func TestRefusedByName(t *testing.T) {
 	delimited := keyed("delimited", 0, func(w *codec.KeyWriter, e *sample) {
-		w.String("series", e.Series)
+		w.String("series", codec.KeyForm{}, e.Series)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
 	})
 	err := NewWriter(taken(map[string]int{}), []*Mapping[sample]{hexed("any", 0), delimited}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})

@@ -46,7 +46,7 @@ func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 func putValue(l *Mapping[sample]) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
+		w.String("series", codec.KeyForm{}, e.Series)
 		w.Bucket(l.Key.Bucket, e.Time)
 		c.Row(w.Key())
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
@@ -78,7 +78,7 @@ func days() *Mapping[sample] {
 		},
 		Put: func(e *sample, c *Cells) {
 			w := codec.NewKeyWriter(nil, "#")
-			w.String("series", e.Series)
+			w.String("series", codec.KeyForm{}, e.Series)
 			w.Bucket(bucket, e.Time)
 			c.Row(w.Key())
 			c.Set(0, codec.AppendBinaryUint64(nil, e.Value))

@@ -33,7 +33,7 @@ func ticks(delimiter string, reverse, salted bool) *Mapping[tick] {
 	s := singles()
 	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: reverse}
 	series := func(w *codec.KeyWriter, text string) {
-		w.StringAs("series", codec.KeyForm{}, text)
+		w.String("series", codec.KeyForm{}, text)
 	}
 	l := &Mapping[tick]{
 		Table: s.Table, Pattern: codec.SingleUnserialized, Columns: s.Columns[:1], Precision: time.Millisecond,
@@ -85,7 +85,7 @@ func tickQueries(delimiter string, salted bool) map[string]*testQuery[tick] {
 		var out []codec.Span
 		for _, salt := range []string{"a", "b", "c"} {
 			w := codec.NewKeyWriter(nil, delimiter)
-			w.StringAs("salt", codec.KeyForm{}, salt)
+			w.String("salt", codec.KeyForm{}, salt)
 			prefix, err := w.Prefix()
 			if err != nil {
 				return nil, err

@@ -44,7 +44,7 @@ func singles() *Mapping[sample] {
 	l.Key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: key}
 	l.Put = func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
+		w.String("series", codec.KeyForm{}, e.Series)
 		w.Time(key, e.Time)
 		c.Row(w.Key())
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
@@ -62,7 +62,7 @@ func metrics() *Mapping[sample] {
 	l.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.MetricSegment}, {Kind: codec.BucketSegment}}
 	prefix := func(e *sample, column int) codec.KeyWriter {
 		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
+		w.String("series", codec.KeyForm{}, e.Series)
 		w.Const(l.Columns[column].Name)
 		return w
 	}

@@ -561,7 +561,7 @@ func TestWindowsOfFieldRows(t *testing.T) {
 		for column, datum := range [][]byte{strconv.AppendUint(nil, e.Value, 10), e.Note} {
 			if datum != nil {
 				w := codec.NewKeyWriter(nil, "#")
-				w.String("series", e.Series)
+				w.String("series", codec.KeyForm{}, e.Series)
 				w.Bucket(behind.Key.Bucket, e.Time)
 				w.Const(behind.Columns[column].Name)
 				c.Row(w.Key())
