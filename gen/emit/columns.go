@@ -180,7 +180,7 @@ func sliceDefault(f *layout.Field) *jen.Statement {
 // coding renders the encoding of a field's values in a column.
 func (s *schemaFile) coding(c layout.Column, f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
-		return s.codec(encoding(c.Values) + "EnumAs").Types(jen.Id(s.names.Field(f).Enum)).Call(jen.Id(s.names.Field(f).EnumNames))
+		return s.codec("EnumAs").Types(jen.Id(s.names.Field(f).Enum)).Call(s.codec(encoding(c.Values)+"Values"), jen.Id(s.names.Field(f).EnumNames))
 	}
 	return s.codec(encoding(c.Values)).Dot(suffix(f.Type))
 }

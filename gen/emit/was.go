@@ -26,7 +26,7 @@ func (s *schemaFile) olderCoding(older layout.Column) *jen.Statement {
 	case older.Was.Type == f.Type:
 		return s.coding(older, f)
 	case older.Was.Type == schema.Enum:
-		return s.codec(encoding(older.Values) + "EnumNames").Call(s.enumLiteral(older.Was))
+		return s.codec("EnumNames").Call(s.codec(encoding(older.Values)+"Values"), s.enumLiteral(older.Was))
 	}
 	return s.codec("Converted").Call(s.codec(encoding(older.Values)).Dot(suffix(older.Was.Type)), s.conversion(older.Was, f))
 }

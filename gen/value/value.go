@@ -286,7 +286,7 @@ func enumCoding(names codec.Enum, as codec.Coding[int64]) codec.Coding[any] {
 // Coding returns how the values of a field are stored in cells.
 func Coding(f *layout.Field, as codec.Values) codec.Coding[any] {
 	if f.Type == schema.Enum {
-		return enumCoding(f.Enum, as.Enum(f.Enum))
+		return enumCoding(f.Enum, codec.EnumAs[int64](as, f.Enum))
 	}
 	return kinds[f.Type].codings[as]
 }

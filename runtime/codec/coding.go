@@ -22,8 +22,7 @@ type Coding[T any] struct {
 	Points Points
 }
 
-// Codings holds a coding for every type except enums, for which there are [TextEnumAs]
-// and [BinaryEnumAs].
+// Codings holds a coding for every type except enums, for which there is [EnumAs].
 type Codings struct {
 	String    Coding[string]
 	Bytes     Coding[[]byte]
@@ -91,13 +90,17 @@ func words[T int64 | uint64 | float64](add func([]byte, T) []byte, decode func([
 	return Coding[T]{Append: add, Decode: decode, Word: true}
 }
 
-// TextEnumAs returns a coding that stores the names of enum values.
-func TextEnumAs[T ~int64](names Enum) Coding[T] {
-	return enumCoding[T](names, AppendTextEnum, TextEnum)
-}
-
-// BinaryEnumAs returns a coding that stores the numbers of enum values.
-func BinaryEnumAs[T ~int64](names Enum) Coding[T] {
+// EnumAs returns the coding of an enum in an encoding: the names of its values as text, otherwise their
+// numbers.
+func EnumAs[T ~int64](in Values, names Enum) Coding[T] {
+	switch in {
+	case TextValues:
+		return enumCoding[T](names, AppendTextEnum, TextEnum)
+	case BigEndianValues:
+		return enumIn[T](BigEndian.Int32, names)
+	case LittleEndianValues:
+		return enumIn[T](LittleEndian.Int32, names)
+	}
 	return enumCoding[T](names, AppendBinaryEnum, BinaryEnum)
 }
 

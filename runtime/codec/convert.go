@@ -26,15 +26,9 @@ func Converted[From, To any](from Coding[From], convert func(From) (To, error)) 
 	}}
 }
 
-// TextEnumNames returns a coding that decodes the names of enum values. It cannot encode.
-func TextEnumNames(names Enum) Coding[string] { return enumNames(TextEnumAs[int64](names), names) }
-
-// BinaryEnumNames returns a coding that decodes the numbers of enum values to their names.
-// It cannot encode.
-func BinaryEnumNames(names Enum) Coding[string] { return enumNames(BinaryEnumAs[int64](names), names) }
-
-func enumNames(c Coding[int64], names Enum) Coding[string] {
-	return Converted(c, func(v int64) (string, error) {
+// EnumNames returns a coding that decodes the values of an enum to their names. It cannot encode.
+func EnumNames(in Values, names Enum) Coding[string] {
+	return Converted(EnumAs[int64](in, names), func(v int64) (string, error) {
 		name, _ := names.Name(v) // the coding has checked the value
 		return name, nil
 	})

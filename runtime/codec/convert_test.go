@@ -44,11 +44,11 @@ func TestConvert(t *testing.T) {
 	check("int64 to string", s, err, "-9223372036854775808")
 	s, err = IntegerToString(uint64(math.MaxUint64))
 	check("uint64 to string", s, err, "18446744073709551615")
-	s, err = TextEnumNames(Enum{{1, "low"}}).Decode([]byte("low"))
+	s, err = EnumNames(TextValues, Enum{{1, "low"}}).Decode([]byte("low"))
 	check("text enum", s, err, "low")
-	s, err = BinaryEnumNames(Enum{{1, "low"}}).Decode(AppendBinaryInt64(nil, 1))
+	s, err = EnumNames(BinaryValues, Enum{{1, "low"}}).Decode(AppendBinaryInt64(nil, 1))
 	check("binary enum", s, err, "low")
-	if s, err = BinaryEnumNames(Enum{{1, "low"}}).Decode(AppendBinaryInt64(nil, 2)); err == nil {
+	if s, err = EnumNames(BinaryValues, Enum{{1, "low"}}).Decode(AppendBinaryInt64(nil, 2)); err == nil {
 		t.Errorf("an unknown number is %q", s)
 	}
 	if s, err = EnumMember(Enum{{1, "low"}})("high"); err == nil {

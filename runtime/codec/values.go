@@ -44,19 +44,6 @@ func (v Values) Codings() *Codings {
 	return [...]*Codings{BinaryValues: &Binary, TextValues: &Text, BigEndianValues: &BigEndian, LittleEndianValues: &LittleEndian, OpenTSDBValues: &OpenTSDB}[v]
 }
 
-// Enum returns the coding of an enum: names as text, otherwise numbers.
-func (v Values) Enum(names Enum) Coding[int64] {
-	switch v {
-	case TextValues:
-		return TextEnumAs[int64](names)
-	case BigEndianValues:
-		return BigEndianEnumAs[int64](names)
-	case LittleEndianValues:
-		return LittleEndianEnumAs[int64](names)
-	}
-	return BinaryEnumAs[int64](names)
-}
-
 // BigEndian and LittleEndian store numbers as other programs write them, in two's
 // complement or IEEE 754, in the number of bytes of their type: 4 for int32, uint32,
 // float32 and the numbers of enums; 8 for int64, uint64, float64, timestamps and durations,
@@ -124,12 +111,6 @@ func in8[T any](o binary.ByteOrder, to binary.AppendByteOrder, kind string, bits
 		})
 }
 
-// BigEndianEnumAs returns a coding that stores the numbers of enum values in 4 bytes.
-func BigEndianEnumAs[T ~int64](names Enum) Coding[T] { return enumIn[T](BigEndian.Int32, names) }
-
-// LittleEndianEnumAs is [BigEndianEnumAs] with the bytes in little-endian order.
-func LittleEndianEnumAs[T ~int64](names Enum) Coding[T] { return enumIn[T](LittleEndian.Int32, names) }
-
 // enumIn returns the coding of an enum as an int32.
 func enumIn[T ~int64](as Coding[int32], names Enum) Coding[T] {
 	return Coding[T]{
@@ -145,15 +126,4 @@ func enumIn[T ~int64](as Coding[int32], names Enum) Coding[T] {
 			return T(v), nil
 		},
 	}
-}
-
-// BigEndianEnumNames returns a coding that decodes the numbers of enum values to their
-// names. It cannot encode.
-func BigEndianEnumNames(names Enum) Coding[string] {
-	return enumNames(BigEndianEnumAs[int64](names), names)
-}
-
-// LittleEndianEnumNames is [BigEndianEnumNames] with the bytes in little-endian order.
-func LittleEndianEnumNames(names Enum) Coding[string] {
-	return enumNames(LittleEndianEnumAs[int64](names), names)
 }
