@@ -99,7 +99,7 @@ func (s *Schema) Tables() []store.Table { return store.Tables(s.Mappings()) }
 
 // tableOf returns what setup needs to know of a table.
 func tableOf(l *layout.Layout, t *layout.Table) store.Table {
-	out := store.Table{ID: t.ID, Splits: t.Splits, Tier: t.Tier, Draft: t.Draft, WriteOnly: t.Idle, Layout: lock.Record(l, t)}
+	out := store.Table{ID: t.ID, Splits: t.Splits, Tier: t.Tier, Draft: t.Draft, WriteOnly: t.WriteOnly, Layout: lock.Record(l, t)}
 	for _, f := range t.Families {
 		out.Families = append(out.Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
 	}

@@ -20,7 +20,7 @@ var constants = map[any]string{
 
 	codec.MaxInt32: "MaxInt32", codec.MaxUint32: "MaxUint32", codec.MaxInt64: "MaxInt64", codec.MaxUint64: "MaxUint64",
 
-	codec.NumberLabel: "NumberLabel", codec.ISOWeekLabel: "ISOWeekLabel", codec.NoLabel: "NoLabel",
+	codec.NumberLabel: "NumberLabel", codec.ISOWeekLabel: "ISOWeekLabel",
 
 	codec.GCMaxAge: "GCMaxAge", codec.GCMaxVersions: "GCMaxVersions", codec.GCUnion: "GCUnion", codec.GCIntersection: "GCIntersection",
 
@@ -41,6 +41,10 @@ func (s *source) litOf(v reflect.Value, typed bool) *jen.Statement {
 		return gocode.Duration(of)
 	case time.Time:
 		return gocode.Date(of)
+	case codec.Bucket:
+		if of.Endless() {
+			return s.codec("EndlessBucket")
+		}
 	}
 	switch v.Kind() {
 	case reflect.Struct:
@@ -64,13 +68,7 @@ func (s *source) litOf(v reflect.Value, typed bool) *jen.Statement {
 func (s *source) fields(v reflect.Value) []field {
 	var out []field
 	for i := range v.NumField() {
-		f := v.Field(i)
-		switch b, _ := v.Interface().(codec.Bucket); {
-		case f.IsZero():
-			continue
-		case b.Endless() && v.Type().Field(i).Name == "Months":
-			out = append(out, field{"Months", s.codec("AllTime")})
-		default:
+		if f := v.Field(i); !f.IsZero() {
 			out = append(out, field{v.Type().Field(i).Name, s.litOf(f, true)})
 		}
 	}

@@ -66,7 +66,7 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	if t.Draft {
 		fields = append(fields, field{"Draft", jen.True()})
 	}
-	if t.Idle {
+	if t.WriteOnly {
 		fields = append(fields, field{"WriteOnly", jen.True()})
 	}
 	if facts := lock.Record(s.layout, t); facts != "" {

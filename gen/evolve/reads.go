@@ -202,7 +202,7 @@ func (c *Comparison) backfillHint(p *pair, moves []move) string {
 		return "keep table " + quotedCode(quoted(moves[i].from.old.Name)) + " with its reads, backfill this one, accept this change, and then remove the other"
 	}
 	instead := slices.ContainsFunc(c.pairs, func(o pair) bool {
-		return o.layout == p.layout && o.table != p.table && !o.table.Idle && o.table.HasClasses() == p.table.HasClasses()
+		return o.layout == p.layout && o.table != p.table && !o.table.WriteOnly && o.table.HasClasses() == p.table.HasClasses()
 	})
 	if !instead {
 		return "deploy only writers, backfill the table, and accept this change before you deploy readers"

@@ -279,7 +279,7 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 	case atSince:
 		return firstPos(t.SincePos, t.Pos)
 	case atServes:
-		return firstPos(t.IdlePos, t.Pos)
+		return firstPos(t.WriteOnlyPos, t.Pos)
 	case atPattern:
 		return t.PatternPos
 	case atKey:

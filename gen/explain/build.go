@@ -111,7 +111,7 @@ func loadOf(l *layout.Layout) Load {
 func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
 	events := sample.Events(l, t, examples, moreExamples)
 	out := Table{
-		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: prose.Holds(l, t), Unread: t.Idle, Tier: tierOf(t), Bundle: bundleOf(l, t), Key: keyOf(l, t),
+		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: prose.Holds(l, t), WriteOnly: t.WriteOnly, Tier: tierOf(t), Bundle: bundleOf(l, t), Key: keyOf(l, t),
 		Events: []Event{}, Rows: []Row{},
 		Size: sizeOf(estimate.Of(l, t)), Choices: choices(s, index, l, t), Guidance: guidanceOf(t),
 		Periods: periodsOf(l, t),

@@ -62,7 +62,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"figures":        func() string { return capacity.Source },
 	"estimateNote":   func() string { return estimateNote },
 	"when":           func(p Period) string { return p.when() },
-	"unreadNote":     func() string { return unreadNote },
+	"writeOnlyNote":  func() string { return writeOnlyNote },
 	"periodNote":     func() string { return periodNote },
 	"collectionNote": func() string { return collectionNote },
 	"choicesTitle":   func() string { return title(choicesTitle) },

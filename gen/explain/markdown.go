@@ -174,8 +174,8 @@ func (w *markdownWriter) explainTable(s *Schema, t *Table) {
 	w.heading(2, s.anchor("table", t.ID), "Table "+code(t.ID)+": "+code(t.Pattern))
 	w.paragraph(t.Doc)
 	w.paragraph(t.Holds)
-	if t.Unread {
-		w.paragraph(unreadNote)
+	if t.WriteOnly {
+		w.paragraph(writeOnlyNote)
 	}
 	if t.Tier != nil {
 		w.paragraph(t.Tier.Means)

@@ -59,20 +59,20 @@ type Range struct {
 
 // Table explains a table.
 type Table struct {
-	ID       string   `json:"id"`
-	Doc      string   `json:"doc,omitempty"`
-	Pattern  string   `json:"pattern"`
-	Holds    string   `json:"holds"`            // what a row and a cell contain
-	Unread   bool     `json:"unread,omitempty"` // the table is only written, since it has serves: false
-	Tier     *Tier    `json:"tier,omitempty"`
-	Bundle   *Bundle  `json:"schema_bundle,omitempty"`
-	Key      Key      `json:"key"`
-	Families []Family `json:"families"`
-	Columns  []Column `json:"columns"`
-	Events   []Event  `json:"example_events"`
-	Rows     []Row    `json:"example_rows"`
-	Size     Size     `json:"size"`
-	Choices  []Choice `json:"choices"` // that of the table first
+	ID        string   `json:"id"`
+	Doc       string   `json:"doc,omitempty"`
+	Pattern   string   `json:"pattern"`
+	Holds     string   `json:"holds"`                // what a row and a cell contain
+	WriteOnly bool     `json:"write_only,omitempty"` // the table is only written, since it has serves: false
+	Tier      *Tier    `json:"tier,omitempty"`
+	Bundle    *Bundle  `json:"schema_bundle,omitempty"`
+	Key       Key      `json:"key"`
+	Families  []Family `json:"families"`
+	Columns   []Column `json:"columns"`
+	Events    []Event  `json:"example_events"`
+	Rows      []Row    `json:"example_rows"`
+	Size      Size     `json:"size"`
+	Choices   []Choice `json:"choices"` // that of the table first
 	// NotSimulated reports whether Heat is missing because the document has too many tables.
 	NotSimulated bool     `json:"not_simulated,omitempty"`
 	Heat         []Heat   `json:"heat,omitempty"` // simulated loads, the writes of the table first; set by Document.Simulate

@@ -181,8 +181,8 @@ func (w *textWriter) table(s *Schema, t *Table) {
 		w.wrapped("  ", plain, t.Doc)
 	}
 	w.wrapped("  ", plain, t.Holds)
-	if t.Unread {
-		w.wrapped("  ", plain, unreadNote)
+	if t.WriteOnly {
+		w.wrapped("  ", plain, writeOnlyNote)
 	}
 	if t.Tier != nil {
 		w.wrapped("  ", plain, t.Tier.Means)
@@ -200,8 +200,8 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	w.excused(t)
 }
 
-// unreadNote explains serves: false.
-const unreadNote = "Events are written to this table but not read from it, because it has serves: false."
+// writeOnlyNote explains serves: false.
+const writeOnlyNote = "Events are written to this table but not read from it, because it has serves: false."
 
 // key draws the row key, with a line for each of its segments.
 func (w *textWriter) key(t *Table) {

@@ -89,10 +89,10 @@ type Table struct {
 	Bundle    Bundle // without an ID if the schema does not specify it; only in the newest
 	// Draft reports that nothing is stored yet, so the layout may change freely.
 	Draft bool
-	// Idle reports whether the table is only written: reads and queries do not use it yet.
-	Idle    bool
-	IdlePos diag.Pos
-	Allow   []Allowance
+	// WriteOnly reports whether the table is only written: reads and queries do not use it yet.
+	WriteOnly    bool
+	WriteOnlyPos diag.Pos
+	Allow        []Allowance
 	// Since and Until bound the times of events with this layout; Until is exclusive.
 	// Since is zero in the oldest layout, Until in the newest. Both are bucket boundaries.
 	Since, Until time.Time

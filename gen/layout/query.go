@@ -368,7 +368,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 		switch {
 		case refused != "":
 			hint = instead
-		case t.Idle:
+		case t.WriteOnly:
 			why, hint = "it has `serves: false`", "remove it once all events are in the table"
 		case !r.layout.tellsAll(t):
 			why, hint = "it does not store everything that an event specifies about its time to live", "give the table the same ttl as the one that does, or split the schema in two"

@@ -154,9 +154,9 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Pos: s.Name.Pos, ID: s.Name.V, Doc: s.Doc,
 		Pattern: codec.ParsePattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
 		KeyPos: s.Key, Key: codec.Key{Delimiter: s.Delimiter.V},
-		Splits: splits(s),
-		Allow:  allowances(s.Allow),
-		Idle:   s.Serves.IsSet() && !s.Serves.V, IdlePos: s.Serves.Pos,
+		Splits:    splits(s),
+		Allow:     allowances(s.Allow),
+		WriteOnly: s.Serves.IsSet() && !s.Serves.V, WriteOnlyPos: s.Serves.Pos,
 		Draft: s.Draft.V,
 	}
 	if s.DeletionProtection.IsSet() {
@@ -256,7 +256,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 
 // endless resolves a bucket that contains all events of a series.
 func (r *resolver) endless(t *Table, s *schema.Table) {
-	t.Bucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+	t.Bucket = codec.EndlessBucket
 	switch {
 	case s.Bucket.Origin.IsSet(), s.Bucket.Label.IsSet():
 		r.errorf(s.Bucket.Pos, "write `bucket: none`", "a table without buckets has no origin and no label")

@@ -261,7 +261,7 @@ func (l *Layout) tellsAll(t *Table) bool {
 
 // serving lists the tables that reads and queries may use.
 func (l *Layout) serving() []*Table {
-	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return t.Idle })
+	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return t.WriteOnly })
 }
 
 // telling returns the tables for which tellsAll holds.
@@ -286,7 +286,7 @@ func (r *resolver) readable() *Table {
 	tables := r.layout.telling()
 	switch {
 	case len(r.layout.serving()) == 0:
-		r.errorf(r.layout.Tables[0].IdlePos, "remove it from the table that has the events", "serves is false in every table: there is nothing to read")
+		r.errorf(r.layout.Tables[0].WriteOnlyPos, "remove it from the table that has the events", "serves is false in every table: there is nothing to read")
 		tables = r.layout.Tables
 	case len(tables) == 0:
 		r.errorf(r.layout.NamePos, "use one strategy for all tables, or split the schema in two",

@@ -14,7 +14,7 @@ func TestJoinContradiction(t *testing.T) {
 	with := func(columns ...Column) *Lock {
 		l := Layout{Number: 1, Pattern: codec.BucketNewCells, Precision: 1e9, Delimiter: "#", Families: []Family{{Name: "m"}}, Columns: columns}
 		l.Segments = []Segment{{Kind: codec.MetricSegment}}
-		l.Bucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+		l.Bucket = codec.EndlessBucket
 		return &Lock{Tables: []Table{{Name: "t", Family: "m", Schema: "p.A", Layouts: []Layout{l}}}}
 	}
 	a := Column{Key: "a", Family: "m", Type: schema.Int64}
@@ -41,7 +41,7 @@ func TestJoinLayouts(t *testing.T) {
 	layoutOf := func(number int, columns ...string) Layout {
 		l := Layout{Number: number, Pattern: codec.BucketNewCells, Precision: 1e9, Delimiter: "#", Families: []Family{{Name: "m"}}}
 		l.Segments = []Segment{{Kind: codec.MetricSegment}}
-		l.Bucket = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+		l.Bucket = codec.EndlessBucket
 		if number > 1 {
 			l.Since = time.Date(2026+number, 1, 1, 0, 0, 0, 0, time.UTC)
 		}

@@ -162,7 +162,7 @@ type Acceptance struct {
 func Of(l *layout.Layout, t *layout.Table) Table {
 	periods := t.Periods()
 	out := Table{Name: t.ID, Schema: SchemaOf(l), Serves: served(l, t)}
-	if t.Idle {
+	if t.WriteOnly {
 		out.Lack(LacksEarlier)
 	}
 	for i, p := range periods {

@@ -311,7 +311,7 @@ func bucketCode(b *codec.Bucket, w *words) {
 	endless := !w.reading && b.Endless()
 	switch w.flag(noBucket, &endless); {
 	case endless && w.reading:
-		*b = codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+		*b = codec.EndlessBucket
 		return
 	case endless:
 		return

@@ -283,7 +283,7 @@ func (s Span) String() string {
 const noWidth = "none"
 
 // Endless reports whether a bucket contains all events of a series: keys do not contain the time.
-func (s Span) Endless() bool { return s == Span{Months: codec.AllTime} }
+func (s Span) Endless() bool { return s == Span{Months: codec.EndlessBucket.Months} }
 
 // maxYears is the width of the widest calendar bucket, in years.
 const maxYears = 290
@@ -292,7 +292,7 @@ const maxYears = 290
 // years that divide the calendar evenly, or none.
 func parseSpan(s string) (Span, error) {
 	if s == noWidth {
-		return Span{Months: codec.AllTime}, nil
+		return Span{Months: codec.EndlessBucket.Months}, nil
 	}
 	all, _ := quantities(s, quantitySyntax)
 	for _, q := range all {

@@ -12,9 +12,9 @@ import (
 // week is the bucket width whose default origin is a Monday.
 const week = 7 * 24 * time.Hour
 
-// AllTime is the width, in months, of the bucket from 1970 to the year 10000, which contains all
-// events; see [Bucket.Endless].
-const AllTime = (10_000 - 1970) * 12
+// EndlessBucket is the bucket from 1970 to the year 10000, which contains all events of a series: row
+// keys do not contain the time.
+var EndlessBucket = Bucket{Months: (10_000 - 1970) * 12, Label: Label{Kind: endlessLabel}}
 
 // monday is the first Monday after 1970-01-01, a Thursday, in Unix seconds.
 const monday = 4 * 24 * 60 * 60
@@ -31,9 +31,8 @@ type Bucket struct {
 	Label  Label
 }
 
-// Endless reports whether one bucket contains all events of a series: row keys do not contain
-// the time. Such buckets have [NoLabel] and are [AllTime] wide.
-func (b Bucket) Endless() bool { return b.Label.Kind == NoLabel }
+// Endless reports whether the bucket is [EndlessBucket].
+func (b Bucket) Endless() bool { return b.Label.Kind == endlessLabel }
 
 // Start returns the start of the bucket that holds t.
 func (b Bucket) Start(t time.Time) time.Time { return b.start(b.index(t)) }
@@ -160,7 +159,7 @@ func (b *Bucket) appendLabel(dst []byte, t time.Time) ([]byte, error) {
 			return dst, ErrTimeRange
 		}
 		return appendISOWeek(dst, start), nil
-	case NoLabel:
+	case endlessLabel:
 		if index != 0 {
 			return dst, ErrTimeRange
 		}
@@ -235,7 +234,7 @@ func (b *Bucket) width() string {
 
 func (b *Bucket) parseLabel(s string) (time.Time, bool) {
 	switch b.Label.Kind {
-	case NoLabel:
+	case endlessLabel:
 		return epoch, s == ""
 	case NumberLabel:
 		n, ok := b.Label.parseNumber(s)
@@ -253,7 +252,7 @@ func (b *Bucket) parseLabel(s string) (time.Time, bool) {
 // The error says what to write instead.
 func (b Bucket) Validate() error {
 	if b.Endless() {
-		if b != (Bucket{Months: AllTime, Label: Label{Kind: NoLabel}}) {
+		if b != EndlessBucket {
 			return errors.New("bucket none has no other width, origin or label")
 		}
 		return nil

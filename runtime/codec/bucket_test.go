@@ -579,7 +579,7 @@ func TestBucketParsesOnlyItsLabels(t *testing.T) {
 
 // A bucket with all events has no label, and contains every time that an event can have.
 func TestEndlessBucket(t *testing.T) {
-	b := codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}}
+	b := codec.EndlessBucket
 	if err := b.Validate(); err != nil || !b.Endless() || !b.Sorted() || b.Width() != 0 {
 		t.Error(b, err)
 	}
@@ -594,7 +594,7 @@ func TestEndlessBucket(t *testing.T) {
 			t.Errorf("%v: %v", at, err)
 		}
 	}
-	for _, wrong := range []codec.Bucket{{Months: 12, Label: b.Label}, {Months: codec.AllTime, Origin: date("2021-03-01"), Label: b.Label}} {
+	for _, wrong := range []codec.Bucket{{Months: 12, Label: b.Label}, {Months: codec.EndlessBucket.Months, Origin: date("2021-03-01"), Label: b.Label}} {
 		if wrong.Validate() == nil {
 			t.Errorf("%+v is said to be valid", wrong)
 		}

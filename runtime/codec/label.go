@@ -14,7 +14,7 @@ const (
 	TimeLabel    LabelKind = iota // the bucket's start in a time format
 	NumberLabel                   // a sequential number, 1 for the bucket that starts at the origin
 	ISOWeekLabel                  // the ISO 8601 week, such as 2021-W09
-	NoLabel                       // no label: one bucket contains all events; see [Bucket.Endless]
+	endlessLabel                  // no label, of [EndlessBucket]
 )
 
 // Label describes how row keys name the buckets of a table.
@@ -66,7 +66,7 @@ func parsePad(verb string) (int, bool) {
 // String returns the label as written in a schema.
 func (l Label) String() string {
 	switch {
-	case l.Kind == NoLabel:
+	case l.Kind == endlessLabel:
 		return noLabel
 	case l.Kind == ISOWeekLabel:
 		return isoWeek

@@ -166,7 +166,7 @@ func (l Lifetime) Windows(now, from, to time.Time) []Window {
 	case l.expires():
 		return []Window{{From: l.oldest(now)}}
 	}
-	return l.Retention.Windows(now, epoch, Endless)
+	return l.Retention.Windows(now, epoch, Forever)
 }
 
 // Since returns the time of the oldest event that can be live; false if there is no

@@ -191,13 +191,13 @@ func (r Retention) Horizon(now time.Time) int64 {
 // zero time if the rank decides.
 func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
 	if r == nil {
-		return Endless
+		return Forever
 	}
 	for _, t := range r {
 		switch {
 		case t.Versions > 0 && !newest:
 		case t.MaxAge == 0:
-			return Endless
+			return Forever
 		default:
 			until = maxTime(until, FromMicros(us).Add(t.MaxAge))
 		}

@@ -87,7 +87,7 @@ func pointers[T any](of *rapid.Generator[T]) func(t *rapid.T) any {
 func (k *drawnKey) time(t *rapid.T) {
 	switch format := rapid.SampledFrom([]TimeFormat{{Kind: UnixMillis}, {Kind: UnixMillis, Reverse: true}, {Kind: BinaryMillis}, {Layout: "2006-01-02"}}).Draw(t, "format"); rapid.IntRange(0, 3).Draw(t, "time") {
 	case 0:
-		k.Bucket = Bucket{Months: AllTime, Label: Label{Kind: NoLabel}}
+		k.Bucket = EndlessBucket
 	case 1:
 		k.Time = format
 		k.insert(t, Segment{Kind: TimeSegment})

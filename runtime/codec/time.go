@@ -13,8 +13,8 @@ var (
 	minNanos = time.Unix(0, math.MinInt64).UTC() // 1677-09-21
 	maxNanos = time.Unix(0, math.MaxInt64).UTC() // 2262-04-11
 
-	// Endless is after every cell timestamp.
-	Endless = time.Unix(math.MaxInt64/1_000_000, 0)
+	// Forever is after every cell timestamp.
+	Forever = time.Unix(math.MaxInt64/1_000_000, 0)
 )
 
 // Truncate rounds t down to a multiple of precision since the Unix epoch. The result is

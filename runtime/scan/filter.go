@@ -125,7 +125,7 @@ func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	}
 	switch {
 	case !t.ByTimestamp():
-		return t.alive(now, t.stamped(p.From), codec.Endless, newest) // row keys or columns select the time
+		return t.alive(now, t.stamped(p.From), codec.Forever, newest) // row keys or columns select the time
 	case t.Offset.Precision%time.Millisecond == 0:
 		return t.alive(now, p.From, p.To, newest)
 	}
@@ -270,7 +270,7 @@ func KeysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) 
 // event or, if the pattern appends, its class, which is then part of its identity. No filter
 // can find an event in the columns of OpenTSDB.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
-	from, to := t.stamped(event), codec.Endless
+	from, to := t.stamped(event), codec.Forever
 	if t.Pattern.EventTimed() {
 		from, to = event, event.Add(time.Millisecond)
 	}

@@ -103,7 +103,7 @@ func (t *Table) newest(now time.Time) Filter {
 	if t.Pattern.EventTimed() {
 		return t.alive(now, t.ssd, MaxTime, 1)
 	}
-	return t.alive(now, t.ssd, codec.Endless, 0)
+	return t.alive(now, t.ssd, codec.Forever, 0)
 }
 
 // living returns the row range of a span that can have live events, to be read newest
