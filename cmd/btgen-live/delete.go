@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -39,16 +37,14 @@ The command first counts what it would delete, and asks for confirmation unless 
 set. It can be repeated after a failure. Events that are written in the meantime may stay;
 the command then says how many.
 
-Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h. Series values are text: bytes are base64, durations have the form
-1h30m, and timestamps are times.
+` + valuesHelp + `
 
 Exit codes: 0 deleted, or there is nothing to delete; 1 not confirmed, or something is
 left; 2 failure.`,
 		Args: ofSchema(0),
 		RunE: d.run,
 	}
-	d.flags(cmd, "app `profile` of the requests, for example one with a low priority")
+	d.target.flags(cmd, "app `profile` of the requests, for example one with a low priority")
 	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, schemasHelp)
 	cmd.Flags().StringVar(&d.query, "query", "", "delete what the query with this `name` selects, which has delete: true")
 	cmd.Flags().StringVar(&d.from, "from", "", "`time` of the first event to delete")
@@ -62,9 +58,7 @@ left; 2 failure.`,
 // removal are the flags of the command delete.
 type removal struct {
 	target
-	schemas          []string
-	query            string // empty for a series
-	from, to         string
+	selection        // without a query, of a series
 	all, dryRun, yes bool
 }
 
@@ -73,7 +67,7 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err := d.checkFlags(); err != nil {
 		return err
 	}
-	from, to, err := d.times(time.Now())
+	from, to, err := d.times()
 	if err != nil {
 		return err
 	}
@@ -207,17 +201,6 @@ func confirmed(cmd *cobra.Command, question string) bool {
 	}
 	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	return strings.TrimSpace(strings.ToLower(answer)) == "yes"
-}
-
-// times returns the time range; all times with --all.
-func (d *removal) times(now time.Time) (from, to time.Time, err error) {
-	if d.all {
-		return time.Time{}, scan.MaxTime, nil
-	}
-	if from, err = parseTime("--from", d.from, now, time.UTC); err == nil {
-		to, err = parseTime("--to", d.to, now, time.UTC)
-	}
-	return from, to, err
 }
 
 // inputs returns what the command takes, of the series or of the query.

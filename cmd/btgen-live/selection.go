@@ -76,21 +76,10 @@ const (
 // resolve resolves the arguments: the name of a schema, and series values. It prints findings
 // in the schemas to out.
 func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
-	now := time.Now()
-	sel := &selected{to: scan.MaxTime}
+	sel := &selected{}
 	var err error
-	if s.from != "" {
-		if sel.from, err = parseTime("--from", s.from, now, s.zone); err != nil {
-			return nil, err
-		}
-	}
-	if s.to != "" {
-		if sel.to, err = parseTime("--to", s.to, now, s.zone); err != nil {
-			return nil, err
-		}
-	}
-	if sel.from.After(sel.to) {
-		return nil, fmt.Errorf("--from %s is after --to %s", s.from, s.to)
+	if sel.from, sel.to, err = s.times(); err != nil {
+		return nil, err
 	}
 	l, err := loadLayout(out, s.schemas, args[0])
 	if err != nil {
@@ -106,6 +95,21 @@ func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
 	}
 	sel.values, err = parseValues(l, what, sel.inputs, args[1:])
 	return sel, err
+}
+
+// times returns the time range; an end that is not given has no bound.
+func (s *selection) times() (from, to time.Time, err error) {
+	now, to := time.Now(), scan.MaxTime
+	if s.from != "" {
+		from, err = parseTime("--from", s.from, now, s.zone)
+	}
+	if s.to != "" && err == nil {
+		to, err = parseTime("--to", s.to, now, s.zone)
+	}
+	if err == nil && from.After(to) {
+		err = fmt.Errorf("--from %s is after --to %s", s.from, s.to)
+	}
+	return from, to, err
 }
 
 // choose decides the kind of selection, and its inputs.
