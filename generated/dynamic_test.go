@@ -60,7 +60,7 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 }
 
 // asGenerated returns a test that compares generated code with package dynamic.
-func asGenerated[S, E, C any, W dynamictest.Writer[E], R runtime.EventReader[S, E, C]](
+func asGenerated[S, E, C any, W dynamictest.Writer[E], R dynamictest.Reader[S, E, C]](
 	newWriter func(runtime.Client, ...runtime.WriterOptions) W, newReader func(runtime.Client, ...runtime.ReaderOptions) R,
 ) func(t *testing.T, b *storetest.Bigtable, yaml []byte) {
 	return func(t *testing.T, b *storetest.Bigtable, yaml []byte) {

@@ -11,7 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // queryMethod declares the reader's method for a query:

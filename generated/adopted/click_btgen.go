@@ -29,50 +29,49 @@ type ClickEvent struct {
 // ClickWriter writes Click events to table activity. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ClickWriter struct {
-	events store.EventWriter[ClickSeries, ClickEvent]
+	writer store.TableWriter[ClickEvent]
 }
 
 // NewClickWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewClickWriter(client store.Client, opts ...store.WriterOptions) *ClickWriter {
-	return &ClickWriter{store.NewEventWriter[ClickSeries](store.NewWriter(client, clickMappings, opts...))}
+	return &ClickWriter{store.NewWriter(client, clickMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *ClickWriter) Write(ctx context.Context, event ClickEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *ClickWriter) WriteAll(ctx context.Context, events []ClickEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *ClickWriter) Delete(ctx context.Context, events []ClickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *ClickWriter) DeleteRange(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *ClickWriter) DeleteSeries(ctx context.Context, series ClickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ClickWriter) Replace(ctx context.Context, old ClickEvent, updated ClickEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // ClickBatcher gathers Click events from any number of goroutines and writes
@@ -86,13 +85,12 @@ type ClickBatcher struct {
 //
 //go:noinline
 func NewClickBatcher(w *ClickWriter, failed func(event ClickEvent, err error), opts ...store.BatcherOptions) *ClickBatcher {
-	return &ClickBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &ClickBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // ClickReader reads Click events from table activity. Read holds one event in
 // memory at a time.
 type ClickReader struct {
-	events store.EventReader[ClickSeries, ClickEvent, ClickColumns]
 	reader store.TableReader[ClickEvent]
 }
 
@@ -100,41 +98,38 @@ type ClickReader struct {
 //
 //go:noinline
 func NewClickReader(client store.Client, opts ...store.ReaderOptions) *ClickReader {
-	reader := store.NewReader(client, clickActivityMapping, opts...)
-	return &ClickReader{
-		events: store.NewEventReader[ClickSeries](reader, clickActivityColumns),
-		reader: reader,
-	}
+	return &ClickReader{store.NewReader(client, clickActivityMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *ClickReader) Read(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *ClickReader) ReadColumns(ctx context.Context, series ClickSeries, from time.Time, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *ClickReader) ReadMany(ctx context.Context, series []ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *ClickReader) Latest(ctx context.Context, series ClickSeries) (ClickEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, ClickEvent{ClickSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *ClickReader) LatestMany(ctx context.Context, series []ClickSeries) iter.Seq2[ClickEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *ClickReader) ReadColumns(ctx context.Context, series ClickSeries, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, clickActivityColumns, columns, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -31,50 +31,49 @@ type StateEvent struct {
 // StateWriter writes State events to table states. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type StateWriter struct {
-	events store.EventWriter[StateSeries, StateEvent]
+	writer store.TableWriter[StateEvent]
 }
 
 // NewStateWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewStateWriter(client store.Client, opts ...store.WriterOptions) *StateWriter {
-	return &StateWriter{store.NewEventWriter[StateSeries](store.NewWriter(client, stateMappings, opts...))}
+	return &StateWriter{store.NewWriter(client, stateMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *StateWriter) Write(ctx context.Context, event StateEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *StateWriter) WriteAll(ctx context.Context, events []StateEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *StateWriter) Delete(ctx context.Context, events []StateEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *StateWriter) DeleteRange(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *StateWriter) DeleteSeries(ctx context.Context, series StateSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(StateEvent{StateSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *StateWriter) Replace(ctx context.Context, old StateEvent, updated StateEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // DeleteStatesOf deletes the events with from <= time < to, of the series with
@@ -83,7 +82,7 @@ func (w *StateWriter) Replace(ctx context.Context, old StateEvent, updated State
 //
 //go:noinline
 func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteSelected(ctx, w.events, selectStateStatesOf(tenant), from, to, opts...)
+	return w.writer.DeleteRange(ctx, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // DeleteAllStatesOf deletes all events, of the series with the given tenant, as
@@ -92,7 +91,7 @@ func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, t
 //
 //go:noinline
 func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteAllSelected(ctx, w.events, selectStateStatesOf(tenant), opts...)
+	return w.writer.DeleteAll(ctx, selectStateStatesOf(tenant), opts...)
 }
 
 // StateBatcher gathers State events from any number of goroutines and writes
@@ -106,13 +105,12 @@ type StateBatcher struct {
 //
 //go:noinline
 func NewStateBatcher(w *StateWriter, failed func(event StateEvent, err error), opts ...store.BatcherOptions) *StateBatcher {
-	return &StateBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &StateBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // StateReader reads State events from table states. Read holds one row in
 // memory at a time.
 type StateReader struct {
-	events store.EventReader[StateSeries, StateEvent, StateColumns]
 	reader store.TableReader[StateEvent]
 }
 
@@ -120,41 +118,38 @@ type StateReader struct {
 //
 //go:noinline
 func NewStateReader(client store.Client, opts ...store.ReaderOptions) *StateReader {
-	reader := store.NewReader(client, statesMapping, opts...)
-	return &StateReader{
-		events: store.NewEventReader[StateSeries](reader, statesColumns),
-		reader: reader,
-	}
+	return &StateReader{store.NewReader(client, statesMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *StateReader) Read(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *StateReader) ReadColumns(ctx context.Context, series StateSeries, from time.Time, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *StateReader) ReadMany(ctx context.Context, series []StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *StateReader) Latest(ctx context.Context, series StateSeries) (StateEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, StateEvent{StateSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *StateReader) LatestMany(ctx context.Context, series []StateSeries) iter.Seq2[StateEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *StateReader) ReadColumns(ctx context.Context, series StateSeries, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, statesColumns, columns, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -384,7 +379,7 @@ var statesKey = codec.Key{
 		{Name: "tenant"},
 		{Name: "device", Series: 1},
 	},
-	Bucket: codec.Bucket{Months: codec.AllTime, Label: codec.Label{Kind: codec.NoLabel}},
+	Bucket: codec.EndlessBucket,
 }
 
 var statesColumns = store.NewColumns(

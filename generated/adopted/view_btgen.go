@@ -30,50 +30,49 @@ type ViewEvent struct {
 // ViewWriter writes View events to table activity. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ViewWriter struct {
-	events store.EventWriter[ViewSeries, ViewEvent]
+	writer store.TableWriter[ViewEvent]
 }
 
 // NewViewWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewViewWriter(client store.Client, opts ...store.WriterOptions) *ViewWriter {
-	return &ViewWriter{store.NewEventWriter[ViewSeries](store.NewWriter(client, viewMappings, opts...))}
+	return &ViewWriter{store.NewWriter(client, viewMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *ViewWriter) Write(ctx context.Context, event ViewEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *ViewWriter) WriteAll(ctx context.Context, events []ViewEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *ViewWriter) Delete(ctx context.Context, events []ViewEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *ViewWriter) DeleteRange(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *ViewWriter) DeleteSeries(ctx context.Context, series ViewSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ViewWriter) Replace(ctx context.Context, old ViewEvent, updated ViewEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // ViewBatcher gathers View events from any number of goroutines and writes them
@@ -86,13 +85,12 @@ type ViewBatcher struct {
 //
 //go:noinline
 func NewViewBatcher(w *ViewWriter, failed func(event ViewEvent, err error), opts ...store.BatcherOptions) *ViewBatcher {
-	return &ViewBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &ViewBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // ViewReader reads View events from table activity. Read holds one event in
 // memory at a time.
 type ViewReader struct {
-	events store.EventReader[ViewSeries, ViewEvent, ViewColumns]
 	reader store.TableReader[ViewEvent]
 }
 
@@ -100,41 +98,38 @@ type ViewReader struct {
 //
 //go:noinline
 func NewViewReader(client store.Client, opts ...store.ReaderOptions) *ViewReader {
-	reader := store.NewReader(client, viewActivityMapping, opts...)
-	return &ViewReader{
-		events: store.NewEventReader[ViewSeries](reader, viewActivityColumns),
-		reader: reader,
-	}
+	return &ViewReader{store.NewReader(client, viewActivityMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *ViewReader) Read(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *ViewReader) ReadColumns(ctx context.Context, series ViewSeries, from time.Time, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *ViewReader) ReadMany(ctx context.Context, series []ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *ViewReader) Latest(ctx context.Context, series ViewSeries) (ViewEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, ViewEvent{ViewSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *ViewReader) LatestMany(ctx context.Context, series []ViewSeries) iter.Seq2[ViewEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *ViewReader) ReadColumns(ctx context.Context, series ViewSeries, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, viewActivityColumns, columns, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

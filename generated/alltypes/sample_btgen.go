@@ -271,50 +271,49 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 // sample_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type SampleWriter struct {
-	events store.EventWriter[SampleSeries, SampleEvent]
+	writer store.TableWriter[SampleEvent]
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
-	return &SampleWriter{store.NewEventWriter[SampleSeries](store.NewWriter(client, sampleMappings, opts...))}
+	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -328,13 +327,12 @@ type SampleBatcher struct {
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // SampleReader reads Sample events from table sample_cells. Read holds one
 // bucket in memory at a time.
 type SampleReader struct {
-	events store.EventReader[SampleSeries, SampleEvent, SampleColumns]
 	reader store.TableReader[SampleEvent]
 }
 
@@ -342,41 +340,38 @@ type SampleReader struct {
 //
 //go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
-	reader := store.NewReader(client, sampleCellsMapping, opts...)
-	return &SampleReader{
-		events: store.NewEventReader[SampleSeries](reader, sampleCellsColumns),
-		reader: reader,
-	}
+	return &SampleReader{store.NewReader(client, sampleCellsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from time.Time, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, sampleCellsColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -1234,9 +1229,9 @@ var sampleColumnsColumns = store.NewColumns(
 	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
 	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.RequiredColumn("state", codec.EnumAs[SampleState](codec.BinaryValues, sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
-	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.RequiredColumn("level", codec.EnumAs[SampleLevel](codec.BinaryValues, sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
 	store.OptionalColumn("maybe_text", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
 	store.OptionalBytesColumn("maybe_raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
 	store.OptionalColumn("maybe_flag", codec.Binary.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
@@ -1249,7 +1244,7 @@ var sampleColumnsColumns = store.NewColumns(
 	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
 	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
-	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalColumn("maybe_state", codec.EnumAs[SampleMaybeState](codec.BinaryValues, sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
 	store.DefaultBytesColumn("default_raw", codec.Binary.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
@@ -1263,11 +1258,11 @@ var sampleColumnsColumns = store.NewColumns(
 	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
 	store.DefaultColumn("default_id", codec.Binary.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
-	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultColumn("default_state", codec.EnumAs[SampleDefaultState](codec.BinaryValues, sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	store.DefaultColumn("default_exact", codec.Binary.Float64, 0.5, func(e *SampleEvent) *float64 { return &e.DefaultExact }, func(c *SampleColumns) *[]float64 { return &c.DefaultExact }, store.Was("amount", codec.Converted(codec.Binary.Int64, codec.ExactFloat64[int64])), store.Was("units", codec.Converted(codec.Binary.Uint32, codec.ToFloat64[uint32]))),
 	store.OptionalBytesColumn("maybe_renamed", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeRenamed }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeRenamed }, store.Was("former", codec.Binary.JSON)),
-	store.OptionalColumn("maybe_name", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.TextEnumNames(codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
+	store.OptionalColumn("maybe_name", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.EnumNames(codec.TextValues, codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
 )
 
 // sampleColumnsMapping maps events to table sample_columns.
@@ -1321,9 +1316,9 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
 	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.RequiredColumn("state", codec.EnumAs[SampleState](codec.TextValues, sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
-	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.RequiredColumn("level", codec.EnumAs[SampleLevel](codec.TextValues, sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
 	store.OptionalColumn("maybe_text", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
 	store.OptionalBytesColumn("maybe_raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
 	store.OptionalColumn("maybe_flag", codec.Text.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
@@ -1336,7 +1331,7 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
 	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
-	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalColumn("maybe_state", codec.EnumAs[SampleMaybeState](codec.TextValues, sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
 	store.DefaultBytesColumn("default_raw", codec.Text.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
@@ -1350,11 +1345,11 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
 	store.DefaultColumn("default_id", codec.Text.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
-	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultColumn("default_state", codec.EnumAs[SampleDefaultState](codec.TextValues, sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	store.DefaultColumn("default_exact", codec.Text.Float64, 0.5, func(e *SampleEvent) *float64 { return &e.DefaultExact }, func(c *SampleColumns) *[]float64 { return &c.DefaultExact }, store.Was("amount", codec.Converted(codec.Text.Int64, codec.ExactFloat64[int64])), store.Was("units", codec.Converted(codec.Text.Uint32, codec.ToFloat64[uint32]))),
 	store.OptionalBytesColumn("maybe_renamed", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeRenamed }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeRenamed }, store.Was("former", codec.Text.JSON)),
-	store.OptionalColumn("maybe_name", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.TextEnumNames(codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
+	store.OptionalColumn("maybe_name", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.EnumNames(codec.TextValues, codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
 )
 
 // sampleColumnsTextMapping maps events to table sample_columns_text.
@@ -1407,9 +1402,9 @@ var sampleCellsColumns = store.NewColumns(
 	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
 	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.RequiredColumn("state", codec.EnumAs[SampleState](codec.BinaryValues, sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
-	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.RequiredColumn("level", codec.EnumAs[SampleLevel](codec.BinaryValues, sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
 	store.OptionalColumn("maybe_text", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
 	store.OptionalBytesColumn("maybe_raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
 	store.OptionalColumn("maybe_flag", codec.Binary.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
@@ -1422,7 +1417,7 @@ var sampleCellsColumns = store.NewColumns(
 	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
 	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
-	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalColumn("maybe_state", codec.EnumAs[SampleMaybeState](codec.BinaryValues, sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
 	store.DefaultBytesColumn("default_raw", codec.Binary.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
@@ -1436,11 +1431,11 @@ var sampleCellsColumns = store.NewColumns(
 	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
 	store.DefaultColumn("default_id", codec.Binary.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
-	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultColumn("default_state", codec.EnumAs[SampleDefaultState](codec.BinaryValues, sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	store.DefaultColumn("default_exact", codec.Binary.Float64, 0.5, func(e *SampleEvent) *float64 { return &e.DefaultExact }, func(c *SampleColumns) *[]float64 { return &c.DefaultExact }, store.Was("amount", codec.Converted(codec.Binary.Int64, codec.ExactFloat64[int64])), store.Was("units", codec.Converted(codec.Binary.Uint32, codec.ToFloat64[uint32]))),
 	store.OptionalBytesColumn("maybe_renamed", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeRenamed }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeRenamed }, store.Was("former", codec.Binary.JSON)),
-	store.OptionalColumn("maybe_name", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.TextEnumNames(codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
+	store.OptionalColumn("maybe_name", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.EnumNames(codec.TextValues, codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
 )
 
 // sampleCellsMapping maps events to table sample_cells.
@@ -1493,9 +1488,9 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
 	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.RequiredColumn("state", codec.EnumAs[SampleState](codec.TextValues, sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
-	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.RequiredColumn("level", codec.EnumAs[SampleLevel](codec.TextValues, sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
 	store.OptionalColumn("maybe_text", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
 	store.OptionalBytesColumn("maybe_raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
 	store.OptionalColumn("maybe_flag", codec.Text.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
@@ -1508,7 +1503,7 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
 	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
-	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalColumn("maybe_state", codec.EnumAs[SampleMaybeState](codec.TextValues, sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
 	store.DefaultBytesColumn("default_raw", codec.Text.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
@@ -1522,11 +1517,11 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
 	store.DefaultColumn("default_id", codec.Text.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
-	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultColumn("default_state", codec.EnumAs[SampleDefaultState](codec.TextValues, sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	store.DefaultColumn("default_exact", codec.Text.Float64, 0.5, func(e *SampleEvent) *float64 { return &e.DefaultExact }, func(c *SampleColumns) *[]float64 { return &c.DefaultExact }, store.Was("amount", codec.Converted(codec.Text.Int64, codec.ExactFloat64[int64])), store.Was("units", codec.Converted(codec.Text.Uint32, codec.ToFloat64[uint32]))),
 	store.OptionalBytesColumn("maybe_renamed", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeRenamed }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeRenamed }, store.Was("former", codec.Text.JSON)),
-	store.OptionalColumn("maybe_name", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.TextEnumNames(codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
+	store.OptionalColumn("maybe_name", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.EnumNames(codec.TextValues, codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
 )
 
 // sampleCellsTextMapping maps events to table sample_cells_text.
@@ -1933,9 +1928,9 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
 	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.RequiredColumn("state", codec.EnumAs[SampleState](codec.BinaryValues, sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
-	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.RequiredColumn("level", codec.EnumAs[SampleLevel](codec.BinaryValues, sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
 	store.OptionalColumn("maybe_text", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
 	store.OptionalBytesColumn("maybe_raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
 	store.OptionalColumn("maybe_flag", codec.Binary.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
@@ -1948,7 +1943,7 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
 	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
-	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalColumn("maybe_state", codec.EnumAs[SampleMaybeState](codec.BinaryValues, sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
 	store.DefaultBytesColumn("default_raw", codec.Binary.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
@@ -1962,11 +1957,11 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
 	store.DefaultColumn("default_id", codec.Binary.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
-	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultColumn("default_state", codec.EnumAs[SampleDefaultState](codec.BinaryValues, sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	store.DefaultColumn("default_exact", codec.Binary.Float64, 0.5, func(e *SampleEvent) *float64 { return &e.DefaultExact }, func(c *SampleColumns) *[]float64 { return &c.DefaultExact }, store.Was("amount", codec.Converted(codec.Binary.Int64, codec.ExactFloat64[int64])), store.Was("units", codec.Converted(codec.Binary.Uint32, codec.ToFloat64[uint32]))),
 	store.OptionalBytesColumn("maybe_renamed", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeRenamed }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeRenamed }, store.Was("former", codec.Binary.JSON)),
-	store.OptionalColumn("maybe_name", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.TextEnumNames(codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
+	store.OptionalColumn("maybe_name", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.EnumNames(codec.TextValues, codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
 )
 
 // sampleUnserializedMapping maps events to table sample_unserialized.
@@ -2020,9 +2015,9 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
 	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.RequiredColumn("state", codec.EnumAs[SampleState](codec.TextValues, sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
-	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.RequiredColumn("level", codec.EnumAs[SampleLevel](codec.TextValues, sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
 	store.OptionalColumn("maybe_text", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
 	store.OptionalBytesColumn("maybe_raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
 	store.OptionalColumn("maybe_flag", codec.Text.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
@@ -2035,7 +2030,7 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
 	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
-	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalColumn("maybe_state", codec.EnumAs[SampleMaybeState](codec.TextValues, sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
 	store.DefaultBytesColumn("default_raw", codec.Text.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
@@ -2049,11 +2044,11 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
 	store.DefaultColumn("default_id", codec.Text.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
-	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultColumn("default_state", codec.EnumAs[SampleDefaultState](codec.TextValues, sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	store.DefaultColumn("default_exact", codec.Text.Float64, 0.5, func(e *SampleEvent) *float64 { return &e.DefaultExact }, func(c *SampleColumns) *[]float64 { return &c.DefaultExact }, store.Was("amount", codec.Converted(codec.Text.Int64, codec.ExactFloat64[int64])), store.Was("units", codec.Converted(codec.Text.Uint32, codec.ToFloat64[uint32]))),
 	store.OptionalBytesColumn("maybe_renamed", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeRenamed }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeRenamed }, store.Was("former", codec.Text.JSON)),
-	store.OptionalColumn("maybe_name", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.TextEnumNames(codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
+	store.OptionalColumn("maybe_name", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeName }, func(c *SampleColumns) *[]*string { return &c.MaybeName }, store.Was("code", codec.EnumNames(codec.TextValues, codec.Enum{{Number: 0, Name: "low"}, {Number: 1, Name: "high"}}))),
 )
 
 // sampleUnserializedTextMapping maps events to table sample_unserialized_text.

@@ -37,50 +37,49 @@ type SparseEvent struct {
 // has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type SparseWriter struct {
-	events store.EventWriter[SparseSeries, SparseEvent]
+	writer store.TableWriter[SparseEvent]
 }
 
 // NewSparseWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWriter {
-	return &SparseWriter{store.NewEventWriter[SparseSeries](store.NewWriter(client, sparseMappings, opts...))}
+	return &SparseWriter{store.NewWriter(client, sparseMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *SparseWriter) Write(ctx context.Context, event SparseEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *SparseWriter) Delete(ctx context.Context, events []SparseEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *SparseWriter) DeleteRange(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *SparseWriter) DeleteSeries(ctx context.Context, series SparseSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SparseWriter) Replace(ctx context.Context, old SparseEvent, updated SparseEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // SparseBatcher gathers Sparse events from any number of goroutines and writes
@@ -94,13 +93,12 @@ type SparseBatcher struct {
 //
 //go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
-	return &SparseBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &SparseBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // SparseReader reads Sparse events from table sparse_cells. Read holds one
 // bucket in memory at a time.
 type SparseReader struct {
-	events store.EventReader[SparseSeries, SparseEvent, SparseColumns]
 	reader store.TableReader[SparseEvent]
 }
 
@@ -108,41 +106,38 @@ type SparseReader struct {
 //
 //go:noinline
 func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseReader {
-	reader := store.NewReader(client, sparseCellsMapping, opts...)
-	return &SparseReader{
-		events: store.NewEventReader[SparseSeries](reader, sparseCellsColumns),
-		reader: reader,
-	}
+	return &SparseReader{store.NewReader(client, sparseCellsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from time.Time, to time.Time, columns *SparseColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *SparseReader) ReadMany(ctx context.Context, series []SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, SparseEvent{SparseSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *SparseReader) LatestMany(ctx context.Context, series []SparseSeries) iter.Seq2[SparseEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, sparseCellsColumns, columns, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -62,50 +62,49 @@ func (v *AlarmKind) UnmarshalText(text []byte) error {
 // AlarmWriter writes Alarm events to tables devices and alarms_by_kind. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type AlarmWriter struct {
-	events store.EventWriter[AlarmSeries, AlarmEvent]
+	writer store.TableWriter[AlarmEvent]
 }
 
 // NewAlarmWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWriter {
-	return &AlarmWriter{store.NewEventWriter[AlarmSeries](store.NewWriter(client, alarmMappings, opts...))}
+	return &AlarmWriter{store.NewWriter(client, alarmMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *AlarmWriter) Write(ctx context.Context, event AlarmEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *AlarmWriter) Delete(ctx context.Context, events []AlarmEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *AlarmWriter) DeleteRange(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *AlarmWriter) DeleteSeries(ctx context.Context, series AlarmSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *AlarmWriter) Replace(ctx context.Context, old AlarmEvent, updated AlarmEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // AlarmBatcher gathers Alarm events from any number of goroutines and writes
@@ -119,13 +118,12 @@ type AlarmBatcher struct {
 //
 //go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
-	return &AlarmBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &AlarmBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // AlarmReader reads Alarm events from table devices. Read holds one bucket in
 // memory at a time.
 type AlarmReader struct {
-	events store.EventReader[AlarmSeries, AlarmEvent, AlarmColumns]
 	reader store.TableReader[AlarmEvent]
 }
 
@@ -133,41 +131,38 @@ type AlarmReader struct {
 //
 //go:noinline
 func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmReader {
-	reader := store.NewReader(client, alarmDevicesMapping, opts...)
-	return &AlarmReader{
-		events: store.NewEventReader[AlarmSeries](reader, alarmDevicesColumns),
-		reader: reader,
-	}
+	return &AlarmReader{store.NewReader(client, alarmDevicesMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, columns *AlarmColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *AlarmReader) ReadMany(ctx context.Context, series []AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, AlarmEvent{AlarmSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *AlarmReader) LatestMany(ctx context.Context, series []AlarmSeries) iter.Seq2[AlarmEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, alarmDevicesColumns, columns, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

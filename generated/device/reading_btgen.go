@@ -31,50 +31,49 @@ type ReadingEvent struct {
 // ReadingWriter writes Reading events to table devices. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ReadingWriter struct {
-	events store.EventWriter[ReadingSeries, ReadingEvent]
+	writer store.TableWriter[ReadingEvent]
 }
 
 // NewReadingWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
-	return &ReadingWriter{store.NewEventWriter[ReadingSeries](store.NewWriter(client, readingMappings, opts...))}
+	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *ReadingWriter) Delete(ctx context.Context, events []ReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *ReadingWriter) DeleteSeries(ctx context.Context, series ReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ReadingWriter) Replace(ctx context.Context, old ReadingEvent, updated ReadingEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
@@ -88,13 +87,12 @@ type ReadingBatcher struct {
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &ReadingBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // ReadingReader reads Reading events from table devices. Read holds one bucket
 // in memory at a time.
 type ReadingReader struct {
-	events store.EventReader[ReadingSeries, ReadingEvent, ReadingColumns]
 	reader store.TableReader[ReadingEvent]
 }
 
@@ -102,41 +100,38 @@ type ReadingReader struct {
 //
 //go:noinline
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
-	reader := store.NewReader(client, readingDevicesMapping, opts...)
-	return &ReadingReader{
-		events: store.NewEventReader[ReadingSeries](reader, readingDevicesColumns),
-		reader: reader,
-	}
+	return &ReadingReader{store.NewReader(client, readingDevicesMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, ReadingEvent{ReadingSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *ReadingReader) LatestMany(ctx context.Context, series []ReadingSeries) iter.Seq2[ReadingEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, readingDevicesColumns, columns, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

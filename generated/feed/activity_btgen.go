@@ -70,50 +70,49 @@ func (v *ActivityKind) UnmarshalText(text []byte) error {
 // activities_by_actor. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type ActivityWriter struct {
-	events store.EventWriter[ActivitySeries, ActivityEvent]
+	writer store.TableWriter[ActivityEvent]
 }
 
 // NewActivityWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *ActivityWriter {
-	return &ActivityWriter{store.NewEventWriter[ActivitySeries](store.NewWriter(client, activityMappings, opts...))}
+	return &ActivityWriter{store.NewWriter(client, activityMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *ActivityWriter) Write(ctx context.Context, event ActivityEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *ActivityWriter) Delete(ctx context.Context, events []ActivityEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *ActivityWriter) DeleteRange(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *ActivityWriter) DeleteSeries(ctx context.Context, series ActivitySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ActivityWriter) Replace(ctx context.Context, old ActivityEvent, updated ActivityEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // ActivityBatcher gathers Activity events from any number of goroutines and
@@ -127,13 +126,12 @@ type ActivityBatcher struct {
 //
 //go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
-	return &ActivityBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &ActivityBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // ActivityReader reads Activity events from table activities_by_repository.
 // Read holds one event in memory at a time.
 type ActivityReader struct {
-	events                store.EventReader[ActivitySeries, ActivityEvent, ActivityColumns]
 	reader                store.TableReader[ActivityEvent]
 	readActivitiesByActor store.TableReader[ActivityEvent]
 }
@@ -142,42 +140,41 @@ type ActivityReader struct {
 //
 //go:noinline
 func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *ActivityReader {
-	reader := store.NewReader(client, activityActivitiesByRepositoryMapping, opts...)
 	return &ActivityReader{
-		events:                store.NewEventReader[ActivitySeries](reader, activityActivitiesByRepositoryColumns),
-		reader:                reader,
+		reader:                store.NewReader(client, activityActivitiesByRepositoryMapping, opts...),
 		readActivitiesByActor: store.NewReader(client, activityActivitiesByActorMapping, opts...),
 	}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *ActivityReader) ReadMany(ctx context.Context, series []ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (ActivityEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, ActivityEvent{ActivitySeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *ActivityReader) LatestMany(ctx context.Context, series []ActivitySeries) iter.Seq2[ActivityEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -42,13 +42,7 @@ func TestActivityRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Millisecond)
 	now := time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC)
-	var events []feed.ActivityEvent
-	for n, at := range times {
-		events = append(events, exampleActivity(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleActivity(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleActivity, series, times)
 
 	bt := feedtest.New(t)
 	ctx := t.Context()
@@ -60,16 +54,7 @@ func TestActivityRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[feed.ActivityEvent](func(c *feed.ActivityColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "ByRepository", r.ByRepository(ctx, series[0].Repository, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "ByRepositoryColumns of a range", storetest.Columns[feed.ActivityEvent](func(c *feed.ActivityColumns) error {
 			return r.ByRepositoryColumns(ctx, series[0].Repository, times[1], times[2], c)

@@ -32,50 +32,49 @@ type TickEvent struct {
 // TickWriter writes Tick events to table ticks. Writing an event again replaces
 // it, so a failed call is safe to repeat.
 type TickWriter struct {
-	events store.EventWriter[TickSeries, TickEvent]
+	writer store.TableWriter[TickEvent]
 }
 
 // NewTickWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter {
-	return &TickWriter{store.NewEventWriter[TickSeries](store.NewWriter(client, tickMappings, opts...))}
+	return &TickWriter{store.NewWriter(client, tickMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series, time and sequence;
-// see store.EventWriter.Delete.
+// see store.Writer.Delete.
 func (w *TickWriter) Delete(ctx context.Context, events []TickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *TickWriter) DeleteRange(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *TickWriter) DeleteSeries(ctx context.Context, series TickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(TickEvent{TickSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TickWriter) Replace(ctx context.Context, old TickEvent, updated TickEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // TickBatcher gathers Tick events from any number of goroutines and writes them
@@ -88,13 +87,12 @@ type TickBatcher struct {
 //
 //go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
-	return &TickBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &TickBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // TickReader reads Tick events from table ticks. Read holds one bucket in
 // memory at a time.
 type TickReader struct {
-	events store.EventReader[TickSeries, TickEvent, TickColumns]
 	reader store.TableReader[TickEvent]
 }
 
@@ -102,41 +100,38 @@ type TickReader struct {
 //
 //go:noinline
 func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader {
-	reader := store.NewReader(client, ticksMapping, opts...)
-	return &TickReader{
-		events: store.NewEventReader[TickSeries](reader, ticksColumns),
-		reader: reader,
-	}
+	return &TickReader{store.NewReader(client, ticksMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *TickReader) Read(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from time.Time, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *TickReader) ReadMany(ctx context.Context, series []TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, TickEvent{TickSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *TickReader) LatestMany(ctx context.Context, series []TickSeries) iter.Seq2[TickEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -30,50 +30,49 @@ type PointEvent struct {
 // PointWriter writes Point events to table points. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type PointWriter struct {
-	events store.EventWriter[PointSeries, PointEvent]
+	writer store.TableWriter[PointEvent]
 }
 
 // NewPointWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWriter {
-	return &PointWriter{store.NewEventWriter[PointSeries](store.NewWriter(client, pointMappings, opts...))}
+	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *PointWriter) Delete(ctx context.Context, events []PointEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *PointWriter) DeleteSeries(ctx context.Context, series PointSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(PointEvent{PointSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated PointEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
@@ -87,13 +86,12 @@ type PointBatcher struct {
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
-	return &PointBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &PointBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // PointReader reads Point events from table points. Read holds one bucket in
 // memory at a time.
 type PointReader struct {
-	events store.EventReader[PointSeries, PointEvent, PointColumns]
 	reader store.TableReader[PointEvent]
 }
 
@@ -101,41 +99,38 @@ type PointReader struct {
 //
 //go:noinline
 func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointReader {
-	reader := store.NewReader(client, pointsMapping, opts...)
-	return &PointReader{
-		events: store.NewEventReader[PointSeries](reader, pointsColumns),
-		reader: reader,
-	}
+	return &PointReader{store.NewReader(client, pointsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *PointReader) Read(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from time.Time, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, PointEvent{PointSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *PointReader) LatestMany(ctx context.Context, series []PointSeries) iter.Seq2[PointEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

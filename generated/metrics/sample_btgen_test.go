@@ -39,13 +39,7 @@ func TestSampleRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	var events []metrics.SampleEvent
-	for n, at := range times {
-		events = append(events, exampleSample(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleSample(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleSample, series, times)
 	for i := range events {
 		events[i].ExpiresAt = now.Add(time.Hour)
 	}
@@ -63,16 +57,7 @@ func TestSampleRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, written); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[metrics.SampleEvent](func(c *metrics.SampleColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "ByMetric", r.ByMetric(ctx, series[0].Metric, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByMetricColumns of a range", storetest.Columns[metrics.SampleEvent](func(c *metrics.SampleColumns) error {
 			return r.ByMetricColumns(ctx, series[0].Metric, times[1], times[2], c)

@@ -80,50 +80,49 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 // daily_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type DailyWriter struct {
-	events store.EventWriter[DailySeries, DailyEvent]
+	writer store.TableWriter[DailyEvent]
 }
 
 // NewDailyWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWriter {
-	return &DailyWriter{store.NewEventWriter[DailySeries](store.NewWriter(client, dailyMappings, opts...))}
+	return &DailyWriter{store.NewWriter(client, dailyMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *DailyWriter) Delete(ctx context.Context, events []DailyEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *DailyWriter) DeleteRange(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *DailyWriter) DeleteSeries(ctx context.Context, series DailySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DailyWriter) Replace(ctx context.Context, old DailyEvent, updated DailyEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines and writes
@@ -137,13 +136,12 @@ type DailyBatcher struct {
 //
 //go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
-	return &DailyBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &DailyBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // DailyReader reads Daily events from table daily_cells. Read holds one bucket
 // in memory at a time.
 type DailyReader struct {
-	events store.EventReader[DailySeries, DailyEvent, DailyColumns]
 	reader store.TableReader[DailyEvent]
 }
 
@@ -151,41 +149,38 @@ type DailyReader struct {
 //
 //go:noinline
 func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyReader {
-	reader := store.NewReader(client, dailyCellsMapping, opts...)
-	return &DailyReader{
-		events: store.NewEventReader[DailySeries](reader, dailyCellsColumns),
-		reader: reader,
-	}
+	return &DailyReader{store.NewReader(client, dailyCellsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *DailyReader) Read(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from time.Time, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *DailyReader) ReadMany(ctx context.Context, series []DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, DailyEvent{DailySeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *DailyReader) LatestMany(ctx context.Context, series []DailySeries) iter.Seq2[DailyEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -533,7 +528,7 @@ var dailyColumnsColumns = store.NewColumns(
 	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
 	store.RequiredColumn("temp_min", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
 	store.RequiredColumn("wind", codec.Text.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+	store.RequiredColumn("weather", codec.EnumAs[DailyWeather](codec.TextValues, dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
 // dailyColumnsMapping maps events to table daily_columns.
@@ -566,7 +561,7 @@ var dailyCellsColumns = store.NewColumns(
 	store.RequiredColumn("temp_max", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
 	store.RequiredColumn("temp_min", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
 	store.RequiredColumn("wind", codec.Binary.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-	store.RequiredColumn("weather", codec.BinaryEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+	store.RequiredColumn("weather", codec.EnumAs[DailyWeather](codec.BinaryValues, dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
 // dailyCellsMapping maps events to table daily_cells.
@@ -634,7 +629,7 @@ var dailyUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
 	store.RequiredColumn("temp_min", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
 	store.RequiredColumn("wind", codec.Text.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+	store.RequiredColumn("weather", codec.EnumAs[DailyWeather](codec.TextValues, dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
 // dailyUnserializedMapping maps events to table daily_unserialized.

@@ -42,13 +42,7 @@ func TestDailyRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(24 * time.Hour)
 	now := time.Date(2101, time.January, 1, 0, 0, 1, 0, time.UTC)
-	var events []noaa.DailyEvent
-	for n, at := range times {
-		events = append(events, exampleDaily(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleDaily(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleDaily, series, times)
 
 	bt := noaatest.New(t)
 	ctx := t.Context()
@@ -60,19 +54,8 @@ func TestDailyRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[noaa.DailyEvent](func(c *noaa.DailyColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "AllCities", r.AllCities(ctx, times[0], end), events[0], events[1], events[2], events[3])
-		storetest.Same(t, "AllCitiesColumns of a range", storetest.Columns[noaa.DailyEvent](func(c *noaa.DailyColumns) error {
-			return r.AllCitiesColumns(ctx, times[1], times[2], c)
-		}), events[1])
+		storetest.Same(t, "AllCitiesColumns of a range", storetest.Columns[noaa.DailyEvent](func(c *noaa.DailyColumns) error { return r.AllCitiesColumns(ctx, times[1], times[2], c) }), events[1])
 	}
 }

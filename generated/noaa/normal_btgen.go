@@ -38,50 +38,49 @@ type NormalEvent struct {
 // normal_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type NormalWriter struct {
-	events store.EventWriter[NormalSeries, NormalEvent]
+	writer store.TableWriter[NormalEvent]
 }
 
 // NewNormalWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWriter {
-	return &NormalWriter{store.NewEventWriter[NormalSeries](store.NewWriter(client, normalMappings, opts...))}
+	return &NormalWriter{store.NewWriter(client, normalMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *NormalWriter) Write(ctx context.Context, event NormalEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *NormalWriter) Delete(ctx context.Context, events []NormalEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *NormalWriter) DeleteRange(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *NormalWriter) DeleteSeries(ctx context.Context, series NormalSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *NormalWriter) Replace(ctx context.Context, old NormalEvent, updated NormalEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines and writes
@@ -95,13 +94,12 @@ type NormalBatcher struct {
 //
 //go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
-	return &NormalBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &NormalBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // NormalReader reads Normal events from table normal_cells. Read holds one
 // bucket in memory at a time.
 type NormalReader struct {
-	events store.EventReader[NormalSeries, NormalEvent, NormalColumns]
 	reader store.TableReader[NormalEvent]
 }
 
@@ -109,41 +107,38 @@ type NormalReader struct {
 //
 //go:noinline
 func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalReader {
-	reader := store.NewReader(client, normalCellsMapping, opts...)
-	return &NormalReader{
-		events: store.NewEventReader[NormalSeries](reader, normalCellsColumns),
-		reader: reader,
-	}
+	return &NormalReader{store.NewReader(client, normalCellsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from time.Time, to time.Time, columns *NormalColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *NormalReader) ReadMany(ctx context.Context, series []NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, NormalEvent{NormalSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *NormalReader) LatestMany(ctx context.Context, series []NormalSeries) iter.Seq2[NormalEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, normalCellsColumns, columns, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -70,50 +70,49 @@ func (v *TremorKind) UnmarshalText(text []byte) error {
 // TremorWriter writes Tremor events to table tremors. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type TremorWriter struct {
-	events store.EventWriter[TremorSeries, TremorEvent]
+	writer store.TableWriter[TremorEvent]
 }
 
 // NewTremorWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewTremorWriter(client store.Client, opts ...store.WriterOptions) *TremorWriter {
-	return &TremorWriter{store.NewEventWriter[TremorSeries](store.NewWriter(client, tremorMappings, opts...))}
+	return &TremorWriter{store.NewWriter(client, tremorMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *TremorWriter) Write(ctx context.Context, event TremorEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *TremorWriter) WriteAll(ctx context.Context, events []TremorEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *TremorWriter) Delete(ctx context.Context, events []TremorEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *TremorWriter) DeleteRange(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *TremorWriter) DeleteSeries(ctx context.Context, series TremorSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TremorWriter) Replace(ctx context.Context, old TremorEvent, updated TremorEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // TremorBatcher gathers Tremor events from any number of goroutines and writes
@@ -127,13 +126,12 @@ type TremorBatcher struct {
 //
 //go:noinline
 func NewTremorBatcher(w *TremorWriter, failed func(event TremorEvent, err error), opts ...store.BatcherOptions) *TremorBatcher {
-	return &TremorBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &TremorBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // TremorReader reads Tremor events from table tremors. Read holds one event in
 // memory at a time.
 type TremorReader struct {
-	events store.EventReader[TremorSeries, TremorEvent, TremorColumns]
 	reader store.TableReader[TremorEvent]
 }
 
@@ -141,41 +139,38 @@ type TremorReader struct {
 //
 //go:noinline
 func NewTremorReader(client store.Client, opts ...store.ReaderOptions) *TremorReader {
-	reader := store.NewReader(client, tremorsMapping, opts...)
-	return &TremorReader{
-		events: store.NewEventReader[TremorSeries](reader, tremorsColumns),
-		reader: reader,
-	}
+	return &TremorReader{store.NewReader(client, tremorsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *TremorReader) Read(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *TremorReader) ReadColumns(ctx context.Context, series TremorSeries, from time.Time, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *TremorReader) ReadMany(ctx context.Context, series []TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *TremorReader) Latest(ctx context.Context, series TremorSeries) (TremorEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, TremorEvent{TremorSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *TremorReader) LatestMany(ctx context.Context, series []TremorSeries) iter.Seq2[TremorEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *TremorReader) ReadColumns(ctx context.Context, series TremorSeries, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -515,7 +510,7 @@ var tremorsColumns = store.NewColumns(
 	store.SeriesPart(func(e *TremorEvent) *TremorSeries { return &e.TremorSeries }, func(c *TremorColumns) *[]TremorSeries { return &c.Series }, func(s *TremorSeries, to []any) []any { return append(to, &s.Network, &s.Station, &s.Channel) }),
 	store.TimePart(func(e *TremorEvent) *time.Time { return &e.Time }, func(c *TremorColumns) *[]time.Time { return &c.Time }),
 	store.RequiredColumn("magnitude", codec.Binary.Float64, func(e *TremorEvent) *float64 { return &e.Magnitude }, func(c *TremorColumns) *[]float64 { return &c.Magnitude }),
-	store.RequiredColumn("kind", codec.BinaryEnumAs[TremorKind](tremorKindNames), func(e *TremorEvent) *TremorKind { return &e.Kind }, func(c *TremorColumns) *[]TremorKind { return &c.Kind }),
+	store.RequiredColumn("kind", codec.EnumAs[TremorKind](codec.BinaryValues, tremorKindNames), func(e *TremorEvent) *TremorKind { return &e.Kind }, func(c *TremorColumns) *[]TremorKind { return &c.Kind }),
 	store.OptionalColumn("depth", codec.Binary.Float64, func(e *TremorEvent) **float64 { return &e.Depth }, func(c *TremorColumns) *[]*float64 { return &c.Depth }),
 	store.DefaultColumn("reviewed", codec.Binary.Bool, false, func(e *TremorEvent) *bool { return &e.Reviewed }, func(c *TremorColumns) *[]bool { return &c.Reviewed }),
 )
@@ -558,21 +553,21 @@ func selectTremorByChannels(network string, station string, channelFrom int64, c
 	return tremorByChannels.Range(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelFrom}}, TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelTo}})
 }
 
-var tremorByMagnitude = store.Query[TremorEvent]{Name: "ByMagnitude", Given: codec.Given{Series: []int{0, 1, 2}}, Conditions: []store.Condition{{Field: "magnitude"}}}
+var tremorByMagnitude = store.Query[TremorEvent]{Name: "ByMagnitude", Given: codec.Given{Series: []int{0, 1, 2}}, Conditions: []codec.Condition{{Field: "magnitude"}}}
 
 // selectTremorByMagnitude returns what ByMagnitude selects.
 func selectTremorByMagnitude(network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64) store.Selection[TremorEvent] {
 	return tremorByMagnitude.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channel}}).Where(TremorEvent{Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo})
 }
 
-var tremorByKindAndMagnitude = store.Query[TremorEvent]{Name: "ByKindAndMagnitude", Given: codec.Given{Series: []int{0}}, Conditions: []store.Condition{{Field: "kind", Equal: true}, {Field: "magnitude"}}}
+var tremorByKindAndMagnitude = store.Query[TremorEvent]{Name: "ByKindAndMagnitude", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "kind", Equal: true}, {Field: "magnitude"}}}
 
 // selectTremorByKindAndMagnitude returns what ByKindAndMagnitude selects.
 func selectTremorByKindAndMagnitude(network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64) store.Selection[TremorEvent] {
 	return tremorByKindAndMagnitude.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network}}).Where(TremorEvent{Kind: kind, Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo})
 }
 
-var tremorUnreviewed = store.Query[TremorEvent]{Name: "Unreviewed", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}, Conditions: []store.Condition{{Field: "reviewed", Equal: true}}}
+var tremorUnreviewed = store.Query[TremorEvent]{Name: "Unreviewed", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}, Conditions: []codec.Condition{{Field: "reviewed", Equal: true}}}
 
 // selectTremorUnreviewed returns what Unreviewed selects.
 func selectTremorUnreviewed(network string, stationPrefix string, reviewed bool) store.Selection[TremorEvent] {

@@ -32,50 +32,49 @@ type DelayEvent struct {
 // DelayWriter writes Delay events to table delays. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type DelayWriter struct {
-	events store.EventWriter[DelaySeries, DelayEvent]
+	writer store.TableWriter[DelayEvent]
 }
 
 // NewDelayWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWriter {
-	return &DelayWriter{store.NewEventWriter[DelaySeries](store.NewWriter(client, delayMappings, opts...))}
+	return &DelayWriter{store.NewWriter(client, delayMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *DelayWriter) Write(ctx context.Context, event DelayEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *DelayWriter) Delete(ctx context.Context, events []DelayEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *DelayWriter) DeleteRange(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *DelayWriter) DeleteSeries(ctx context.Context, series DelaySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DelayWriter) Replace(ctx context.Context, old DelayEvent, updated DelayEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // DelayBatcher gathers Delay events from any number of goroutines and writes
@@ -89,13 +88,12 @@ type DelayBatcher struct {
 //
 //go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
-	return &DelayBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &DelayBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // DelayReader reads Delay events from table delays. Read holds one bucket in
 // memory at a time.
 type DelayReader struct {
-	events store.EventReader[DelaySeries, DelayEvent, DelayColumns]
 	reader store.TableReader[DelayEvent]
 }
 
@@ -103,41 +101,38 @@ type DelayReader struct {
 //
 //go:noinline
 func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayReader {
-	reader := store.NewReader(client, delaysMapping, opts...)
-	return &DelayReader{
-		events: store.NewEventReader[DelaySeries](reader, delaysColumns),
-		reader: reader,
-	}
+	return &DelayReader{store.NewReader(client, delaysMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from time.Time, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *DelayReader) ReadMany(ctx context.Context, series []DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *DelayReader) Latest(ctx context.Context, series DelaySeries) (DelayEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, DelayEvent{DelaySeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *DelayReader) LatestMany(ctx context.Context, series []DelaySeries) iter.Seq2[DelayEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -41,13 +41,7 @@ func TestDelayRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	var events []transit.DelayEvent
-	for n, at := range times {
-		events = append(events, exampleDelay(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleDelay(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleDelay, series, times)
 
 	bt := transittest.New(t)
 	ctx := t.Context()
@@ -59,16 +53,7 @@ func TestDelayRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[transit.DelayEvent](func(c *transit.DelayColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "ByRegion", r.ByRegion(ctx, series[0].Region, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "ByRegionColumns of a range", storetest.Columns[transit.DelayEvent](func(c *transit.DelayColumns) error {
 			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)

@@ -32,50 +32,49 @@ type PositionEvent struct {
 // PositionWriter writes Position events to table positions. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type PositionWriter struct {
-	events store.EventWriter[PositionSeries, PositionEvent]
+	writer store.TableWriter[PositionEvent]
 }
 
 // NewPositionWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *PositionWriter {
-	return &PositionWriter{store.NewEventWriter[PositionSeries](store.NewWriter(client, positionMappings, opts...))}
+	return &PositionWriter{store.NewWriter(client, positionMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *PositionWriter) Write(ctx context.Context, event PositionEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *PositionWriter) Delete(ctx context.Context, events []PositionEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *PositionWriter) DeleteRange(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *PositionWriter) DeleteSeries(ctx context.Context, series PositionSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PositionWriter) Replace(ctx context.Context, old PositionEvent, updated PositionEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // DeleteByVehicle deletes the events with from <= time < to, of the series with
@@ -85,7 +84,7 @@ func (w *PositionWriter) Replace(ctx context.Context, old PositionEvent, updated
 //
 //go:noinline
 func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteSelected(ctx, w.events, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return w.writer.DeleteRange(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // DeleteAllByVehicle deletes all events, of the series with the given region
@@ -94,7 +93,7 @@ func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, veh
 //
 //go:noinline
 func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, vehicle int64, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return store.DeleteAllSelected(ctx, w.events, selectPositionByVehicle(region, vehicle), opts...)
+	return w.writer.DeleteAll(ctx, selectPositionByVehicle(region, vehicle), opts...)
 }
 
 // PositionBatcher gathers Position events from any number of goroutines and
@@ -108,13 +107,12 @@ type PositionBatcher struct {
 //
 //go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
-	return &PositionBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &PositionBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // PositionReader reads Position events from table positions. Read holds one
 // bucket in memory at a time.
 type PositionReader struct {
-	events store.EventReader[PositionSeries, PositionEvent, PositionColumns]
 	reader store.TableReader[PositionEvent]
 }
 
@@ -122,41 +120,38 @@ type PositionReader struct {
 //
 //go:noinline
 func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *PositionReader {
-	reader := store.NewReader(client, positionsMapping, opts...)
-	return &PositionReader{
-		events: store.NewEventReader[PositionSeries](reader, positionsColumns),
-		reader: reader,
-	}
+	return &PositionReader{store.NewReader(client, positionsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from time.Time, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *PositionReader) ReadMany(ctx context.Context, series []PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (PositionEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, PositionEvent{PositionSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *PositionReader) LatestMany(ctx context.Context, series []PositionSeries) iter.Seq2[PositionEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

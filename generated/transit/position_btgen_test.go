@@ -41,13 +41,7 @@ func TestPositionRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	var events []transit.PositionEvent
-	for n, at := range times {
-		events = append(events, examplePosition(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, examplePosition(other, times[0], 3+n))
-	}
+	events := storetest.Events(examplePosition, series, times)
 
 	bt := transittest.New(t)
 	ctx := t.Context()
@@ -59,16 +53,7 @@ func TestPositionRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "ByLine", r.ByLine(ctx, series[0].Region, series[0].Line, times[0], end), events[0], events[1], events[2], events[5])
 		storetest.Same(t, "ByLineColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
 			return r.ByLineColumns(ctx, series[0].Region, series[0].Line, times[1], times[2], c)
@@ -87,8 +72,6 @@ func TestPositionRoundTrip(t *testing.T) {
 			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)
 		}), events[1])
 		storetest.SameInAnyOrder(t, "Export", r.Export(ctx, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5])
-		storetest.Same(t, "ExportColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
-			return r.ExportColumns(ctx, times[1], times[2], c)
-		}), events[1])
+		storetest.Same(t, "ExportColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error { return r.ExportColumns(ctx, times[1], times[2], c) }), events[1])
 	}
 }

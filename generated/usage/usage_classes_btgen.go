@@ -54,50 +54,49 @@ func (c UsageClass) String() string {
 // UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageClassesWriter struct {
-	events store.EventWriter[UsageClassesSeries, UsageClassesEvent]
+	writer store.TableWriter[UsageClassesEvent]
 }
 
 // NewUsageClassesWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *UsageClassesWriter {
-	return &UsageClassesWriter{store.NewEventWriter[UsageClassesSeries](store.NewWriter(client, usageClassesMappings, opts...))}
+	return &UsageClassesWriter{store.NewWriter(client, usageClassesMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *UsageClassesWriter) Write(ctx context.Context, event UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *UsageClassesWriter) Delete(ctx context.Context, events []UsageClassesEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *UsageClassesWriter) DeleteRange(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *UsageClassesWriter) DeleteSeries(ctx context.Context, series UsageClassesSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageClassesWriter) Replace(ctx context.Context, old UsageClassesEvent, updated UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // UsageClassesBatcher gathers UsageClasses events from any number of goroutines
@@ -111,13 +110,12 @@ type UsageClassesBatcher struct {
 //
 //go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
-	return &UsageClassesBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &UsageClassesBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // UsageClassesReader reads UsageClasses events from table usage_classes. Read
 // holds one bucket in memory at a time.
 type UsageClassesReader struct {
-	events store.EventReader[UsageClassesSeries, UsageClassesEvent, UsageClassesColumns]
 	reader store.TableReader[UsageClassesEvent]
 }
 
@@ -125,41 +123,38 @@ type UsageClassesReader struct {
 //
 //go:noinline
 func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *UsageClassesReader {
-	reader := store.NewReader(client, usageClassesMapping, opts...)
-	return &UsageClassesReader{
-		events: store.NewEventReader[UsageClassesSeries](reader, usageClassesColumns),
-		reader: reader,
-	}
+	return &UsageClassesReader{store.NewReader(client, usageClassesMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, columns *UsageClassesColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *UsageClassesReader) ReadMany(ctx context.Context, series []UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeries) (UsageClassesEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *UsageClassesReader) LatestMany(ctx context.Context, series []UsageClassesSeries) iter.Seq2[UsageClassesEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, usageClassesColumns, columns, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -33,50 +33,49 @@ type UsageDefaultEvent struct {
 // UsageDefaultWriter writes UsageDefault events to table usage_default. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageDefaultWriter struct {
-	events store.EventWriter[UsageDefaultSeries, UsageDefaultEvent]
+	writer store.TableWriter[UsageDefaultEvent]
 }
 
 // NewUsageDefaultWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *UsageDefaultWriter {
-	return &UsageDefaultWriter{store.NewEventWriter[UsageDefaultSeries](store.NewWriter(client, usageDefaultMappings, opts...))}
+	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *UsageDefaultWriter) Write(ctx context.Context, event UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *UsageDefaultWriter) Delete(ctx context.Context, events []UsageDefaultEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *UsageDefaultWriter) DeleteRange(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *UsageDefaultWriter) DeleteSeries(ctx context.Context, series UsageDefaultSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageDefaultWriter) Replace(ctx context.Context, old UsageDefaultEvent, updated UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
@@ -90,13 +89,12 @@ type UsageDefaultBatcher struct {
 //
 //go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
-	return &UsageDefaultBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &UsageDefaultBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // UsageDefaultReader reads UsageDefault events from table usage_default. Read
 // holds one event in memory at a time.
 type UsageDefaultReader struct {
-	events store.EventReader[UsageDefaultSeries, UsageDefaultEvent, UsageDefaultColumns]
 	reader store.TableReader[UsageDefaultEvent]
 }
 
@@ -104,41 +102,38 @@ type UsageDefaultReader struct {
 //
 //go:noinline
 func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *UsageDefaultReader {
-	reader := store.NewReader(client, usageDefaultMapping, opts...)
-	return &UsageDefaultReader{
-		events: store.NewEventReader[UsageDefaultSeries](reader, usageDefaultColumns),
-		reader: reader,
-	}
+	return &UsageDefaultReader{store.NewReader(client, usageDefaultMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, columns *UsageDefaultColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *UsageDefaultReader) ReadMany(ctx context.Context, series []UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeries) (UsageDefaultEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *UsageDefaultReader) LatestMany(ctx context.Context, series []UsageDefaultSeries) iter.Seq2[UsageDefaultEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, usageDefaultColumns, columns, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

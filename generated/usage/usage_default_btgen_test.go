@@ -39,13 +39,7 @@ func TestUsageDefaultRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC)
-	var events []usage.UsageDefaultEvent
-	for n, at := range times {
-		events = append(events, exampleUsageDefault(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleUsageDefault(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleUsageDefault, series, times)
 	for i := range events {
 		events[i].ExpiresAt = now.Add(time.Hour)
 		events[i].WrittenAt = now
@@ -64,15 +58,6 @@ func TestUsageDefaultRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, written); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[usage.UsageDefaultEvent](func(c *usage.UsageDefaultColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 	}
 }

@@ -32,7 +32,7 @@ type UsageOneSecondEvent struct {
 // UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second.
 // Writing an event again replaces it, so a failed call is safe to repeat.
 type UsageOneSecondWriter struct {
-	events store.EventWriter[UsageOneSecondSeries, UsageOneSecondEvent]
+	writer store.TableWriter[UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondWriter returns a writer; client is usually a
@@ -40,43 +40,42 @@ type UsageOneSecondWriter struct {
 //
 //go:noinline
 func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *UsageOneSecondWriter {
-	return &UsageOneSecondWriter{store.NewEventWriter[UsageOneSecondSeries](store.NewWriter(client, usageOneSecondMappings, opts...))}
+	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *UsageOneSecondWriter) Delete(ctx context.Context, events []UsageOneSecondEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *UsageOneSecondWriter) DeleteRange(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *UsageOneSecondWriter) DeleteSeries(ctx context.Context, series UsageOneSecondSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageOneSecondWriter) Replace(ctx context.Context, old UsageOneSecondEvent, updated UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
@@ -90,13 +89,12 @@ type UsageOneSecondBatcher struct {
 //
 //go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
-	return &UsageOneSecondBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &UsageOneSecondBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // UsageOneSecondReader reads UsageOneSecond events from table usage_one_second.
 // Read holds one event in memory at a time.
 type UsageOneSecondReader struct {
-	events store.EventReader[UsageOneSecondSeries, UsageOneSecondEvent, UsageOneSecondColumns]
 	reader store.TableReader[UsageOneSecondEvent]
 }
 
@@ -105,41 +103,38 @@ type UsageOneSecondReader struct {
 //
 //go:noinline
 func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *UsageOneSecondReader {
-	reader := store.NewReader(client, usageOneSecondMapping, opts...)
-	return &UsageOneSecondReader{
-		events: store.NewEventReader[UsageOneSecondSeries](reader, usageOneSecondColumns),
-		reader: reader,
-	}
+	return &UsageOneSecondReader{store.NewReader(client, usageOneSecondMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, columns *UsageOneSecondColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *UsageOneSecondReader) ReadMany(ctx context.Context, series []UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecondSeries) (UsageOneSecondEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *UsageOneSecondReader) LatestMany(ctx context.Context, series []UsageOneSecondSeries) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, usageOneSecondColumns, columns, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -35,7 +35,7 @@ type BalloonCombinedEvent struct {
 // balloon_combined. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonCombinedWriter struct {
-	events store.EventWriter[BalloonCombinedSeries, BalloonCombinedEvent]
+	writer store.TableWriter[BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedWriter returns a writer; client is usually a
@@ -43,43 +43,42 @@ type BalloonCombinedWriter struct {
 //
 //go:noinline
 func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) *BalloonCombinedWriter {
-	return &BalloonCombinedWriter{store.NewEventWriter[BalloonCombinedSeries](store.NewWriter(client, balloonCombinedMappings, opts...))}
+	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) Write(ctx context.Context, event BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *BalloonCombinedWriter) Delete(ctx context.Context, events []BalloonCombinedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *BalloonCombinedWriter) DeleteRange(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *BalloonCombinedWriter) DeleteSeries(ctx context.Context, series BalloonCombinedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonCombinedWriter) Replace(ctx context.Context, old BalloonCombinedEvent, updated BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
@@ -93,13 +92,12 @@ type BalloonCombinedBatcher struct {
 //
 //go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
-	return &BalloonCombinedBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &BalloonCombinedBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // BalloonCombinedReader reads BalloonCombined events from table
 // balloon_combined. Read holds one bucket in memory at a time.
 type BalloonCombinedReader struct {
-	events store.EventReader[BalloonCombinedSeries, BalloonCombinedEvent, BalloonCombinedColumns]
 	reader store.TableReader[BalloonCombinedEvent]
 }
 
@@ -108,41 +106,42 @@ type BalloonCombinedReader struct {
 //
 //go:noinline
 func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) *BalloonCombinedReader {
-	reader := store.NewReader(client, balloonCombinedMapping, opts...)
-	return &BalloonCombinedReader{
-		events: store.NewEventReader[BalloonCombinedSeries](reader, balloonCombinedColumns),
-		reader: reader,
-	}
+	return &BalloonCombinedReader{store.NewReader(client, balloonCombinedMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, columns *BalloonCombinedColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *BalloonCombinedReader) ReadMany(ctx context.Context, series []BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
+		return BalloonCombinedEvent{BalloonCombinedSeries: s}
+	})), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *BalloonCombinedReader) Latest(ctx context.Context, series BalloonCombinedSeries) (BalloonCombinedEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *BalloonCombinedReader) LatestMany(ctx context.Context, series []BalloonCombinedSeries) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
+		return BalloonCombinedEvent{BalloonCombinedSeries: s}
+	}))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, columns *BalloonCombinedColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, balloonCombinedColumns, columns, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

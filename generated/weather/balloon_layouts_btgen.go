@@ -35,7 +35,7 @@ type BalloonLayoutsEvent struct {
 // and events before 2021-03-15 to table balloon_readings. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type BalloonLayoutsWriter struct {
-	events store.EventWriter[BalloonLayoutsSeries, BalloonLayoutsEvent]
+	writer store.TableWriter[BalloonLayoutsEvent]
 }
 
 // NewBalloonLayoutsWriter returns a writer; client is usually a
@@ -43,43 +43,42 @@ type BalloonLayoutsWriter struct {
 //
 //go:noinline
 func NewBalloonLayoutsWriter(client store.Client, opts ...store.WriterOptions) *BalloonLayoutsWriter {
-	return &BalloonLayoutsWriter{store.NewEventWriter[BalloonLayoutsSeries](store.NewWriter(client, balloonLayoutsMappings, opts...))}
+	return &BalloonLayoutsWriter{store.NewWriter(client, balloonLayoutsMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) Write(ctx context.Context, event BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) WriteAll(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *BalloonLayoutsWriter) Delete(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *BalloonLayoutsWriter) DeleteRange(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *BalloonLayoutsWriter) DeleteSeries(ctx context.Context, series BalloonLayoutsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonLayoutsWriter) Replace(ctx context.Context, old BalloonLayoutsEvent, updated BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonLayoutsBatcher gathers BalloonLayouts events from any number of
@@ -93,14 +92,13 @@ type BalloonLayoutsBatcher struct {
 //
 //go:noinline
 func NewBalloonLayoutsBatcher(w *BalloonLayoutsWriter, failed func(event BalloonLayoutsEvent, err error), opts ...store.BatcherOptions) *BalloonLayoutsBatcher {
-	return &BalloonLayoutsBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &BalloonLayoutsBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // BalloonLayoutsReader reads BalloonLayouts events from table balloon_layouts,
 // and events before 2021-03-15 from table balloon_readings. Read holds one
 // bucket in memory at a time.
 type BalloonLayoutsReader struct {
-	events store.EventReader[BalloonLayoutsSeries, BalloonLayoutsEvent, BalloonLayoutsColumns]
 	reader store.TableReader[BalloonLayoutsEvent]
 }
 
@@ -109,41 +107,38 @@ type BalloonLayoutsReader struct {
 //
 //go:noinline
 func NewBalloonLayoutsReader(client store.Client, opts ...store.ReaderOptions) *BalloonLayoutsReader {
-	reader := store.NewReader(client, balloonLayoutsMapping, opts...)
-	return &BalloonLayoutsReader{
-		events: store.NewEventReader[BalloonLayoutsSeries](reader, balloonLayoutsColumns),
-		reader: reader,
-	}
+	return &BalloonLayoutsReader{store.NewReader(client, balloonLayoutsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *BalloonLayoutsReader) Read(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *BalloonLayoutsReader) ReadColumns(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, columns *BalloonLayoutsColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *BalloonLayoutsReader) ReadMany(ctx context.Context, series []BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *BalloonLayoutsReader) Latest(ctx context.Context, series BalloonLayoutsSeries) (BalloonLayoutsEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, BalloonLayoutsEvent{BalloonLayoutsSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *BalloonLayoutsReader) LatestMany(ctx context.Context, series []BalloonLayoutsSeries) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *BalloonLayoutsReader) ReadColumns(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, columns *BalloonLayoutsColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, balloonLayoutsColumns, columns, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -35,7 +35,7 @@ type BalloonNewCellsEvent struct {
 // balloon_new_cells. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonNewCellsWriter struct {
-	events store.EventWriter[BalloonNewCellsSeries, BalloonNewCellsEvent]
+	writer store.TableWriter[BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsWriter returns a writer; client is usually a
@@ -43,43 +43,42 @@ type BalloonNewCellsWriter struct {
 //
 //go:noinline
 func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewCellsWriter {
-	return &BalloonNewCellsWriter{store.NewEventWriter[BalloonNewCellsSeries](store.NewWriter(client, balloonNewCellsMappings, opts...))}
+	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *BalloonNewCellsWriter) Delete(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *BalloonNewCellsWriter) DeleteRange(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *BalloonNewCellsWriter) DeleteSeries(ctx context.Context, series BalloonNewCellsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewCellsWriter) Replace(ctx context.Context, old BalloonNewCellsEvent, updated BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
@@ -93,13 +92,12 @@ type BalloonNewCellsBatcher struct {
 //
 //go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
-	return &BalloonNewCellsBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &BalloonNewCellsBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // BalloonNewCellsReader reads BalloonNewCells events from table
 // balloon_new_cells. Read holds one bucket in memory at a time.
 type BalloonNewCellsReader struct {
-	events store.EventReader[BalloonNewCellsSeries, BalloonNewCellsEvent, BalloonNewCellsColumns]
 	reader store.TableReader[BalloonNewCellsEvent]
 }
 
@@ -108,41 +106,42 @@ type BalloonNewCellsReader struct {
 //
 //go:noinline
 func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewCellsReader {
-	reader := store.NewReader(client, balloonNewCellsMapping, opts...)
-	return &BalloonNewCellsReader{
-		events: store.NewEventReader[BalloonNewCellsSeries](reader, balloonNewCellsColumns),
-		reader: reader,
-	}
+	return &BalloonNewCellsReader{store.NewReader(client, balloonNewCellsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, columns *BalloonNewCellsColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *BalloonNewCellsReader) ReadMany(ctx context.Context, series []BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
+		return BalloonNewCellsEvent{BalloonNewCellsSeries: s}
+	})), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *BalloonNewCellsReader) Latest(ctx context.Context, series BalloonNewCellsSeries) (BalloonNewCellsEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *BalloonNewCellsReader) LatestMany(ctx context.Context, series []BalloonNewCellsSeries) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
+		return BalloonNewCellsEvent{BalloonNewCellsSeries: s}
+	}))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, columns *BalloonNewCellsColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, balloonNewCellsColumns, columns, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -40,7 +40,7 @@ type BalloonNewColumnsEvent struct {
 // event has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type BalloonNewColumnsWriter struct {
-	events store.EventWriter[BalloonNewColumnsSeries, BalloonNewColumnsEvent]
+	writer store.TableWriter[BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsWriter returns a writer; client is usually a
@@ -48,43 +48,42 @@ type BalloonNewColumnsWriter struct {
 //
 //go:noinline
 func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewColumnsWriter {
-	return &BalloonNewColumnsWriter{store.NewEventWriter[BalloonNewColumnsSeries](store.NewWriter(client, balloonNewColumnsMappings, opts...))}
+	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *BalloonNewColumnsWriter) Delete(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *BalloonNewColumnsWriter) DeleteRange(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *BalloonNewColumnsWriter) DeleteSeries(ctx context.Context, series BalloonNewColumnsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewColumnsWriter) Replace(ctx context.Context, old BalloonNewColumnsEvent, updated BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
@@ -98,7 +97,7 @@ type BalloonNewColumnsBatcher struct {
 //
 //go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
-	return &BalloonNewColumnsBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &BalloonNewColumnsBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // BalloonNewColumnsReader reads BalloonNewColumns events from table
@@ -106,7 +105,6 @@ func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event B
 // append-only: if a field has several values at the same time, Read yields that
 // many events, ordered by their stored values.
 type BalloonNewColumnsReader struct {
-	events store.EventReader[BalloonNewColumnsSeries, BalloonNewColumnsEvent, BalloonNewColumnsColumns]
 	reader store.TableReader[BalloonNewColumnsEvent]
 }
 
@@ -115,41 +113,42 @@ type BalloonNewColumnsReader struct {
 //
 //go:noinline
 func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewColumnsReader {
-	reader := store.NewReader(client, balloonNewColumnsMapping, opts...)
-	return &BalloonNewColumnsReader{
-		events: store.NewEventReader[BalloonNewColumnsSeries](reader, balloonNewColumnsColumns),
-		reader: reader,
-	}
+	return &BalloonNewColumnsReader{store.NewReader(client, balloonNewColumnsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, columns *BalloonNewColumnsColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *BalloonNewColumnsReader) ReadMany(ctx context.Context, series []BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
+		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: s}
+	})), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewColumnsSeries) (BalloonNewColumnsEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *BalloonNewColumnsReader) LatestMany(ctx context.Context, series []BalloonNewColumnsSeries) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
+		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: s}
+	}))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, columns *BalloonNewColumnsColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, balloonNewColumnsColumns, columns, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

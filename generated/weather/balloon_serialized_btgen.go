@@ -35,7 +35,7 @@ type BalloonSerializedEvent struct {
 // balloon_serialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonSerializedWriter struct {
-	events store.EventWriter[BalloonSerializedSeries, BalloonSerializedEvent]
+	writer store.TableWriter[BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedWriter returns a writer; client is usually a
@@ -43,43 +43,42 @@ type BalloonSerializedWriter struct {
 //
 //go:noinline
 func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonSerializedWriter {
-	return &BalloonSerializedWriter{store.NewEventWriter[BalloonSerializedSeries](store.NewWriter(client, balloonSerializedMappings, opts...))}
+	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) Write(ctx context.Context, event BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *BalloonSerializedWriter) Delete(ctx context.Context, events []BalloonSerializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *BalloonSerializedWriter) DeleteRange(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *BalloonSerializedWriter) DeleteSeries(ctx context.Context, series BalloonSerializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonSerializedWriter) Replace(ctx context.Context, old BalloonSerializedEvent, updated BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
@@ -93,13 +92,12 @@ type BalloonSerializedBatcher struct {
 //
 //go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
-	return &BalloonSerializedBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &BalloonSerializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // BalloonSerializedReader reads BalloonSerialized events from table
 // balloon_serialized. Read holds one event in memory at a time.
 type BalloonSerializedReader struct {
-	events store.EventReader[BalloonSerializedSeries, BalloonSerializedEvent, BalloonSerializedColumns]
 	reader store.TableReader[BalloonSerializedEvent]
 }
 
@@ -108,41 +106,42 @@ type BalloonSerializedReader struct {
 //
 //go:noinline
 func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonSerializedReader {
-	reader := store.NewReader(client, balloonSerializedMapping, opts...)
-	return &BalloonSerializedReader{
-		events: store.NewEventReader[BalloonSerializedSeries](reader, balloonSerializedColumns),
-		reader: reader,
-	}
+	return &BalloonSerializedReader{store.NewReader(client, balloonSerializedMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, columns *BalloonSerializedColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *BalloonSerializedReader) ReadMany(ctx context.Context, series []BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
+		return BalloonSerializedEvent{BalloonSerializedSeries: s}
+	})), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *BalloonSerializedReader) Latest(ctx context.Context, series BalloonSerializedSeries) (BalloonSerializedEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *BalloonSerializedReader) LatestMany(ctx context.Context, series []BalloonSerializedSeries) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
+		return BalloonSerializedEvent{BalloonSerializedSeries: s}
+	}))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, balloonSerializedColumns, columns, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -42,13 +42,7 @@ func TestBalloonSerializedRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Minute)
 	now := time.Date(2100, time.March, 5, 12, 2, 1, 0, time.UTC)
-	var events []weather.BalloonSerializedEvent
-	for n, at := range times {
-		events = append(events, exampleBalloonSerialized(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleBalloonSerialized(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleBalloonSerialized, series, times)
 
 	bt := weathertest.New(t)
 	ctx := t.Context()
@@ -60,15 +54,6 @@ func TestBalloonSerializedRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[weather.BalloonSerializedEvent](func(c *weather.BalloonSerializedColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 	}
 }

@@ -35,7 +35,7 @@ type BalloonUnserializedEvent struct {
 // balloon_unserialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonUnserializedWriter struct {
-	events store.EventWriter[BalloonUnserializedSeries, BalloonUnserializedEvent]
+	writer store.TableWriter[BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedWriter returns a writer; client is usually a
@@ -43,43 +43,42 @@ type BalloonUnserializedWriter struct {
 //
 //go:noinline
 func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonUnserializedWriter {
-	return &BalloonUnserializedWriter{store.NewEventWriter[BalloonUnserializedSeries](store.NewWriter(client, balloonUnserializedMappings, opts...))}
+	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) Write(ctx context.Context, event BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *BalloonUnserializedWriter) Delete(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *BalloonUnserializedWriter) DeleteRange(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *BalloonUnserializedWriter) DeleteSeries(ctx context.Context, series BalloonUnserializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonUnserializedWriter) Replace(ctx context.Context, old BalloonUnserializedEvent, updated BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
@@ -93,13 +92,12 @@ type BalloonUnserializedBatcher struct {
 //
 //go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
-	return &BalloonUnserializedBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &BalloonUnserializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // BalloonUnserializedReader reads BalloonUnserialized events from table
 // balloon_unserialized. Read holds one event in memory at a time.
 type BalloonUnserializedReader struct {
-	events store.EventReader[BalloonUnserializedSeries, BalloonUnserializedEvent, BalloonUnserializedColumns]
 	reader store.TableReader[BalloonUnserializedEvent]
 }
 
@@ -108,41 +106,42 @@ type BalloonUnserializedReader struct {
 //
 //go:noinline
 func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonUnserializedReader {
-	reader := store.NewReader(client, balloonUnserializedMapping, opts...)
-	return &BalloonUnserializedReader{
-		events: store.NewEventReader[BalloonUnserializedSeries](reader, balloonUnserializedColumns),
-		reader: reader,
-	}
+	return &BalloonUnserializedReader{store.NewReader(client, balloonUnserializedMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, columns *BalloonUnserializedColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *BalloonUnserializedReader) ReadMany(ctx context.Context, series []BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
+		return BalloonUnserializedEvent{BalloonUnserializedSeries: s}
+	})), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUnserializedSeries) (BalloonUnserializedEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *BalloonUnserializedReader) LatestMany(ctx context.Context, series []BalloonUnserializedSeries) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
+		return BalloonUnserializedEvent{BalloonUnserializedSeries: s}
+	}))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, columns *BalloonUnserializedColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, balloonUnserializedColumns, columns, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows

@@ -110,7 +110,7 @@ func TestStructuredRefuses(t *testing.T) {
 			t.Errorf("%q with %q: %v, want %v", c.text, c.delimiter, err, c.want)
 		}
 		plain := codec.NewKeyWriter(nil, c.delimiter)
-		plain.String("host", c.text)
+		plain.String("host", codec.KeyForm{}, c.text)
 		plain.Const("x")
 		if _, err := plain.Key(); err != nil {
 			t.Errorf("%q with %q, without a schema: %v", c.text, c.delimiter, err)

@@ -520,7 +520,7 @@ func TestExpiredConditions(t *testing.T) {
 	e := gauge{Series: "s", Time: at(0), Level: 1, Score: &score}
 	must(t, NewWriter(bt.Client, []*Mapping[gauge]{l}, writeAt(0)).Write(t.Context(), e))
 	by := func(field Field, low, high gauge) Selection[gauge] {
-		q := &Query[gauge]{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: field}}}
+		q := &Query[gauge]{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: string(field)}}}
 		return q.Bind(gauge{Series: "s"}).Where(low, high)
 	}
 	lowest := -2.0

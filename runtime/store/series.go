@@ -94,7 +94,7 @@ func (l *listing) inPeriod() bool {
 	if err != nil {
 		return l.failWith(err)
 	}
-	l.beyond = plan.Beyond || l.read.assembler.where != nil
+	l.beyond = plan.Beyond || l.read.assembler.conditions != nil
 	l.read.assembler.memory = l.read.reader.borrow()
 	defer l.read.reader.release(l.read.assembler.memory)
 	for i := range plan.Parts {
@@ -111,7 +111,7 @@ func (l *listing) inPeriod() bool {
 			for q := range requests {
 				filter := scan.KeysOnly(q.Filter)
 				switch {
-				case l.read.reader.mapping.points() != codec.NoPoints, l.read.assembler.where != nil:
+				case l.read.reader.mapping.points() != codec.NoPoints, l.read.assembler.conditions != nil:
 					filter = q.Filter // values say which events there are
 				case l.beyond:
 					filter = scan.Chain{q.Filter, scan.StripValues{}}

@@ -327,7 +327,7 @@ func TestWhereIsRefused(t *testing.T) {
 	r := NewReader(serve(t, l).Client, l, clockAt(100))
 	nan, zero := math.NaN(), 0.0
 	query := func(f Field) *testQuery[gauge] {
-		return &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []codec.Condition{{Field: f}}}
+		return &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []codec.Condition{{Field: string(f)}}}
 	}
 	for name, test := range map[string]struct {
 		q    *testQuery[gauge]

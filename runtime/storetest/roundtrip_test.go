@@ -224,7 +224,7 @@ func TestReads(t *testing.T) {
 	events := storetest.Events(func(series Place, at time.Time, n int) reading {
 		return reading{Place: series, Time: at, Value: int64(n)}
 	}, series, times)
-	if len(events) != 5 || events[3] != (reading{Place: series[1], Time: noon, Value: 3}) {
+	if len(events) != 5 || events[2].Value != 2 || events[3].Place != series[1] || events[3].Time != noon || events[3].Value != 3 {
 		t.Fatalf("%+v", events)
 	}
 	for name, c := range map[string]struct {

@@ -179,50 +179,49 @@ func (c KindClass) String() string {
 // KindWriter writes Kind events to table kinds. Writing an event again replaces
 // it, so a failed call is safe to repeat.
 type KindWriter struct {
-	events store.EventWriter[KindSeries, KindEvent]
+	writer store.TableWriter[KindEvent]
 }
 
 // NewKindWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter {
-	return &KindWriter{store.NewEventWriter[KindSeries](store.NewWriter(client, kindMappings, opts...))}
+	return &KindWriter{store.NewWriter(client, kindMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *KindWriter) Write(ctx context.Context, event KindEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *KindWriter) WriteAll(ctx context.Context, events []KindEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series, time and sequence;
-// see store.EventWriter.Delete.
+// see store.Writer.Delete.
 func (w *KindWriter) Delete(ctx context.Context, events []KindEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *KindWriter) DeleteRange(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *KindWriter) DeleteSeries(ctx context.Context, series KindSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(KindEvent{KindSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *KindWriter) Replace(ctx context.Context, old KindEvent, updated KindEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // KindBatcher gathers Kind events from any number of goroutines and writes them
@@ -235,13 +234,12 @@ type KindBatcher struct {
 //
 //go:noinline
 func NewKindBatcher(w *KindWriter, failed func(event KindEvent, err error), opts ...store.BatcherOptions) *KindBatcher {
-	return &KindBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &KindBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // KindReader reads Kind events from table kinds. Read holds one event in memory
 // at a time.
 type KindReader struct {
-	events store.EventReader[KindSeries, KindEvent, KindColumns]
 	reader store.TableReader[KindEvent]
 }
 
@@ -249,41 +247,38 @@ type KindReader struct {
 //
 //go:noinline
 func NewKindReader(client store.Client, opts ...store.ReaderOptions) *KindReader {
-	reader := store.NewReader(client, kindsMapping, opts...)
-	return &KindReader{
-		events: store.NewEventReader[KindSeries](reader, kindsColumns),
-		reader: reader,
-	}
+	return &KindReader{store.NewReader(client, kindsMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *KindReader) Read(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from time.Time, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *KindReader) ReadMany(ctx context.Context, series []KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *KindReader) Latest(ctx context.Context, series KindSeries) (KindEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, KindEvent{KindSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *KindReader) LatestMany(ctx context.Context, series []KindSeries) iter.Seq2[KindEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -623,7 +618,7 @@ var kindsColumns = store.NewColumns(
 	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *KindEvent) *time.Time { return &e.At }, func(c *KindColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("span", codec.Binary.Duration, func(e *KindEvent) *time.Duration { return &e.Span }, func(c *KindColumns) *[]time.Duration { return &c.Span }),
 	store.RequiredColumn("id", codec.Binary.UUID, func(e *KindEvent) *codec.UUID { return &e.ID }, func(c *KindColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("color", codec.BinaryEnumAs[KindColor](kindColorNames), func(e *KindEvent) *KindColor { return &e.Color }, func(c *KindColumns) *[]KindColor { return &c.Color }),
+	store.RequiredColumn("color", codec.EnumAs[KindColor](codec.BinaryValues, kindColorNames), func(e *KindEvent) *KindColor { return &e.Color }, func(c *KindColumns) *[]KindColor { return &c.Color }),
 	store.BytesColumn("json", codec.Binary.JSON, func(e *KindEvent) *json.RawMessage { return &e.JSON }, func(c *KindColumns) *[]json.RawMessage { return &c.JSON }),
 	store.OptionalColumn("text_or", codec.Binary.String, func(e *KindEvent) **string { return &e.TextOr }, func(c *KindColumns) *[]*string { return &c.TextOr }),
 	store.OptionalBytesColumn("bytes_or", codec.Binary.Bytes, func(e *KindEvent) *[]byte { return &e.BytesOr }, func(c *KindColumns) *[][]byte { return &c.BytesOr }),
@@ -633,7 +628,7 @@ var kindsColumns = store.NewColumns(
 	store.OptionalColumn("at_or", codec.Binary.Timestamp, func(e *KindEvent) **time.Time { return &e.AtOr }, func(c *KindColumns) *[]*time.Time { return &c.AtOr }),
 	store.OptionalColumn("span_or", codec.Binary.Duration, func(e *KindEvent) **time.Duration { return &e.SpanOr }, func(c *KindColumns) *[]*time.Duration { return &c.SpanOr }),
 	store.OptionalColumn("id_or", codec.Binary.UUID, func(e *KindEvent) **codec.UUID { return &e.IDOr }, func(c *KindColumns) *[]*codec.UUID { return &c.IDOr }),
-	store.OptionalColumn("color_or", codec.BinaryEnumAs[KindColorOr](kindColorOrNames), func(e *KindEvent) **KindColorOr { return &e.ColorOr }, func(c *KindColumns) *[]*KindColorOr { return &c.ColorOr }),
+	store.OptionalColumn("color_or", codec.EnumAs[KindColorOr](codec.BinaryValues, kindColorOrNames), func(e *KindEvent) **KindColorOr { return &e.ColorOr }, func(c *KindColumns) *[]*KindColorOr { return &c.ColorOr }),
 	store.OptionalBytesColumn("json_or", codec.Binary.JSON, func(e *KindEvent) *json.RawMessage { return &e.JSONOr }, func(c *KindColumns) *[]json.RawMessage { return &c.JSONOr }),
 )
 

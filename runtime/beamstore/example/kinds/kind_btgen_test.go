@@ -67,13 +67,7 @@ func TestKindRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Millisecond)
 	now := time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC)
-	var events []kinds.KindEvent
-	for n, at := range times {
-		events = append(events, exampleKind(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleKind(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleKind, series, times)
 
 	bt := kindstest.New(t)
 	ctx := t.Context()
@@ -85,20 +79,9 @@ func TestKindRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "ByKinds", r.ByKinds(ctx, series[0].Kinds, times[0], end), events[0], events[1], events[2], events[4], events[5], events[6])
-		storetest.Same(t, "ByKindsColumns of a range", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error {
-			return r.ByKindsColumns(ctx, series[0].Kinds, times[1], times[2], c)
-		}), events[1])
+		storetest.Same(t, "ByKindsColumns of a range", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error { return r.ByKindsColumns(ctx, series[0].Kinds, times[1], times[2], c) }), events[1])
 		storetest.SameInAnyOrder(t, "ByE", r.ByE(ctx, series[0].Kinds, series[0].E, series[0].Raw, times[0], end), events[0], events[1], events[2], events[6])
 		storetest.Same(t, "ByEColumns of a range", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error {
 			return r.ByEColumns(ctx, series[0].Kinds, series[0].E, series[0].Raw, times[1], times[2], c)

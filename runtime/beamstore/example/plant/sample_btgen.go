@@ -32,50 +32,49 @@ type SampleEvent struct {
 // SampleWriter writes Sample events to tables samples and samples_salted.
 // Writing an event again replaces it, so a failed call is safe to repeat.
 type SampleWriter struct {
-	events store.EventWriter[SampleSeries, SampleEvent]
+	writer store.TableWriter[SampleEvent]
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
-	return &SampleWriter{store.NewEventWriter[SampleSeries](store.NewWriter(client, sampleMappings, opts...))}
+	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -89,13 +88,12 @@ type SampleBatcher struct {
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // SampleReader reads Sample events from table samples. Read holds one bucket in
 // memory at a time.
 type SampleReader struct {
-	events store.EventReader[SampleSeries, SampleEvent, SampleColumns]
 	reader store.TableReader[SampleEvent]
 }
 
@@ -103,41 +101,38 @@ type SampleReader struct {
 //
 //go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
-	reader := store.NewReader(client, samplesMapping, opts...)
-	return &SampleReader{
-		events: store.NewEventReader[SampleSeries](reader, samplesColumns),
-		reader: reader,
-	}
+	return &SampleReader{store.NewReader(client, samplesMapping, opts...)}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from time.Time, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -580,7 +575,7 @@ func selectSampleBySensors(area string, sensorFrom int64, sensorTo int64) store.
 	return sampleBySensors.Range(SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorFrom}}, SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorTo}})
 }
 
-var sampleHighByArea = store.Query[SampleEvent]{Name: "HighByArea", Given: codec.Given{Series: []int{0}}, Conditions: []store.Condition{{Field: "value"}}}
+var sampleHighByArea = store.Query[SampleEvent]{Name: "HighByArea", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "value"}}}
 
 // selectSampleHighByArea returns what HighByArea selects.
 func selectSampleHighByArea(area string, valueFrom int64, valueTo int64) store.Selection[SampleEvent] {

@@ -40,13 +40,7 @@ func TestSampleRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	var events []plant.SampleEvent
-	for n, at := range times {
-		events = append(events, exampleSample(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleSample(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleSample, series, times)
 
 	bt := planttest.New(t)
 	ctx := t.Context()
@@ -58,20 +52,9 @@ func TestSampleRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "ByArea", r.ByArea(ctx, series[0].Area, times[0], end), events[0], events[1], events[2], events[4])
-		storetest.Same(t, "ByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
-			return r.ByAreaColumns(ctx, series[0].Area, times[1], times[2], c)
-		}), events[1])
+		storetest.Same(t, "ByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error { return r.ByAreaColumns(ctx, series[0].Area, times[1], times[2], c) }), events[1])
 		storetest.SameInAnyOrder(t, "ByAreas", r.ByAreas(ctx, []string{series[0].Area, series[0].Area}, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByAreasColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
 			return r.ByAreasColumns(ctx, []string{series[0].Area, series[0].Area}, times[1], times[2], c)
