@@ -32,7 +32,7 @@ var extensions = []struct {
 	{"a key encoding", regexp.MustCompile(`(?i)base64url|KeyBase64`), regexp.MustCompile(`(?i)base64url`), 8},
 	{"a pattern", regexp.MustCompile(`(?i)bucket_?offsets`), regexp.MustCompile(`bucket_offsets`), 7},
 	{"a strategy of time to live", regexp.MustCompile(`(?i)one_?second$`), regexp.MustCompile(`one_second`), 8},
-	{"a form of queries", regexp.MustCompile(`Where`), regexp.MustCompile(`^where$`), 16},
+	{"a form of queries", regexp.MustCompile(`Where`), regexp.MustCompile(`^where$`), 11},
 	{"a rule", regexp.MustCompile(`K10`), regexp.MustCompile(`K10`), 1},
 	{"a rule of change", regexp.MustCompile(`absenceChanged`), regexp.MustCompile(`E13`), 1},
 }
