@@ -40,13 +40,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"rules":          func(c Choice) string { return ruleNames(&c) },
 	"reason":         func(c Choice) string { return reason(&c) },
 	"notes":          notes,
-	"given":          givenWords,
-	"named":          func(r Read) string { return namedWords(&r) },
-	"example":        func(r Read) string { return exampleWords(&r) },
-	"expected":       func(r Read) string { return expectedWords(&r) },
-	"requests":       func(r Read) []Request { return r.Requests[:min(len(r.Requests), shownRequests)] },
-	"moreRequests":   func(r Read) string { return furtherRequests(&r) },
-	"asked":          func(r Request) []string { return rowsWords(&r) },
+	"facts":          func(r Read) []fact { return facts(&r) },
 	"title":          title,
 	"heatName":       func(h Heat) string { return heatName(&h) },
 	"heatWords":      func(h Heat) string { return heatWords(&h) },
@@ -87,12 +81,4 @@ func HTML(doc Document) ([]byte, error) {
 		return nil, err
 	}
 	return words.LogHTML(b.Bytes()), nil
-}
-
-// furtherRequests says how many requests of a read are not shown; empty if none.
-func furtherRequests(r *Read) string {
-	if n := len(r.Requests) - shownRequests; n > 0 {
-		return moreRequests(n)
-	}
-	return ""
 }

@@ -330,27 +330,10 @@ func (w *markdownWriter) read(s *Schema, r *Read) {
 	w.line("")
 	w.heading(3, s.anchor("reads", r.Method), markdown(r.Method))
 	w.paragraph(r.Doc)
-	rows := [][]string{{"given", markdown(givenWords(r.Given))}, {"table", code(r.Table) + markdown(namedWords(r)+": "+r.Finds)}, {"order", markdown(r.Order)}}
-	if r.From != "" {
-		rows = append(rows, []string{"example", markdown(exampleWords(r))})
+	var rows [][]string
+	for _, f := range facts(r) {
+		rows = append(rows, []string{f.Label, code(f.Code) + breaks(f.Lines)})
 	}
-	if r.Scan != "" {
-		rows = append(rows, []string{"scan", markdown(r.Scan)})
-	}
-	if r.Tier != nil {
-		rows = append(rows, []string{"tiers", markdown(r.Tier.Means)})
-	}
-	if len(r.Deletes) > 0 {
-		rows = append(rows, []string{"deletes", markdown(strings.Join(r.Deletes, "; "))})
-	}
-	for i := range min(len(r.Requests), shownRequests) {
-		request := &r.Requests[i]
-		rows = append(rows, []string{"request", breaks(rowsWords(request))}, []string{"filter", breaks(request.Filters)})
-	}
-	if n := len(r.Requests) - shownRequests; n > 0 {
-		rows = append(rows, []string{"", moreRequests(n)})
-	}
-	rows = append(rows, []string{"expected", markdown(expectedWords(r))})
 	w.table([]string{"", ""}, rows)
 }
 

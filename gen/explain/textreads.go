@@ -15,24 +15,54 @@ func (w *textWriter) read(r *Read) {
 		w.wrapped("    ", plain, r.Doc)
 	}
 	g := w.grid()
-	g.labeled("given", givenWords(r.Given), plain)
-	g.labeled("table", r.Table+namedWords(r)+": "+r.Finds, plain)
-	g.labeled("order", r.Order, plain)
+	for _, f := range facts(r) {
+		for i, line := range f.Lines {
+			if i > 0 {
+				f.Label, f.Code = "", ""
+			}
+			g.add(cell{text: f.Label, paint: dim}, cell{text: f.Code + line, paint: factPaints[f.Class], spans: true, hangs: true})
+		}
+	}
+	g.write(&w.b, "    ")
+}
+
+// fact is what a read is, does or costs.
+type fact struct {
+	Label string
+	Code  string // a name at the beginning of the first line
+	Lines []string
+	Class string // how it looks; one of factPaints
+}
+
+// factPaints are the looks of facts in a terminal, by their classes in HTML.
+var factPaints = map[string]paint{"": plain, "mono": plain, "warn": warned, "muted": dim}
+
+// facts describes a read.
+func facts(r *Read) []fact {
+	out := []fact{
+		{Label: "given", Lines: []string{givenWords(r.Given)}},
+		{Label: "table", Code: r.Table, Lines: []string{namedWords(r) + ": " + r.Finds}},
+		{Label: "order", Lines: []string{r.Order}},
+	}
 	if r.From != "" {
-		g.labeled("example", exampleWords(r), plain)
+		out = append(out, fact{Label: "example", Lines: []string{exampleWords(r)}})
 	}
 	if r.Scan != "" {
-		g.labeled("scan", r.Scan, warned)
+		out = append(out, fact{Label: "scan", Lines: []string{r.Scan}, Class: "warn"})
 	}
 	if len(r.Deletes) > 0 {
-		g.labeled("deletes", strings.Join(r.Deletes, "; "), plain)
+		out = append(out, fact{Label: "deletes", Lines: []string{strings.Join(r.Deletes, "; ")}})
 	}
 	if r.Tier != nil {
-		g.labeled("tiers", r.Tier.Means, plain)
+		out = append(out, fact{Label: "tiers", Lines: []string{r.Tier.Means}})
 	}
-	g.requests(r)
-	g.labeled("expected", expectedWords(r), plain)
-	g.write(&w.b, "    ")
+	for i := range min(len(r.Requests), shownRequests) {
+		out = append(out, fact{Label: "request", Lines: rowsWords(&r.Requests[i]), Class: "mono"}, fact{Label: "filter", Lines: r.Requests[i].Filters})
+	}
+	if n := len(r.Requests) - shownRequests; n > 0 {
+		out = append(out, fact{Lines: []string{"… and " + words.Count(float64(n), "similar request", "similar requests")}, Class: "muted"})
+	}
+	return append(out, fact{Label: "expected", Lines: []string{expectedWords(r)}})
 }
 
 // namedWords says that the schema names the table of a read; nothing if it does not.
@@ -41,31 +71,6 @@ func namedWords(r *Read) string {
 		return " (named by the query)"
 	}
 	return ""
-}
-
-// labeled adds a text behind a label.
-func (g *grid) labeled(label, text string, p paint) {
-	g.add(cell{text: label, paint: dim}, cell{text: text, paint: p, spans: true, hangs: true})
-}
-
-// requests adds the rows of the requests of a read.
-func (g *grid) requests(r *Read) {
-	for i, request := range r.Requests {
-		if i == shownRequests {
-			g.labeled("", moreRequests(len(r.Requests)-i), dim)
-			break
-		}
-		label := "request"
-		for _, line := range rowsWords(&request) {
-			g.labeled(label, line, plain)
-			label = ""
-		}
-		label = "filter"
-		for _, line := range request.Filters {
-			g.labeled(label, line, plain)
-			label = ""
-		}
-	}
 }
 
 // rowsWords says which rows a request reads.
@@ -139,9 +144,4 @@ func briefly(text string) string {
 // exampleWords says which time an example reads.
 func exampleWords(r *Read) string {
 	return "one day, from " + briefly(r.From) + " to " + briefly(r.To) + ", read at the end of that day"
-}
-
-// moreRequests says how many requests are not shown.
-func moreRequests(n int) string {
-	return "… and " + words.Count(float64(n), "similar request", "similar requests")
 }
