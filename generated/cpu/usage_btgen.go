@@ -47,50 +47,49 @@ type UsageEvent struct {
 // UsageWriter writes Usage events to tables cpu and cpu_readings. Writing an
 // event again replaces it, so a failed call is safe to repeat.
 type UsageWriter struct {
-	events store.EventWriter[UsageSeries, UsageEvent]
+	writer store.TableWriter[UsageEvent]
 }
 
 // NewUsageWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageWriter(client store.Client, opts ...store.WriterOptions) *UsageWriter {
-	return &UsageWriter{store.NewEventWriter[UsageSeries](store.NewWriter(client, usageMappings, opts...))}
+	return &UsageWriter{store.NewWriter(client, usageMappings, opts...)}
 }
 
 // Write stores one event; the error is a *store.WriteError; see
-// store.EventWriter.Write.
+// store.Writer.WriteAll.
 func (w *UsageWriter) Write(ctx context.Context, event UsageEvent, opts ...store.WriteOptions) error {
-	return w.events.Write(ctx, event, opts...)
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.EventWriter.WriteAll.
+// is not stored; see store.Writer.WriteAll.
 func (w *UsageWriter) WriteAll(ctx context.Context, events []UsageEvent, opts ...store.WriteOptions) error {
-	return w.events.WriteAll(ctx, events, opts...)
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
-// store.EventWriter.Delete.
+// store.Writer.Delete.
 func (w *UsageWriter) Delete(ctx context.Context, events []UsageEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.Delete(ctx, events, opts...)
+	return w.writer.Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.EventWriter.DeleteRange.
+// tables; see store.Writer.DeleteRange.
 func (w *UsageWriter) DeleteRange(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteRange(ctx, series, from, to, opts...)
+	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
-// store.EventWriter.DeleteSeries.
+// store.Writer.DeleteAll.
 func (w *UsageWriter) DeleteSeries(ctx context.Context, series UsageSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.events.DeleteSeries(ctx, series, opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), opts...)
 }
 
-// Replace stores an event in place of another one; see
-// store.EventWriter.Replace.
+// Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageWriter) Replace(ctx context.Context, old UsageEvent, updated UsageEvent, opts ...store.WriteOptions) error {
-	return w.events.Replace(ctx, old, updated, opts...)
+	return w.writer.Replace(ctx, old, updated, opts...)
 }
 
 // UsageBatcher gathers Usage events from any number of goroutines and writes
@@ -104,13 +103,12 @@ type UsageBatcher struct {
 //
 //go:noinline
 func NewUsageBatcher(w *UsageWriter, failed func(event UsageEvent, err error), opts ...store.BatcherOptions) *UsageBatcher {
-	return &UsageBatcher{store.NewBatcher(w.events, failed, opts...)}
+	return &UsageBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
 // UsageReader reads Usage events from table cpu. Read holds one bucket in
 // memory at a time.
 type UsageReader struct {
-	events          store.EventReader[UsageSeries, UsageEvent, UsageColumns]
 	reader          store.TableReader[UsageEvent]
 	readCPUReadings store.TableReader[UsageEvent]
 }
@@ -119,42 +117,41 @@ type UsageReader struct {
 //
 //go:noinline
 func NewUsageReader(client store.Client, opts ...store.ReaderOptions) *UsageReader {
-	reader := store.NewReader(client, usageCPUMapping, opts...)
 	return &UsageReader{
-		events:          store.NewEventReader[UsageSeries](reader, usageCPUColumns),
-		reader:          reader,
+		reader:          store.NewReader(client, usageCPUMapping, opts...),
 		readCPUReadings: store.NewReader(client, usageCPUReadingsMapping, opts...),
 	}
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
-// see store.EventReader.Read.
+// see store.Reader.Read.
 func (r *UsageReader) Read(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.events.Read(ctx, series, from, to, opts...)
-}
-
-// ReadColumns appends the events of Read to columns; see
-// store.EventReader.ReadColumns.
-func (r *UsageReader) ReadColumns(ctx context.Context, series UsageSeries, from time.Time, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return r.events.ReadColumns(ctx, series, from, to, columns, opts...)
+	return r.reader.Read(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
-// series; see store.EventReader.ReadMany.
+// series; see store.Query.Many.
 func (r *UsageReader) ReadMany(ctx context.Context, series []UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.events.ReadMany(ctx, series, from, to, opts...)
+	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.EventReader.Latest.
+// store.Reader.Latest.
 func (r *UsageReader) Latest(ctx context.Context, series UsageSeries) (UsageEvent, error) {
-	return r.events.Latest(ctx, series)
+	return r.reader.Latest(ctx, UsageEvent{UsageSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
-// see store.EventReader.LatestMany.
+// see store.Reader.LatestMany.
 func (r *UsageReader) LatestMany(ctx context.Context, series []UsageSeries) iter.Seq2[UsageEvent, error] {
-	return r.events.LatestMany(ctx, series)
+	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} }))
+}
+
+// ReadColumns appends the events of Read to columns; see store.ReadColumns.
+//
+//go:noinline
+func (r *UsageReader) ReadColumns(ctx context.Context, series UsageSeries, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.reader, usageCPUColumns, columns, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -668,14 +665,14 @@ func selectUsageAll() store.Selection[UsageEvent] {
 	return usageAll.Bind(UsageEvent{})
 }
 
-var usageBusyByHost = store.Query[UsageEvent]{Name: "BusyByHost", Given: codec.Given{Series: []int{0}}, Conditions: []store.Condition{{Field: "usage_user"}}}
+var usageBusyByHost = store.Query[UsageEvent]{Name: "BusyByHost", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "usage_user"}}}
 
 // selectUsageBusyByHost returns what BusyByHost selects.
 func selectUsageBusyByHost(hostname string, usageUserFrom float64, usageUserTo float64) store.Selection[UsageEvent] {
 	return usageBusyByHost.Bind(UsageEvent{UsageSeries: UsageSeries{Hostname: hostname}}).Where(UsageEvent{UsageUser: usageUserFrom}, UsageEvent{UsageUser: usageUserTo})
 }
 
-var usageBusy = store.Query[UsageEvent]{Name: "Busy", Conditions: []store.Condition{{Field: "usage_user"}}}
+var usageBusy = store.Query[UsageEvent]{Name: "Busy", Conditions: []codec.Condition{{Field: "usage_user"}}}
 
 // selectUsageBusy returns what Busy selects.
 func selectUsageBusy(usageUserFrom float64, usageUserTo float64) store.Selection[UsageEvent] {

@@ -56,13 +56,7 @@ func TestUsageRoundTrip(t *testing.T) {
 	}
 	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	var events []cpu.UsageEvent
-	for n, at := range times {
-		events = append(events, exampleUsage(series[0], at, n))
-	}
-	for n, other := range series[1:] {
-		events = append(events, exampleUsage(other, times[0], 3+n))
-	}
+	events := storetest.Events(exampleUsage, series, times)
 
 	bt := cputest.New(t)
 	ctx := t.Context()
@@ -74,24 +68,13 @@ func TestUsageRoundTrip(t *testing.T) {
 		if err := w.WriteAll(ctx, events); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
-		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
-		storetest.Same(t, "ReadColumns", storetest.Columns[cpu.UsageEvent](func(c *cpu.UsageColumns) error {
-			return r.ReadColumns(ctx, series[0], times[0], end, c)
-		}), events[:3]...)
-		storetest.Same(t, "Latest", storetest.One(r.Latest(ctx, series[0])), events[2])
-		for i, other := range series[1:] {
-			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-		}
+		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
 		storetest.SameInAnyOrder(t, "ByHosts", r.ByHosts(ctx, []string{series[0].Hostname, series[0].Hostname}, times[0], end), events[0], events[1], events[2], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])
 		storetest.Same(t, "ByHostsColumns of a range", storetest.Columns[cpu.UsageEvent](func(c *cpu.UsageColumns) error {
 			return r.ByHostsColumns(ctx, []string{series[0].Hostname, series[0].Hostname}, times[1], times[2], c)
 		}), events[1])
 		storetest.SameInAnyOrder(t, "All", r.All(ctx, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])
-		storetest.Same(t, "AllColumns of a range", storetest.Columns[cpu.UsageEvent](func(c *cpu.UsageColumns) error {
-			return r.AllColumns(ctx, times[1], times[2], c)
-		}), events[1])
+		storetest.Same(t, "AllColumns of a range", storetest.Columns[cpu.UsageEvent](func(c *cpu.UsageColumns) error { return r.AllColumns(ctx, times[1], times[2], c) }), events[1])
 		storetest.SameInAnyOrder(t, "AllSeries", r.AllSeries(ctx, times[0], end), storetest.SeriesOf(func(e cpu.UsageEvent) cpu.UsageSeries {
 			return e.UsageSeries
 		}, events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])...)
