@@ -40,9 +40,10 @@ func TestOverlayReplacesFiles(t *testing.T) {
 // emulators have no sessions.
 const watchers = "^(TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView|TestBreakingOutOfTheLoop|TestRewriteIsOneMutation|TestExpiredEventsAre(Refused|Skipped)|TestEventsWithoutExpiryAreRefused|TestTimestampsAreNeverTheServers)$"
 
-// canned are tests of answers that no server sends, of models, and of orders of requests, which a
-// test chooses whatever carries them. Each takes long, and sessions make no difference to them.
-const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSteps)$"
+// canned are tests of answers that no server sends, of models, of orders of requests, which a test
+// chooses whatever carries them, and of windows, whose rows are never requested one by one. Each takes
+// long, and sessions make no difference to them.
+const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSteps|Test.*Windows.*|TestTSBS|TestDuckDB)$"
 
 // loads are the shares of the calls for single rows that clients divert.
 var loads = []string{"0", mixed, "1"}

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Sessions adds the session protocol to a server.
@@ -103,8 +104,12 @@ func (s *session) serve() error {
 				return status.Error(codes.InvalidArgument, err.Error())
 			}
 			open := &bigtablepb.SessionResponse_OpenSession{OpenSession: new(bigtablepb.OpenSessionResponse)}
-			if err := s.stream.Send(&bigtablepb.SessionResponse{Payload: open}); err != nil {
-				return err
+			// A client on a busy machine must not take a late answer for a dead connection.
+			patient := &bigtablepb.SessionResponse_SessionParameters{SessionParameters: &bigtablepb.SessionParametersResponse{KeepAlive: durationpb.New(time.Minute)}}
+			for _, r := range []*bigtablepb.SessionResponse{{Payload: open}, {Payload: patient}} {
+				if err := s.stream.Send(r); err != nil {
+					return err
+				}
 			}
 		case *bigtablepb.SessionRequest_CloseSession:
 			return nil
