@@ -22,7 +22,7 @@ for (const box of document.querySelectorAll("svg rect.s0, svg rect.s1, svg rect.
 for (const box of document.querySelectorAll("svg.fit, table.compared"))
   if (box.getBoundingClientRect().right > document.body.getBoundingClientRect().right + 0.5) faults.push("wider than the page: " + box.textContent.trim().slice(0, 40));
 for (const box of document.querySelectorAll(".compared, .panel, .beside > div:not(.scroll)" + (window.innerWidth > 1200 ? ", .scroll" : "")))
-  if (box.scrollWidth > box.clientWidth + 1) faults.push("wider than its column: " + box.textContent.trim().slice(0, 40));
+  if (box.scrollWidth > box.clientWidth + 1) faults.push("wider than its column, " + box.scrollWidth + " of " + box.clientWidth + " pixels: " + box.textContent.trim().slice(0, 40));
 if (document.documentElement.scrollWidth > window.innerWidth)
   faults.push("a page of " + document.documentElement.scrollWidth + " pixels in a window of " + window.innerWidth);
 const style = getComputedStyle(document.documentElement);

@@ -46,7 +46,7 @@ type joint struct {
 // How many characters of a segment are drawn, and the size of a line of segments.
 const (
 	longSegment   = 44
-	keyLine       = 640.0
+	keyLine       = 584.0
 	keyLineHeight = 96.0
 )
 
