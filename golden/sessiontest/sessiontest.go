@@ -105,7 +105,7 @@ func (s *session) serve() error {
 			}
 			open := &bigtablepb.SessionResponse_OpenSession{OpenSession: new(bigtablepb.OpenSessionResponse)}
 			// A client on a busy machine must not take a late answer for a dead connection.
-			patient := &bigtablepb.SessionResponse_SessionParameters{SessionParameters: &bigtablepb.SessionParametersResponse{KeepAlive: durationpb.New(time.Minute)}}
+			patient := &bigtablepb.SessionResponse_SessionParameters{SessionParameters: &bigtablepb.SessionParametersResponse{KeepAlive: durationpb.New(5 * time.Second)}}
 			for _, r := range []*bigtablepb.SessionResponse{{Payload: open}, {Payload: patient}} {
 				if err := s.stream.Send(r); err != nil {
 					return err
