@@ -49,9 +49,11 @@ func (c *comparer) implicit(col lock.Column) bool {
 // absence reports whether events that lack a field, which was removed, are read with another value
 // than before once it is back: protobuf omits their 0, or they had another default.
 func (c *comparer) absence(old, new lock.Column) bool {
-	if c.implicit(old) {
-		return true
-	}
+	return c.implicit(old) || otherDefault(old, new)
+}
+
+// otherDefault reports whether events that lack a field, which had a default, are no longer read with it.
+func otherDefault(old, new lock.Column) bool {
 	was := widened(old, new.Type).Default
 	return was != nil && (new.Default == nil || *was != *new.Default)
 }

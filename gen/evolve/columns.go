@@ -257,13 +257,18 @@ func sameType(old, new lock.Column) string {
 	return "a wider"
 }
 
+// misreads reports whether the values of a column are not read as they were stored.
+func (c *comparer) misreads(old, new lock.Column) bool {
+	probe := comparer{old: c.old, new: c.new}
+	probe.column(old, new, nil, true)
+	return harms(probe.changes)
+}
+
 // reused adds the change for a field that is stored in the place of a removed one, if values of
 // that are read as its own. It reports whether they are.
 func (c *comparer) reused(old, new lock.Column) bool {
-	probe := comparer{old: c.old, new: c.new}
-	probe.column(old, new, nil, true)
 	other := c.new.Blob == "" && item(old) != item(new)
-	if other || harms(probe.changes) {
+	if other || c.misreads(old, new) {
 		was, is := c.in(c.old, old), c.in(c.new, new)
 		if other {
 			was, is = item(old)+" in "+was, item(new)+" in "+is

@@ -81,17 +81,25 @@ func (c *Change) name(table string) string {
 // whether events are stored under the old facts.
 func Compare(old, new *lock.Layout) []Change {
 	c := &comparer{old: old, new: new}
-	if c.pattern() {
+	if renamed, comparable := c.rows(); comparable {
+		c.columns(renamed)
+	} else {
 		c.beside()
-		return c.changes
+	}
+	return c.changes
+}
+
+// rows compares everything but columns, and returns the new names of families. It returns false if
+// the pattern changes, after which nothing else can be compared.
+func (c *comparer) rows() (renamed map[string]string, comparable bool) {
+	if c.pattern() {
+		return nil, false
 	}
 	c.key()
 	c.bucket()
 	c.time()
 	c.precision()
-	renamed := c.families()
-	c.columns(renamed)
-	return c.changes
+	return c.families(), true
 }
 
 // comparer collects changes.

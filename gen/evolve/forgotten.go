@@ -147,8 +147,9 @@ type lost struct {
 // changed are none of them: the comparison with the schemas finds these.
 func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 	i := slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == old.Name && t.Family == old.Family })
-	if i < 0 { // the table may have another name, which the schemas say
-		i = c.continued(old, now, func(p *pair) string { return p.facts.Family })
+	p := c.continuation(old)
+	if i < 0 && p != nil { // the table may have another name, which the schemas say
+		i = p.index(now, p.facts.Family)
 	}
 	if i < 0 { // or a newer layout is in another table
 		i = slices.IndexFunc(now.Tables, func(t lock.Table) bool {
@@ -157,8 +158,8 @@ func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 			})
 		})
 	}
-	if i < 0 { // or the table has another name again
-		i = c.continued(old, now, func(p *pair) string { return p.old.Family })
+	if i < 0 && p != nil { // or the table has another name again
+		i = p.index(now, old.Family)
 	}
 	if i < 0 {
 		return []lost{{old.Family, fmt.Sprintf("table %q with family %q", old.Name, old.Family), ""}}
@@ -180,17 +181,16 @@ func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 	return out
 }
 
-// continued returns the index of the table in the lock of the new version that the schemas have in
-// place of an old one, with the family of the pair; -1 if they have none.
-func (c *Comparison) continued(old *lock.Table, now *lock.Lock, family func(*pair) string) int {
-	for i := range c.pairs {
-		p := &c.pairs[i]
-		if p.facts == nil || p.old == nil || p.old.Key() != old.Key() {
-			continue
-		}
-		return p.index(now, family(p))
+// continuation returns the pair of an old table that the schemas have, perhaps under another name;
+// nil if they have none.
+func (c *Comparison) continuation(old *lock.Table) *pair {
+	i := slices.IndexFunc(c.pairs, func(p pair) bool {
+		return p.facts != nil && p.old != nil && p.old.Key() == old.Key()
+	})
+	if i < 0 {
+		return nil
 	}
-	return -1
+	return &c.pairs[i]
 }
 
 // forgottenOf returns the facts of a table, apart from its layouts, that it has no longer: why it
@@ -277,13 +277,7 @@ func forgottenIn(table string, old, new *lock.Layout, unstated bool) []lost {
 func (c *comparer) misstates(old, now lock.Column) bool {
 	old.Enum, now.Enum = nil, nil
 	old.Field = now.Field
-	probe := comparer{old: c.old, new: c.new}
-	probe.column(old, now, nil, true)
-	if slices.ContainsFunc(probe.changes, func(change Change) bool { return change.Rule.Class == Data }) {
-		return true
-	}
-	was := widened(old, now.Type).Default
-	return was != nil && (now.Default == nil || *was != *now.Default) || c.implicit(old) && !c.implicit(now)
+	return c.misreads(old, now) || otherDefault(old, now) || c.implicit(old) && !c.implicit(now)
 }
 
 // misstated returns what a layout that no schema states says of rows otherwise than before. Its
@@ -291,13 +285,7 @@ func (c *comparer) misstates(old, now lock.Column) bool {
 func misstated(table string, old, new *lock.Layout) []lost {
 	var out []lost
 	c := &comparer{old: old, new: new}
-	if !c.pattern() {
-		c.key()
-		c.bucket()
-		c.time()
-		c.precision()
-		c.families()
-	}
+	c.rows()
 	for _, change := range c.changes {
 		if change.Rule.Class == Data {
 			name := change.Rule.ID + "-" + table

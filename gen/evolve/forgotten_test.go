@@ -162,7 +162,7 @@ tables:
 	return r.Layouts[0]
 }
 
-// TestContinuedTableIsFound checks that a table whose events go on in another one is looked up by what the schemas
+// TestContinuedTableIsFound checks that a table whose events continue in another one is looked up by what the schemas
 // say, although an accepted change replaced a layout of another table that was in it, too.
 func TestContinuedTableIsFound(t *testing.T) {
 	const table = "{pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, %s]}, family: m, ttl: {max_age: 90d}%s}"
