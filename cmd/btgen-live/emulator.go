@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"os"
 	"os/signal"
@@ -17,6 +18,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/journal"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -32,9 +35,13 @@ func newEmulator() *cobra.Command {
 command prints the environment variable that connects Bigtable clients to it. Clients
 must use the project and the instance of the tables.
 
-The emulator does not collect garbage until a column family is added to a table, and does
-not enforce Bigtable's limits. Clients that connect through BIGTABLE_EMULATOR_HOST
-accept rows of up to 4 MiB.
+With --dir, the tables are there again after a restart, however the emulator ended. Each change
+is written to a file in the folder before it is answered, and synchronized within a second.
+One emulator at a time uses a folder.
+
+The emulator does not collect garbage until a column family is added to a table, except with
+--dir, and does not enforce Bigtable's limits. Clients that connect through
+BIGTABLE_EMULATOR_HOST accept rows of up to 4 MiB.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -44,6 +51,7 @@ accept rows of up to 4 MiB.
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
+			e.warn = func(err error) { cli.PrintError(cmd, err) }
 			return e.run(ctx, cmd.OutOrStdout(), tables)
 		},
 	}
@@ -51,6 +59,7 @@ accept rows of up to 4 MiB.
 	cmd.Flags().StringVar(&e.project, "project", e.project, "project of the tables")
 	cmd.Flags().StringVar(&e.instance, "instance", e.instance, "instance of the tables")
 	cmd.Flags().StringVar(&e.prefix, "prefix", "", prefixHelp)
+	cmd.Flags().StringVar(&e.dir, "dir", "", "folder in which the tables are kept; created if it does not exist")
 	return cmd
 }
 
@@ -61,28 +70,61 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // emulator are the flags of the command emulator.
-type emulator struct{ addr, project, instance, prefix string }
+type emulator struct {
+	addr, project, instance, prefix string
+	dir                             string // empty to keep nothing
+	warn                            func(error)
+}
 
 // run serves the tables until ctx ends.
-func (e emulator) run(ctx context.Context, stdout io.Writer, tables []store.Table) error {
+func (e emulator) run(ctx context.Context, stdout io.Writer, tables []store.Table) (err error) {
 	if _, _, err := net.SplitHostPort(e.addr); err != nil {
 		return fmt.Errorf("--addr %s: %w", e.addr, err)
 	}
-	server, err := storetest.StartAt(ctx, e.addr)
+	var options []grpc.ServerOption
+	load := func(string) error { return nil }
+	if e.dir != "" {
+		log.SetOutput(io.Discard) // Google's server reports that it does not collect garbage itself
+		kept, err := journal.Open(e.dir, e.warn)
+		if err != nil {
+			return fmt.Errorf("--dir: %w", err)
+		}
+		defer func() { err = errors.Join(err, kept.Close()) }()
+		options = kept.ServerOptions()
+		load = func(addr string) error { return e.load(ctx, stdout, kept, addr) }
+	}
+	server, err := storetest.StartAt(ctx, e.addr, options...)
 	if err != nil {
 		return err
 	}
-	err = e.serve(ctx, stdout, server.Addr, tables)
+	if err = load(server.Addr); err == nil {
+		err = e.serve(ctx, stdout, server.Addr, tables)
+	}
 	if ctx.Err() != nil {
 		err = nil // interrupted
 	}
 	return errors.Join(err, server.Close())
 }
 
-// serve creates the tables, prints where they are, and waits until ctx is done.
+// load restores the tables that are kept, and prints what it has found.
+func (e emulator) load(ctx context.Context, stdout io.Writer, kept *journal.Journal, addr string) error {
+	loaded, err := kept.Load(ctx, addr)
+	if err != nil || loaded.Records == 0 && loaded.Dropped == 0 {
+		return err
+	}
+	text := fmt.Sprintf("restored the tables in %s from %s", words.Printable(e.dir), words.Count(float64(loaded.Records), "record", "records"))
+	if loaded.Dropped > 0 {
+		text += fmt.Sprintf("; removed %s of a change that was never answered", words.Count(float64(loaded.Dropped), "byte", "bytes"))
+	}
+	_, err = fmt.Fprintln(stdout, text)
+	return err
+}
+
+// serve creates the tables, prints where they are, and waits until ctx is done. It also serves kept tables that setup
+// refuses to change, so that they can be changed as on an instance.
 func (e emulator) serve(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
 	host := reachable(addr)
-	if err := e.createTables(ctx, stdout, host, tables); err != nil {
+	if err := e.createTables(ctx, stdout, host, tables); err != nil && (e.dir == "" || !errors.Is(err, cli.ErrFindings)) {
 		return err
 	}
 	_, err := fmt.Fprintf(stdout, "the tables are in project %s, instance %s; interrupt to stop\nexport BIGTABLE_EMULATOR_HOST=%s\n",

@@ -43,10 +43,10 @@ type Bigtable struct {
 // The caller must call [Bigtable.Close].
 func Start(ctx context.Context) (*Bigtable, error) { return StartAt(ctx, "127.0.0.1:0") }
 
-// StartAt starts a server at the given host:port and connects to it. The caller must
-// call [Bigtable.Close].
-func StartAt(ctx context.Context, addr string) (*Bigtable, error) {
-	server, err := newServer(addr, grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
+// StartAt starts a server at the given host:port and connects to it. Interceptors in opts come
+// before those of this package. The caller must call [Bigtable.Close].
+func StartAt(ctx context.Context, addr string, opts ...grpc.ServerOption) (*Bigtable, error) {
+	server, err := newServer(addr, append([]grpc.ServerOption{grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage)}, opts...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,289 @@
+// Package journal keeps the tables of an in-memory Bigtable in a folder, over restarts and kills.
+//
+// The server answers all requests; interceptors append what each has changed to a file, and at the next
+// start the changes of the file are applied to an empty server. The rules:
+//
+//   - A change is answered after its record was written to the file, so that it survives the end of the process
+//     in any way. The file is synchronized within a second, so a crash of the machine loses at most the last second,
+//     and never a change before one that it keeps.
+//   - Changes happen one at a time: applied, recorded, and only then visible to reads. The order in the file
+//     is the order in which they were applied.
+//   - A record of rows contains effects. Server-assigned times are assigned before the request is applied; a
+//     conditional mutation is recorded as the mutations that it chose, an increment as the cells that it wrote, and a
+//     request that the server refused after a part of it as the rows that it left. Administrative requests are
+//     recorded as they are, with the code of their answer, which they must have again.
+//   - Garbage is collected here instead of by the server, and recorded like a deletion. Otherwise, a collected
+//     cell could reappear after a restart.
+//   - A record at the end that cannot be complete was never answered: it is dropped, and its length reported. Any
+//     other damage is a [DamagedError], and nothing of the file is used.
+//   - If a record cannot be written, as on a full disk, the request fails. Its record is kept, and
+//     written before any other change is applied. If the file cannot be synchronized, all further
+//     changes fail until the next start.
+//   - Compaction writes the state as a new file, synchronizes it, and renames it to the old one, while no
+//     change happens. A process that is killed meanwhile leaves the old file, or the new one with the same state.
+//   - One process at a time uses a folder; it holds a lock that the operating system releases.
+//
+// Schema bundles get new etags when the file is compacted.
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Journal records the changes of one server in a folder.
+type Journal struct {
+	dir    string
+	system system
+	unlock func()
+	warn   func(error)   // about what fails in the background
+	period time.Duration // of what happens in the background
+
+	token  string        // of the requests of the journal itself
+	loaded chan struct{} // closed once the file has been loaded
+	server bigtablepb.BigtableServer
+	conn   *grpc.ClientConn
+	stop   func() // ends the background and waits for it; nil before Load
+
+	// rows is locked by changes, and read-locked by reads except while they send. It is always locked after changes.
+	rows sync.RWMutex
+
+	changes sync.Mutex // held while a change is applied and recorded, and by compaction; guards what follows
+	file    *recordFile
+	waiting []byte // the record of a change that could not be written; nil if there is none
+	failed  error  // why no more changes are accepted; nil if they are
+	dirty   bool   // the file has records that are not synchronized
+	compact int64  // the size in bytes from which on the file is compacted
+	tables  map[string]bool
+	views   map[string]bool
+}
+
+// minCompacted is the size in bytes below which a file is not compacted.
+const minCompacted = 16 << 20
+
+// Open locks a folder, which it creates if it does not exist, for the tables of one server. It returns a
+// [LockedError] if another process uses the folder. warn is called, on another goroutine, with errors of what
+// happens in the background. The caller must call [Journal.Close].
+func Open(dir string, warn func(error)) (*Journal, error) { return open(dir, warn, operating) }
+
+func open(dir string, warn func(error), s system) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	unlock, err := lockFile(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, &LockedError{dir, err}
+	}
+	return &Journal{
+		dir: dir, system: s, unlock: unlock, warn: warn, period: time.Second,
+		token: rand.Text(), loaded: make(chan struct{}), tables: map[string]bool{}, views: map[string]bool{},
+	}, nil
+}
+
+// LockedError is the error for a folder that cannot be locked, usually since another process uses it.
+type LockedError struct {
+	Dir   string
+	Cause error
+}
+
+// Error returns the folder and the cause.
+func (e *LockedError) Error() string { return fmt.Sprintf("folder %s: %v", e.Dir, e.Cause) }
+
+// Unwrap returns the cause.
+func (e *LockedError) Unwrap() error { return e.Cause }
+
+// errLocked is the cause if another process has the lock.
+var errLocked = errors.New("another process keeps its tables there: end it, or use another folder")
+
+// name is the file of the tables, and next what compaction writes.
+func (j *Journal) name() string { return filepath.Join(j.dir, "tables") }
+func (j *Journal) next() string { return filepath.Join(j.dir, "tables.new") }
+
+// ServerOptions returns the interceptors of the server. They come before all others, and hold
+// requests back until [Journal.Load] has returned.
+func (j *Journal) ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(j.unary), grpc.ChainStreamInterceptor(j.stream)}
+}
+
+// Loaded describes what [Journal.Load] has found.
+type Loaded struct {
+	Records int
+	Bytes   int64
+	Dropped int64 // bytes of a record at the end that is not complete
+}
+
+// Load applies the changes of the file to the empty server at addr, and begins to record. It needs
+// memory for one record at a time. It returns a [DamagedError] if the file is damaged.
+func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxRecord), grpc.MaxCallSendMsgSize(maxRecord)))
+	if err != nil {
+		return Loaded{}, err
+	}
+	j.conn = conn
+	own := j.own(ctx)
+	if _, err := bigtablepb.NewBigtableClient(conn).PingAndWarm(own, &bigtablepb.PingAndWarmRequest{}); err != nil { // sets j.server
+		return Loaded{}, err
+	}
+	if err := j.system.remove(j.next()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return Loaded{}, err
+	}
+	if j.file, err = openRecords(j.system, j.name()); err != nil {
+		return Loaded{}, err
+	}
+	out, err := j.file.load(func(record []byte) error { return j.replay(own, record) })
+	if err != nil {
+		return out, err
+	}
+	j.compact = max(minCompacted, 2*j.file.size)
+	j.background(context.WithoutCancel(ctx))
+	close(j.loaded)
+	return out, nil
+}
+
+// Close ends recording, synchronizes the file and unlocks the folder. The server should be closed before: it
+// refuses all further changes.
+func (j *Journal) Close() error {
+	if j.stop != nil {
+		j.stop()
+	}
+	j.changes.Lock()
+	defer j.changes.Unlock()
+	var errs []error
+	if j.file != nil {
+		if j.waiting != nil && j.failed == nil {
+			errs = append(errs, j.file.append(j.waiting))
+		}
+		errs = append(errs, j.file.file.Sync(), j.file.file.Close())
+		j.file = nil
+	}
+	if j.conn != nil {
+		errs = append(errs, j.conn.Close())
+	}
+	j.failed = errors.New("the server has ended")
+	j.unlock()
+	return errors.Join(errs...)
+}
+
+// background synchronizes and compacts the file and collects garbage until stop is called.
+func (j *Journal) background(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	j.stop = func() { cancel(); <-ended }
+	go func() {
+		defer close(ended)
+		var collect time.Time
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(j.period):
+			}
+			j.report(ctx, j.synchronize())
+			j.report(ctx, j.compactLarge(ctx))
+			if begin := time.Now(); begin.After(collect) {
+				j.report(ctx, j.collectAll(ctx))
+				collect = time.Now().Add(9 * time.Since(begin)) // a tenth of one core
+			}
+		}
+	}()
+}
+
+// report warns about an error, unless it is that of the end.
+func (j *Journal) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		j.warn(err)
+	}
+}
+
+// synchronize waits until all records of the file survive a crash of the machine. Only the background
+// replaces the file, so that changes can go on.
+func (j *Journal) synchronize() error {
+	j.changes.Lock()
+	dirty, file := j.dirty && j.failed == nil, j.file
+	j.dirty = false
+	j.changes.Unlock()
+	if !dirty {
+		return nil
+	}
+	err := file.file.Sync()
+	if err != nil {
+		j.changes.Lock()
+		defer j.changes.Unlock()
+		j.failed = fmt.Errorf("synchronizing %s: %w", j.name(), err) // what the file has is unknown
+		return fmt.Errorf("no more changes are accepted: %w", j.failed)
+	}
+	return nil
+}
+
+// ready returns an error if a change would not be recorded. j.changes is locked.
+func (j *Journal) ready() error {
+	if j.failed != nil {
+		return status.Errorf(codes.FailedPrecondition, "the tables no longer change: %v", j.failed)
+	}
+	if j.waiting == nil {
+		return nil
+	}
+	if err := j.write(j.waiting); err != nil {
+		return status.Errorf(codes.ResourceExhausted, "the tables do not change until an earlier change is stored: %v", err)
+	}
+	j.waiting = nil
+	return nil
+}
+
+// save records a change that was applied. j.changes is locked.
+func (j *Journal) save(record []byte) error {
+	if len(record) > maxRecord {
+		j.failed = fmt.Errorf("a change of %d bytes is larger than a record", len(record))
+		return status.Errorf(codes.FailedPrecondition, "the change is not stored: %v", j.failed)
+	}
+	if err := j.write(record); err != nil {
+		j.waiting = record
+		return status.Errorf(codes.ResourceExhausted, "the change is not stored, but will be if the file can be written again: %v", err)
+	}
+	return nil
+}
+
+// write appends a record. j.changes is locked.
+func (j *Journal) write(record []byte) error {
+	if err := j.file.append(record); err != nil {
+		return err
+	}
+	j.dirty = true
+	return nil
+}
+
+// tokenKey is the key of metadata with the token.
+const tokenKey = "btgen-journal"
+
+// own returns the context of a request of the journal itself.
+func (j *Journal) own(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, tokenKey, j.token)
+}
+
+// await waits until the file has been loaded. It reports whether the request is one of the journal itself,
+// which does not wait.
+func (j *Journal) await(ctx context.Context) (own bool, err error) {
+	if values := metadata.ValueFromIncomingContext(ctx, tokenKey); len(values) == 1 && values[0] == j.token {
+		return true, nil
+	}
+	select {
+	case <-j.loaded:
+		return false, nil
+	case <-ctx.Done():
+		return false, status.FromContextError(ctx.Err()).Err()
+	}
+}

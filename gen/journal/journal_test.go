@@ -1,0 +1,725 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// kept is a server whose tables are kept.
+type kept struct {
+	*Journal
+	addr   string
+	data   bigtablepb.BigtableClient
+	tables adminpb.BigtableTableAdminClient
+	end    func() error
+}
+
+// start starts a server with the tables of a folder.
+func start(t testing.TB, dir string, s system) (*kept, Loaded, error) {
+	t.Helper()
+	j, err := open(dir, func(err error) { t.Error(err) }, s)
+	if err != nil {
+		return nil, Loaded{}, err
+	}
+	j.period = time.Hour // tests do what happens in the background
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
+	if err != nil {
+		return nil, Loaded{}, errors.Join(err, j.Close())
+	}
+	loaded, err := j.Load(t.Context(), b.Addr)
+	if err != nil {
+		return nil, loaded, errors.Join(err, b.Close(), j.Close())
+	}
+	k := connected(t, b.Addr)
+	k.Journal = j
+	k.end = sync.OnceValue(func() error { return errors.Join(b.Close(), j.Close()) })
+	t.Cleanup(func() { _ = k.end() })
+	return k, loaded, nil
+}
+
+// connected returns clients of a server.
+func connected(t testing.TB, addr string) *kept {
+	t.Helper()
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &kept{addr: addr, data: bigtablepb.NewBigtableClient(conn), tables: adminpb.NewBigtableTableAdminClient(conn)}
+}
+
+// started is start without an error.
+func started(t testing.TB, dir string) *kept {
+	t.Helper()
+	k, _, err := start(t, dir, operating)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// restarted ends a server and starts it again.
+func (k *kept) restarted(t testing.TB) *kept {
+	t.Helper()
+	if err := k.end(); err != nil {
+		t.Fatal(err)
+	}
+	return started(t, k.dir)
+}
+
+const (
+	parent = "projects/p/instances/i"
+	one    = parent + "/tables/one"
+	two    = parent + "/tables/two"
+)
+
+// set writes a cell.
+func set(family, qualifier string, micros int64, value string) *bigtablepb.Mutation {
+	return storedCell{family, []byte(qualifier), micros, []byte(value)}.set()
+}
+
+// mutate changes a row.
+func (k *kept) mutate(ctx context.Context, table, key string, m ...*bigtablepb.Mutation) error {
+	_, err := k.data.MutateRow(ctx, &bigtablepb.MutateRowRequest{TableName: table, RowKey: []byte(key), Mutations: m})
+	return err
+}
+
+// create creates a table with families.
+func (k *kept) create(ctx context.Context, id string, families map[string]*adminpb.ColumnFamily) error {
+	_, err := k.tables.CreateTable(ctx, &adminpb.CreateTableRequest{Parent: parent, TableId: id, Table: &adminpb.Table{ColumnFamilies: families}})
+	return err
+}
+
+// modify modifies a family.
+func (k *kept) modify(ctx context.Context, table string, m ...*adminpb.ModifyColumnFamiliesRequest_Modification) error {
+	_, err := k.tables.ModifyColumnFamilies(ctx, &adminpb.ModifyColumnFamiliesRequest{Name: table, Modifications: m})
+	return err
+}
+
+func creates(id string) *adminpb.ModifyColumnFamiliesRequest_Modification {
+	return &adminpb.ModifyColumnFamiliesRequest_Modification{Id: id, Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Create{Create: &adminpb.ColumnFamily{GcRule: versions(2)}}}
+}
+
+func drops(id string) *adminpb.ModifyColumnFamiliesRequest_Modification {
+	return &adminpb.ModifyColumnFamiliesRequest_Modification{Id: id, Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Drop{Drop: true}}
+}
+
+func versions(n int32) *adminpb.GcRule {
+	return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxNumVersions{MaxNumVersions: n}}
+}
+
+func age(d time.Duration) *adminpb.GcRule {
+	return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxAge{MaxAge: durationpb.New(d)}}
+}
+
+func both(rules ...*adminpb.GcRule) *adminpb.GcRule {
+	return &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: &adminpb.GcRule_Intersection{Rules: rules}}}
+}
+
+// sum is a family whose cells add up.
+var sum = &adminpb.ColumnFamily{ValueType: &adminpb.Type{Kind: &adminpb.Type_AggregateType{AggregateType: &adminpb.Type_Aggregate{
+	InputType:  &adminpb.Type{Kind: &adminpb.Type_Int64Type{Int64Type: &adminpb.Type_Int64{Encoding: &adminpb.Type_Int64_Encoding{Encoding: &adminpb.Type_Int64_Encoding_BigEndianBytes_{BigEndianBytes: &adminpb.Type_Int64_Encoding_BigEndianBytes{}}}}}},
+	Aggregator: &adminpb.Type_Aggregate_Sum_{Sum: &adminpb.Type_Aggregate_Sum{}},
+}}}}
+
+// request is a request that changes something, or that the server refuses with a code.
+type request struct {
+	name string
+	code codes.Code
+	do   func(ctx context.Context, k *kept) error
+}
+
+// requests has all kinds of changes.
+var requests = []request{
+	{"create", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.create(ctx, "one", map[string]*adminpb.ColumnFamily{"f": {GcRule: versions(3)}, "g": {}, "sum": sum})
+	}},
+	{"create again", codes.AlreadyExists, func(ctx context.Context, k *kept) error { return k.create(ctx, "one", nil) }},
+	{"mutate", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.mutate(ctx, one, "row", set("f", "a", 1000, "1"), set("f", "a", 2000, "2"), set("g", "b", 3000, ""), set("g", "\xff", 0, "x"))
+	}},
+	{"server time", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.mutate(ctx, one, "row", set("f", "now", serverTime, "now"))
+	}},
+	{"refused after a part", codes.Unknown, func(ctx context.Context, k *kept) error {
+		return k.mutate(ctx, one, "part", set("f", "a", serverTime, "stored"), set("unknown", "a", 1000, ""))
+	}},
+	{"refused row", codes.InvalidArgument, func(ctx context.Context, k *kept) error { return k.mutate(ctx, one, "", set("f", "a", 0, "")) }},
+	{"unknown table", codes.NotFound, func(ctx context.Context, k *kept) error { return k.mutate(ctx, two, "row", set("f", "a", 0, "")) }},
+	{"mutate many", codes.OK, func(ctx context.Context, k *kept) error {
+		stream, err := k.data.MutateRows(ctx, &bigtablepb.MutateRowsRequest{TableName: one, Entries: []*bigtablepb.MutateRowsRequest_Entry{
+			{RowKey: []byte("many1"), Mutations: []*bigtablepb.Mutation{set("f", "a", serverTime, "1"), set("f", "b", 1000, "2")}},
+			{RowKey: []byte("part"), Mutations: []*bigtablepb.Mutation{set("f", "b", 1000, "before")}},
+			{RowKey: []byte("part"), Mutations: []*bigtablepb.Mutation{set("f", "c", 1000, "stored"), set("unknown", "a", 1000, "")}},
+			{RowKey: []byte("part"), Mutations: []*bigtablepb.Mutation{set("f", "d", 1000, "after")}},
+			{RowKey: []byte("many1"), Mutations: []*bigtablepb.Mutation{set("f", "b", 1000, "3")}},
+		}})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		return err
+	}},
+	{"add", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.mutate(ctx, one, "sum", adds(5), adds(6))
+	}},
+	{"add again", codes.OK, func(ctx context.Context, k *kept) error { return k.mutate(ctx, one, "sum", adds(7)) }},
+	{"condition that holds", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.choose(ctx, "row", set("f", "chosen", serverTime, "true"), set("f", "chosen", serverTime, "false"))
+	}},
+	{"condition that does not", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.choose(ctx, "none", set("f", "chosen", 1000, "true"), set("f", "chosen", 1000, "false"))
+	}},
+	{"condition without mutations", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.choose(ctx, "row", nil, set("f", "chosen", 1000, "false"))
+	}},
+	{"increment", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.change(ctx, "count", increments("n", 3), increments("m", 4), appends("text", "abc"))
+	}},
+	{"increment a column twice", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.change(ctx, "count", appends("twice", "a"), appends("twice", "b"))
+	}},
+	{"increment refused after a part", codes.Unknown, func(ctx context.Context, k *kept) error {
+		return k.change(ctx, "count", appends("alone", "a"), increments("text", 1))
+	}},
+	{"families, refused after a part", codes.AlreadyExists, func(ctx context.Context, k *kept) error { return k.modify(ctx, one, creates("new"), creates("f")) }},
+	{"families", codes.OK, func(ctx context.Context, k *kept) error { return k.modify(ctx, one, drops("g"), creates("g")) }},
+	{"write to a new family", codes.OK, func(ctx context.Context, k *kept) error { return k.mutate(ctx, one, "row", set("new", "a", 1000, "1")) }},
+	{"rules", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.modify(ctx, one, &adminpb.ModifyColumnFamiliesRequest_Modification{Id: "f", Mod: &adminpb.ModifyColumnFamiliesRequest_Modification_Update{Update: &adminpb.ColumnFamily{GcRule: both(versions(1), age(time.Hour))}}})
+	}},
+	{"delete", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.mutate(ctx, one, "row", &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: &bigtablepb.Mutation_DeleteFromColumn{
+			FamilyName: "f", ColumnQualifier: []byte("a"), TimeRange: &bigtablepb.TimestampRange{StartTimestampMicros: 1000, EndTimestampMicros: 2000}}}})
+	}},
+	{"another table", codes.OK, func(ctx context.Context, k *kept) error {
+		_, err := k.tables.CreateTable(ctx, &adminpb.CreateTableRequest{Parent: parent, TableId: "two", Table: &adminpb.Table{
+			Granularity: adminpb.Table_MICROS, DeletionProtection: true, ColumnFamilies: map[string]*adminpb.ColumnFamily{"f": {}},
+			TieredStorageConfig: &adminpb.TieredStorageConfig{InfrequentAccess: &adminpb.TieredStorageRule{Rule: &adminpb.TieredStorageRule_IncludeIfOlderThan{IncludeIfOlderThan: durationpb.New(60 * 24 * time.Hour)}}},
+		}})
+		return err
+	}},
+	{"microseconds", codes.OK, func(ctx context.Context, k *kept) error { return k.mutate(ctx, two, "x/1", set("f", "a", 1001, "1")) }},
+	{"server time in microseconds", codes.OK, func(ctx context.Context, k *kept) error {
+		return k.mutate(ctx, two, "y/1", set("f", "a", serverTime, "2"))
+	}},
+	{"view", codes.OK, func(ctx context.Context, k *kept) error {
+		_, err := k.tables.CreateAuthorizedView(ctx, &adminpb.CreateAuthorizedViewRequest{Parent: two, AuthorizedViewId: "v", AuthorizedView: &adminpb.AuthorizedView{
+			AuthorizedView: &adminpb.AuthorizedView_SubsetView_{SubsetView: &adminpb.AuthorizedView_SubsetView{RowPrefixes: [][]byte{[]byte("x/")},
+				FamilySubsets: map[string]*adminpb.AuthorizedView_FamilySubsets{"f": {QualifierPrefixes: [][]byte{{}}}}}}}})
+		return err
+	}},
+	{"write through the view", codes.OK, func(ctx context.Context, k *kept) error { return k.throughView(ctx, "x/2") }},
+	{"write beside the view", codes.PermissionDenied, func(ctx context.Context, k *kept) error { return k.throughView(ctx, "y/2") }},
+	{"delete a protected table", codes.FailedPrecondition, func(ctx context.Context, k *kept) error {
+		_, err := k.tables.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: two})
+		return err
+	}},
+	{"drop rows", codes.OK, func(ctx context.Context, k *kept) error {
+		_, err := k.tables.DropRowRange(ctx, &adminpb.DropRowRangeRequest{Name: two, Target: &adminpb.DropRowRangeRequest_RowKeyPrefix{RowKeyPrefix: []byte("x/1")}})
+		return err
+	}},
+	{"a third table", codes.OK, func(ctx context.Context, k *kept) error { return k.create(ctx, "three", nil) }},
+	{"delete it", codes.OK, func(ctx context.Context, k *kept) error {
+		_, err := k.tables.DeleteTable(ctx, &adminpb.DeleteTableRequest{Name: parent + "/tables/three"})
+		return err
+	}},
+	{"update a table", codes.OK, func(ctx context.Context, k *kept) error {
+		_, err := k.tables.UpdateTable(ctx, &adminpb.UpdateTableRequest{Table: &adminpb.Table{Name: two}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"deletion_protection"}}})
+		return err
+	}},
+}
+
+func adds(n int64) *bigtablepb.Mutation {
+	return &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_AddToCell_{AddToCell: &bigtablepb.Mutation_AddToCell{FamilyName: "sum",
+		ColumnQualifier: &bigtablepb.Value{Kind: &bigtablepb.Value_RawValue{RawValue: []byte("n")}},
+		Timestamp:       &bigtablepb.Value{Kind: &bigtablepb.Value_RawTimestampMicros{RawTimestampMicros: 1000}},
+		Input:           &bigtablepb.Value{Kind: &bigtablepb.Value_IntValue{IntValue: n}}}}}
+}
+
+func increments(qualifier string, n int64) *bigtablepb.ReadModifyWriteRule {
+	return &bigtablepb.ReadModifyWriteRule{FamilyName: "f", ColumnQualifier: []byte(qualifier), Rule: &bigtablepb.ReadModifyWriteRule_IncrementAmount{IncrementAmount: n}}
+}
+
+func appends(qualifier, text string) *bigtablepb.ReadModifyWriteRule {
+	return &bigtablepb.ReadModifyWriteRule{FamilyName: "f", ColumnQualifier: []byte(qualifier), Rule: &bigtablepb.ReadModifyWriteRule_AppendValue{AppendValue: []byte(text)}}
+}
+
+// change increments and appends to cells.
+func (k *kept) change(ctx context.Context, key string, rules ...*bigtablepb.ReadModifyWriteRule) error {
+	_, err := k.data.ReadModifyWriteRow(ctx, &bigtablepb.ReadModifyWriteRowRequest{TableName: one, RowKey: []byte(key), Rules: rules})
+	return err
+}
+
+// choose changes a row with one of two mutations, depending on whether it has cells.
+func (k *kept) choose(ctx context.Context, key string, yes, no *bigtablepb.Mutation) error {
+	r := &bigtablepb.CheckAndMutateRowRequest{TableName: one, RowKey: []byte(key), FalseMutations: []*bigtablepb.Mutation{no}}
+	if yes != nil {
+		r.TrueMutations = []*bigtablepb.Mutation{yes}
+	}
+	_, err := k.data.CheckAndMutateRow(ctx, r)
+	return err
+}
+
+// throughView writes a row of a view.
+func (k *kept) throughView(ctx context.Context, key string) error {
+	_, err := k.data.MutateRow(ctx, &bigtablepb.MutateRowRequest{AuthorizedViewName: two + "/authorizedViews/v", RowKey: []byte(key), Mutations: []*bigtablepb.Mutation{set("f", "a", 1000, "view")}})
+	return err
+}
+
+// dump returns everything that the server has, as text.
+func (k *kept) dump(t testing.TB) string {
+	t.Helper()
+	var out strings.Builder
+	for _, name := range []string{one, two, parent + "/tables/three"} {
+		table, err := k.tables.GetTable(t.Context(), &adminpb.GetTableRequest{Name: name})
+		if status.Code(err) == codes.NotFound {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range slices.Sorted(maps.Keys(table.GetColumnFamilies())) {
+			fmt.Fprintf(&out, "family %s: %s\n", id, compactText(prototext.Format(table.GetColumnFamilies()[id])))
+		}
+		table.ColumnFamilies = nil
+		fmt.Fprintln(&out, compactText(prototext.Format(table)))
+		stream, err := k.data.ReadRows(t.Context(), &bigtablepb.ReadRowsRequest{TableName: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := &rowsStream{use: func(key []byte, cells []storedCell) error {
+			var lines []string
+			for _, c := range cells {
+				lines = append(lines, fmt.Sprintf("%q %s:%q @%d %q", key, c.family, c.qualifier, c.micros, c.value))
+			}
+			slices.Sort(lines) // families are in any order
+			fmt.Fprintln(&out, strings.Join(lines, "\n"))
+			return nil
+		}}
+		for {
+			response, err := stream.Recv()
+			if err == io.EOF {
+				break
+			}
+			if err := errors.Join(err, rows.Send(response)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if view, err := k.tables.GetAuthorizedView(t.Context(), &adminpb.GetAuthorizedViewRequest{Name: two + "/authorizedViews/v"}); err == nil {
+		fmt.Fprintln(&out, compactText(prototext.Format(view)))
+	}
+	return out.String()
+}
+
+// compactText removes the white space that prototext varies.
+func compactText(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// replace compacts the file.
+func (k *kept) replace(t testing.TB) error {
+	k.changes.Lock()
+	defer k.changes.Unlock()
+	return k.replaceFile(t.Context())
+}
+
+// TestKept checks after each request, with and without compaction, that a restarted server has the same tables.
+func TestKept(t *testing.T) {
+	for _, compacted := range []bool{false, true} {
+		k := started(t, filepath.Join(t.TempDir(), "new", "folder"))
+		for _, r := range requests {
+			if err := r.do(t.Context(), k); status.Code(err) != r.code {
+				t.Fatalf("%s: %v, want code %s", r.name, err, r.code)
+			}
+			want := k.dump(t)
+			if compacted {
+				if err := k.replace(t); err != nil {
+					t.Fatal(err)
+				}
+			}
+			k = k.restarted(t)
+			if got := k.dump(t); got != want {
+				t.Fatalf("after %q, compacted %t:\n%s\nwant:\n%s", r.name, compacted, got, want)
+			}
+		}
+		for _, want := range []string{`"part" f:"a"`, `"stored"`, `"after"`, `"\x00\x00\x00\x00\x00\x00\x00\x12"`, `"ab"`, `"alone"`, "intersection", `"x/2"`, "infrequent"} {
+			if got := k.dump(t); !strings.Contains(got, want) {
+				t.Errorf("no %s in:\n%s", want, got)
+			}
+		}
+	}
+}
+
+// TestDamaged changes each byte of a file. Nothing may be loaded then, and the file stays as it is.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	k := started(t, dir)
+	for _, r := range requests[:4] {
+		_ = r.do(t.Context(), k)
+	}
+	if err := k.end(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "tables")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole {
+		text := bytes.Clone(whole)
+		text[i] ^= 1 << (i % 8)
+		f := loadable(t, text)
+		_, err := f.load(func([]byte) error { return nil })
+		damaged, is := errors.AsType[*DamagedError](err)
+		if i >= len(magic) && (!is || damaged.Offset > int64(i) || damaged.Size != int64(len(text))) || err == nil {
+			t.Fatalf("byte %d of %d: %v", i, len(whole), err)
+		}
+		if now, err := os.ReadFile(f.name); err != nil || !bytes.Equal(now, text) {
+			t.Fatal("the file has changed", err)
+		}
+	}
+	whole[len(magic)+20] ^= 1
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s: the record at byte 39 of %d is damaged: its contents have another checksum; nothing was loaded. "+
+		"Restore the file, or copy it and give up what follows its first 0 records: truncate -s 39 %s", name, len(whole), name)
+	if _, _, err := start(t, dir, operating); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// loadable returns a file with contents.
+func loadable(t *testing.T, text []byte) *recordFile {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "tables")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openRecords(operating, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.file.Close() })
+	return f
+}
+
+// TestTorn cuts a file at each byte, and appends zeros. The records before the end are loaded, what is left of the last one is
+// counted and removed, and another record can follow.
+func TestTorn(t *testing.T) {
+	records := []string{"a", "longer", strings.Repeat("x", 100)}
+	ends := []int{len(magic)}
+	f := loadable(t, nil)
+	if _, err := f.load(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if err := f.append([]byte(r)); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, int(f.size))
+	}
+	whole, err := os.ReadFile(f.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(whole) + 1 {
+		for _, zeros := range []int{0, headerSize, 1 << 17} {
+			n := 0
+			for n+1 < len(ends) && ends[n+1] <= cut {
+				n++
+			}
+			if zeros > 0 && (cut < len(magic) || ends[n] != cut) {
+				continue // other bytes than 0 before the end
+			}
+			f := loadable(t, append(bytes.Clone(whole[:cut]), make([]byte, zeros)...))
+			check := func(want []string, dropped int64) {
+				t.Helper()
+				var got []string
+				loaded, err := f.load(func(r []byte) error { got = append(got, string(r)); return nil })
+				if err != nil || !slices.Equal(got, want) || loaded.Dropped != dropped {
+					t.Fatalf("cut at %d of %d with %d zeros: %v, %+v, %v", cut, len(whole), zeros, got, loaded, err)
+				}
+			}
+			check(records[:n], max(0, int64(cut+zeros-ends[n])))
+			if err := f.append([]byte("next")); err != nil {
+				t.Fatal(err)
+			}
+			check(append(slices.Clone(records[:n]), "next"), 0)
+		}
+	}
+}
+
+// TestLocked checks that one process uses a folder at a time.
+func TestLocked(t *testing.T) {
+	k := started(t, t.TempDir())
+	_, _, err := start(t, k.dir, operating)
+	if _, is := errors.AsType[*LockedError](err); !is || !errors.Is(err, errLocked) {
+		t.Errorf("got %v", err)
+	}
+	k.restarted(t)
+}
+
+// fullDisk is a system whose files cannot be written while full, or synchronized while broken.
+type fullDisk struct {
+	system
+	full, broken bool
+	part         int // bytes that are written nevertheless
+}
+
+func newFullDisk() *fullDisk {
+	d := &fullDisk{system: operating}
+	d.open = func(name string, flag int) (file, error) {
+		f, err := operating.open(name, flag)
+		return &fullFile{f, d}, err
+	}
+	return d
+}
+
+type fullFile struct {
+	file
+	disk *fullDisk
+}
+
+var errFull = errors.New("no space left on device")
+
+func (f *fullFile) WriteAt(b []byte, at int64) (int, error) {
+	if f.disk.full {
+		n, _ := f.file.WriteAt(b[:min(len(b), f.disk.part)], at)
+		return n, errFull
+	}
+	return f.file.WriteAt(b, at)
+}
+
+func (f *fullFile) Sync() error {
+	if f.disk.broken {
+		return errFull
+	}
+	return f.file.Sync()
+}
+
+// TestFullDisk checks that changes fail while the disk is full, that none is lost afterwards, and that the file is not
+// replaced.
+func TestFullDisk(t *testing.T) {
+	for _, part := range []int{0, 5, 1 << 20} {
+		disk := newFullDisk()
+		disk.part = part
+		k, _, err := start(t, t.TempDir(), disk.system)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		if err := requests[0].do(ctx, k); err != nil {
+			t.Fatal(err)
+		}
+		disk.full = true
+		if err := k.mutate(ctx, one, "first", set("f", "a", 1000, "1")); status.Code(err) != codes.ResourceExhausted {
+			t.Error(err)
+		}
+		for range 2 {
+			if err := k.mutate(ctx, one, "second", set("f", "a", 1000, "1")); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "an earlier change") {
+				t.Error(err)
+			}
+			if err := k.create(ctx, "two", nil); status.Code(err) != codes.ResourceExhausted {
+				t.Error(err)
+			}
+		}
+		if got := k.dump(t); !strings.Contains(got, "first") || strings.Contains(got, "second") {
+			t.Errorf("got %s", got)
+		}
+		if err := k.replace(t); !errors.Is(err, errFull) {
+			t.Error(err)
+		}
+		disk.full = false
+		if err := k.mutate(ctx, one, "third", set("f", "a", 1000, "1")); err != nil {
+			t.Error(err)
+		}
+		want := k.dump(t)
+		k = k.restarted(t)
+		if got := k.dump(t); got != want || !strings.Contains(got, "third") {
+			t.Errorf("part of %d bytes: got %s\nwant %s", part, got, want)
+		}
+		if _, err := os.Stat(k.next()); !errors.Is(err, os.ErrNotExist) {
+			t.Error("a file is left", err)
+		}
+	}
+}
+
+// TestNotSynchronized checks that no change is accepted once the contents of the file are unknown.
+func TestNotSynchronized(t *testing.T) {
+	disk := newFullDisk()
+	k, _, err := start(t, t.TempDir(), disk.system)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(requests[0].do(t.Context(), k), k.synchronize()); err != nil {
+		t.Fatal(err)
+	}
+	disk.broken = true
+	if err := k.synchronize(); err != nil { // nothing has changed
+		t.Error(err)
+	}
+	if err := requests[2].do(t.Context(), k); err != nil {
+		t.Error(err)
+	}
+	if err := k.synchronize(); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	disk.broken = false
+	if err := requests[2].do(t.Context(), k); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "no longer change") {
+		t.Error(err)
+	}
+	if got := k.dump(t); !strings.Contains(got, `"row"`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestConcurrent changes the same rows from many clients, while the file is compacted.
+func TestConcurrent(t *testing.T) {
+	k := started(t, t.TempDir())
+	ctx := t.Context()
+	if err := requests[0].do(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	var clients sync.WaitGroup
+	for c := range 8 {
+		clients.Go(func() {
+			for i := range 30 {
+				key := fmt.Sprint("row", i%3)
+				err := errors.Join(
+					k.mutate(ctx, one, key, set("f", "last", 1000, fmt.Sprint(c, i)), set("f", "now", serverTime, fmt.Sprint(c))),
+					k.change(ctx, key, increments("n", 1)),
+					k.choose(ctx, fmt.Sprint("chosen", i), set("f", "second", 1000, fmt.Sprint(c)), set("f", "first", 1000, fmt.Sprint(c))))
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 3 {
+		if err := k.replace(t); err != nil {
+			t.Error(err)
+		}
+	}
+	clients.Wait()
+	want := k.dump(t)
+	if got := k.restarted(t).dump(t); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// TestCollected checks that garbage is collected by the rules, which clients see as they wrote them, and does not reappear.
+func TestCollected(t *testing.T) {
+	k := started(t, t.TempDir())
+	ctx := t.Context()
+	if err := k.create(ctx, "one", map[string]*adminpb.ColumnFamily{
+		"newest": {GcRule: versions(1)}, "day": {GcRule: age(24 * time.Hour)}, "both": {GcRule: both(versions(1), age(24*time.Hour))},
+		"any": {GcRule: &adminpb.GcRule{Rule: &adminpb.GcRule_Union_{Union: &adminpb.GcRule_Union{Rules: []*adminpb.GcRule{versions(2), age(time.Hour)}}}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	rules := k.dump(t)
+	if strings.Count(rules, "intersection") != 1 || strings.Count(rules, "union") != 1 {
+		t.Errorf("got %s", rules)
+	}
+	now := time.Now().UnixMilli() * 1000
+	old := now - (25 * time.Hour).Microseconds()
+	for _, family := range []string{"newest", "day", "both", "any"} {
+		for i := range int64(3) {
+			if err := k.mutate(ctx, one, "row", set(family, "q", now-i*1000, fmt.Sprint("new", i)), set(family, "q", old-i*1000, fmt.Sprint("old", i)), set(family, "other", old, "old")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := k.collectAll(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, family := range []string{"any", "both", "day", "newest"} {
+		kept := map[string][]string{"any": {"new0", "new1"}, "both": {"new0", "new1", "new2"}, "day": {"new0", "new1", "new2"}, "newest": {"new0"}}[family]
+		if family == "both" || family == "newest" {
+			want = append(want, family+" old")
+		}
+		for _, v := range kept {
+			want = append(want, family+" "+v)
+		}
+	}
+	values := func() []string {
+		var got []string
+		if err := k.readRow(one, []byte("row"), func(cells []storedCell) error {
+			for _, c := range cells {
+				got = append(got, c.family+" "+string(c.value))
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		return got
+	}
+	if got := values(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if k = k.restarted(t); !slices.Equal(values(), want) {
+		t.Errorf("got %q, want %q", values(), want)
+	}
+	// The deletion of the newest version does not show an older one, which was collected.
+	if err := k.mutate(ctx, one, "row", &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_DeleteFromColumn_{DeleteFromColumn: &bigtablepb.Mutation_DeleteFromColumn{
+		FamilyName: "newest", ColumnQualifier: []byte("q"), TimeRange: &bigtablepb.TimestampRange{StartTimestampMicros: now, EndTimestampMicros: now + 1000}}}}); err != nil {
+		t.Fatal(err)
+	}
+	want = slices.DeleteFunc(want, func(v string) bool { return v == "newest new0" })
+	if k = k.restarted(t); !slices.Equal(values(), want) {
+		t.Errorf("got %q, want %q", values(), want)
+	}
+	if got := strings.Count(k.dump(t), "intersection"); got != 1 {
+		t.Errorf("%d intersections", got)
+	}
+}
+
+// TestWaits checks that requests wait until the tables are loaded.
+func TestWaits(t *testing.T) {
+	j, err := Open(t.TempDir(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := connected(t, b.Addr)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := requests[0].do(ctx, k); status.Code(err) != codes.DeadlineExceeded {
+		t.Error(err)
+	}
+	if _, err := j.Load(t.Context(), b.Addr); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(requests[0].do(t.Context(), k), b.Close(), j.Close()); err != nil {
+		t.Error(err)
+	}
+}

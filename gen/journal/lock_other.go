@@ -1,0 +1,10 @@
+//go:build !windows && (!unix || solaris || aix)
+
+package journal
+
+import "errors"
+
+// lockFile is not implemented on this operating system.
+func lockFile(string) (unlock func(), err error) {
+	return nil, errors.New("no locks on this operating system: tables cannot be kept")
+}
