@@ -113,7 +113,7 @@ func (p *windowParts) byValue(prefix string, listed bool) bool {
 	}
 	p.owns = values[lead].has
 	left := values[lead+1:]
-	each := max(1, len(left)/(8*p.lead.parallelism()))
+	each := max(1, len(left)/(16*p.lead.parallelism()))
 	p.next = func() (*windowsReading, bool) {
 		if len(left) == 0 {
 			return nil, false
@@ -154,7 +154,7 @@ func (p *windowParts) byKey(current codec.Span, listed bool) bool {
 	}
 	own := KeyRange{rows.Start[skip:], rows.End[skip:]}
 	p.owns = func(key string) bool { return own.Contains(key[min(skip, len(key)):]) }
-	c := &keyCutter{begin: own.End, backward: p.reader.shape.Descending(), step: 1 / float64(8*p.lead.parallelism())}
+	c := &keyCutter{begin: own.End, backward: p.reader.shape.Descending(), step: 1 / float64(16*p.lead.parallelism())}
 	if c.backward {
 		c.begin = own.Start
 	}
