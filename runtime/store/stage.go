@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -215,7 +216,7 @@ func (t *staged) take(event int) {
 // send sends the staged events, table by table.
 func (s *stage) send(ctx context.Context, name string) error {
 	w := s.writer
-	failed := &WriteError{Events: s.events}
+	var all []Failure
 	for i := range w.tables {
 		t, staged := &w.tables[i], &s.tables[i]
 		if t.mapping.others != nil && staged.idle() {
@@ -226,17 +227,17 @@ func (s *stage) send(ctx context.Context, name string) error {
 		opCtx := w.options.Hooks.start(ctx, &op)
 		failures := append(staged.refused, w.sendAll(opCtx, t, staged, &op)...)
 		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
-		failed.Failures = append(failed.Failures, failures...)
+		all = append(all, failures...)
 		var err error
 		if len(failures) > 0 {
 			err = &WriteError{Events: s.events, Failures: failures}
 		}
 		w.options.Hooks.end(opCtx, &op, err)
 	}
-	if len(failed.Failures) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	return failed
+	return &WriteError{Events: s.events, Failures: all}
 }
 
 // idle reports whether the table got no event.
@@ -266,9 +267,19 @@ func (t *staged) mutation(e *entry, names wire.Names) *bigtable.Mutation {
 	return m
 }
 
-// apply sends one entry.
-func (t *staged) apply(ctx context.Context, api bigtable.TableAPI, e *entry) error {
-	return api.Apply(ctx, string(e.key), t.mutation(e, nil))
+// namesOfRows are the names in the entries of apply, which often have the same ones.
+var namesOfRows = sync.Pool{New: func() any { return wire.Names{} }}
+
+// apply sends one entry with the client's call for single rows. It returns the number of attempts, as
+// far as wire.Apply knows it.
+func (t *staged) apply(ctx context.Context, path *wirePath, e *entry) (sent int, err error) {
+	names := namesOfRows.Get().(wire.Names)
+	key, m := string(e.key), t.mutation(e, names)
+	namesOfRows.Put(names)
+	if path.allowed {
+		return wire.Apply(ctx, path.api, key, m)
+	}
+	return 0, path.api.Apply(ctx, key, m)
 }
 
 // applyBulk sends the entries of a request with the client's own encoding.

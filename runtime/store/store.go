@@ -85,7 +85,7 @@ type Operation struct {
 	Requests int    // requests sent, not counting the client's own retries
 	// OrdinaryRequests is the number of requests that the client encoded, or whose rows
 	// it decoded: without ClientOptions all of them, and with ClientOptions none unless
-	// an interceptor prevents it.
+	// an interceptor prevents it, or the client diverts a single event to a session.
 	OrdinaryRequests int
 }
 

@@ -353,6 +353,15 @@ func (s *retriedStream) RecvMsg(m any) error {
 	}
 }
 
+// retryingUnary retries requests.
+func retryingUnary(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	for tries := 0; ; tries++ {
+		if err := invoker(ctx, method, request, reply, cc, opts...); status.Code(err) != codes.Unavailable || tries == 2 {
+			return err
+		}
+	}
+}
+
 // retriedByConfig makes gRPC retry requests.
 const retriedByConfig = `{"methodConfig": [{"name": [{"service": "google.bigtable.v2.Bigtable"}], "retryPolicy": {
 	"maxAttempts": 4, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
@@ -366,7 +375,7 @@ func TestRefusedAfterALostReply(t *testing.T) {
 	for name, opts := range map[string][]grpc.DialOption{
 		"client":      nil,
 		"config":      {grpc.WithDefaultServiceConfig(retriedByConfig)},
-		"interceptor": {inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, retrying))},
+		"interceptor": {inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, retrying)), grpc.WithChainUnaryInterceptor(retryingUnary)},
 	} {
 		for path, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
 			for _, lose := range []int{0, 1, 2} {

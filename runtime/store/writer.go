@@ -203,6 +203,9 @@ func (w *writer) atOnce(n int, f func(i int)) {
 func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
 	ctx, cancel := call.Within(ctx, w.options.Timeout)
 	defer cancel()
+	if e := &s.batch.entries[req[0]]; len(req) == 1 && e.first == e.last {
+		return t.sendRow(ctx, s, req)
+	}
 	if t.wire.usable() {
 		out := s.outbox(req)
 		defer out.Release()
@@ -213,21 +216,22 @@ func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []i
 			t.wire.close()
 		}
 	}
-	return sent{s.failures(ctx, t.id, req, t.sendOrdinary(ctx, s, req), t.outcomeOf), true}
+	return sent{s.failures(ctx, t.id, req, s.applyBulk(ctx, t.api, req), t.outcomeOf), true}
 }
 
-// sendOrdinary sends a request with the client's own encoding. It uses Apply for a
-// single-event row. If the client diverts that to its session protocol, it does not
-// retry when the service is unavailable; sendOrdinary then continues in bulk, which the
-// client never diverts.
-func (t *writerTable) sendOrdinary(ctx context.Context, s *staged, req []int) func(int) error {
-	if first := &s.batch.entries[req[0]]; len(req) == 1 && first.first == first.last {
-		err := s.apply(ctx, t.api, first)
-		if !t.retries || !wire.Passes(err) || ctx.Err() != nil {
-			return func(int) error { return err }
-		}
+// sendRow sends a request with the row of one event by the client's Apply, which is cheaper than a bulk
+// request. If the client diverts it to its session protocol, it does not retry when the service is
+// unavailable; sendRow then continues in bulk, which the client never diverts.
+func (t *writerTable) sendRow(ctx context.Context, s *staged, req []int) sent {
+	attempts, err := s.apply(ctx, t.wire, &s.batch.entries[req[0]])
+	errOf, outcomeOf := func(int) error { return err }, outcomeOf
+	if attempts != 1 {
+		outcomeOf = t.outcomeOf
 	}
-	return s.applyBulk(ctx, t.api, req)
+	if attempts == 0 && t.retries && wire.Passes(err) && ctx.Err() == nil {
+		errOf = s.applyBulk(ctx, t.api, req)
+	}
+	return sent{s.failures(ctx, t.id, req, errOf, outcomeOf), attempts == 0}
 }
 
 // outcomeOf returns what is known about an entry with an error from the client. The

@@ -95,7 +95,7 @@ func (b *Bigtable) disconnect(server *bttest.Server) error {
 // Connect returns a client of the server at addr with the ClientOptions of generated
 // code. opts take precedence over the default options of tests.
 func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
-	return ConnectPlain(ctx, addr, append([]grpc.DialOption{wire.DialOption()}, opts...)...)
+	return ConnectPlain(ctx, addr, append(wire.DialOptions(), opts...)...)
 }
 
 // ConnectPlain is like [Connect] but does not use the ClientOptions of generated code.

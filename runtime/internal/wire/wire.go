@@ -6,7 +6,8 @@
 // placeholder row of one cell instead. In requests, it replaces a placeholder that the
 // client sends by encoded entries. The client therefore still does retries, resumption,
 // limits, headers, metrics and tracing. Unless the read has a row limit, one
-// placeholder stands for all rows of a response.
+// placeholder stands for all rows of a response. Of calls for single rows, which are small,
+// it only counts the attempts; see [Apply].
 //
 // The package knows the protocol but neither table layouts nor events. Without the
 // interceptor, the client yields ordinary rows, which [Sink.Rows] accepts, too.
@@ -25,19 +26,28 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ClientOptions returns the options that install the interceptor in a client. They have
-// no effect on a client that is given a connection; for those, see [DialOption].
-func ClientOptions() []option.ClientOption {
-	return []option.ClientOption{option.WithGRPCDialOption(DialOption())}
+// ClientOptions returns the options that install the interceptors in a client. They have
+// no effect on a client that is given a connection; for those, see [DialOptions].
+func ClientOptions() (out []option.ClientOption) {
+	for _, o := range DialOptions() {
+		out = append(out, option.WithGRPCDialOption(o))
+	}
+	return out
 }
 
-// DialOption returns an option that installs the interceptor in a connection.
+// DialOptions returns the options that install the interceptors in a connection.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{DialOption(), grpc.WithChainUnaryInterceptor(interceptUnary)}
+}
+
+// DialOption returns the option that installs the interceptor of reads and bulk requests.
 func DialOption() grpc.DialOption { return grpc.WithChainStreamInterceptor(intercept) }
 
 // The intercepted methods.
 const (
 	methodReadRows   = bigtablepb.Bigtable_ReadRows_FullMethodName
 	methodMutateRows = bigtablepb.Bigtable_MutateRows_FullMethodName
+	methodMutateRow  = bigtablepb.Bigtable_MutateRow_FullMethodName
 )
 
 // intercept is a [grpc.StreamClientInterceptor]. It affects only ReadRows calls whose
