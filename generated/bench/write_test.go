@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -148,7 +149,7 @@ func commonMutation(r report) (string, *bigtable.Mutation) {
 
 // bestWriter is the best that a good engineer would write on the official client: one mutation
 // for each row, with keys and values in reused memory. It assumes at most 25,000 events per
-// row, the limit of a mutation.
+// row, the limit of a mutation. Like generated code, it sets a deadline.
 type bestWriter struct {
 	keys        []string
 	mutations   []*bigtable.Mutation
@@ -201,6 +202,8 @@ func (w *bestWriter) write(ctx context.Context, table *bigtable.Table, reports [
 		w.setInt(m, "humidity", t, r.humidity)
 		w.setInt(m, "altitude", t, r.altitude)
 	}
+	ctx, cancel := context.WithTimeout(ctx, store.DefaultTimeout)
+	defer cancel()
 	if len(w.keys) == 1 {
 		return table.Apply(ctx, w.keys[0], w.mutations[0])
 	}
