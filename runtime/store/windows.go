@@ -209,6 +209,15 @@ func (r *windowsReading) give(more bool) bool {
 	return more
 }
 
+// deliver yields a window, or the error of the context if it has ended: a gap may have more windows than
+// anybody waits for.
+func (r *windowsReading) deliver(w any, yield func(w any, err error) bool) bool {
+	if ended := r.reading.ctx.Err(); ended != nil {
+		return r.failWith(call.Explain(r.reading.ctx, ended))
+	}
+	return r.give(yield(w, nil))
+}
+
 // end ends the read, not only the request.
 func (r *windowsReading) end() bool {
 	r.reading.ended = true
@@ -236,7 +245,7 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 		k.combine(r, &o)
 	}
 	var err error
-	if r.fold, err = k.start(o, func(w any) bool { return r.give(yield(w, nil)) }); err != nil {
+	if r.fold, err = k.start(o, func(w any) bool { return r.deliver(w, yield) }); err != nil {
 		r.fail(err)
 		return
 	}

@@ -357,6 +357,38 @@ func TestFirstWindow(t *testing.T) {
 	}
 }
 
+// TestWindowsOfGapsCanBeCanceled checks that a read which is canceled ends, even where it only fills a gap
+// of many windows: before all events, between two, after them, and without any.
+func TestWindowsOfGapsCanBeCanceled(t *testing.T) {
+	const year = 365 * 86400
+	l := days()
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	bt := newBigtable(t, l)
+	clock := clockAt(2 * year)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), []sample{
+		{Series: "s0", Time: at(year / 2), Value: 1}, {Series: "s0", Time: at(year), Value: 2},
+	}))
+	r := NewReader(bt.Client, l, clock)
+	for _, series := range []string{"s0", "none"} {
+		for _, from := range []int{0, year/2 + 1, year + 1} {
+			for _, newestFirst := range []bool{false, true} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				n, failed := 0, error(nil)
+				for _, err := range Windows(ctx, r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: series}), at(from), at(2*year), window.Every(time.Second), WindowOptions{Fill: window.FillNull, NewestFirst: newestFirst}) {
+					if n++; n == 10 {
+						cancel(errors.New("enough"))
+					}
+					failed = err
+				}
+				if n != 11 || failed == nil || !strings.Contains(failed.Error(), "enough") {
+					t.Errorf("%s from %d, newest first %t: %d windows, %v", series, from, newestFirst, n, failed)
+				}
+			}
+		}
+	}
+}
+
 // TestLastWindows checks that the last windows of all series combined are read without the rows
 // before them, if the time comes before the series in row keys.
 func TestLastWindows(t *testing.T) {
