@@ -24,7 +24,8 @@ import (
 // explainFlags are the flags of explain.
 type explainFlags struct {
 	format, output string
-	compare        bool
+	compare, serve bool
+	addr, against  string // of serve
 	prices         map[string]string
 }
 
@@ -49,8 +50,19 @@ prices: those in btgen.yaml, or --price node_hour=0.65 --price ssd_gib_month=0.1
 
 --compare shows two schemas side by side, with their differences first.
 
+--serve shows the schemas in a browser until interrupted, and draws them again whenever a schema,
+btgen.yaml or btgen.lock is saved: with the findings, and what has changed since --against. A
+schema with errors leaves the last picture. Only this machine can open the page, and nothing
+is written.
+
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			if f.serve {
+				return runServe(cmd, f, paths)
+			}
 			if f.compare {
 				return runCompare(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), f, paths)
 			}
@@ -60,8 +72,24 @@ prices: those in btgen.yaml, or --price node_hour=0.65 --price ssd_gib_month=0.1
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, markdown, html or json")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to a file instead")
 	cmd.Flags().BoolVar(&f.compare, "compare", false, "compare two schema files")
+	cmd.Flags().BoolVar(&f.serve, "serve", false, "show the schemas in a browser, and follow changes")
+	cmd.Flags().StringVar(&f.addr, "addr", "localhost:8088", "with --serve, host:port to listen on, on the loopback interface; port 0 chooses a free port")
+	cmd.Flags().StringVar(&f.against, "against", "lock", "with --serve, the earlier version: lock, a folder, or git:REVISION, as for btgen breaking")
+	cli.Exclusive(cmd, "--serve shows a page", "serve", "format")
+	cli.Exclusive(cmd, "--serve writes nothing", "serve", "output")
+	cli.Exclusive(cmd, "--serve shows all schemas", "serve", "compare")
 	cmd.Flags().StringToStringVar(&f.prices, "price", nil, "a price for monthly costs, such as node_hour=0.65")
 	return cmd
+}
+
+// check returns an error for flags without the flag that they belong to.
+func (f *explainFlags) check(cmd *cobra.Command) error {
+	for _, name := range []string{"addr", "against"} {
+		if !f.serve && cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s: add --serve", name)
+		}
+	}
+	return nil
 }
 
 // runExplain explains schemas. It prints warnings to stdout before text for a terminal, and

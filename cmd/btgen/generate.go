@@ -43,7 +43,9 @@ schema or btgen.yaml changes.
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			generate := func() error { return runGenerate(cmd, paths, out, prune, changes) }
 			if watching {
-				return watch(cmd, paths, out, generate)
+				ctx, stop := interruptible(cmd.Context())
+				defer stop()
+				return watch(ctx, cmd, func() snapshot { return takeSnapshot(paths, out, outputs) }, generate)
 			}
 			return generate()
 		},

@@ -39,12 +39,8 @@ func (l *lines) waitFor(t *testing.T, text string, n int) {
 	}
 }
 
-// TestWatch checks that the code is generated at first and after each change, including
-// those that correct an error.
-func TestWatch(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	schema := `btgen: v1
+// watchedSchema is a schema that is edited.
+const watchedSchema = `btgen: v1
 package: app
 name: Event
 series: {host: string}
@@ -59,6 +55,12 @@ tables:
     family: m
     ttl: {max_age: 30d}
 `
+
+// TestWatch checks that the code is generated at first and after each change, including
+// those that correct an error.
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -81,11 +83,11 @@ tables:
 		ended <- root.ExecuteContext(ctx)
 	}()
 	failures.waitFor(t, "schemas does not exist", 1)
-	write("schemas/event.yaml", schema)
+	write("schemas/event.yaml", watchedSchema)
 	out.waitFor(t, "1 schema: 4 of 4 files created, 0 updated, 0 removed", 1)
-	write("schemas/event.yaml", strings.Replace(schema, "int64", "int46", 1))
+	write("schemas/event.yaml", strings.Replace(watchedSchema, "int64", "int46", 1))
 	out.waitFor(t, "int46", 1)
-	write("schemas/event.yaml", strings.Replace(schema, "int64", "string", 1))
+	write("schemas/event.yaml", strings.Replace(watchedSchema, "int64", "string", 1))
 	out.waitFor(t, " 0 removed", 2)
 	write("btgen.yaml", "btgen: v1\nout: elsewhere\n")
 	out.waitFor(t, "4 of 4 files created", 2)

@@ -1,9 +1,13 @@
 package explain_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/gen/designer"
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/gen/web"
 	"github.com/btgen-dev/btgen/golden/testbrowser"
 )
 
@@ -55,6 +59,61 @@ func TestBrowser(t *testing.T) {
 	for name, page := range map[string][]byte{"explain": page, "compare": compared} {
 		for _, look := range testbrowser.Looks {
 			browser.Inspect(t, name, page, look, inspect)
+		}
+	}
+}
+
+// TestDesigner edits a schema while a browser shows it: the page is drawn again, keeps the picture while there are errors, and
+// neither jumps nor runs hostile text.
+func TestDesigner(t *testing.T) {
+	browser := testbrowser.New(t)
+	l, err := web.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := designer.New()
+	go func() { _ = web.Serve(t.Context(), l, page) }()
+	doc := simulated(t, exampleSchemas(t, "balloon_new_cells.yaml")...)
+	source := func(string) []byte { return []byte(strings.Repeat("x", 150) + "\n") }
+	hostile := `<img src=x onerror="document.title=1"><script>document.title=2</script>`
+	show := func(s designer.State) func() {
+		return func() {
+			s.Source = source
+			if err := page.Show(&s); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	finding := func(message string) diag.List {
+		return diag.List{{Pos: diag.Pos{File: "balloon.yaml", Line: 1, Column: 140}, Message: message + " " + strings.Repeat("long", 60), Hint: "write `bucket: 1w`"}}
+	}
+	changes := diag.List{{Severity: diag.Warning, Class: "ROLLOUT", Message: "a change"}}
+	good := show(designer.State{Document: &doc, Compared: true, Since: "btgen.lock", Changes: changes})
+	acts := map[string]func(){
+		"mistake": show(designer.State{Findings: finding(hostile)}),
+		"good":    good,
+	}
+	for _, look := range testbrowser.Looks {
+		good()
+		shown := browser.Visit(t, "http://"+l.Addr().String()+"/", look, acts, `
+const heading = () => document.querySelector("main h2");
+shown.push(document.title, heading().textContent, document.querySelector(".state summary").textContent);
+heading().scrollIntoView();
+await until("scrolled", () => Math.abs(heading().getBoundingClientRect().top) < 2);
+await act("mistake");
+await until("errors", () => document.querySelector(".bad pre"));
+shown.push(document.title, heading().textContent, document.querySelector(".old").textContent);
+if (Math.abs(heading().getBoundingClientRect().top) > 2) faults.push("jumped to " + heading().getBoundingClientRect().top);
+if (document.querySelector("img")) faults.push("an image");
+scrollTo(0, 0);
+`+inspect+`
+await act("good");
+await until("no errors", () => !document.querySelector(".bad"));
+shown.push(document.title);`)
+		want := "BalloonNewCells on Bigtable\nTable balloon_new_cells: bucket_new_cells\n1 change since btgen.lock\n" +
+			"✗ BalloonNewCells on Bigtable\nTable balloon_new_cells: bucket_new_cells\nBelow is the last version without errors.\nBalloonNewCells on Bigtable"
+		if shown != want {
+			t.Errorf("%s: got %s\nwant %s", look, shown, want)
 		}
 	}
 }

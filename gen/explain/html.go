@@ -82,3 +82,18 @@ func HTML(doc Document) ([]byte, error) {
 	}
 	return words.LogHTML(b.Bytes()), nil
 }
+
+// Body renders a document as the contents of the body of [HTML], for pages that show more beside it. They
+// need [Style].
+func Body(doc Document) (template.HTML, error) {
+	var b bytes.Buffer
+	err := pageTemplate.ExecuteTemplate(&b, "body", doc)
+	return template.HTML(b.String()), err
+}
+
+// Style returns the style of [HTML] and [Body], as CSS.
+func Style() string {
+	_, text, _ := strings.Cut(page, "<style>")
+	text, _, _ = strings.Cut(text, "</style>")
+	return text
+}

@@ -67,12 +67,7 @@ if (parent !== window) parent.postMessage(found, "*");
 			t.Fatal(err)
 		}
 	}
-	scheme := map[bool]int{true: 0, false: 1}[look.dark]
-	cmd := exec.CommandContext(t.Context(), b.path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
-		"--window-size=1400,1200", fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme),
-		"--virtual-time-budget=10000", "--dump-dom", "file://"+filepath.Join(dir, "frame.html"))
-	out, err := cmd.Output()
+	out, err := b.command(t, look, "--virtual-time-budget=10000", "--dump-dom", "file://"+filepath.Join(dir, "frame.html")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +75,25 @@ if (parent !== window) parent.postMessage(found, "*");
 	if text == nil {
 		t.Fatalf("the page was not looked at:\n%s", out)
 	}
-	faults, shown, _ := strings.Cut(html.UnescapeString(string(text[1])), "faults: ")
+	return shownOf(t, name, look, html.UnescapeString(string(text[1])))
+}
+
+// shownOf returns what an inspection has shown, and reports its faults.
+func shownOf(t *testing.T, name string, look Look, text string) string {
+	t.Helper()
+	faults, shown, _ := strings.Cut(text, "faults: ")
 	if !strings.HasPrefix(shown, "0") {
 		t.Errorf("%s, %s:\n%s", name, look, faults)
 	}
 	_, shown, _ = strings.Cut(shown, "\n")
 	return shown
+}
+
+// command returns a browser with a look.
+func (b Browser) command(t *testing.T, look Look, args ...string) *exec.Cmd {
+	t.Helper()
+	scheme := map[bool]int{true: 0, false: 1}[look.dark]
+	return exec.CommandContext(t.Context(), b.path, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(),
+		"--window-size=1400,1200", fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme)}, args...)...)
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+// served is a page of a running command.
+type served struct {
+	*testing.T
+	url, version string
+}
+
+var pageVersion = regexp.MustCompile(`data-version="([^"]+)"`)
+
+// waitFor waits for a version of the page that contains a text.
+func (s *served) waitFor(text string) string {
+	s.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		response, err := http.Get(s.url + "next?after=" + s.version)
+		if err != nil {
+			s.Fatal(err)
+		}
+		page, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil {
+			s.Fatal(err)
+		}
+		if response.StatusCode == http.StatusOK {
+			s.version = pageVersion.FindStringSubmatch(string(page))[1]
+		}
+		if strings.Contains(string(page), text) {
+			return string(page)
+		}
+	}
+	s.Fatalf("never %q", text)
+	return ""
+}
+
+// files lists the files in the working directory.
+func files(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	if err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error { out = append(out, name); return err }); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestServe edits schemas while they are served.
+func TestServe(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // the command changes both
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
+	var out, failures lines
+	command := func(ctx context.Context, args ...string) error {
+		root := newRoot()
+		root.SetArgs(args)
+		root.SetOut(&out)
+		root.SetErr(&failures)
+		root.SilenceErrors, root.SilenceUsage = true, true
+		return root.ExecuteContext(ctx)
+	}
+	write("go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- command(ctx, "explain", "--serve", "--addr", "127.0.0.1:0") }()
+	out.waitFor(t, "/\n", 1)
+	page := &served{t, strings.TrimSpace(out.String()), ""}
+	page.waitFor("schemas does not exist")
+	write("schemas/event.yaml", schema)
+	page.waitFor("Nothing to compare with")
+	page.waitFor("tablets") // simulated
+	before := files(t)
+	write("schemas/event.yaml", strings.Replace(schema, "int64", "int46", 1))
+	if got := page.waitFor("int46"); !strings.Contains(got, "Row key") || !strings.Contains(got, "the last version without errors") {
+		t.Error("the picture is gone")
+	}
+	write("schemas/event.yaml", schema)
+	page.waitFor("Nothing to compare with")
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if _, err := http.Get(page.url); err == nil {
+			t.Error("the server has not ended")
+		}
+	}()
+	if now := files(t); !slices.Equal(before, now) {
+		t.Errorf("files %v, before %v", now, before)
+	}
+	if !testlong.Enabled() {
+		return // each version is simulated
+	}
+	if err := command(t.Context(), "generate"); err != nil {
+		t.Fatal(err)
+	}
+	page.waitFor("No changes since btgen.lock") // which has appeared
+	write("schemas/event.yaml", strings.Replace(schema, "int64", "string", 1))
+	page.waitFor("1 change since btgen.lock")
+	write("btgen.yaml", "btgen: v1\nprices: {node_hour: 1, ssd_gib_month: 0.5}\n")
+	page.waitFor("<th class=\"num\">a month")
+	write("btgen.yaml", "btgen: v1\nprices: []\n")
+	page.waitFor("btgen.yaml:2:9")
+}

@@ -1,0 +1,143 @@
+// Package web serves pages to browsers on the same machine, and to nobody else.
+//
+// Other sites in the same browser can send requests to a server on the loopback interface. They receive
+// nothing: names that resolve to the loopback address (DNS rebinding) are refused by the Host header, requests of their pages
+// by Sec-Fetch-Site and Origin, and answers that they embed by Cross-Origin-Resource-Policy. Pages may load only what the server
+// itself has as files, so text in a page cannot run as a script or style, even if it were not escaped, and cannot
+// send anything elsewhere. Requests can only read, and are limited in size, time and number.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// AddressError is the error for an address that other machines could reach.
+type AddressError struct{ Addr string }
+
+// Error names the address.
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("address %s: want localhost or a loopback address, such as 127.0.0.1:8088; a tunnel of ssh -L reaches it from elsewhere", e.Addr)
+}
+
+// Listen listens at a host:port on the loopback interface. It returns an [*AddressError] for any other address.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("address %s: %w", addr, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, &AddressError{addr}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, is := l.Addr().(*net.TCPAddr); !is || !tcp.IP.IsLoopback() { // localhost may resolve to any address
+		return nil, errors.Join(&AddressError{addr}, l.Close())
+	}
+	return l, nil
+}
+
+// Limits of a server.
+const (
+	maxRequests = 64 // at a time
+	maxHeader   = 16 << 10
+	readTime    = 10 * time.Second
+	writeTime   = time.Minute // longer than requests that wait
+)
+
+// Serve answers requests with a handler, protected by [Protect], until ctx ends. The contexts of requests
+// end then, too.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{
+		Handler:           Protect(l.Addr(), h),
+		ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: writeTime, // a ReadTimeout would end requests that wait
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       log.New(io.Discard, "", 0), // it would contain text of requests
+		BaseContext:    func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := server.Shutdown(wait); err != nil {
+		return server.Close()
+	}
+	return nil
+}
+
+// policy is what pages may load.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Protect returns a handler that refuses requests that were not made for a page of the server at addr, or that a person has not made.
+func Protect(addr net.Addr, h http.Handler) http.Handler {
+	hosts := hostsOf(addr)
+	running := make(chan struct{}, maxRequests)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range map[string]string{
+			"Content-Security-Policy":      policy,
+			"Cross-Origin-Opener-Policy":   "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"X-Content-Type-Options":       "nosniff",
+			"Referrer-Policy":              "no-referrer",
+			"Cache-Control":                "no-store",
+		} {
+			w.Header().Set(name, value)
+		}
+		if code, reason := refused(r, hosts); code != 0 {
+			http.Error(w, reason, code)
+			return
+		}
+		select {
+		case running <- struct{}{}:
+			defer func() { <-running }()
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, fmt.Sprintf("more than %d requests at a time", maxRequests), http.StatusServiceUnavailable)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// hostsOf returns the Host headers of requests to a server on the loopback interface.
+func hostsOf(addr net.Addr) []string {
+	tcp, is := addr.(*net.TCPAddr)
+	if !is {
+		return nil
+	}
+	var out []string
+	for _, host := range []string{"localhost", "127.0.0.1", "::1", tcp.IP.String()} {
+		out = append(out, net.JoinHostPort(host, strconv.Itoa(tcp.Port)))
+	}
+	return out
+}
+
+// refused returns the status for a request that must not be answered, and why; 0 for others.
+func refused(r *http.Request, hosts []string) (int, string) {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	opens := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" // a link or a bookmark
+	switch {
+	case !slices.Contains(hosts, r.Host):
+		return http.StatusMisdirectedRequest, "this server is localhost only"
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return http.StatusMethodNotAllowed, "this server can only be read"
+	case origin != "" && origin != "http://"+r.Host, site != "" && site != "same-origin" && site != "none" && !opens:
+		return http.StatusForbidden, "this server does not answer other sites"
+	}
+	return 0, ""
+}
