@@ -16,7 +16,8 @@ import (
 var edges = []time.Time{time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)}
 
 // chain says which layout of one table has the events of each part of time, oldest first: a or b in
-// family m, c in n, or none, '-', since they are in another table or nowhere.
+// family m, c in n, which differs from a only in that, or none, '-', since they are in another table
+// or nowhere.
 type chain [3]byte
 
 // chains returns all chains with a layout.
@@ -37,6 +38,9 @@ func chains() []chain {
 // familyOf returns the family of a layout.
 func familyOf(layout byte) string { return map[byte]string{'a': "m", 'b': "m", 'c': "n"}[layout] }
 
+// bucketOf returns the bucket of a layout.
+func bucketOf(layout byte) string { return map[byte]string{'a': "1d", 'b': "1h", 'c': "1d"}[layout] }
+
 // layouts returns the layouts as the generator writes them.
 func (c chain) layouts(t *testing.T) layouts {
 	t.Helper()
@@ -47,7 +51,7 @@ func (c chain) layouts(t *testing.T) layouts {
 			from--
 		}
 		if c[from] != '-' {
-			line := fmt.Sprintf("bucket: %c; family %s: events", c[from], familyOf(c[from]))
+			line := fmt.Sprintf("bucket: %s; family %s: events", bucketOf(c[from]), familyOf(c[from]))
 			if to < len(c) {
 				line = "until: " + edges[to-1].Format(time.RFC3339) + "; " + line
 			}

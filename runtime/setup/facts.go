@@ -279,9 +279,15 @@ func (l layouts) matches(later layouts) (ended, ok bool) {
 		default:
 			return false, false
 		}
-		if len(a.contradicts(b, ignored...)) > 0 {
+		if len(a.contradicts(b, ignored...)) > 0 || a.elsewhere(b) {
 			return false, false
 		}
 	}
 	return ended, true
+}
+
+// elsewhere reports whether the events of two layouts are in different column families.
+func (f facts) elsewhere(other facts) bool {
+	a, b := layouts{f}.live(), layouts{other}.live()
+	return len(a) > 0 && len(b) > 0 && !common(a, b)
 }
