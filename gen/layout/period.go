@@ -33,7 +33,7 @@ func (r *resolver) periods(s *schema.Table) *Table {
 func (r *resolver) checkPeriods() {
 	for _, t := range r.layout.Tables {
 		periods := t.Periods()
-		if !r.checkSince(periods) {
+		if !r.checkSince(periods) || slices.ContainsFunc(periods, (*Table).lacksBucket) {
 			t.Older = nil // no further checks are possible
 			continue
 		}
@@ -49,6 +49,9 @@ func (r *resolver) checkPeriods() {
 		}
 	}
 }
+
+// lacksBucket reports whether the width of the buckets is missing, which was reported.
+func (t *Table) lacksBucket() bool { return t.Pattern.Bucketed() && t.Bucket.Widest() == 0 }
 
 // checkSince rejects layouts without a since, and layouts out of order. It reports whether
 // there are no errors.

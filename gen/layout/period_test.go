@@ -122,11 +122,28 @@ func TestPeriodsRefused(t *testing.T) {
 		{"numbers that come again", "bucket: {every: 1w, origin: 2021-03-01, label: week%d}\nsince: 2027-01-11\nbefore: [{bucket: {every: 1d, origin: 2021-03-01, label: week%d}}]", `could have the same key, such as "a#1#week307"`},
 		{"another age", "bucket: 1h\nsince: 2027-01-11\nbefore: [{bucket: 1d, ttl: {max_age: 30d}}]", "a family has one rule for all its data"},
 		{"another strategy", "bucket: 1h\nsince: 2027-01-11\nbefore: [{pattern: single_serialized, key: {delimiter: \"#\", segments: [region, device, time]}, family: o, ttl: {one_second: {}}}]", "they could not be written again"},
+		{"no bucket", "since: 2027-01-11\nbefore: [{pattern: single_serialized, key: {delimiter: \"#\", segments: [region, device, time]}}]", "needs a bucket"},
+		{"no bucket anywhere", "since: 2027-01-11\nbefore: [{family: old}]", "needs a bucket"},
 	} {
 		_, found := resolvePeriods(t, periodTable+tt.more)
 		if tt.want == "" && found != "" || !strings.Contains(found, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, found, tt.want)
 		}
+	}
+}
+
+// An earlier layout needs a bucket, too, if the one above it has none.
+func TestOlderLayoutNeedsBucket(t *testing.T) {
+	_, found := resolvePeriods(t, `
+pattern: single_serialized
+key: {delimiter: "#", segments: [region, device, time]}
+family: m
+blob: {format: json}
+ttl: {keep: forever}
+since: 2027-01-11
+before: [{pattern: bucket_serialized, key: {delimiter: "#", segments: [region, device, bucket]}}]`)
+	if !strings.Contains(found, "needs a bucket") {
+		t.Error(found)
 	}
 }
 
