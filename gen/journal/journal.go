@@ -148,7 +148,7 @@ func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 	if err != nil {
 		return out, err
 	}
-	j.compact = max(minCompacted, 2*j.file.size)
+	j.compact = minCompacted // what the file would be is unknown; loading it took longer than compacting it
 	j.background(context.WithoutCancel(ctx))
 	close(j.loaded)
 	return out, nil

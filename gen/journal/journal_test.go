@@ -630,6 +630,43 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
+// TestCompacted overwrites a cell until the file is large. It is compacted, also if the server was started again before, and then
+// not before it is twice as large.
+func TestCompacted(t *testing.T) {
+	k := started(t, t.TempDir())
+	ctx := t.Context()
+	if err := requests[0].do(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	value := strings.Repeat("v", 2<<20)
+	size := func() int64 { k.changes.Lock(); defer k.changes.Unlock(); return k.file.size }
+	for i := range 5 {
+		if err := errors.Join(k.mutate(ctx, one, "row", set("g", "a", 1000, value)), k.compactLarge(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := size()>>20, int64(2*(i+1)); got != want {
+			t.Fatalf("%d MiB after %d writes", got, i+1)
+		}
+	}
+	k = k.restarted(t)
+	for range 5 {
+		if err := k.mutate(ctx, one, "row", set("g", "a", 1000, value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := k.dump(t)
+	k = k.restarted(t)
+	if err := k.compactLarge(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := size() >> 20; got != 2 || k.compact != minCompacted {
+		t.Errorf("%d MiB, compacted from %d bytes on", got, k.compact)
+	}
+	if got := k.restarted(t).dump(t); got != want {
+		t.Error("the tables differ")
+	}
+}
+
 // TestCollected checks that garbage is collected by the rules, which clients see as they wrote them, and does not reappear.
 func TestCollected(t *testing.T) {
 	k := started(t, t.TempDir())
