@@ -24,7 +24,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	manual := string(text)
-	for _, pkg := range []string{"codec", "setup", "store"} {
+	for _, pkg := range []string{"codec", "setup", "store", "window"} {
 		names := exportedErrors(t, filepath.Join("../runtime", pkg))
 		if len(names) < 5 {
 			t.Errorf("package %s: only %d errors", pkg, len(names))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -150,7 +151,7 @@ func (r *reading) groups() (groups [][]bound, err error) {
 	case sorts && len(groups) > 1:
 		return nil, ErrOrder
 	case sorts && !r.many.listed && r.page != nil:
-		return nil, ErrPage
+		return nil, fmt.Errorf("%w with TimeOrder of several values whose rows are not in order of time: read each value by itself", ErrPage)
 	}
 	return groups, nil
 }

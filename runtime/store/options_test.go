@@ -102,6 +102,20 @@ func TestNegativeLimit(t *testing.T) {
 	}
 }
 
+// TestUnknownFieldOfNothing: a read refuses a field that the table does not have, also if no values are given.
+func TestUnknownFieldOfNothing(t *testing.T) {
+	r, o := NewReader(noTables{}, days()), ReadOptions{Fields: []Field{"none"}}
+	for name, of := range map[string]Selection[sample]{"a series": SeriesOf(sample{Series: "s"}), "no series": ManySeriesOf([]sample{})} {
+		n := 0
+		for _, err := range r.Read(t.Context(), of, at(0), at(1), o) {
+			if n++; !errors.Is(err, ErrNoField) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		same(t, 1, n)
+	}
+}
+
 // TestBatcherWithoutLimits adds events to a batcher that sends on Flush alone: neither
 // their number nor their age sends them. Its memory is bounded by MaxBytes.
 func TestBatcherWithoutLimits(t *testing.T) {

@@ -124,8 +124,11 @@ func (r *reading) beginPage() error {
 	if p == nil {
 		return nil
 	}
-	if r.options.LatestOnly || p.Size < 1 {
-		return ErrPage
+	switch {
+	case p.Size < 1:
+		return fmt.Errorf("%w: the size is %d: use 1 or more", ErrPage, p.Size)
+	case r.options.LatestOnly:
+		return fmt.Errorf("%w with LatestOnly, whose events have no lasting order", ErrPage)
 	}
 	p.Next = p.Token
 	page := &paging{Page: p, byTime: r.sorts() || r.many == nil && !r.q.MultiSeries}

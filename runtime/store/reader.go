@@ -189,8 +189,8 @@ func (r *reading) run(yield yielder) {
 	}, yield)
 }
 
-// runOf calls read, which passes what it yields to count, unless the time range or the limit is
-// invalid.
+// runOf calls read, which passes what it yields to count, unless the time range, the limit or a
+// field is invalid.
 func (r *reading) runOf(read func(), yield yielder) {
 	r.ctx = r.reader.options.Hooks.start(r.ctx, &r.op)
 	defer func() { r.reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
@@ -201,6 +201,10 @@ func (r *reading) runOf(read func(), yield yielder) {
 	}
 	if r.options.Limit < 0 {
 		r.count(r.reader.mapping.new(), &LimitError{r.options.Limit})
+		return
+	}
+	if _, err := r.reader.project(r.options.Fields); err != nil { // also if there is nothing to read
+		r.count(r.reader.mapping.new(), err)
 		return
 	}
 	read()
@@ -249,6 +253,11 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 // table.
 var ErrNoField = errors.New("no such field")
 
+// noField returns the error for a field that a table does not have.
+func noField(l *mapping, f Field) error {
+	return fmt.Errorf("table %s, field %q: %w", l.Table.ID, f, ErrNoField)
+}
+
 // project returns the projection on the given fields; nil for all fields.
 func (r *reader) project(fields []Field) (scan.Projection, error) {
 	if fields == nil {
@@ -258,7 +267,7 @@ func (r *reader) project(fields []Field) (scan.Projection, error) {
 	for _, f := range fields {
 		i := slices.IndexFunc(r.mapping.Columns, func(c Column) bool { return c.Name == string(f) && !c.replaced })
 		if i < 0 && !r.shape.Pattern.OneValue() {
-			return nil, fmt.Errorf("table %s, field %q: %w", r.mapping.Table.ID, f, ErrNoField)
+			return nil, noField(r.mapping, f)
 		}
 		columns = append(columns, i)
 	}

@@ -233,7 +233,7 @@ func (q *query) spansOf(v bound) ([]codec.Span, error) {
 		case some:
 			out = append(out, span)
 		case span.From > span.Until:
-			return nil, ErrBounds
+			return nil, fmt.Errorf("query %s: %w", q.Name, ErrBounds)
 		}
 	}
 	return out, nil

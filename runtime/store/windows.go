@@ -39,7 +39,7 @@ type WindowOptions struct {
 	// By are the series values by which series are grouped: their windows are combined, in the
 	// order in which reads return the series, and the other values are zero. If it is nil, each
 	// series has windows of its own; an empty slice combines all series. Grouping holds the windows
-	// of all groups in memory.
+	// of all groups in memory. One that the schema does not have is an ErrNoSeriesValue.
 	By []SeriesValue
 }
 
@@ -66,6 +66,11 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 		reader := r.untyped()
 		seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 		o := call.Last(opts)
+		if unknown := spec.Unknown(names(o.Fields)); unknown != "" {
+			var none W
+			yield(none, noField(reader.mapping, Field(unknown)))
+			return
+		}
 		if o.Fields != nil {
 			spec = spec.Of(names(o.Fields))
 		}
@@ -119,7 +124,7 @@ func Charts[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Colu
 	charts, ok := window.Charts(spec, string(field), from, to, n)
 	switch {
 	case !ok:
-		return refused[window.Chart[S]](fmt.Errorf("table %s, a number %q: %w", r.untyped().mapping.Table.ID, field, ErrNoField))
+		return refused[window.Chart[S]](fmt.Errorf("table %s has no number %q: %w", r.untyped().mapping.Table.ID, field, ErrNoField))
 	case from.IsZero():
 		return refused[window.Chart[S]](&RangeError{From: from, To: to, chart: true})
 	case n < 1:
@@ -230,8 +235,8 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	r := k.newReading(ctx, reader, s, q)
 	r.fail = func(err error) bool { return r.give(yield(nil, err)) }
 	several := q.MultiSeries || s.many
-	if k.Limit < 0 {
-		r.fail(&LimitError{k.Limit})
+	if err := k.invalid(r); err != nil {
+		r.fail(err)
 		return
 	}
 	ascends := !q.MultiSeries || reader.ascends() && q.joins()
@@ -265,6 +270,23 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	default:
 		r.fold.Empty(r.seriesOf(s.values[0].low))
 	}
+}
+
+// ErrNoSeriesValue is the error for a value in WindowOptions.By that is not one of the schema.
+var ErrNoSeriesValue = errors.New("no such series value")
+
+// invalid returns the error of options that a fold does not check.
+func (k *windowsKind) invalid(r *windowsReading) error {
+	if k.Limit < 0 {
+		return &LimitError{k.Limit}
+	}
+	values := len(k.mapping.fill(&r.content, k.mapping.new()).Series)
+	for _, v := range k.By {
+		if v < 0 || int(v) >= values {
+			return fmt.Errorf("table %s, series value %d of By: %w: use the constants of its generated package", k.mapping.Table.ID, v, ErrNoSeriesValue)
+		}
+	}
+	return nil
 }
 
 // last reports whether the read ends after the last windows of all series combined.

@@ -498,15 +498,19 @@ func TestWindowsRefuse(t *testing.T) {
 		{at(1), window.Every(time.Hour), WindowOptions{Fill: -1, NewestFirst: true}, window.ErrFill},
 		{time.Time{}, window.Every(time.Hour), WindowOptions{}, codec.ErrRange},
 		{at(1), window.Every(time.Hour), WindowOptions{Fields: []Field{"none"}}, ErrNoField},
+		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{1}}, ErrNoSeriesValue},
+		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{0, -1}, NewestFirst: true, Limit: 1}, ErrNoSeriesValue},
 	} {
-		n := 0
-		for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), c.to, c.width, c.options) {
-			if n++; !errors.Is(err, c.want) {
-				t.Errorf("%v, want %v", err, c.want)
+		for name, of := range map[string]Selection[sample]{"a series": SeriesOf(sample{Series: "s"}), "no series": ManySeriesOf([]sample{})} {
+			n := 0
+			for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of, at(0), c.to, c.width, c.options) {
+				if n++; !errors.Is(err, c.want) {
+					t.Errorf("%s: %v, want %v", name, err, c.want)
+				}
 			}
-		}
-		if n != 1 {
-			t.Errorf("%v: %d windows", c.want, n)
+			if n != 1 {
+				t.Errorf("%s: %v: %d windows", name, c.want, n)
+			}
 		}
 	}
 	for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), WindowOptions{Limit: -1}) {

@@ -1,6 +1,9 @@
 package window
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Part describes one part of windows of type W: the statistics of a field, whose values are in a
 // slice of events in columnar form, of type C.
@@ -212,6 +215,17 @@ func (s *Spec[S, C, W]) Common(w *W) *Window { return s.common(w) }
 
 // Series returns the series of a window.
 func (s *Spec[S, C, W]) Series(w *W) *S { return s.series(w).(*S) }
+
+// Unknown returns the first of some fields, given the names of their columns, that windows do not
+// summarize; empty if there is none.
+func (s *Spec[S, C, W]) Unknown(fields []string) string {
+	for _, f := range fields {
+		if !slices.ContainsFunc(s.parts, func(p part) bool { return p.field == f }) {
+			return f
+		}
+	}
+	return ""
+}
 
 // Of returns the description of windows with the statistics of some fields, given the names of
 // their columns.
