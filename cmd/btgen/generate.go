@@ -269,7 +269,7 @@ func generated(cmd *cobra.Command, progress *cli.Progress, p *project.Project) (
 func withNeighbors(cmd *cobra.Command, p *project.Project, target *project.Target, result gen.Result) ([]output.File, error) {
 	config := p.Config()
 	switch {
-	case !config.Terraform.V && !config.LogicalViews.V && config.BigQuery == nil:
+	case !neighbor.Wanted(result.Layouts, config):
 		return result.Files, nil
 	case !target.Whole():
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: files for other tools are about all schemas of the project, and were left alone; run: btgen %s\n", cmd.Root().Name(), cmd.Name())

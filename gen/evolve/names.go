@@ -113,6 +113,7 @@ func (c *Comparison) names(old, new Version) {
 	}
 	c.tiers(a, b)
 	c.bundles(a, b)
+	c.views(a, b)
 	if len(c.Findings) == before && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
 		c.plain(harmless, b.NamePos, "", "the change affects neither stored events nor existing Go code")
 	}

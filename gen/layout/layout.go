@@ -87,6 +87,8 @@ type Table struct {
 	Tier      codec.Tier // 0 if the schema does not specify it
 	TierPos   diag.Pos
 	Bundle    Bundle // without an ID if the schema does not specify it; only in the newest
+	// Views are the continuous materialized views; only in the newest.
+	Views []MaterializedView
 	// Draft reports that nothing is stored yet, so the layout may change freely.
 	Draft bool
 	// WriteOnly reports whether the table is only written: reads and queries do not use it yet.

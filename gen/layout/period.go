@@ -26,6 +26,7 @@ func (r *resolver) periods(s *schema.Table) *Table {
 		newest.Older = append(newest.Older, older)
 	}
 	r.bundle(newest, s)
+	r.views(newest, s)
 	return newest
 }
 

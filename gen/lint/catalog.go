@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -27,7 +28,9 @@ func Rules() []Rule { return rules() }
 
 // rules builds the list on first use.
 var rules = sync.OnceValue(func() []Rule {
-	return slices.Concat(columnRules(), changeRules(), keyRules(), limitRules(), ttlRules(), tierRules())
+	all := slices.Concat(columnRules(), changeRules(), keyRules(), limitRules(), ttlRules(), tierRules(), viewRules())
+	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return all
 })
 
 // columnRules are the rules for columns and events.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/protofile"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -78,7 +79,7 @@ func (r *renderer) bigQuery() {
 	live := r.live()
 	names := r.unique(live, "BigQuery", identifier)
 	for _, t := range live {
-		r.add("bigquery/"+t.ID+".sql", recordOf(t).HeadSQL(), r.externalTable(&t, names[t.ID]))
+		r.add("bigquery/"+t.ID+".sql", recordOf(t).HeadIn(output.SQL), r.externalTable(&t, names[t.ID]))
 	}
 }
 

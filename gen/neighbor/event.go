@@ -11,10 +11,7 @@ import (
 
 // eventFields adds the fields of serialized events as columns.
 func (v *view) eventFields(event sqlValue) {
-	event.about = ""
-	if v.table.Blob == layout.Protobuf {
-		event.expr = "CAST(" + event.expr + " AS " + backquoted(v.bundle) + "." + backquoted(strings.ReplaceAll(protofile.NameOf(v.schema), ".", "`.`")) + ")"
-	}
+	event = v.message(event)
 	for i := range v.schema.Fields {
 		f := &v.schema.Fields[i]
 		if v.table.Blob == layout.JSONText {
@@ -32,6 +29,31 @@ func (v *view) eventFields(event sqlValue) {
 			v.add(name, value.with("%s", strings.TrimSpace("column "+f.Name+" of older events. "+value.about)))
 		}
 	}
+}
+
+// message returns a serialized event as its message, or as text in JSON.
+func (v *view) message(event sqlValue) sqlValue {
+	event.about = ""
+	if v.table.Blob == layout.Protobuf {
+		event.expr = "CAST(" + event.expr + " AS " + backquoted(v.bundle) + "." + backquoted(strings.ReplaceAll(protofile.NameOf(v.schema), ".", "`.`")) + ")"
+	}
+	return event
+}
+
+// fieldValue returns the value of a field, from its column or from the serialized event.
+func (v *view) fieldValue(field int) sqlValue {
+	f := &v.schema.Fields[field]
+	for i := range v.table.Columns {
+		switch c := &v.table.Columns[i]; {
+		case c.Field == field:
+			return v.column(c)
+		case c.Field == layout.WholeEvent && v.table.Blob == layout.JSONText:
+			return v.message(v.column(c)).member(f)
+		case c.Field == layout.WholeEvent:
+			return v.message(v.column(c)).protoField(f, f.Name)
+		}
+	}
+	return sqlValue{}
 }
 
 // protoField returns a field of a protobuf message. GoogleSQL returns zero for one that is absent.

@@ -1,5 +1,5 @@
 // Package neighbor renders definitions of tables for tools that use them beside generated code:
-// Terraform, BigQuery, and GoogleSQL for Bigtable. It knows what the tools can represent; what a
+// Terraform, BigQuery, GoogleSQL for Bigtable, and Pub/Sub. It knows what the tools can represent; what a
 // table contains is decided by package layout.
 package neighbor
 
@@ -16,7 +16,14 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Files returns the files that a btgen.yaml requests for the schemas of its project, sorted by
+// Wanted reports whether a btgen.yaml or a schema requests files.
+func Wanted(layouts []*layout.Layout, config *schema.Config) bool {
+	views := func(t *layout.Table) bool { return len(t.Views) > 0 }
+	return config.Terraform.V || config.BigQuery != nil || config.LogicalViews.V || config.PubSub != nil ||
+		slices.ContainsFunc(layouts, func(l *layout.Layout) bool { return slices.ContainsFunc(l.Tables, views) })
+}
+
+// Files returns the files that a btgen.yaml and the schemas of its project request, sorted by
 // path. The layouts must be all of the project, without errors. The findings are what the tools
 // cannot represent; there are no files if one is an error.
 func Files(layouts []*layout.Layout, config *schema.Config) ([]output.File, diag.List) {
@@ -30,6 +37,10 @@ func Files(layouts []*layout.Layout, config *schema.Config) ([]output.File, diag
 	if config.LogicalViews.V {
 		r.logicalViews()
 	}
+	if config.PubSub != nil {
+		r.pubSub()
+	}
+	r.materializedViews()
 	if r.found.HasErrors() {
 		return nil, r.found
 	}

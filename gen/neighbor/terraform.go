@@ -3,6 +3,7 @@ package neighbor
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +86,9 @@ func terraformTable(t *layout.StoredTable, name string) string {
 	b.WriteString(terraformTier(t))
 	if t.Bundle.ID != "" && !t.Bundle.Drop {
 		b.WriteString("\n" + indent(comment("#", "Setup also uploads schema bundle %s, with the messages of the events.", t.Bundle.ID)))
+	}
+	if slices.ContainsFunc(t.Layouts, func(l layout.StoredLayout) bool { return len(l.Table.Views) > 0 }) {
+		b.WriteString("\n" + indent(comment("#", "The folder materialized_views has queries for views of this table.")))
 	}
 	splits, fits := terraformSplits(t.Splits)
 	switch {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -24,20 +25,26 @@ func (r *renderer) logicalViews() {
 			}
 			views++
 			name := names[t.ID]
-			if t.Layouts[0].Schema != t.Layouts[len(t.Layouts)-1].Schema {
+			if shared(&t) {
 				name += "_" + words.Snake(l.Schema.Name)
 			}
-			if !l.Table.Until.IsZero() {
-				name += "_until_" + strings.TrimSuffix(l.Table.Until.Format("20060102t150405"), "t000000")
-			}
+			name += untilName(l.Table)
 			of := t
 			of.Layouts = []layout.StoredLayout{l}
-			r.add("logical_views/"+name+".sql", recordOf(of).HeadSQL(), viewText(&t, l, name))
+			r.add("logical_views/"+name+".sql", recordOf(of).HeadIn(output.SQL), viewText(&t, l, name))
 		}
 	}
 	if views == 0 {
 		r.found.Warnf(r.config.LogicalViews.Pos, "there are no logical views, because no table has a row key schema").Hint = "write `row_key_schema: true` in a table, or remove logical_views"
 	}
+}
+
+// untilName returns the end of the name of a view of an earlier layout.
+func untilName(t *layout.Table) string {
+	if t.Until.IsZero() {
+		return ""
+	}
+	return "_until_" + strings.TrimSuffix(t.Until.Format("20060102t150405"), "t000000")
 }
 
 // viewText renders the view of one layout.
@@ -57,18 +64,31 @@ func viewText(t *layout.StoredTable, l layout.StoredLayout, name string) string 
 	for _, about := range v.remarks {
 		b.WriteString(comment("--", "%s", about))
 	}
-	b.WriteString("SELECT\n")
-	for i, c := range v.columns {
-		separator := ","
-		if i == len(v.columns)-1 {
-			separator = ""
-		}
-		fmt.Fprintf(&b, "  %s AS %s%s\n", c.expr, backquoted(c.name), separator)
-	}
-	b.WriteString(v.from(t.ID))
-	if shared := t.Layouts[0].Schema != t.Layouts[len(t.Layouts)-1].Schema; shared {
+	b.WriteString(v.selects() + v.from(t.ID))
+	if shared(t) {
 		v.where = append(v.where, v.present())
 	}
+	b.WriteString(v.conditions())
+	return b.String()
+}
+
+// selects renders the list of columns.
+func (v *view) selects() string {
+	var columns []string
+	for _, c := range v.columns {
+		columns = append(columns, "  "+c.expr+" AS "+backquoted(c.name))
+	}
+	return "SELECT\n" + strings.Join(columns, ",\n") + "\n"
+}
+
+// shared reports whether several schemas share a table.
+func shared(t *layout.StoredTable) bool {
+	return t.Layouts[0].Schema != t.Layouts[len(t.Layouts)-1].Schema
+}
+
+// conditions renders the WHERE clause.
+func (v *view) conditions() string {
+	var b strings.Builder
 	for i, condition := range v.where {
 		keyword := "WHERE"
 		if i > 0 {
@@ -122,42 +142,67 @@ func (v *view) add(name string, value sqlValue) {
 // keyColumns adds the segments of the row key, except constants, which restrict the rows.
 func (v *view) keyColumns() {
 	for i, g := range v.table.Segments {
-		field := v.table.KeyFields[i]
-		part := sqlValue{expr: backquoted(field.Name), typ: "STRING"}
-		if field.Bytes {
-			part.typ = "BYTES"
+		if g.Kind != codec.ConstSegment && g.Kind != codec.TimeSegment { // see timeColumn
+			v.add(v.table.KeyFields[i].Name, v.segment(i))
 		}
-		switch g.Kind {
-		case codec.ConstSegment:
-			v.where = append(v.where, part.expr+" = "+stringLiteral(g.Const))
-			continue
-		case codec.TimeSegment:
-			continue // see timeColumn
-		case codec.SeriesSegment:
-			part = part.segment(&v.schema.Series[g.Series], g.Form)
-		case codec.SaltSegment, codec.SequenceSegment:
-			part = part.cast("INT64")
-		case codec.BucketSegment:
-			if label := v.table.Bucket.Label; label.Kind == codec.TimeLabel {
-				part = part.time(label.Format)
-			}
-		}
-		v.add(field.Name, part)
 	}
+	v.constants()
+}
+
+// constants restricts the rows to those with the constants of the row key.
+func (v *view) constants() {
+	for i, g := range v.table.Segments {
+		if g.Kind == codec.ConstSegment {
+			v.where = append(v.where, backquoted(v.table.KeyFields[i].Name)+" = "+stringLiteral(g.Const))
+		}
+	}
+}
+
+// segment returns the value of a segment of the row key.
+func (v *view) segment(i int) sqlValue {
+	g, field := v.table.Segments[i], v.table.KeyFields[i]
+	part := sqlValue{expr: backquoted(field.Name), typ: "STRING"}
+	if field.Bytes {
+		part.typ = "BYTES"
+	}
+	switch g.Kind {
+	case codec.SeriesSegment:
+		return part.segment(&v.schema.Series[g.Series], g.Form)
+	case codec.SaltSegment, codec.SequenceSegment:
+		return part.cast("INT64")
+	case codec.BucketSegment:
+		if label := v.table.Bucket.Label; label.Kind == codec.TimeLabel {
+			return part.time(label.Format)
+		}
+	case codec.TimeSegment:
+		return part.time(v.table.Time)
+	}
+	return part
+}
+
+// time returns the time of the event; without an expression if rows are no events. It is a
+// TIMESTAMP unless GoogleSQL cannot read it.
+func (v *view) time() sqlValue {
+	switch i := slices.IndexFunc(v.table.Segments, func(g codec.Segment) bool { return g.Kind == codec.TimeSegment }); {
+	case i >= 0:
+		return v.segment(i)
+	case v.table.Pattern.Versioned():
+		return sqlValue{expr: "_timestamp", typ: "TIMESTAMP"}
+	}
+	return sqlValue{}
 }
 
 // timeColumn adds the time of the event, and restricts the rows to those of the layout.
 func (v *view) timeColumn() {
-	at := sqlValue{expr: "_timestamp", typ: "TIMESTAMP"}
-	switch i := slices.IndexFunc(v.table.Segments, func(g codec.Segment) bool { return g.Kind == codec.TimeSegment }); {
-	case i >= 0:
-		at = sqlValue{expr: backquoted(v.table.KeyFields[i].Name), typ: "STRING"}.time(v.table.Time)
+	if at := v.time(); at.expr != "" {
 		v.add("time", at)
-	case v.table.Pattern.Versioned():
-		v.add("time", at)
-	default:
-		at = sqlValue{}
 	}
+	v.period()
+}
+
+// period restricts the rows to those of the layout.
+func (v *view) period() {
+	at := v.time()
 	if at.typ != "TIMESTAMP" {
 		return
 	}

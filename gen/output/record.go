@@ -60,15 +60,19 @@ func (r Record) Head() string {
 	return b.String()
 }
 
-// slashes and dashes begin a comment: in Go, protobuf and Terraform, and in SQL.
-const slashes, dashes = "//", "--"
+// What begins a comment: in Go, protobuf and Terraform, in SQL, and in a shell.
+const (
+	slashes = "//"
+	SQL     = "--"
+	Shell   = "#"
+)
 
-// HeadSQL is Head for a file in SQL.
-func (r Record) HeadSQL() string {
+// HeadIn is Head for a file in a language with other comments: SQL or Shell.
+func (r Record) HeadIn(comment string) string {
 	lines := strings.SplitAfter(r.Head(), "\n")
 	for i, line := range lines {
 		if rest, is := strings.CutPrefix(line, slashes); is {
-			lines[i] = dashes + rest
+			lines[i] = comment + rest
 		}
 	}
 	return strings.Join(lines, "")
@@ -88,8 +92,10 @@ func recorded(name string) string {
 func ParseRecord(content []byte) (Record, bool) {
 	line, rest := cutLine(content)
 	mark := slashes
-	if strings.HasPrefix(line, dashes) {
-		mark = dashes
+	for _, other := range []string{SQL, Shell} {
+		if strings.HasPrefix(line, other) {
+			mark = other
+		}
 	}
 	if line != mark+strings.TrimPrefix(Header, slashes) {
 		return Record{}, false

@@ -156,6 +156,8 @@ var tableBlock = block[Table]{
 			also("The infrequent access tier is cheaper than SSD, and much slower to read. With ssd, setup removes the tier of a live table. By default, it does not change it."),
 		set("schema_bundle", "the schema bundle with the messages of events in protobuf, for SQL", bundleForm, func(t *Table) *Bundle { return &t.Bundle }).
 			also("Setup uploads their descriptors under this ID, so that GoogleSQL and BigQuery read the fields of an event. With {drop: events}, it deletes that bundle. By default, it leaves those of a live table alone."),
+		set("materialized_views", "views with statistics of groups of events, which Bigtable maintains", materializedForm, func(t *Table) *[]MaterializedView { return &t.Views }).
+			also("The output folder gets a query for each, as in {by_location: {by: [location], every: 1h}}. The table needs row_key_schema: true."),
 		put("serves", "whether reads and queries may use the table", boolean, func(t *Table) *Value[bool] { return &t.Serves }).
 			also("With false, events are written to it but not read from it: for a new table, until earlier events have been copied to it. The default is true."),
 		set("allow", "the rules that the table may break, each with a reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
@@ -175,6 +177,7 @@ var tableBlock = block[Table]{
 		"max_age":         "write `ttl: {max_age: 30d}`",
 		"format":          "write `blob: {format: protobuf}`",
 		"tiers":           "write `tier`",
+		"views":           "write `materialized_views: {by_location: {by: [location], every: 1h}}`",
 		"bundle":          "write `schema_bundle: events`",
 		"schema_bundles":  "write `schema_bundle: events`",
 		"tiered_storage":  "write `tier: {infrequent_access: {after: 60d}}`",

@@ -19,12 +19,13 @@ var periodBlock = block[Table]{
 	begin:   func(pos diag.Pos, t *Table) { t.Name.Pos = pos },
 	keys:    slices.Concat([]key[Table]{periodTableKey, sinceKey}, optional(layoutKeys)),
 	elsewhere: map[string]string{
-		"before":        "write the entry after this one: the list is ordered, newest first",
-		"until":         "remove it: a layout ends where the one above it begins",
-		"tier":          "write it in the table: it applies to all of its layouts",
-		"schema_bundle": "write it in the table: it applies to all of its layouts",
-		"splits":        "splits belong to the table, and are used when it is created",
-		"allow":         "remove it: rules apply to the newest layout",
+		"materialized_views": "write it in the table: it applies to all of its layouts",
+		"before":             "write the entry after this one: the list is ordered, newest first",
+		"until":              "remove it: a layout ends where the one above it begins",
+		"tier":               "write it in the table: it applies to all of its layouts",
+		"schema_bundle":      "write it in the table: it applies to all of its layouts",
+		"splits":             "splits belong to the table, and are used when it is created",
+		"allow":              "remove it: rules apply to the newest layout",
 	},
 }
 

@@ -100,6 +100,8 @@ type Table struct {
 	// Bundle is the schema bundle for SQL. If it is not set, setup leaves those of a live table
 	// unchanged.
 	Bundle Bundle
+	// Views are continuous materialized views of the table.
+	Views []MaterializedView
 	// Draft is whether nothing is stored yet, so that the layout may change freely.
 	Draft Value[bool]
 	Allow []Allow

@@ -241,8 +241,30 @@ func (t *Table) Lines(name string, segments []string) []string {
 	if t.Bundle.Pos.IsValid() {
 		add("schema_bundle", t.Bundle.String())
 	}
+	if len(t.Views) > 0 {
+		var views entries
+		for i := range t.Views {
+			views.add(Quoted(t.Views[i].Name.V), t.Views[i].String())
+		}
+		add("materialized_views", views.String())
+	}
 	if t.Draft.V {
 		add("draft", "true")
 	}
 	return out
+}
+
+// EarlierText returns the entry of before for t, below a layout that replaces it in the same table and
+// families, and with the same ttl.
+func (t *Table) EarlierText(newer *Table) string {
+	var e entries
+	e.add("pattern", t.Pattern.V)
+	if key := t.KeyText(t.SegmentTexts()); key != newer.KeyText(newer.SegmentTexts()) {
+		e.add("key", key)
+	}
+	if t.Bucket.Pos.IsValid() && t.Bucket.String() != newer.Bucket.String() {
+		e.add("bucket", t.Bucket.String())
+	}
+	e.text("values", t.Values)
+	return e.String()
 }

@@ -2,6 +2,7 @@ package neighbors_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,81 +16,144 @@ import (
 	"github.com/btgen-dev/btgen/gen/protofile"
 )
 
+// sql is what GoogleSQL for Bigtable has.
+type sql struct {
+	Functions, Types, TableArguments []string
+	Materialized                     struct{ Aggregates, Parts []string }
+}
+
 // TestLogicalViews checks that views are queries of GoogleSQL which use only what Bigtable has:
 // functions, key columns and families of the table.
 func TestLogicalViews(t *testing.T) {
-	dialect := facts[struct{ Functions, Types, TableArguments []string }](t, "googlesql")
+	dialect := facts[sql](t, "googlesql")
 	views, read := 0, 0
 	for _, p := range projects(t) {
-		columns := map[string][]string{}  // of tables: key columns and families
-		messages := map[string][]string{} // in bundles: their fields
-		for _, l := range p.layouts {
-			for _, table := range l.Tables {
-				if table.Bundle.ID != "" {
-					messages[table.Bundle.ID+"."+l.Package+"."+l.Name] = fieldsOf(t, l)
-				}
-			}
-			for _, table := range l.AllPeriods() {
-				for _, f := range table.KeyFields {
-					columns[table.ID] = append(columns[table.ID], f.Name)
-				}
-				for _, f := range table.Families {
-					columns[table.ID] = append(columns[table.ID], f.Name)
-				}
-			}
-		}
+		names := tableNames(t, p.layouts)
 		for path, text := range p.files {
-			if !strings.HasPrefix(path, "logical_views/") {
-				continue
-			}
-			views++
-			query, err := memefish.ParseQuery(path, text)
-			if err != nil {
-				t.Errorf("%s: %v\n%s", path, err, text)
-				continue
-			}
-			names := map[string]bool{}
-			for _, item := range query.Query.(*ast.Select).Results {
-				alias, is := item.(*ast.Alias)
-				if !is || names[strings.ToLower(alias.As.Alias.Name)] {
-					t.Fatalf("%s: %s", path, item.SQL())
+			if strings.HasPrefix(path, "logical_views/") {
+				views++
+				query, v := parsed(t, path, text, &dialect, names)
+				if query.GroupBy != nil || v.aggregates != nil {
+					t.Errorf("%s aggregates", path)
 				}
-				names[strings.ToLower(alias.As.Alias.Name)] = true
-			}
-			v := visitor{messages: messages}
-			ast.Walk(query, &v)
-			for _, name := range v.fields {
-				t.Errorf("%s: field %s", path, name)
-			}
-			read += v.read
-			if len(v.tables) != 1 || len(columns[v.tables[0]]) == 0 {
-				t.Fatalf("%s: tables %v", path, v.tables)
-			}
-			for _, name := range v.functions {
-				if !slices.Contains(dialect.Functions, name) {
-					t.Errorf("%s: function %s", path, name)
-				}
-			}
-			for _, name := range v.types {
-				if !slices.Contains(dialect.Types, name) {
-					t.Errorf("%s: type %s", path, name)
-				}
-			}
-			for _, name := range v.arguments {
-				if !slices.Contains(dialect.TableArguments, name) {
-					t.Errorf("%s: argument %s", path, name)
-				}
-			}
-			for _, name := range v.columns {
-				if name != "_timestamp" && !slices.Contains(columns[v.tables[0]], name) {
-					t.Errorf("%s: column %s, not of %v", path, name, columns[v.tables[0]])
-				}
+				read += v.read
 			}
 		}
 	}
 	if views < 5 || read < 20 {
 		t.Errorf("only %d views, with %d fields of messages", views, read)
 	}
+}
+
+// TestMaterializedViews checks that materialized views are queries of GoogleSQL, too, within the
+// limits that Bigtable documents for them: a SELECT with GROUP BY, in which each column is a group or
+// a known aggregation, of one table or of its versions.
+func TestMaterializedViews(t *testing.T) {
+	dialect := facts[sql](t, "googlesql")
+	views, aggregates := 0, 0
+	for _, p := range projects(t) {
+		names := tableNames(t, p.layouts)
+		for path, text := range p.files {
+			if !strings.HasPrefix(path, "materialized_views/") {
+				continue
+			}
+			views++
+			query, v := parsed(t, path, text, &dialect, names)
+			if query.GroupBy == nil || query.Having != nil || query.AllOrDistinct != "" || query.As != nil {
+				t.Fatalf("%s: %s", path, query.SQL())
+			}
+			groups := len(query.GroupBy.Exprs)
+			for i, e := range query.GroupBy.Exprs {
+				if n, is := e.(*ast.IntLiteral); !is || n.Value != strconv.Itoa(i+1) {
+					t.Errorf("%s: group %s", path, e.SQL())
+				}
+			}
+			for i, item := range query.Results {
+				of := visitor{dialect: &dialect, messages: names.messages}
+				ast.Walk(item.(*ast.Alias).Expr, &of)
+				if is := of.aggregates != nil; is != (i >= groups) || len(of.aggregates) > 1 {
+					t.Errorf("%s: column %s, of %d groups", path, item.SQL(), groups)
+				}
+				aggregates += len(of.aggregates)
+			}
+			for _, name := range v.aggregates {
+				if !slices.Contains(dialect.Materialized.Aggregates, name) {
+					t.Errorf("%s: aggregation %s", path, name)
+				}
+			}
+		}
+	}
+	if views < 8 || aggregates < 60 {
+		t.Errorf("only %d views, with %d aggregations", views, aggregates)
+	}
+}
+
+// namesOf are the names that views may use.
+type namesOf struct {
+	columns  map[string][]string // of tables: key columns and families
+	messages map[string][]string // in bundles: their fields
+}
+
+// tableNames returns the names that views of layouts may use.
+func tableNames(t *testing.T, layouts []*layout.Layout) namesOf {
+	t.Helper()
+	out := namesOf{map[string][]string{}, map[string][]string{}}
+	for _, l := range layouts {
+		for _, table := range l.Tables {
+			if table.Bundle.ID != "" {
+				out.messages[table.Bundle.ID+"."+l.Package+"."+l.Name] = fieldsOf(t, l)
+			}
+		}
+		for _, table := range l.AllPeriods() {
+			for _, f := range table.KeyFields {
+				out.columns[table.ID] = append(out.columns[table.ID], f.Name)
+			}
+			for _, f := range table.Families {
+				out.columns[table.ID] = append(out.columns[table.ID], f.Name)
+			}
+		}
+	}
+	return out
+}
+
+// parsed parses a view, and checks what it uses.
+func parsed(t *testing.T, path, text string, dialect *sql, known namesOf) (*ast.Select, *visitor) {
+	t.Helper()
+	statement, err := memefish.ParseQuery(path, text)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, text)
+	}
+	query, is := statement.Query.(*ast.Select)
+	if !is {
+		t.Fatalf("%s is no plain SELECT", path) // it has ORDER BY, LIMIT or WITH
+	}
+	names := map[string]bool{}
+	for _, item := range query.Results {
+		alias, is := item.(*ast.Alias)
+		if !is || names[strings.ToLower(alias.As.Alias.Name)] {
+			t.Fatalf("%s: %s", path, item.SQL())
+		}
+		names[strings.ToLower(alias.As.Alias.Name)] = true
+	}
+	v := visitor{dialect: dialect, messages: known.messages}
+	ast.Walk(statement, &v)
+	for _, name := range v.fields {
+		t.Errorf("%s: field %s", path, name)
+	}
+	if len(v.tables) != 1 || len(known.columns[v.tables[0]]) == 0 {
+		t.Fatalf("%s: tables %v", path, v.tables)
+	}
+	for what, of := range map[string][2][]string{
+		"function": {v.functions, dialect.Functions}, "type": {v.types, dialect.Types}, "argument": {v.arguments, dialect.TableArguments},
+		"part": {v.parts, dialect.Materialized.Parts}, "column": {v.columns, append([]string{"_timestamp"}, known.columns[v.tables[0]]...)},
+	} {
+		for _, name := range of[0] {
+			if !slices.Contains(of[1], name) {
+				t.Errorf("%s: %s %s is not one of %v", path, what, name, of[1])
+			}
+		}
+	}
+	return query, &v
 }
 
 // fieldsOf returns the fields of the message of a schema, and the virtual ones that tell whether an
@@ -115,7 +179,9 @@ func fieldsOf(t *testing.T, l *layout.Layout) []string {
 
 // visitor collects names in a query.
 type visitor struct {
+	dialect                                      *sql
 	tables, functions, types, arguments, columns []string
+	aggregates, parts                            []string // of materialized views
 	messages                                     map[string][]string
 	fields                                       []string // that no message has
 	read                                         int      // fields of messages
@@ -164,9 +230,20 @@ func (v *visitor) Visit(n ast.Node) ast.Visitor {
 			ast.Walk(a, v)
 		}
 		return nil
+	case *ast.CountStarExpr:
+		v.aggregates = append(v.aggregates, "COUNT")
 	case *ast.CallExpr:
-		v.functions = append(v.functions, n.Func.SQL())
-		for _, a := range n.Args {
+		name, args := n.Func.SQL(), n.Args
+		switch {
+		case slices.Contains(v.dialect.Materialized.Aggregates, name):
+			v.aggregates = append(v.aggregates, name)
+		case name == "TIMESTAMP_TRUNC" && len(args) == 3:
+			v.parts, args = append(v.parts, args[1].SQL()), args[:1]
+			fallthrough
+		default:
+			v.functions = append(v.functions, name)
+		}
+		for _, a := range args {
 			ast.Walk(a, v)
 		}
 		return nil

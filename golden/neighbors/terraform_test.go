@@ -55,6 +55,9 @@ type configured struct {
 func TestTerraform(t *testing.T) {
 	provider := facts[struct{ Resources map[string]resource }](t, "terraform").Resources
 	for _, p := range projects(t) {
+		if p.files["terraform/tables.tf"] == "" {
+			continue // its btgen.yaml does not request it
+		}
 		text := p.files["terraform/tables.tf"]
 		if formatted := string(hclwrite.Format([]byte(text))); formatted != text {
 			t.Errorf("%s: terraform fmt would change\n%s", p.name, cmp.Diff(text, formatted))

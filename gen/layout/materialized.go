@@ -1,0 +1,98 @@
+package layout
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// MaterializedView is a continuous materialized view of a table, which Bigtable maintains:
+// statistics of its events by series values and windows of time.
+type MaterializedView struct {
+	Pos    diag.Pos
+	ID     string
+	By     []int       // of Layout.Series
+	Every  schema.Span // the width of windows; zero for all times
+	Fields []int       // of Layout.Fields: numbers
+}
+
+// Widest returns the maximum width of the windows; 0 for all times.
+func (v *MaterializedView) Widest() time.Duration {
+	const day = 24 * time.Hour
+	return v.Every.Fixed + time.Duration(v.Every.Months)*31*day
+}
+
+// Same reports whether two views of a table have the same query, as far as they decide it.
+func (v *MaterializedView) Same(l *Layout, other *MaterializedView, of *Layout) bool {
+	return v.Every == other.Every && slices.Equal(namesAt(l.Series, v.By), namesAt(of.Series, other.By)) &&
+		slices.Equal(namesAt(l.Fields, v.Fields), namesAt(of.Fields, other.Fields))
+}
+
+// namesAt returns the names of some fields.
+func namesAt(fields []Field, at []int) []string {
+	var out []string
+	for _, i := range at {
+		out = append(out, fields[i].Name)
+	}
+	return out
+}
+
+// Summable reports whether GoogleSQL has all numbers of a field, so that it can aggregate them.
+func (f *Field) Summable() bool {
+	own := f.Type.Traits()
+	return own.Number != schema.NoNumber && !(own.Number == schema.Unsigned && own.Bits == 64)
+}
+
+// views resolves the materialized views of a table with all its layouts.
+func (r *resolver) views(t *Table, s *schema.Table) {
+	for i := range s.Views {
+		from := &s.Views[i]
+		v := MaterializedView{Pos: from.Name.Pos, ID: from.Name.V, Every: from.Every.V}
+		for _, name := range from.By {
+			k := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
+			if k < 0 {
+				r.errorf(name.Pos, r.seriesHint(name.V), "the schema has no series value %q", name.V)
+				continue
+			}
+			v.By = append(v.By, k)
+		}
+		if len(from.By) == 0 && !from.Every.IsSet() {
+			r.errorf(v.Pos, "write `{by: [location]}`, `{every: 1h}`, or both", "materialized view %q has no groups", v.ID)
+		}
+		v.Fields = r.viewFields(from)
+		t.Views = append(t.Views, v)
+	}
+}
+
+// viewFields returns the fields with statistics: those that a view names, or all numbers.
+func (r *resolver) viewFields(from *schema.MaterializedView) []int {
+	var out []int
+	for i := range r.layout.Fields {
+		if len(from.Fields) == 0 && r.layout.Fields[i].Summable() {
+			out = append(out, i)
+		}
+	}
+	for _, name := range from.Fields {
+		i := slices.IndexFunc(r.layout.Fields, func(f Field) bool { return f.Name == name.V })
+		switch {
+		case i < 0:
+			r.errorf(name.Pos, "the fields are "+list(namesAt(r.layout.Fields, indexes(r.layout.Fields))), "the schema has no field %q", name.V)
+		case !r.layout.Fields[i].Summable():
+			r.errorf(name.Pos, "remove it; a view counts all events", "materialized views have no statistics of %s: GoogleSQL cannot add up values of type %s", name.V, r.layout.Fields[i].Type)
+		default:
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// indexes returns the indexes of fields.
+func indexes(fields []Field) []int {
+	out := make([]int, len(fields))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MaterializedView is a continuous materialized view of a table: statistics of its events.
+type MaterializedView struct {
+	Name   Value[string]   // the ID of the view
+	By     []Value[string] // series values
+	Every  Value[Span]     // the width of windows of time; not set for all times
+	Fields []Value[string] // with statistics; empty for all numbers
+}
+
+// viewWidths are the widths of windows: what TIMESTAMP_TRUNC has.
+var viewWidths = []string{"1m", "1h", "1d", "1w", "1mo", "1y"}
+
+// viewWidthForm is the form of the width of windows.
+var viewWidthForm = parsed("a width of windows", "write `every: 1h`", func(s string) (Span, error) {
+	for _, width := range viewWidths {
+		if span, _ := parseSpan(width); s == width {
+			return span, nil
+		}
+	}
+	return Span{}, &problem{fmt.Sprintf("%s is not a width of windows: one is %s", quote(s), strings.Join(viewWidths, ", ")), "write `every: 1h`"}
+}).like(func(s *shape) { s.syntax = []string{"^(?:" + strings.Join(viewWidths, "|") + ")$"} })
+
+var materializedBlock = block[MaterializedView]{
+	what:    "a materialized view",
+	example: "write `{by: [location], every: 1h}`",
+	keys: []key[MaterializedView]{
+		set("by", "the series values that form groups", orEmpty(nameList("[location]")), func(v *MaterializedView) *[]Value[string] { return &v.By }).
+			also("For example, [location]. Without it, all events form one group per window."),
+		put("every", "the width of the windows of time, one of "+strings.Join(viewWidths, ", "), viewWidthForm, func(v *MaterializedView) *Value[Span] { return &v.Every }).
+			also("In UTC; weeks begin on Monday. Without it, a group has one row for all times."),
+		set("fields", "the fields with statistics", nameList("[temperature]"), func(v *MaterializedView) *[]Value[string] { return &v.Fields }).
+			also("Numbers. The default is all of them. Fewer fields take less storage, and allow larger rows."),
+	},
+	elsewhere: map[string]string{
+		"group_by": "write `by`", "series": "write `by`", "window": "write `every`", "bucket": "write `every`", "interval": "write `every`",
+		"query": "remove it: btgen writes the query", "table": "remove it: a view belongs to the table that has it",
+	},
+}
+
+// materializedForm is the form of the materialized views of a table.
+var materializedForm = named("a mapping from IDs of views to what they group", "write `materialized_views: {by_location: {by: [location], every: 1h}}`",
+	idForm("the ID of a view", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "materialized_views: {by_location: {by: [location], every: 1h}}"),
+	record(materializedBlock), func(v *MaterializedView) *Value[string] { return &v.Name })
+
+// String returns what the view groups in the schema language.
+func (v *MaterializedView) String() string {
+	names := func(all []Value[string]) string {
+		var out []string
+		for _, name := range all {
+			out = append(out, Quoted(name.V))
+		}
+		return "[" + strings.Join(out, ", ") + "]"
+	}
+	var e entries
+	if len(v.By) > 0 {
+		e.add("by", names(v.By))
+	}
+	if v.Every.IsSet() {
+		e.add("every", v.Every.V.String())
+	}
+	if len(v.Fields) > 0 {
+		e.add("fields", names(v.Fields))
+	}
+	return e.String()
+}
