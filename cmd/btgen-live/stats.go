@@ -16,8 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/compress"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -38,6 +42,10 @@ uncompressed; cells that readers skip, because they have expired, are not counte
 With --sample, read only some rows, spread over the table: the figures are then those of
 the sample. Rows count toward it whether or not their events can be decoded. Without it, the
 command reads whole tables, with several workers.
+
+A sample also says what its events take compressed, as a range between two codecs: Bigtable
+bills compressed bytes, but its own codec is not public. With --format json, the output has
+the same for other patterns, which btgen explain --measured compares.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
 before now such as -36h.
@@ -99,7 +107,7 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	l, err := loadLayout(cmd.OutOrStdout(), s.schemas, args[0])
+	of, l, err := loadSchema(cmd.OutOrStdout(), s.schemas, args[0])
 	if err != nil {
 		return err
 	}
@@ -124,6 +132,7 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 		if figures[i], err = s.measure(ctx, client, dynamic.New(l), table, progress); err != nil {
 			break
 		}
+		figures[i].Compression = compress.Measure(of, l, table, figures[i].kept)
 	}
 	progress.end()
 	if err = errors.Join(err, client.Close()); err != nil {
@@ -154,14 +163,20 @@ type figures struct {
 	// that the events of Top are upper bounds.
 	MoreSeries bool          `json:"more_series,omitempty"`
 	Top        []seriesCount `json:"top"`
+	// Compression is that of the events of a sample; nil if there are none, or if rows have single
+	// fields of events.
+	Compression *explain.Compression `json:"compression,omitempty"`
 
-	mu       sync.Mutex // for all of it
-	columns  []format.Column
-	text     []byte
-	counts   map[string]int64 // events by series
-	left     int64            // maximum number of events of a series that is not in counts
-	progress *meter
-	begun    time.Time
+	kept      []sample.Event // to be compressed
+	keptBytes int
+	keeps     bool
+	mu        sync.Mutex // for all of it
+	columns   []format.Column
+	text      []byte
+	counts    map[string]int64 // events by series
+	left      int64            // maximum number of events of a series that is not in counts
+	progress  *meter
+	begun     time.Time
 }
 
 // seriesCount is a series and the number of its events.
@@ -174,6 +189,35 @@ type seriesCount struct {
 // maxSeries is the number of series that are counted exactly.
 const maxSeries = 100_000
 
+// Limits of the events that are compressed: in all, of a row, and in bytes.
+const (
+	maxKept      = 20_000
+	maxKeptOfRow = 2_000
+	maxKeptBytes = 32 << 20
+)
+
+// keep keeps events of a row to be compressed.
+func (f *figures) keep(row *store.ScannedRow[dynamic.Event]) {
+	if !f.keeps || f.keptBytes >= maxKeptBytes {
+		return
+	}
+	some := row.Events[:min(len(row.Events), maxKeptOfRow, maxKept-len(f.kept))]
+	for i := range some {
+		e := &some[i]
+		written := e.WrittenAt
+		if written.IsZero() {
+			written = e.Time
+		}
+		f.kept = append(f.kept, sample.Event{
+			Series: slices.Clone(e.Series), Time: e.Time, Sequence: e.Sequence, Values: slices.Clone(e.Values), WrittenAt: written,
+			Class: e.Class, TTL: e.TTL, ExpiresAt: e.ExpiresAt,
+		})
+	}
+	if len(row.Events) > 0 {
+		f.keptBytes += row.Bytes / len(row.Events) * len(some)
+	}
+}
+
 // measure reads a table.
 func (s *statistics) measure(ctx context.Context, client store.Client, schema *dynamic.Schema, table string, progress *meter) (*figures, error) {
 	f := &figures{
@@ -184,6 +228,7 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 	if err != nil {
 		return nil, err
 	}
+	f.keeps = s.sample > 0 && !slices.ContainsFunc(schema.Layout().AllPeriods(), func(t *layout.Table) bool { return t.Metrics() && t.ID == table })
 	for _, scanner := range scanners {
 		if s.sample > 0 {
 			err = s.measureSome(ctx, client, scanner, f)
@@ -236,6 +281,7 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	f.Cells += int64(row.Cells)
 	f.Bytes += int64(row.Bytes)
 	f.Events += int64(len(row.Events))
+	f.keep(row)
 	for i := range row.Events {
 		e := &row.Events[i]
 		if f.First == nil || e.Time.Before(*f.First) {
@@ -333,6 +379,10 @@ func (f *figures) describe(b *strings.Builder) {
 		size += fmt.Sprintf(", %s per event", words.Size(float64(f.Bytes/f.Events)))
 	}
 	line("size", size)
+	if c := f.Compression; c != nil {
+		line("", fmt.Sprintf("compressed, %s per event: between zstd and snappy, in blocks of %d KiB, of %s",
+			words.Sizes(c.Designs[0].Zstd, c.Designs[0].Snappy), c.BlockBytes>>10, countOf(c.Events, "event")))
+	}
 	line("events", number(f.Events))
 	if f.Undecodable > 0 {
 		line("", number(f.Undecodable)+" could not be decoded; btgen-live verify explains why")

@@ -10,44 +10,57 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// loadLayouts returns the layouts of the schemas in paths. If there are errors, it prints the
-// findings and returns ErrFindings.
-func loadLayouts(stdout io.Writer, paths []string) ([]*layout.Layout, error) {
+// load resolves the schemas in paths. If there are errors, it prints the findings and returns
+// ErrFindings.
+func load(stdout io.Writer, paths []string) (gen.Result, error) {
 	p, err := project.Load(paths, "")
 	if err != nil {
-		return nil, err
+		return gen.Result{}, err
 	}
 	result := gen.Resolve(p.Inputs)
 	if result.Diagnostics.HasErrors() { // btgen prints warnings without errors
-		return nil, cli.Report(stdout, p, result.Diagnostics)
+		return gen.Result{}, cli.Report(stdout, p, result.Diagnostics)
 	}
-	return result.Layouts, nil
+	return result, nil
 }
 
-// loadLayout is like [loadLayouts] for the schema with a name.
+// loadLayouts returns the layouts of the schemas in paths, like [load].
+func loadLayouts(stdout io.Writer, paths []string) ([]*layout.Layout, error) {
+	result, err := load(stdout, paths)
+	return result.Layouts, err
+}
+
+// loadLayout is like [loadSchema] without the schema.
 func loadLayout(stdout io.Writer, paths []string, name string) (*layout.Layout, error) {
-	layouts, err := loadLayouts(stdout, paths)
+	_, l, err := loadSchema(stdout, paths, name)
+	return l, err
+}
+
+// loadSchema is like [load] for the schema with a name.
+func loadSchema(stdout io.Writer, paths []string, name string) (*schema.Schema, *layout.Layout, error) {
+	result, err := load(stdout, paths)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var names []string
-	var found []*layout.Layout
-	for _, l := range layouts {
+	var found []int
+	for i, l := range result.Layouts {
 		names = append(names, l.Name)
 		if l.Name == name {
-			found = append(found, l)
+			found = append(found, i)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
+		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
 	case 1:
-		return found[0], nil
+		return result.Schemas[found[0]], result.Layouts[found[0]], nil
 	}
-	return nil, fmt.Errorf("%d schemas have the name %q: select one with --schemas", len(found), name)
+	return nil, nil, fmt.Errorf("%d schemas have the name %q: select one with --schemas", len(found), name)
 }
 
 // tablesOf returns the tables of layouts without errors, in their order. A table that several

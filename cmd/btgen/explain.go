@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -27,6 +28,7 @@ type explainFlags struct {
 	compare, serve bool
 	addr, against  string // of serve
 	prices         map[string]string
+	measured       []string // files
 }
 
 // newExplain returns the command explain.
@@ -47,6 +49,10 @@ For the load that the schema expects, show how writes and reads would spread ove
 and nodes, with the time first and with a salt for comparison. Also show writes, reads,
 storage over time, and the nodes that they take on each storage type. Monthly costs need
 prices: those in btgen.yaml, or --price node_hour=0.65 --price ssd_gib_month=0.17.
+
+Bigtable bills compressed bytes. To see what a year of the load takes compressed, in this
+layout and with other patterns, measure a live table: write the output of
+btgen-live stats NAME --sample 1000 --format json to a file, and name it with --measured.
 
 --compare shows two schemas side by side, with their differences first.
 
@@ -78,6 +84,9 @@ is written.
 	cli.Exclusive(cmd, "--serve shows a page", "serve", "format")
 	cli.Exclusive(cmd, "--serve writes nothing", "serve", "output")
 	cli.Exclusive(cmd, "--serve shows all schemas", "serve", "compare")
+	cli.Exclusive(cmd, "--measured is about one layout of each table", "measured", "compare")
+	cli.Exclusive(cmd, "--measured is about one layout of each table", "measured", "serve")
+	cmd.Flags().StringArrayVar(&f.measured, "measured", nil, "a `file` of btgen-live stats with compressed sizes")
 	cmd.Flags().StringToStringVar(&f.prices, "price", nil, "a price for monthly costs, such as node_hour=0.65")
 	return cmd
 }
@@ -191,6 +200,9 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 		return explain.Document{}, err
 	}
 	doc := explain.New(result.Schemas, result.Layouts)
+	if err := f.compress(&doc, result.Layouts); err != nil {
+		return explain.Document{}, err
+	}
 	doc.Price(prices)
 	if !f.compare {
 		collectGarbage(50) // simulations have little, but much live memory
@@ -198,6 +210,20 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 		doc.Simulate(result.Layouts)
 	}
 	return doc, nil
+}
+
+// compress sets the compressed sizes that were measured.
+func (f *explainFlags) compress(doc *explain.Document, layouts []*layout.Layout) error {
+	for _, path := range f.measured {
+		measured, err := explain.ReadCompressions(path)
+		if err == nil {
+			err = doc.Compress(measured, layouts)
+		}
+		if err != nil {
+			return fmt.Errorf("--measured %s: %w", words.Printable(path), err)
+		}
+	}
+	return nil
 }
 
 // allPrices returns the prices of btgen.yaml and of flags, which take precedence.

@@ -28,18 +28,27 @@ const monthHours = 730
 // gib is the unit of storage that Google charges for.
 const gib = 1 << 30
 
+// storage returns the price of a GiB and month on a storage type; 0 if it is unknown.
+func (p Prices) storage(name string) float64 {
+	return p[strings.ReplaceAll(strings.ToLower(name), " ", "_")+"_gib_month"]
+}
+
+// StorageMonth returns what a month of bytes on SSD and in the infrequent access tier costs in one
+// cluster. It reports false if a price that this takes is unknown.
+func (p Prices) StorageMonth(ssd, infrequent float64) (float64, bool) {
+	warm, cold := p.storage(Types[0].Name), p.storage(Types[len(Types)-1].Name)
+	return ssd/gib*warm + infrequent/gib*cold, warm > 0 && (cold > 0 || infrequent == 0)
+}
+
 // Price sets the monthly costs of a plan, for the storage types with known prices.
 func (p *Plan) Price(prices Prices) {
 	node := prices["node_hour"]
-	of := func(storage string) float64 {
-		return prices[strings.ReplaceAll(strings.ToLower(storage), " ", "_")+"_gib_month"]
-	}
 	for i := range p.Nodes {
 		c := &p.Nodes[i]
 		all, cold := p.largest()
-		storage, slow := of(c.Type), 0.0
+		storage, slow := prices.storage(c.Type), 0.0
 		if c.tiered {
-			storage, slow = of(Types[0].Name), of(Types[len(Types)-1].Name)
+			storage, slow = prices.storage(Types[0].Name), prices.storage(Types[len(Types)-1].Name)
 		} else {
 			cold = 0
 		}

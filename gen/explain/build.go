@@ -37,10 +37,18 @@ func New(schemas []*schema.Schema, layouts []*layout.Layout) Document {
 	return doc
 }
 
-// Price sets the monthly costs of the schemas, for the storage types with known prices.
+// Price sets the monthly costs of the schemas, for the storage types with known prices. They are
+// those of compressed bytes if [Document.Compress] was called before.
 func (d *Document) Price(prices capacity.Prices) {
 	for i := range d.Schemas {
 		d.Schemas[i].Capacity.Price(prices)
+		for j := range d.Schemas[i].Tables {
+			for _, c := range d.Schemas[i].Tables[j].Choices {
+				if c.Year != nil {
+					c.Year.price(prices, d.Schemas[i].Capacity.Clusters)
+				}
+			}
+		}
 	}
 }
 
@@ -128,6 +136,8 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	for _, row := range sample.Rows(l, t, events) {
 		out.Rows = append(out.Rows, rowOf(l, t, row, events))
 	}
+	out.layout = laterLayout(s, index, l, t)
+	out.weigh()
 	for _, a := range t.Allow {
 		out.Excused = append(out.Excused, Excuse{Rule: a.Rule, Title: titleOf(a.Rule), Reason: oneLine(a.Reason)})
 	}

@@ -35,31 +35,64 @@ func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []C
 			}
 		}
 	}
-	for _, p := range codec.Patterns() {
-		if p != t.Pattern {
-			out = append(out, choiceOf(v.with(p, v.width(p)), false))
+	for _, other := range v.others() {
+		out = append(out, choiceOf(other, false))
+	}
+	return out
+}
+
+// Design is the only table of a schema with the events of another one.
+type Design struct {
+	Pattern, Bucket string // as in Choice
+	Layout          *layout.Layout
+	Table           *layout.Table
+}
+
+// Designs returns the table of a schema with an index, and the same events with other patterns, as
+// far as they are possible. Their patterns and buckets are those of choices.
+func Designs(s *schema.Schema, index int, l *layout.Layout) []Design {
+	v := variants{schema: s, index: index, layout: l, table: l.Tables[index]}
+	var out []Design
+	for _, s := range append([]*schema.Schema{v.alone()}, v.others()...) {
+		if l, found := resolved(s); !found.HasErrors() {
+			pattern, bucket := designOf(s)
+			out = append(out, Design{pattern, bucket, l, l.Tables[0]})
 		}
 	}
 	return out
 }
 
-// choiceOf estimates a variant.
-func choiceOf(s *schema.Schema, chosen bool) Choice {
-	table := &s.Tables[0]
-	out := Choice{Pattern: table.Pattern.V, Chosen: chosen}
-	if codec.ParsePattern(table.Pattern.V).Bucketed() {
-		out.Bucket = table.Bucket.Every.V.String()
+// designOf returns the pattern and the bucket of a variant.
+func designOf(s *schema.Schema) (pattern, bucket string) {
+	t := &s.Tables[0]
+	if codec.ParsePattern(t.Pattern.V).Bucketed() {
+		bucket = t.Bucket.Every.V.String()
 	}
+	return t.Pattern.V, bucket
+}
+
+// resolved resolves and checks a variant.
+func resolved(s *schema.Schema) (*layout.Layout, diag.List) {
 	l, found := layout.Resolve(s)
 	if !found.HasErrors() {
 		found = slices.Concat(found, lint.Check(s, l), lint.CheckShared([]*layout.Layout{l}))
 	}
+	return l, found
+}
+
+// choiceOf estimates a variant.
+func choiceOf(s *schema.Schema, chosen bool) Choice {
+	out := Choice{Chosen: chosen}
+	out.Pattern, out.Bucket = designOf(s)
+	l, found := resolved(s)
 	out.Findings = findingsOf(found)
 	if found.HasErrors() {
 		return out
 	}
 	t := l.Tables[0]
-	size, q := sizeOf(estimate.Of(l, t)), l.ReadQuery()
+	e, q := estimate.Of(l, t), l.ReadQuery()
+	size := sizeOf(e)
+	out.Year = yearOf(t, &e)
 	from, to, now := sample.Day(t)
 	day, newest := Work(estimate.WorkOf(l, &q, now, from, to, nil)), Work(estimate.LatestWork(l, now))
 	out.Size, out.Day, out.Newest = &size, &day, &newest
@@ -149,6 +182,17 @@ func (v *variants) alone() *schema.Schema {
 		}
 	}
 	return &out
+}
+
+// others returns the schemas with other patterns.
+func (v *variants) others() []*schema.Schema {
+	var out []*schema.Schema
+	for _, p := range codec.Patterns() {
+		if p != v.table.Pattern {
+			out = append(out, v.with(p, v.width(p)))
+		}
+	}
+	return out
 }
 
 // width returns the bucket width for another pattern: that of the table or, if it has no

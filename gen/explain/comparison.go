@@ -113,6 +113,10 @@ func tableFacts(t *Table) [][2]string {
 	for _, row := range sizeRows(&t.Size) {
 		facts = append(facts, [2]string{row.What, row.Bytes + ": " + row.Means})
 	}
+	if y := chosen.Year; y != nil {
+		row := yearRow(chosen)
+		facts = append(facts, [2]string{"stored after a year", strings.Join(slices.DeleteFunc(row[1:], func(text string) bool { return text == "–" }), ", a month then costs ")})
+	}
 	if t.Tier != nil {
 		facts = append(facts, [2]string{"infrequent access tier", "cells older than " + t.Tier.After})
 	}

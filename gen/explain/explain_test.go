@@ -306,7 +306,7 @@ var (
 var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // elements lists the elements of the page.
-var elements = strings.Fields("html head meta title style body nav section h1 h2 h3 p code span b a ul li div table thead tbody tr th td dl dt dd br figure figcaption svg text rect line polygon polyline")
+var elements = strings.Fields("html head meta title style body nav section h1 h2 h3 p code span b a ul li div table thead tbody tr th td dl dt dd br figure figcaption svg text rect line polygon polyline pre")
 
 // checkHTML checks that a page is well-formed, uses only the elements and attributes of
 // the template, and loads nothing from elsewhere.

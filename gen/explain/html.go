@@ -60,6 +60,13 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"periodNote":     func() string { return periodNote },
 	"collectionNote": func() string { return collectionNote },
 	"choicesTitle":   func() string { return title(choicesTitle) },
+	"yearTitle":      func() string { return title(yearTitle) },
+	"yearChoices":    func(t Table) []*Choice { return yearChoices(&t) },
+	"yearHead":       func(t Table) []string { return yearHead(&t) },
+	"yearRow":        yearRow,
+	"yearNote":       func(s Schema, t Table) string { return yearNote(&s, &t) },
+	"yearSource":     func() string { return yearSource },
+	"cheaperTitle":   func() string { return title(cheaperTitle) },
 }).Parse(page))
 
 // title begins a text with a capital letter.

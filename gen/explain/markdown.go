@@ -190,6 +190,7 @@ func (w *markdownWriter) explainTable(s *Schema, t *Table) {
 	w.size(t)
 	w.heat(s, t)
 	w.choices(t)
+	w.year(s, t)
 	w.excused(t)
 }
 

@@ -73,6 +73,9 @@ type Table struct {
 	Rows      []Row    `json:"example_rows"`
 	Size      Size     `json:"size"`
 	Choices   []Choice `json:"choices"` // that of the table first
+	// Compression is what [Document.Compress] was told of the table; nil if nothing.
+	Compression *Compression `json:"compression,omitempty"`
+	Cheaper     *Cheaper     `json:"cheaper,omitempty"` // another layout for later events; nil if none is much cheaper
 	// NotSimulated reports whether Heat is missing because the document has too many tables.
 	NotSimulated bool     `json:"not_simulated,omitempty"`
 	Heat         []Heat   `json:"heat,omitempty"` // simulated loads, the writes of the table first; set by Document.Simulate
@@ -81,6 +84,8 @@ type Table struct {
 	// Periods are the layouts of a table with several, newest first. All other fields
 	// describe the newest.
 	Periods []Period `json:"periods,omitempty"`
+
+	layout *Cheaper // what may be proposed; nil for none
 }
 
 // Key explains the row key of a table.
@@ -239,6 +244,7 @@ type Choice struct {
 	// impossible: its sizes are nil.
 	Findings []Finding    `json:"findings,omitempty"`
 	Size     *Size        `json:"size,omitempty"`
+	Year     *Year        `json:"year,omitempty"`        // what a year of the load takes in storage
 	Day      *Work        `json:"read_day,omitempty"`    // of one series
 	Newest   *Work        `json:"read_newest,omitempty"` // likewise; a maximum
 	Picture  []PictureRow `json:"picture,omitempty"`

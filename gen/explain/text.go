@@ -197,6 +197,7 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	w.size(s, t)
 	w.heat(t)
 	w.choices(t)
+	w.year(s, t)
 	w.excused(t)
 }
 

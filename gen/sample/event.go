@@ -13,8 +13,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Event is an example event of the example series.
+// Event is an example event of the example series, or of one that it names.
 type Event struct {
+	Series   []any // one for each of Layout.Series, as package value lists; nil for the example series
 	Time     time.Time
 	Sequence uint32
 	// Values are those of Layout.Fields, typed like Field.Default; nil for absent ones.

@@ -32,10 +32,12 @@ type Cell struct {
 // are named after data, sorted by name.
 func Rows(l *layout.Layout, t *layout.Table, events []Event) []Row {
 	var rows []Row
+	known := map[string]int{}
 	for n := range events {
 		for _, row := range store(l, t, n, &events[n]) {
-			i := slices.IndexFunc(rows, func(r Row) bool { return r.Key == row.Key })
-			if i < 0 {
+			i, is := known[row.Key]
+			if !is {
+				known[row.Key] = len(rows)
 				rows = append(rows, row)
 				continue
 			}
@@ -87,6 +89,9 @@ func store(l *layout.Layout, t *layout.Table, n int, e *Event) []Row {
 // rowOf returns the row of an event without cells.
 func rowOf(l *layout.Layout, t *layout.Table, e *Event, metric string) Row {
 	k := exampleKey(l, t)
+	if e.Series != nil {
+		k.Series = value.Pointers(l, e.Series, nil)
+	}
 	k.Metric, k.At, k.Sequence = &metric, &e.Time, &e.Sequence
 	key, _ := t.Append(nil, k) // no error: the table can store the event
 	return Row{Key: string(key), Parts: keyParts(t, k)}

@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/internal/files"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// Compression is how the events of a table compress in its layout, and would with other patterns. It
+// is measured by btgen-live stats, from a sample.
+type Compression struct {
+	Version int    `json:"btgen_compression"`
+	Schema  string `json:"schema"`
+	Table   string `json:"table"` // without a prefix
+	// Series and Fields are those of the events, such as "pressure: int64".
+	Series     []string     `json:"series"`
+	Fields     []string     `json:"fields"`
+	Events     int          `json:"events"` // that were compressed
+	BlockBytes int          `json:"block_bytes"`
+	Designs    []Compressed `json:"designs"` // the layout of the table first
+}
+
+// Compressed is what an event takes in a design, in bytes.
+type Compressed struct {
+	Pattern string  `json:"pattern"`
+	Bucket  string  `json:"bucket,omitempty"`
+	Stored  float64 `json:"stored"` // before compression
+	Zstd    float64 `json:"zstd"`
+	Snappy  float64 `json:"snappy"`
+}
+
+// CompressionOf returns a measurement of a table without figures.
+func CompressionOf(l *layout.Layout, t *layout.Table) *Compression {
+	return &Compression{Version: Version, Schema: l.Name, Table: t.ID, Series: typesOf(l.Series), Fields: typesOf(l.Fields)}
+}
+
+// typesOf describes values by their names and types.
+func typesOf(fields []layout.Field) []string {
+	out := make([]string, len(fields))
+	for i := range fields {
+		out[i] = fields[i].Name + ": " + fields[i].Type.String()
+	}
+	return out
+}
+
+// CompressionError is the error for a measurement that is not of the tables that are explained.
+type CompressionError struct {
+	Table  string // empty if the text is no measurement
+	Reason string
+}
+
+// Error says what is wrong, and what to do.
+func (e *CompressionError) Error() string {
+	if e.Table == "" {
+		return e.Reason + "; it is the output of: btgen-live stats NAME --sample 1000 --format json"
+	}
+	return fmt.Sprintf("the compression of table %s was measured with other events: %s; measure it again", words.Printable(e.Table), words.Printable(e.Reason))
+}
+
+// mostMeasured is the maximum size of a file of measurements, in bytes.
+const mostMeasured = 16 << 20
+
+// ReadCompressions reads the output of btgen-live stats as JSON from a file of at most 16 MiB. The
+// error is a *[CompressionError] if it has no measurements.
+func ReadCompressions(path string) ([]Compression, error) {
+	text, err := files.Read(path, mostMeasured)
+	if err != nil {
+		return nil, err
+	}
+	return parseCompressions(text)
+}
+
+// parseCompressions parses the output of btgen-live stats.
+func parseCompressions(text []byte) ([]Compression, error) {
+	var tables []struct{ Compression *Compression }
+	if err := json.Unmarshal(text, &tables); err != nil {
+		return nil, &CompressionError{Reason: "not the figures of tables: " + words.Printable(err.Error())}
+	}
+	var out []Compression
+	for _, t := range tables {
+		c := t.Compression
+		switch {
+		case c == nil:
+			continue
+		case c.Version != Version:
+			return nil, &CompressionError{Reason: fmt.Sprintf("version %d of the figures is unknown", c.Version)}
+		case !c.valid():
+			return nil, &CompressionError{Reason: "the figures of table " + words.Printable(c.Table) + " are not sizes"}
+		}
+		out = append(out, *c)
+	}
+	if out == nil {
+		return nil, &CompressionError{Reason: "no table has measured compression"}
+	}
+	return out, nil
+}
+
+// valid reports whether all figures are sizes.
+func (c *Compression) valid() bool {
+	return c.Events > 0 && c.BlockBytes > 0 && len(c.Designs) > 0 && !slices.ContainsFunc(c.Designs, func(d Compressed) bool {
+		return !(d.Stored > 0 && d.Zstd > 0 && d.Snappy > 0)
+	})
+}
+
+// Compress sets the compressed sizes of the tables that were measured. The error is a
+// *[CompressionError] if one of them is not in the document, or has other events.
+func (d *Document) Compress(measured []Compression, layouts []*layout.Layout) error {
+	for i := range measured {
+		m := &measured[i]
+		t, l := d.table(m, layouts)
+		switch {
+		case t == nil:
+			return &CompressionError{m.Table, "there is no table " + m.Table + " of a schema " + m.Schema}
+		case !slices.Equal(typesOf(l.Series), m.Series) || !slices.Equal(typesOf(l.Fields), m.Fields):
+			return &CompressionError{m.Table, "they had " + strings.Join(slices.Concat(m.Series, m.Fields), ", ")}
+		case m.Designs[0].Pattern != t.Choices[0].Pattern || m.Designs[0].Bucket != t.Choices[0].Bucket:
+			return &CompressionError{m.Table, "its layout was " + choiceName(&Choice{Pattern: m.Designs[0].Pattern, Bucket: m.Designs[0].Bucket})}
+		}
+		t.Compression = m
+		for j := range t.Choices {
+			c := &t.Choices[j]
+			same := func(d Compressed) bool { return d.Pattern == c.Pattern && d.Bucket == c.Bucket }
+			if k := slices.IndexFunc(m.Designs, same); k >= 0 && c.Year != nil {
+				c.Year.compress(&c.Size.Event, &m.Designs[k])
+			}
+		}
+		t.weigh()
+	}
+	return nil
+}
+
+// table returns the table of a measurement, and its layout; nil if there is none.
+func (d *Document) table(m *Compression, layouts []*layout.Layout) (*Table, *layout.Layout) {
+	for i := range d.Schemas {
+		for j := range d.Schemas[i].Tables {
+			if t := &d.Schemas[i].Tables[j]; d.Schemas[i].Name == m.Schema && t.ID == m.Table {
+				return t, layouts[i]
+			}
+		}
+	}
+	return nil, nil
+}

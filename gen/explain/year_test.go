@@ -1,0 +1,212 @@
+package explain_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/estimate"
+	"github.com/btgen-dev/btgen/gen/explain"
+)
+
+// lasting is a schema whose events are cells that live long.
+const lasting = `btgen: v1
+package: telemetry
+name: Reading
+series: {plant: {type: string, example: lyon}, machine: {type: int64, example: 42}}
+time: {precision: 1s}
+fields:
+  speed: {type: float64, example: 12.5}
+  load: {type: int64, example: 80}
+  note: {type: string, optional: true, example: ok}
+expect: {series: 500, rate: 1/m, value_bytes: 10, clusters: 2}
+tables:
+  readings:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [plant, machine, bucket]}
+    bucket: {every: 1w, label: "2006-01-02"}
+    family: m
+    ttl: {max_age: 730d}
+    allow: {C07: "retried"}
+`
+
+// measuredOf returns made-up figures of a table: factors of what its events are estimated to take
+// before compression.
+func measuredOf(t *testing.T, text string, factors map[string][2]float64) ([]explain.Compression, explain.Document, gen.Result) {
+	t.Helper()
+	r := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: []byte(text)}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c := explain.CompressionOf(r.Layouts[0], r.Layouts[0].Tables[0])
+	c.Events, c.BlockBytes = 5000, 65536
+	for _, d := range explain.Designs(r.Schemas[0], 0, r.Layouts[0]) {
+		of, known := factors[d.Pattern]
+		if !known {
+			continue
+		}
+		event := estimate.Of(d.Layout, d.Table).Event.Typical
+		c.Designs = append(c.Designs, explain.Compressed{Pattern: d.Pattern, Bucket: d.Bucket, Stored: event, Zstd: event * of[0], Snappy: event * of[1]})
+	}
+	return []explain.Compression{*c}, explain.New(r.Schemas, r.Layouts), r
+}
+
+// usual are factors by which cells and blobs compress.
+var usual = map[string][2]float64{"bucket_new_cells": {0.1, 0.3}, "bucket_serialized": {0.2, 0.4}, "single_unserialized": {0.1, 0.3}}
+
+// TestYear compares the storage of a year, with measured compression and made-up prices, with a
+// reviewed explanation; -update rewrites it.
+func TestYear(t *testing.T) {
+	measured, doc, r := measuredOf(t, lasting, usual)
+	if err := doc.Compress(measured, r.Layouts); err != nil {
+		t.Fatal(err)
+	}
+	doc.Price(capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5})
+	check(t, doc)
+	got := explain.Text(doc, explain.TextOptions{})
+	got = got[strings.Index(got, "  storage of a year"):strings.Index(got, "reads of Reading")]
+	const path = "testdata/year.txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	table := &doc.Schemas[0].Tables[0]
+	y := table.Choices[0].Year
+	const events = 500 * 365 * 24 * 60
+	event := table.Size.Event
+	for what, values := range map[string][2]float64{
+		"stored":            {y.Stored.Lower, events * event.Lower},
+		"compressed, least": {y.Compressed.Lower, events * measured[0].Designs[0].Zstd},
+		"compressed, most":  {y.Compressed.Upper, events * measured[0].Designs[0].Snappy},
+		"cost, in clusters": {y.Month.Upper, 2 * y.Compressed.Upper / (1 << 30) * 0.5},
+	} {
+		if math.Abs(values[0]-values[1]) > 1e-9*values[1] {
+			t.Errorf("%s: %v, want %v", what, values[0], values[1])
+		}
+	}
+	for i := range table.Choices {
+		if c := &table.Choices[i]; c.Year != nil && c.Year.Compressed != nil != (usual[c.Pattern][0] > 0 && (c.Chosen || c.Pattern != table.Pattern)) {
+			t.Errorf("%s %s: %+v", c.Pattern, c.Bucket, c.Year)
+		}
+	}
+}
+
+// TestCheaperLayout checks when a layout for later events is proposed, and that the proposal is one:
+// with it, the schema is valid.
+func TestCheaperLayout(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit     []string
+		factors  map[string][2]float64 // nil for no measurement
+		proposes bool
+	}{
+		"cells for two years":  {nil, nil, true},
+		"forever":              {[]string{"max_age: 730d", "keep: forever"}, nil, true},
+		"cells for two months": {[]string{"max_age: 730d", "max_age: 60d"}, nil, false},
+		"one field":            {[]string{"  load: {type: int64, example: 80}\n  note: {type: string, optional: true, example: ok}\n", ""}, nil, false},
+		"rows":                 {[]string{"bucket_new_cells", "single_unserialized", "[plant, machine, bucket]", "[plant, machine, {time: \"2006-01-02-150405\"}]", "    bucket: {every: 1w, label: \"2006-01-02\"}\n", ""}, nil, true},
+		"text":                 {[]string{"family: m", "family: m\n    values: text"}, nil, true},
+		"a draft":              {[]string{"    family: m", "    draft: true\n    family: m"}, nil, true},
+		"measured":             {nil, usual, true},
+		"measured to be alike": {nil, map[string][2]float64{"bucket_new_cells": {0.02, 0.04}, "bucket_serialized": {0.3, 0.5}}, false},
+	} {
+		text := strings.NewReplacer(test.edit...).Replace(lasting)
+		measured, doc, r := measuredOf(t, text, test.factors)
+		if test.factors != nil {
+			if err := doc.Compress(measured, r.Layouts); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		check(t, doc)
+		c := doc.Schemas[0].Tables[0].Cheaper
+		if (c != nil) != test.proposes {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if c == nil {
+			continue
+		}
+		head, _, _ := strings.Cut(text, "    pattern:")
+		lines := "  " + strings.Join(c.Lines, "\n  ")
+		numbered := strings.NewReplacer("speed: {", "speed: {number: 1, ", "load: {", "load: {number: 2, ", "note: {", "note: {number: 3, ").Replace(head)
+		var result gen.Result
+		for day := range 31 { // one is a boundary of all buckets
+			since := time.Date(2050, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+			later := numbered + strings.ReplaceAll(lines, "SINCE", since) + "\n    allow: {C07: \"retried\"}\n"
+			if result = gen.Resolve([]gen.Input{{Name: "later.yaml", Text: []byte(later)}}); !result.Diagnostics.HasErrors() {
+				break
+			}
+		}
+		if err := result.Diagnostics.Err(); err != nil || result.Layouts[0].Tables[0].Pattern.String() != "bucket_serialized" {
+			t.Errorf("%s: %v\n%s", name, err, lines)
+			continue
+		}
+		if n := len(result.Layouts[0].Tables[0].Older); n != 1 != (name == "a draft") {
+			t.Errorf("%s: %d earlier layouts", name, n)
+		}
+		if older := result.Layouts[0].Tables[0].Older; len(older) == 1 {
+			was, is := r.Layouts[0].Tables[0], older[0]
+			if was.Key.String() != is.Key.String() || was.Pattern != is.Pattern || was.Columns[0].Values != is.Columns[0].Values || !reflect.DeepEqual(was.Bucket, is.Bucket) {
+				t.Errorf("%s: the earlier layout is another one\n%s", name, lines)
+			}
+		}
+	}
+}
+
+// TestOtherMeasurements checks that figures of other tables, layouts and events are refused.
+func TestOtherMeasurements(t *testing.T) {
+	for reason, change := range map[string]func(c *explain.Compression){
+		"there is no table other":     func(c *explain.Compression) { c.Table = "other" },
+		"of a schema Other":           func(c *explain.Compression) { c.Schema = "Other" },
+		"they had plant: string, mac": func(c *explain.Compression) { c.Fields = append(slices.Clone(c.Fields), "more: int64") },
+		"its layout was single_":      func(c *explain.Compression) { c.Designs[0].Pattern = "single_serialized" },
+		"version 7 of the figures":    func(c *explain.Compression) { c.Version = 7 },
+		"are not sizes":               func(c *explain.Compression) { c.Designs[0].Zstd = -1 },
+		"no table has measured":       nil,
+		"not the figures of tables":   nil,
+	} {
+		measured, doc, r := measuredOf(t, lasting, usual)
+		if change != nil {
+			change(&measured[0])
+		}
+		text, err := json.Marshal([]struct{ Compression *explain.Compression }{{&measured[0]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch reason {
+		case "no table has measured":
+			text = []byte(`[{"table": "readings"}]`)
+		case "not the figures of tables":
+			text = []byte("{")
+		}
+		path := filepath.Join(t.TempDir(), "sample.json")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		read, err := explain.ReadCompressions(path)
+		if err == nil {
+			err = doc.Compress(read, r.Layouts)
+		}
+		var refused *explain.CompressionError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%v, want %s", err, reason)
+		}
+	}
+}
