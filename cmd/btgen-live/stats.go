@@ -132,7 +132,7 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 		if figures[i], err = s.measure(ctx, client, dynamic.New(l), table, progress); err != nil {
 			break
 		}
-		figures[i].Compression = compress.Measure(of, l, table, figures[i].kept)
+		figures[i].Compression = compress.Measure(of, l, table, slices.Concat(figures[i].kept.places...))
 	}
 	progress.end()
 	if err = errors.Join(err, client.Close()); err != nil {
@@ -167,16 +167,14 @@ type figures struct {
 	// fields of events.
 	Compression *explain.Compression `json:"compression,omitempty"`
 
-	kept      []sample.Event // to be compressed
-	keptBytes int
-	keeps     bool
-	mu        sync.Mutex // for all of it
-	columns   []format.Column
-	text      []byte
-	counts    map[string]int64 // events by series
-	left      int64            // maximum number of events of a series that is not in counts
-	progress  *meter
-	begun     time.Time
+	kept     kept
+	mu       sync.Mutex // for all of it
+	columns  []format.Column
+	text     []byte
+	counts   map[string]int64 // events by series
+	left     int64            // maximum number of events of a series that is not in counts
+	progress *meter
+	begun    time.Time
 }
 
 // seriesCount is a series and the number of its events.
@@ -189,32 +187,64 @@ type seriesCount struct {
 // maxSeries is the number of series that are counted exactly.
 const maxSeries = 100_000
 
-// Limits of the events that are compressed: in all, of a row, and in bytes.
+// Limits of the events that are compressed: in all, and of each place of a table.
 const (
-	maxKept      = 20_000
-	maxKeptOfRow = 2_000
-	maxKeptBytes = 32 << 20
+	maxKept        = 20_000
+	maxKeptOfPlace = 1_000
+	maxPlaceBytes  = 2 << 20
 )
 
-// keep keeps events of a row to be compressed.
-func (f *figures) keep(row *store.ScannedRow[dynamic.Event]) {
-	if !f.keeps || f.keptBytes >= maxKeptBytes {
+// kept are events to be compressed: adjacent ones of some places, which are spread over the sample.
+type kept struct {
+	on     bool
+	places [][]sample.Event
+	bytes  int // of the last place
+	every  int // how many places there are for each that is kept
+	seen   int // number of places
+	open   bool
+}
+
+// place begins another place. If there are too many events, it forgets those of every other place.
+func (k *kept) place() {
+	if k.every == 0 {
+		k.every = 1
+	}
+	if len(slices.Concat(k.places...)) >= maxKept {
+		for i := range (len(k.places) + 1) / 2 {
+			k.places[i] = k.places[2*i]
+		}
+		k.places, k.every = k.places[:(len(k.places)+1)/2], 2*k.every
+	}
+	if k.open = k.on && k.seen%k.every == 0; k.open {
+		k.places, k.bytes = append(k.places, nil), 0
+	}
+	k.seen++
+}
+
+// add keeps events of a row of the place.
+func (k *kept) add(row *store.ScannedRow[dynamic.Event]) {
+	if !k.open || len(row.Events) == 0 {
 		return
 	}
-	some := row.Events[:min(len(row.Events), maxKeptOfRow, maxKept-len(f.kept))]
-	for i := range some {
-		e := &some[i]
-		written := e.WrittenAt
-		if written.IsZero() {
-			written = e.Time
+	to := &k.places[len(k.places)-1]
+	for i := range row.Events {
+		if len(*to) == maxKeptOfPlace || k.bytes >= maxPlaceBytes {
+			return
 		}
-		f.kept = append(f.kept, sample.Event{
-			Series: slices.Clone(e.Series), Time: e.Time, Sequence: e.Sequence, Values: slices.Clone(e.Values), WrittenAt: written,
-			Class: e.Class, TTL: e.TTL, ExpiresAt: e.ExpiresAt,
-		})
+		k.bytes += row.Bytes / len(row.Events)
+		*to = append(*to, sampleOf(&row.Events[i]))
 	}
-	if len(row.Events) > 0 {
-		f.keptBytes += row.Bytes / len(row.Events) * len(some)
+}
+
+// sampleOf copies an event. Without a write time, it was written at once.
+func sampleOf(e *dynamic.Event) sample.Event {
+	written := e.WrittenAt
+	if written.IsZero() {
+		written = e.Time
+	}
+	return sample.Event{
+		Series: slices.Clone(e.Series), Time: e.Time, Sequence: e.Sequence, Values: slices.Clone(e.Values), WrittenAt: written,
+		Class: e.Class, TTL: e.TTL, ExpiresAt: e.ExpiresAt,
 	}
 }
 
@@ -228,7 +258,7 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 	if err != nil {
 		return nil, err
 	}
-	f.keeps = s.sample > 0 && !slices.ContainsFunc(schema.Layout().AllPeriods(), func(t *layout.Table) bool { return t.Metrics() && t.ID == table })
+	f.kept.on = s.sample > 0 && !slices.ContainsFunc(schema.Layout().AllPeriods(), func(t *layout.Table) bool { return t.Metrics() && t.ID == table })
 	for _, scanner := range scanners {
 		if s.sample > 0 {
 			err = s.measureSome(ctx, client, scanner, f)
@@ -260,6 +290,7 @@ func (s *statistics) measureRange(ctx context.Context, scanner *store.Scanner[dy
 func (s *statistics) measureSome(ctx context.Context, client store.Client, scanner *store.Scanner[dynamic.Event], f *figures) error {
 	sampling := verify.Sampling{Rows: s.sample, Timeout: s.timeout}
 	sampled, err := verify.SampleRanges(ctx, client.OpenTable(scanner.Table()), sampling, func(ctx context.Context, start, end string) error {
+		f.kept.place()
 		return s.measureRange(ctx, scanner, store.KeyRange{Start: start, End: end}, f)
 	})
 	f.Samples = append(f.Samples, sampledTable{scanner.Table(), sampled})
@@ -281,7 +312,7 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	f.Cells += int64(row.Cells)
 	f.Bytes += int64(row.Bytes)
 	f.Events += int64(len(row.Events))
-	f.keep(row)
+	f.kept.add(row)
 	for i := range row.Events {
 		e := &row.Events[i]
 		if f.First == nil || e.Time.Before(*f.First) {

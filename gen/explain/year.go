@@ -114,6 +114,9 @@ func yearRow(c *Choice) []string {
 func yearNote(s *Schema, t *Table) string {
 	note := "Bigtable bills the bytes that it stores, compressed, but its codec is not public. "
 	if t.Compression == nil {
+		if y := t.Choices[0].Year; y != nil && y.Month != nil {
+			note += "Costs are for the bytes before compression. "
+		}
 		return note + "Events of a live table say what they take compressed: write the output of btgen-live stats " + s.Name + " --sample 1000 --format json to a file, and name it with --measured."
 	}
 	return note + "Compressed is a range between Zstandard and Snappy, measured in blocks of " + strconv.Itoa(t.Compression.BlockBytes>>10) + " KiB with " +

@@ -59,7 +59,7 @@ func (r *renderer) pubSub() {
 		t := &live[i]
 		if reasons := misfits(t); len(reasons) > 0 {
 			for _, m := range reasons {
-				r.found.Errorf(topic.Table.Pos, "Pub/Sub cannot write the events of table %q: %s", t.ID, m.reason).Hint = m.hint
+				r.found.Errorf(topic.Table.Pos, "table %q does not fit Pub/Sub: %s", t.ID, m.reason).Hint = m.hint
 			}
 			continue
 		}
@@ -94,13 +94,13 @@ func misfits(stored *layout.StoredTable) []misfit {
 			out = append(out, misfit{reason, hint})
 		}
 	}
-	add(t.Pattern.Bucketed() || t.Metrics(), "a row has several events, whose times are in timestamps or names of columns, where Pub/Sub writes the time of publication", "use `pattern: single_unserialized`")
-	add(t.Pattern.Naming() != codec.NamedByField, "its columns are named after values or times, and Pub/Sub names them after members of messages", "use `pattern: single_unserialized`")
+	add(t.Pattern.Bucketed() || t.Metrics(), "a message becomes a row, and its rows are not single events", "use `pattern: single_unserialized`")
+	add(t.Pattern.Naming() != codec.NamedByField, "columns are named after members of messages, and not after values or times", "use `pattern: single_unserialized`")
 	add(slices.ContainsFunc(t.Families, func(f layout.Family) bool { return f.Life.Timestamp != codec.TimestampWrite }),
-		"its cells have the time of the event or an expiry as timestamps, and Pub/Sub writes the time of publication", "write `from: write`, as in `ttl: {max_age: 30d, from: write}`")
+		"timestamps are times of publication, and not those of events or expiries", "write `from: write`, as in `ttl: {max_age: 30d, from: write}`")
 	add(!slices.ContainsFunc(t.Families, func(f layout.Family) bool { return f.Name == dataFamily }),
-		"it has no family data, in which Pub/Sub writes the parts of the row key", "write `family: data`")
-	add(t.Delimiter == "", "Pub/Sub joins the parts of a row key with a delimiter", "write `delimiter: \"#\"`")
+		"it has no family data, which also gets the parts of the row key", "write `family: data`")
+	add(t.Delimiter == "", "its key has no delimiter to join the members of a message", "write `delimiter: \"#\"`")
 	add(len(t.Delimiter) > maxPubSubDelimiter, fmt.Sprintf("Pub/Sub has delimiters of up to %d characters", maxPubSubDelimiter), "write `delimiter: \"#\"`")
 	for i := range t.Segments {
 		g := &t.Segments[i]
@@ -110,35 +110,31 @@ func misfits(stored *layout.StoredTable) []misfit {
 		add(g.Form.Escape, what+" is escaped, and Pub/Sub does not escape", "remove escape, or write encoding: hex")
 		add(t.InBytes(g) || g.Form.Encoding == codec.KeyRaw, what+" is binary, and members of messages are text", "write it as text, for example with encoding: hex")
 	}
+	var binary []string
 	for i := range t.Columns {
-		c := &t.Columns[i]
-		if reason := columnMisfit(l, t, c); reason != "" {
-			add(true, "column "+strconv.Quote(c.Qualifier)+" "+reason, "write `values: text`, or `blob: {format: json}` for serialized events")
+		if !isText(l, t, &t.Columns[i]) {
+			binary = append(binary, strconv.Quote(t.Columns[i].Qualifier))
 		}
 	}
+	add(binary != nil, "members of messages are text, and these columns are binary: "+words.List(binary, "and"), "write `values: text`, or `blob: {format: json}` for serialized events")
 	return out
 }
 
 // maxPubSubDelimiter is the maximum length of a delimiter, by the comments of DelimitedKey.
 const maxPubSubDelimiter = 50
 
-// columnMisfit returns why a message cannot have a column; empty if it can. The documentation does
-// not say how Pub/Sub writes numbers, so that members of messages are strings.
-func columnMisfit(l *layout.Layout, t *layout.Table, c *layout.Column) string {
+// isText reports whether a column has text, by a name that is text. The documentation does not say how
+// Pub/Sub writes numbers, so that members of messages are strings.
+func isText(l *layout.Layout, t *layout.Table, c *layout.Column) bool {
 	text := c.Values.Text()
 	switch {
-	case !utf8.ValidString(c.Qualifier):
-		return "has a name that is not text"
 	case c.Field == layout.WholeEvent:
 		text = t.Blob == layout.JSONText
 	case c.Field >= 0:
 		typ := l.Fields[c.Field].Type
 		text = text || typ == schema.String || typ == schema.JSON
 	}
-	if !text {
-		return "is binary, and members of messages are text"
-	}
-	return ""
+	return text && utf8.ValidString(c.Qualifier)
 }
 
 // keyMembers returns the names of the members with the parts of the row key. They differ from
