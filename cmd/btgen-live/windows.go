@@ -233,7 +233,7 @@ func (w *windowing) statisticsOf(f *layout.Field) (out []dynamic.Statistic, err 
 		}
 	}
 	if len(out) == 0 && w.fields != nil {
-		return nil, fmt.Errorf("--statistics %s: field %s is a %s, and has only count, first, last, first_time and last_time", strings.Join(w.statistics, ","), f.Name, f.Type)
+		return nil, fmt.Errorf("--statistics %s: field %s has the type %s, and thus only count, first, last, first_time and last_time", strings.Join(w.statistics, ","), f.Name, f.Type)
 	}
 	return out, nil
 }

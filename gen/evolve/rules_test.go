@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -53,6 +54,26 @@ func TestRulesAreDeclaredOnce(t *testing.T) {
 	}
 	if len(declared) != len(evolve.Rules()) || !slices.IsSortedFunc(evolve.Rules(), func(a, b *evolve.Rule) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Errorf("%d rules are declared, and %d listed", len(declared), len(evolve.Rules()))
+	}
+}
+
+// TestRangesInManual: the manual says which rules have which class.
+func TestRangesInManual(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/evolution.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(manual)), " ")
+	for class, name := range evolve.Classes {
+		var ids []string
+		for _, rule := range evolve.Rules() {
+			if rule.Class == evolve.Class(class) {
+				ids = append(ids, rule.ID)
+			}
+		}
+		if want := ids[0] + " to " + ids[len(ids)-1]; !strings.Contains(text, want+" "+name) && !strings.Contains(text, want+" are of class "+name) {
+			t.Errorf("the manual does not say %s %s", want, name)
+		}
 	}
 }
 

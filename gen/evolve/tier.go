@@ -15,14 +15,14 @@ import (
 // compare two versions of the schemas.
 var (
 	tierEarlier = rollout(Rule{
-		ID: "E41", Title: "cells move to the infrequent access tier, or earlier than before",
-		Reason: "Stored events are read as before. Programs with the old code do not filter all reads by timestamps, so that even those of recent events may touch the tier, which is much slower.",
-		Fix:    "Deploy the programs that read, and then run setup.",
+		ID: "E41", Title: "cells move to the infrequent access tier, or earlier than before, or a schema leaves the tier out",
+		Reason: "Stored events are read as before. Programs whose schema does not have the tier of a table do not filter all reads by timestamps, so that even those of recent events may touch the tier, which is much slower. These are programs with the old code, or those with the new code if the schema leaves the tier out, since setup keeps it.",
+		Fix:    "Deploy the programs that read, and then run setup. Before you leave the tier out, remove it with `tier: ssd` and setup.",
 	})
 	tierLater = safe(Rule{
 		ID: "E74", Title: "cells stay on SSD for longer, or the infrequent access tier is removed",
 		Reason: "Stored events are read as before. Bigtable moves cells back to SSD.",
-		Fix:    "Run setup, with enough nodes for the data on SSD. Setup requires a permission to remove the tier, by its `tier: ssd`; without `tier`, it leaves that of a live table alone.",
+		Fix:    "Run setup, with enough nodes for the data on SSD. Setup requires a permission to remove the tier.",
 	})
 )
 
@@ -39,6 +39,8 @@ func (c *Comparison) tiers(a, b *layout.Layout) {
 			pos = t.Pos
 		}
 		switch was, is := movesAfter(old), movesAfter(new); {
+		case is > was && new == 0:
+			c.plain(tierEarlier, pos, t.ID, "table %q no longer has its infrequent access tier (%s), which setup leaves alone: reads of recent events may touch it; first write `tier: ssd` and run setup", t.ID, tierText(old))
 		case is < was:
 			c.tier(tierEarlier, pos, t.ID, "the infrequent access tier of table %q changes from %s to %s: deploy the programs that read it, then run setup", t.ID, old, new)
 		case is > was:

@@ -10,7 +10,7 @@ type Bundle struct {
 }
 
 // bundleIDForm is the ID of a schema bundle.
-var bundleIDForm = idForm("a schema bundle", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "schema_bundle: events")
+var bundleIDForm = idForm("a schema bundle", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is up to 50 letters, digits and _ - .", "schema_bundle: events")
 
 // bundleBlock is the long form of a schema bundle, which deletes it.
 var bundleBlock = block[Bundle]{

@@ -126,7 +126,7 @@ const projectSyntax = `(?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]`
 var (
 	instanceForm   = idForm("an instance", `^projects/`+projectSyntax+`/instances/[a-z][a-z0-9-]{0,62}$`, "is of the form projects/PROJECT/instances/INSTANCE", "instance: projects/my-project/instances/my-instance")
 	topicForm      = idForm("a topic", `^projects/`+projectSyntax+`/topics/[A-Za-z][-A-Za-z0-9._~+%]{2,254}$`, "is of the form projects/PROJECT/topics/TOPIC", "topics: {readings: projects/my-project/topics/readings}")
-	appProfileForm = idForm("an app profile", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "app_profile: analytics")
+	appProfileForm = idForm("an app profile", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is up to 50 letters, digits and _ - .", "app_profile: analytics")
 )
 
 var bigQueryBlock = block[BigQuery]{

@@ -45,7 +45,7 @@ var materializedBlock = block[MaterializedView]{
 
 // materializedForm is the form of the materialized views of a table.
 var materializedForm = named("a mapping from IDs of views to what they group", "write `materialized_views: {by_location: {by: [location], every: 1h}}`",
-	idForm("the ID of a view", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is letters, digits and _ - .", "materialized_views: {by_location: {by: [location], every: 1h}}"),
+	idForm("the ID of a view", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is up to 50 letters, digits and _ - .", "materialized_views: {by_location: {by: [location], every: 1h}}"),
 	record(materializedBlock), func(v *MaterializedView) *Value[string] { return &v.Name })
 
 // String returns what the view groups in the schema language.
