@@ -26,12 +26,12 @@ func newRoot() *cobra.Command {
 		Long: `btgen-live creates and updates the tables of btgen schemas on an instance of Cloud
 Bigtable, shows how the tables of an instance differ from the schemas, verifies that the
 schemas can read what the tables contain, proposes schemas for existing tables, reads,
-summarizes, draws, writes and counts events of any schema, deletes events and expired
+summarizes, draws, serves, writes and counts events of any schema, deletes events and expired
 tables, and runs an emulator with the tables. It rejects the schemas that btgen rejects.
 
 Exit codes: 0 success, 1 findings, 2 failure.`,
 	}
 	root.AddCommand(newSetup(), newPlan(), newVerify(), newInfer(), newRead(), newWindows(), newPlot(), newWrite(), newCount(), newStats(),
-		newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
+		newServe(), newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
 	return root
 }

@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serves":  serves,
+			"listens": listens,
 			"exits":   exits,
 			"meddles": meddles,
 			"writes":  writes,
@@ -74,19 +75,29 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	for { // the client need not back off
-		conn, err := net.Dial("tcp", args[0])
-		if err == nil {
-			ts.Check(conn.Close())
-			break
-		}
-		pause(ctx, ts, err)
-	}
+	listens(ts, neg, args[:1]) // the client need not back off
 	admin := connect(ctx, ts, args)
 	defer admin.Close()
 	for {
 		_, err := admin.TableInfo(ctx, args[3])
 		if err == nil {
+			return
+		}
+		pause(ctx, ts, err)
+	}
+}
+
+// listens waits until a server listens: listens ADDRESS.
+func listens(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: listens ADDRESS")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for {
+		conn, err := net.Dial("tcp", args[0])
+		if err == nil {
+			ts.Check(conn.Close())
 			return
 		}
 		pause(ctx, ts, err)

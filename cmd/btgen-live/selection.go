@@ -76,24 +76,32 @@ const (
 // resolve resolves the arguments: the name of a schema, and series values. It prints findings
 // in the schemas to out.
 func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
-	sel := &selected{}
-	var err error
-	if sel.from, sel.to, err = s.times(); err != nil {
+	if _, _, err := s.times(); err != nil {
 		return nil, err
 	}
 	l, err := loadLayout(out, s.schemas, args[0])
 	if err != nil {
 		return nil, err
 	}
-	sel.schema = dynamic.New(l)
-	if err := s.choose(sel, l, args[1:]); err != nil {
+	return s.in(dynamic.New(l), args[1:])
+}
+
+// in resolves series values of a schema.
+func (s *selection) in(schema *dynamic.Schema, args []string) (*selected, error) {
+	l := schema.Layout()
+	sel := &selected{schema: schema}
+	var err error
+	if sel.from, sel.to, err = s.times(); err != nil {
+		return nil, err
+	}
+	if err := s.choose(sel, l, args); err != nil {
 		return nil, err
 	}
 	what := "the series"
 	if sel.query != nil {
 		what = "query " + sel.query.Name
 	}
-	sel.values, err = parseValues(l, what, sel.inputs, args[1:])
+	sel.values, err = parseValues(l, what, sel.inputs, args)
 	return sel, err
 }
 

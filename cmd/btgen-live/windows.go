@@ -121,10 +121,18 @@ func (w *windowing) printWindows(ctx context.Context, cmd *cobra.Command, l *lay
 }
 
 // check checks the flags.
-func (w *windowing) check() (err error) {
+func (w *windowing) check() error {
 	if err := w.target.check(); err != nil {
 		return err
 	}
+	if err := w.checkWindows(); err != nil {
+		return err
+	}
+	return w.printing.check()
+}
+
+// checkWindows checks the flags of the windows.
+func (w *windowing) checkWindows() (err error) {
 	if w.zone, err = parseZone(w.zoneName); err != nil {
 		return err
 	}
@@ -143,7 +151,7 @@ func (w *windowing) check() (err error) {
 	if w.options.Limit < 0 {
 		return fmt.Errorf("--limit %d: must not be negative", w.options.Limit)
 	}
-	return w.printing.check()
+	return nil
 }
 
 // parseZone returns the time zone with a name.

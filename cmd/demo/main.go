@@ -3,6 +3,8 @@
 // reads real weather data of NOAA through the generated code.
 //
 //	go run ./cmd/demo
+//
+// With --serve, it then shows the data in a browser until interrupted, as btgen-live serve does.
 package main
 
 import (
@@ -13,6 +15,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"time"
 
@@ -26,14 +30,21 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), ".", os.Stdout); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	serves := len(os.Args) == 2 && os.Args[1] == "--serve"
+	if len(os.Args) > 1 && !serves {
+		fmt.Fprintln(os.Stderr, "demo: the only argument is --serve")
+		os.Exit(2)
+	}
+	if err := run(ctx, ".", os.Stdout, serves); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-// run runs the demo in a clone of the repository.
-func run(ctx context.Context, root string, stdout io.Writer) error {
+// run runs the demo in a clone of the repository. If it serves, it ends with ctx.
+func run(ctx context.Context, root string, stdout io.Writer, serves bool) error {
 	if _, err := os.Stat(filepath.Join(root, "generated", "noaa", "testdata")); err != nil {
 		return fmt.Errorf("run it in the root of a clone of btgen: %w", err)
 	}
@@ -47,7 +58,34 @@ func run(ctx context.Context, root string, stdout io.Writer) error {
 		return err
 	}
 	r.step("set up", begin, "10 tables on an in-memory Bigtable")
-	return errors.Join(use(ctx, root, bt, &r), r.err, bt.Close())
+	err = errors.Join(use(ctx, root, bt, &r), r.err)
+	if err == nil && serves {
+		err = serve(ctx, root, bt, stdout)
+	}
+	return errors.Join(err, bt.Close())
+}
+
+// serve runs btgen-live serve for the data until ctx ends.
+func serve(ctx context.Context, root string, bt *storetest.Bigtable, stdout io.Writer) error {
+	dir, err := os.MkdirTemp("", "btgen-demo")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	program := filepath.Join(dir, "btgen-live.exe") // the extension that Windows needs
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/btgen-live")
+	build.Dir, build.Stderr = root, os.Stderr
+	if err := build.Run(); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "serve", filepath.Join("schemas", "noaa_daily.yaml"), filepath.Join("schemas", "noaa_normals.yaml"),
+		"--project", storetest.Project, "--instance", storetest.Instance, "--addr", "localhost:0")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = root, stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+bt.Addr)
+	if err := cmd.Run(); ctx.Err() == nil {
+		return err
+	}
+	return nil // interrupted
 }
 
 // generate generates the code of the schemas, and compares it with the code that is compiled

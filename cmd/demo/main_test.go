@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"flag"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 var update = flag.Bool("update", false, "show the present output in the README")
@@ -22,7 +28,7 @@ var duration = regexp.MustCompile(`(?m)  [0-9.]+(µs|ms|s)$`)
 // TestDemo compares the output of the demo with the README.
 func TestDemo(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), "../..", &out); err != nil {
+	if err := run(t.Context(), "../..", &out, false); err != nil {
 		t.Fatal(err)
 	}
 	readme, err := os.ReadFile("../../README.md")
@@ -55,7 +61,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoElsewhere runs the demo outside of a clone.
 func TestDemoElsewhere(t *testing.T) {
-	err := run(t.Context(), t.TempDir(), new(bytes.Buffer))
+	err := run(t.Context(), t.TempDir(), new(bytes.Buffer), false)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "root of a clone") {
 		t.Errorf("got %v", err)
 	}
@@ -79,7 +85,7 @@ func TestDemoOfOldCode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err = run(t.Context(), root, new(bytes.Buffer))
+	err = run(t.Context(), root, new(bytes.Buffer), false)
 	if err == nil || !strings.Contains(err.Error(), "generated/noaa/btgen.go is out of date") {
 		t.Errorf("got %v", err)
 	}
@@ -115,5 +121,37 @@ func TestNumberFormats(t *testing.T) {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestDemoServes opens the page of the demo.
+func TestDemoServes(t *testing.T) {
+	testlong.Skip(t, "builds btgen-live")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, "../..", write, true)
+		_ = write.CloseWithError(err)
+		ended <- err
+	}()
+	lines := bufio.NewScanner(read)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "http://") {
+	}
+	address := lines.Text()
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	response, err := http.Get(address + "api/series?schema=Normal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil || !strings.Contains(string(text), `"station":"seattle"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

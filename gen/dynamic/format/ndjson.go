@@ -35,10 +35,36 @@ func NewNDJSON(columns []Column) Encoder {
 	return n
 }
 
-// ndjson implements [NewNDJSON].
+// NewJSON returns an encoder of the elements of a JSON array, for browsers: each has all columns, with null for
+// values that an event lacks, and integers that numbers of JavaScript cannot represent are strings.
+func NewJSON(columns []Column) Encoder {
+	n := NewNDJSON(columns).(*ndjson)
+	n.browser = true
+	return n
+}
+
+// ndjson implements [NewNDJSON] and [NewJSON].
 type ndjson struct {
 	columns []Column
 	names   [][]byte // ,"name":
+	browser bool
+	later   bool // an element precedes the next one
+}
+
+// maxSafe is the largest integer up to which numbers of JavaScript represent all integers.
+const maxSafe = 1<<53 - 1
+
+// unsafe reports whether JavaScript would round a number.
+func unsafe(v any) bool {
+	switch v := v.(type) {
+	case int64:
+		return v > maxSafe || v < -maxSafe
+	case uint64:
+		return v > maxSafe
+	case *big.Int:
+		return true
+	}
+	return false
 }
 
 func (n *ndjson) Begin(dst []byte) []byte { return dst }
@@ -46,17 +72,34 @@ func (n *ndjson) Begin(dst []byte) []byte { return dst }
 func (n *ndjson) End(dst []byte) []byte { return dst }
 
 func (n *ndjson) Append(dst []byte, e *dynamic.Event) []byte {
+	if n.browser && n.later {
+		dst = append(dst, ",\n"...)
+	}
+	n.later = true
 	begin := len(dst)
 	for i := range n.columns {
 		c := &n.columns[i]
 		if c.part == timePart { // without boxing it
 			dst = appendTimeJSON(append(dst, n.names[i]...), e.Time)
 		} else if v := c.Value(e); v != nil {
-			dst = appendJSON(append(dst, n.names[i]...), c.Type, v)
+			dst = n.appendValue(append(dst, n.names[i]...), c.Type, v)
+		} else if n.browser {
+			dst = append(append(dst, n.names[i]...), "null"...)
 		}
 	}
 	dst[begin] = '{' // instead of a comma; every event has a time
-	return append(dst, '}', '\n')
+	if dst = append(dst, '}'); n.browser {
+		return dst
+	}
+	return append(dst, '\n')
+}
+
+// appendValue appends a value of a type.
+func (n *ndjson) appendValue(dst []byte, t schema.Type, v any) []byte {
+	if n.browser && unsafe(v) {
+		return append(appendText(append(dst, '"'), t, v), '"')
+	}
+	return appendJSON(dst, t, v)
 }
 
 // appendJSON appends a value of a type as JSON.

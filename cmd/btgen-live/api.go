@@ -1,0 +1,544 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/gen/chart"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// Limits of the answer to one request.
+const (
+	defaultRows  = 1000
+	maxRows      = 10_000
+	maxAnswer    = 16 << 20 // bytes
+	maxAnswering = 30 * time.Second
+	maxReading   = 8 // requests that read at a time; others wait
+	defaultCount = 400
+)
+
+// api answers requests for events as JSON.
+type api struct {
+	schemas map[string]*dynamic.Schema
+	names   []string // of the schemas, in their order
+	client  store.Client
+	options store.ReaderOptions
+	reading chan struct{} // has an element for each request that reads
+}
+
+// newAPI returns an API for schemas: the first of each name.
+func newAPI(layouts []*layout.Layout, client store.Client, o store.ReaderOptions) *api {
+	a := &api{schemas: map[string]*dynamic.Schema{}, client: client, options: o, reading: make(chan struct{}, maxReading)}
+	for _, l := range layouts {
+		if a.schemas[l.Name] == nil {
+			a.names = append(a.names, l.Name)
+			a.schemas[l.Name] = dynamic.New(l)
+		}
+	}
+	return a
+}
+
+// problem is the error of a request, as RFC 9457 describes it.
+type problem struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+}
+
+// Error returns the detail.
+func (p *problem) Error() string { return p.Detail }
+
+// invalid is a request that cannot be answered as it is.
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &problem{"invalid request", http.StatusBadRequest, parameters(err.Error())}
+}
+
+// flagName matches flags of the command line, whose checks requests share.
+var flagName = regexp.MustCompile(`(^|[\s(;,])--(from|to|query|table|every|zone|fields|statistics|fill|by|limit|latest|newest-first|schemas)\b`)
+
+// parameters replaces flags in a message by the parameters of requests.
+func parameters(text string) string {
+	return flagName.ReplaceAllStringFunc(text, func(found string) string {
+		return strings.ReplaceAll(strings.Replace(found, "--", "", 1), "-", "_")
+	})
+}
+
+// problemOf returns the problem of an error.
+func problemOf(ctx context.Context, err error) *problem {
+	p := (*problem)(nil)
+	switch {
+	case errors.As(err, &p):
+		return p
+	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled), status.Code(err) == codes.DeadlineExceeded:
+		return &problem{"too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series", maxAnswering)}
+	}
+	for _, of := range []error{store.ErrOrder, store.ErrNoField, store.ErrFieldRows} {
+		if errors.Is(err, of) {
+			return &problem{"invalid request", http.StatusBadRequest, err.Error()}
+		}
+	}
+	if _, is := errors.AsType[*store.TokenError](err); is {
+		return &problem{"invalid request", http.StatusBadRequest, err.Error()}
+	}
+	return &problem{"reading failed", http.StatusBadGateway, err.Error()}
+}
+
+// handler returns the handler of requests below /api/.
+func (a *api) handler() http.Handler {
+	mux := http.NewServeMux()
+	for path, answer := range map[string]func(ctx context.Context, q url.Values) ([]byte, error){
+		"/api/schemas": a.list,
+		"/api/series":  a.series,
+		"/api/windows": a.windows,
+		"/api/row":     a.row,
+		"/api/events":  func(ctx context.Context, q url.Values) ([]byte, error) { return a.events(ctx, q, false) },
+		"/api/latest":  func(ctx context.Context, q url.Values) ([]byte, error) { return a.events(ctx, q, true) },
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, answer) })
+	}
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, &problem{"not found", http.StatusNotFound, "there are /api/schemas, series, windows, events, latest and row"})
+	})
+	return mux
+}
+
+// answer answers a request within the limits. It is complete before anything is sent, so that a failure is never half an answer.
+func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx context.Context, q url.Values) ([]byte, error)) {
+	ctx, cancel := context.WithTimeout(r.Context(), maxAnswering)
+	defer cancel()
+	select {
+	case a.reading <- struct{}{}:
+		defer func() { <-a.reading }()
+	case <-ctx.Done():
+		writeProblem(w, &problem{"too many requests", http.StatusServiceUnavailable, fmt.Sprintf("%d other requests are being answered", maxReading)})
+		return
+	}
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		writeProblem(w, &problem{"invalid request", http.StatusBadRequest, err.Error()})
+		return
+	}
+	text, err := answer(ctx, q)
+	if err != nil {
+		writeProblem(w, problemOf(ctx, err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text)
+}
+
+// writeProblem answers with a problem.
+func writeProblem(w http.ResponseWriter, p *problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	text, err := json.Marshal(p)
+	if err == nil {
+		_, _ = w.Write(text)
+	}
+}
+
+// takes checks that a request has only known parameters, each once except for value.
+func takes(q url.Values, names ...string) error {
+	names = append(names, "schema", "value", "query", "table", "from", "to", "zone")
+	for name, values := range q {
+		if !slices.Contains(names, name) {
+			slices.Sort(names)
+			return invalid(fmt.Errorf("no parameter %q; there are %s", name, strings.Join(names, ", ")))
+		}
+		if len(values) > 1 && name != "value" {
+			return invalid(fmt.Errorf("parameter %s is given twice", name))
+		}
+	}
+	return nil
+}
+
+// selected returns what a request selects.
+func (a *api) selected(q url.Values, s *selection) (*selected, error) {
+	schema := a.schemas[q.Get("schema")]
+	if schema == nil {
+		return nil, invalid(fmt.Errorf("no schema %q; there are %s", q.Get("schema"), strings.Join(a.names, ", ")))
+	}
+	zone, err := parseZone(cmp.Or(q.Get("zone"), "UTC"))
+	if err != nil {
+		return nil, invalid(err)
+	}
+	s.query, s.table, s.from, s.to, s.zone = q.Get("query"), q.Get("table"), q.Get("from"), q.Get("to"), zone
+	out, err := s.in(schema, q["value"])
+	return out, invalid(err)
+}
+
+// number parses a parameter from least to most.
+func number(q url.Values, name string, value, least, most int) (int, error) {
+	if !q.Has(name) {
+		return value, nil
+	}
+	n, err := strconv.Atoi(q.Get(name))
+	if err != nil || n < least || n > most {
+		return 0, invalid(fmt.Errorf("%s %q: want a number from %d to %d", name, q.Get(name), least, most))
+	}
+	return n, nil
+}
+
+// listed splits a parameter at commas; nil if the request does not have it.
+func listed(q url.Values, name string) []string {
+	if !q.Has(name) {
+		return nil
+	}
+	if q.Get(name) == "" {
+		return []string{}
+	}
+	return strings.Split(q.Get(name), ",")
+}
+
+// cost is what a request took of Bigtable.
+type cost struct {
+	mu       sync.Mutex
+	Requests int `json:"requests"`
+	Rows     int `json:"rows"`
+	Events   int `json:"events"`
+}
+
+// counted returns the options of a reader that counts.
+func (a *api) counted(c *cost) store.ReaderOptions {
+	o := a.options
+	o.Hooks.End = func(_ context.Context, op store.Operation, _ error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.Requests, c.Rows, c.Events = c.Requests+op.Requests, c.Rows+op.Rows, c.Events+op.Events
+	}
+	return o
+}
+
+// rows are the rows of an answer, and what else it has.
+type rows struct {
+	columns []format.Column
+	encoder format.Encoder
+	text    []byte
+	n       int
+	about   about
+}
+
+// about is what an answer has beside rows.
+type about struct {
+	Columns     []column `json:"columns"`
+	Next        string   `json:"next"`            // of pages; empty if there are no more rows
+	More        bool     `json:"more"`            // rows are missing that no page has
+	Every       string   `json:"every,omitempty"` // width of windows
+	Undecodable int      `json:"undecodable"`
+	Cost        *cost    `json:"cost"`
+}
+
+// column describes a column of rows, and a value of a schema.
+type column struct {
+	Name string   `json:"name"`
+	Type string   `json:"type"`
+	Unit string   `json:"unit,omitempty"`
+	Doc  string   `json:"doc,omitempty"`
+	Enum []string `json:"enum,omitempty"`
+}
+
+// columnOf describes a field.
+func columnOf(f *layout.Field) column {
+	c := column{Name: f.Name, Type: f.Type.String(), Unit: f.Unit, Doc: f.Doc}
+	for _, v := range f.Enum {
+		c.Enum = append(c.Enum, v.Name)
+	}
+	return c
+}
+
+// newRows returns an answer without rows.
+func newRows(columns []format.Column) *rows {
+	r := &rows{columns: columns, encoder: format.NewJSON(columns), about: about{Columns: []column{}, Cost: new(cost)}}
+	for i := range columns {
+		r.about.Columns = append(r.about.Columns, columnOf(&columns[i].Field))
+	}
+	return r
+}
+
+// add adds a row.
+func (r *rows) add(e *dynamic.Event) error {
+	r.text = r.encoder.Append(r.text, e)
+	if r.n++; len(r.text) > maxAnswer {
+		return &problem{"too large", http.StatusUnprocessableEntity, fmt.Sprintf("the answer is larger than %d MiB: set a lower limit, or select fewer fields", maxAnswer>>20)}
+	}
+	return nil
+}
+
+// skip counts what cannot be decoded. It returns other errors.
+func (r *rows) skip(err error) error {
+	if _, is := errors.AsType[*store.DecodeError](err); is {
+		r.about.Undecodable++
+		return nil
+	}
+	return err
+}
+
+// json returns the answer.
+func (r *rows) json() ([]byte, error) {
+	text, err := json.Marshal(&r.about)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(text[:len(text)-1], []byte(",\"rows\":[\n"), r.text, []byte("]}\n")), nil
+}
+
+// given names what a query takes of a value.
+var given = map[codec.GivenPart]string{codec.GivenValue: "value", codec.GivenPrefix: "prefix", codec.GivenRange: "range"}
+
+// list answers with the schemas.
+func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
+	if len(q) > 0 {
+		return nil, invalid(errors.New("there are no parameters"))
+	}
+	type input struct {
+		column
+		Form string `json:"form"` // value, prefix or range
+		Many bool   `json:"many"`
+	}
+	type query struct {
+		Name   string  `json:"name"`
+		Doc    string  `json:"doc,omitempty"`
+		Inputs []input `json:"inputs"`
+	}
+	type described struct {
+		Name    string   `json:"name"`
+		Doc     string   `json:"doc,omitempty"`
+		Series  []column `json:"series"`
+		Fields  []column `json:"fields"`
+		Tables  []string `json:"tables"`
+		Queries []query  `json:"queries"`
+	}
+	out := []described{}
+	for _, name := range a.names {
+		l := a.schemas[name].Layout()
+		d := described{Name: name, Doc: l.Doc, Series: []column{}, Fields: []column{}, Queries: []query{}}
+		for i := range l.Series {
+			d.Series = append(d.Series, columnOf(&l.Series[i]))
+		}
+		for i := range l.Fields {
+			d.Fields = append(d.Fields, columnOf(&l.Fields[i]))
+		}
+		for _, t := range l.Tables {
+			d.Tables = append(d.Tables, t.ID)
+		}
+		for i := range l.Queries {
+			asked := query{Name: l.Queries[i].Name, Doc: l.Queries[i].Doc, Inputs: []input{}}
+			for _, in := range l.Queries[i].Inputs {
+				asked.Inputs = append(asked.Inputs, input{columnOf(in.Of(l)), given[in.Form], in.Many})
+			}
+			d.Queries = append(d.Queries, asked)
+		}
+		out = append(out, d)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b) // escapes <, > and &
+	e.SetIndent("", "  ")
+	err := e.Encode(out)
+	return b.Bytes(), err
+}
+
+// series answers with the series of a selection, in pages.
+func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
+	if err := takes(q, "limit", "page", "search"); err != nil {
+		return nil, err
+	}
+	limit, err := number(q, "limit", 100, 1, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	skipped, err := number(q, "page", 0, 0, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.selected(q, &selection{})
+	if err != nil {
+		return nil, err
+	}
+	columns := format.Columns(s.schema.Layout())[:len(s.schema.Layout().Series)]
+	out := newRows(columns)
+	search, found := strings.ToLower(q.Get("search")), 0
+	for series, err := range s.schema.NewReader(a.client, a.counted(out.about.Cost)).ReadSeries(ctx, s.selection(), s.from, s.to) {
+		if err != nil {
+			if err := out.skip(err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		e := dynamic.Event{Series: series}
+		if search != "" && !strings.Contains(strings.ToLower(string(format.AppendSeries(nil, columns, &e))), search) {
+			continue
+		}
+		if found++; found <= skipped {
+			continue
+		}
+		if out.n == limit {
+			out.about.Next = strconv.Itoa(skipped + limit)
+			break
+		}
+		if err := out.add(&e); err != nil {
+			return nil, err
+		}
+	}
+	return out.json()
+}
+
+// events answers with events, in pages, or with the newest one of each series.
+func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, error) {
+	r := reading{options: store.ReadOptions{LatestOnly: latest}}
+	names := []string{"limit", "fields"}
+	if !latest {
+		names = append(names, "page", "order")
+	}
+	if err := takes(q, names...); err != nil {
+		return nil, err
+	}
+	limit, err := number(q, "limit", defaultRows, 1, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	switch q.Get("order") {
+	case "":
+	case "newest":
+		r.options.NewestFirst = true
+	case "time":
+		r.options.TimeOrder = true
+	default:
+		return nil, invalid(errors.New("order: want newest or time"))
+	}
+	s, err := a.selected(q, &r.selection)
+	if err != nil {
+		return nil, err
+	}
+	r.fields = listed(q, "fields")
+	columns, err := r.project(s)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	switch {
+	case latest, s.of == ofTable && q.Get("page") == "":
+	case s.of == ofTable:
+		return nil, invalid(errors.New("page: events of all series have no pages; select series values, or a query"))
+	default:
+		r.options.Page = &store.Page{Size: limit, Token: q.Get("page")}
+	}
+	out := newRows(columns)
+	err = out.addEvents(s.events(ctx, a.client, a.counted(out.about.Cost), r.options), limit)
+	if err != nil {
+		return nil, err
+	}
+	if r.options.Page != nil {
+		out.about.Next = r.options.Page.Next
+	}
+	return out.json()
+}
+
+// addEvents adds up to a number of events.
+func (r *rows) addEvents(events iter.Seq2[dynamic.Event, error], limit int) error {
+	for e, err := range events {
+		if err != nil {
+			if err := r.skip(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if r.n == limit { // not of a page, which ends by itself
+			r.about.More = true
+			return nil
+		}
+		if err := r.add(&e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windows answers with windows. Without a width, it chooses one for about as many windows as points.
+func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
+	if err := takes(q, "every", "points", "fields", "statistics", "fill", "by", "limit"); err != nil {
+		return nil, err
+	}
+	limit, err := number(q, "limit", maxRows, 1, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	points, err := number(q, "points", defaultCount, 1, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	w := windowing{every: q.Get("every"), zoneName: cmp.Or(q.Get("zone"), "UTC"), fill: cmp.Or(q.Get("fill"), "none"),
+		fields: listed(q, "fields"), statistics: listed(q, "statistics"), by: listed(q, "by")}
+	s, err := a.selected(q, &w.selection)
+	if err != nil {
+		return nil, err
+	}
+	l := s.schema.Layout()
+	if w.every == "" {
+		if w.every, err = chosenWidth(s, w.zone, points); err != nil {
+			return nil, invalid(err)
+		}
+	}
+	if err := w.checkWindows(); err != nil {
+		return nil, invalid(err)
+	}
+	shown, err := w.rows(l)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	out := newRows(shown.Columns())
+	out.about.Every = w.every
+	for win, err := range s.windows(ctx, a.client, a.counted(out.about.Cost), w.width, w.options) {
+		if err != nil {
+			if err := out.skip(err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if out.n == limit {
+			return nil, &problem{"too many windows", http.StatusUnprocessableEntity,
+				fmt.Sprintf("there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series", words.Number(float64(limit)), w.every)}
+		}
+		if err := out.add(shown.Row(&win)); err != nil {
+			return nil, err
+		}
+	}
+	return out.json()
+}
+
+// chosenWidth returns a width of windows for a number of points in a range.
+func chosenWidth(s *selected, zone *time.Location, points int) (string, error) {
+	if s.from.IsZero() || s.to.Year() > 9000 {
+		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to")
+	}
+	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone}}
+	p.setWidth(s.to.Sub(s.from) / time.Duration(points))
+	if _, err := window.Parse(p.Width, zone); err != nil {
+		return "", err
+	}
+	return p.Width, nil
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Limits of a row that is shown.
+const (
+	shownCells = maxRows
+	shownBytes = 200 // of a value
+)
+
+// storedRow is a row as it is stored, whatever of it reads return.
+type storedRow struct {
+	Table     string       `json:"table"`
+	Key       string       `json:"key"`
+	Delimiter string       `json:"delimiter"`
+	Parts     []keyPart    `json:"parts"`
+	Cells     []shownCell  `json:"cells"`
+	Families  []ruleOfRows `json:"families"`
+}
+
+// keyPart is a segment of a row key.
+type keyPart struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// ruleOfRows says when cells of a family are garbage-collected.
+type ruleOfRows struct {
+	Family string `json:"family"`
+	Rule   string `json:"rule"`
+}
+
+// shownCell is a stored cell.
+type shownCell struct {
+	Column    string `json:"column"`
+	Timestamp string `json:"timestamp"`
+	Value     string `json:"value"` // the beginning of a long one
+	Bytes     int    `json:"bytes"`
+	Live      bool   `json:"live"`    // reads return it
+	Expires   string `json:"expires"` // empty if it does not, or if that depends on newer cells
+}
+
+// row answers with the rows in which an event of a series is stored, in the table that is read: several if its
+// key has the field.
+func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
+	if err := takes(q, "time", "sequence"); err != nil {
+		return nil, err
+	}
+	n, err := number(q, "sequence", 0, 0, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	sequence := uint32(n)
+	at, err := time.Parse(time.RFC3339Nano, q.Get("time"))
+	if err != nil {
+		return nil, invalid(fmt.Errorf("time %q: want a time such as 2021-03-05T12:00:00Z", q.Get("time")))
+	}
+	s, err := a.selected(q, &selection{})
+	if err != nil {
+		return nil, err
+	}
+	if s.of != ofSeries {
+		return nil, invalid(errors.New("want the values of one series"))
+	}
+	l := s.schema.Layout()
+	t := periodAt(l.Read, at)
+	out := []storedRow{}
+	for _, metric := range metricsOf(t) {
+		v := codec.KeyValues{Series: value.Pointers(l, s.values, nil), Metric: metric, At: &at, Sequence: &sequence}
+		row, err := a.storedRow(ctx, t, &v)
+		if err != nil {
+			return nil, err
+		}
+		if len(row.Cells) > 0 || metric == nil {
+			out = append(out, row)
+		}
+	}
+	return json.Marshal(map[string]any{"rows": out})
+}
+
+// periodAt returns the layout of a table for events at a time.
+func periodAt(t *layout.Table, at time.Time) *layout.Table {
+	for _, p := range t.Periods() {
+		if !at.Before(p.Since) {
+			return p
+		}
+	}
+	return t
+}
+
+// metricsOf returns the fields in row keys; one nil if there are none.
+func metricsOf(t *layout.Table) []*string {
+	if !t.Metrics() {
+		return []*string{nil}
+	}
+	var out []*string
+	for i := range t.Columns {
+		out = append(out, &t.Columns[i].Qualifier)
+	}
+	return out
+}
+
+// storedRow reads a row.
+func (a *api) storedRow(ctx context.Context, t *layout.Table, v *codec.KeyValues) (storedRow, error) {
+	key, err := t.Append(nil, v)
+	if err != nil {
+		return storedRow{}, invalid(err)
+	}
+	out := storedRow{Table: a.options.TablePrefix + t.ID, Key: sample.ShowKey(string(key)), Delimiter: t.Delimiter, Cells: []shownCell{}}
+	for i := range t.Segments {
+		part, err := t.AppendPart(nil, i, i+1, v)
+		if err != nil {
+			return storedRow{}, invalid(err)
+		}
+		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part))})
+	}
+	for i := range t.Families {
+		out.Families = append(out.Families, ruleOfRows{t.Families[i].Name, t.Families[i].GC.String()})
+	}
+	row, err := a.client.OpenTable(out.Table).ReadRow(ctx, string(key), bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(shownCells)))
+	if err != nil {
+		return storedRow{}, err
+	}
+	now := time.Now()
+	for _, family := range slices.Sorted(maps.Keys(row)) {
+		out.Cells = append(out.Cells, cellsOf(t, family, row[family], now)...)
+	}
+	return out, nil
+}
+
+// cellsOf describes the cells of a family, those of a column together and the newest first.
+func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time.Time) []shownCell {
+	i := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
+	var out []shownCell
+	rank := 0
+	for k, item := range items {
+		if rank++; k == 0 || items[k-1].Column != item.Column {
+			rank = 1
+		}
+		c := shownCell{
+			Column:    family + ":" + sample.ShowKey(strings.TrimPrefix(item.Column, family+":")),
+			Timestamp: item.Timestamp.Time().UTC().Format(time.RFC3339Nano),
+			Value:     sample.ShowKey(string(item.Value[:min(len(item.Value), shownBytes)])), Bytes: len(item.Value),
+		}
+		if len(item.Value) == 0 {
+			c.Value = ""
+		}
+		if i >= 0 {
+			life := t.Families[i].Life
+			c.Live = life.Alive(now, int64(item.Timestamp), rank)
+			if until := life.Fresh(int64(item.Timestamp), rank == 1); !until.IsZero() && until.Year() < 9000 {
+				c.Expires = until.UTC().Format(time.RFC3339Nano)
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,332 @@
+"use strict";
+// The page has no state but that of its address: the schema, the series and the range. All text of schemas and events is
+// inserted as text.
+const $ = id => document.getElementById(id);
+const colors = 6, searchPage = 50, few = 300;
+let schemas = [], schema, first = 0, running = 0, drawn = null;
+
+const state = () => new URLSearchParams(location.hash.slice(1));
+function go(change) {
+  const s = state();
+  for (const [key, value] of Object.entries(change)) {
+    s.delete(key);
+    for (const v of [value].flat()) if (v !== "") s.append(key, v);
+  }
+  location.hash = s;
+}
+
+// element returns a new element with attributes and contents.
+function element(name, attributes = {}, ...contents) {
+  const svg = ["svg", "path", "circle", "text", "line", "rect", "g"].includes(name);
+  const e = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+  e.append(...contents);
+  return e;
+}
+
+// api returns the answer to a request, and shows its problem if it has one.
+async function api(path, parameters = {}) {
+  const q = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) for (const v of [value].flat()) q.append(key, v);
+  const response = await fetch("/api/" + path + (String(q) && "?" + q));
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.detail);
+  return answer;
+}
+function guarded(f) {
+  return async (...args) => {
+    try { await f(...args); $("problem").hidden = true; } catch (e) { $("problem").textContent = e.message; $("problem").hidden = false; }
+  };
+}
+
+const numeric = type => /^(u?int|float)/.test(type);
+const numbers = () => schema.fields.filter(f => numeric(f.type)).map(f => f.name);
+const valuesOf = row => schema.series.map(f => f.name + "=" + row[f.name]);
+const selection = values => ({schema: schema.name, value: JSON.parse(values)});
+const chosen = () => state().getAll("series").slice(0, colors);
+const show = v => typeof v === "number" ? (Math.abs(v) >= 1e15 || v !== 0 && Math.abs(v) < 1e-4 ? v.toExponential(5) : v.toLocaleString("en-US", {maximumFractionDigits: 6}))
+  : v === null || v === undefined ? "" : typeof v === "object" ? JSON.stringify(v) : String(v);
+const iso = ms => new Date(ms).toISOString().replace(".000Z", "Z");
+
+// table returns rows as a table, with a button that calls pick for each.
+function table(answer, pick) {
+  const head = (pick ? [element("th", {}, "row")] : []).concat(answer.columns.map(c => element("th", numeric(c.type) ? {class: "num"} : {}, c.name + (c.unit ? " (" + c.unit + ")" : ""))));
+  const button = row => {
+    const b = element("button", {type: "button", "aria-label": "Show the stored row"}, "⋯");
+    b.addEventListener("click", guarded(() => pick(row)));
+    return [element("td", {}, b)];
+  };
+  const body = answer.rows.map(row => element("tr", {}, ...(pick ? button(row) : []), ...answer.columns.map(c => element("td", numeric(c.type) ? {class: "num"} : {}, show(row[c.name])))));
+  return element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
+}
+
+async function listSeries() {
+  const answer = await api("series", {schema: schema.name, limit: searchPage, page: first, search: $("search").value});
+  const selected = chosen();
+  $("series").replaceChildren(...answer.rows.map(row => {
+    const values = JSON.stringify(valuesOf(row)), box = element("input", {type: "checkbox"});
+    box.checked = selected.includes(values);
+    box.addEventListener("change", () => {
+      const now = chosen().filter(v => v !== values);
+      go({series: box.checked ? [...now, values] : now});
+    });
+    return element("li", {}, element("label", {}, box, " ", valuesOf(row).join(" ")));
+  }));
+  $("previous").disabled = first === 0;
+  $("next").disabled = answer.next === "";
+}
+
+// extent returns the times of the first and the last event of series, in milliseconds.
+async function extent(series) {
+  let from = Infinity, to = -Infinity;
+  for (const values of series) {
+    const answer = await api("windows", {...selection(values), every: "all", fields: numbers().join(","), statistics: "first_time,last_time"});
+    for (const row of answer.rows) for (const name of numbers()) {
+      if (row[name + "_first_time"]) from = Math.min(from, Date.parse(row[name + "_first_time"]));
+      if (row[name + "_last_time"]) to = Math.max(to, Date.parse(row[name + "_last_time"]) + 1);
+    }
+  }
+  return [from, to];
+}
+
+// draw draws the range of the address.
+async function draw() {
+  const run = ++running, series = chosen(), s = state();
+  $("legend").replaceChildren(...series.map((v, i) => element("li", {}, element("span", {class: "swatch b" + i}), JSON.parse(v).join(" "))));
+  $("from").value = s.get("from") || "";
+  $("to").value = s.get("to") || "";
+  if (!series.length || !numbers().length) {
+    drawn = null;
+    $("chart").replaceChildren();
+    $("values").textContent = "";
+    $("about").textContent = series.length ? "No field of the schema is a number." : "Select series to draw them.";
+    $("events").replaceChildren();
+    $("newest").replaceChildren();
+    $("more").hidden = true;
+    return;
+  }
+  if (!s.get("from") || !s.get("to")) {
+    const [from, to] = await extent(series);
+    if (run !== running) return;
+    if (from === Infinity) { $("about").textContent = "No events."; return; }
+    return go({from: iso(from), to: iso(to)});
+  }
+  const from = Date.parse(s.get("from")), to = Date.parse(s.get("to"));
+  const range = {from: s.get("from"), to: s.get("to")};
+  const width = Math.max(300, $("chart").clientWidth);
+  const begun = performance.now();
+  const answers = await Promise.all(series.map(v => api("windows", {...selection(v), ...range, points: Math.min(800, Math.round(width / 2)), fields: numbers().join(","), statistics: "mean,min,max"})));
+  let every = answers[0].every, lines = answers.map(a => a.rows.map(row => ({...row, from: Date.parse(row.start), to: Date.parse(row.end)})));
+  let cost = answers.map(a => a.cost);
+  const total = lines.flat().reduce((n, row) => n + row.events, 0);
+  if (total > 0 && total <= few) {
+    const events = await Promise.all(series.map(v => api("events", {...selection(v), ...range, limit: few, fields: numbers().join(",")})));
+    every = "";
+    cost = cost.concat(events.map(a => a.cost));
+    lines = events.map(a => a.rows.map(row => ({...row, from: Date.parse(row.time), to: Date.parse(row.time)})));
+  }
+  if (run !== running) return;
+  drawn = {from, to, every, lines, width};
+  $("chart").replaceChildren(...numbers().map(panel));
+  $("values").textContent = "";
+  const sum = key => cost.reduce((n, c) => n + c[key], 0).toLocaleString("en-US");
+  $("about").textContent = (every ? "Means of " + every + ", with the range from minimum to maximum" : "Single events") + ": " + total.toLocaleString("en-US") +
+    " events. " + sum("requests") + " requests, " + sum("rows") + " rows, " + Math.round(performance.now() - begun) + " ms.";
+  await listEvents("");
+  await listNewest();
+}
+
+const height = 190, left = 64, top_ = 26, bottom = 22;
+const x = (ms, d = drawn) => left + (ms - d.from) / (d.to - d.from) * (d.width - left - 8);
+const mean = (row, name) => row[name + "_mean"] ?? row[name];
+const lowest = (row, name) => row[name + "_min"] ?? row[name];
+const highest = (row, name) => row[name + "_max"] ?? row[name];
+
+// steps returns round numbers in a range.
+function steps(low, high, most) {
+  const raw = (high - low) / most, power = 10 ** Math.floor(Math.log10(raw)), unit = [1, 2, 5, 10].find(n => n * power >= raw) * power, out = [];
+  for (let v = Math.ceil(low / unit) * unit; v <= high && out.length < 20; v += unit) out.push(v);
+  return out;
+}
+const spans = [1e3, 1e4, 6e4, 3e5, 9e5, 36e5, 108e5, 216e5, 432e5, 864e5, 1728e5, 6048e5, 2592e6, 7776e6, 31536e6, 15768e7, 31536e7];
+function timeSteps(from, to, most) {
+  const span = spans.find(s => (to - from) / s <= most) || (to - from) / most, out = [];
+  for (let t = Math.ceil(from / span) * span; t < to && out.length < 20; t += span) out.push([t, span >= 864e5 ? iso(t).slice(0, 10) : span >= 6e4 ? iso(t).slice(5, 16).replace("T", " ") : iso(t).slice(11, 19)]);
+  return to - from < 2e3 ? [] : out;
+}
+
+// panel draws a field.
+function panel(name) {
+  const d = drawn, field = schema.fields.find(f => f.name === name);
+  const all = d.lines.flat().filter(row => typeof mean(row, name) === "number");
+  let low = Math.min(...all.map(r => lowest(r, name))), high = Math.max(...all.map(r => highest(r, name)));
+  const svg = element("svg", {viewBox: `0 0 ${d.width} ${height}`, role: "img", "aria-label": name, "data-field": name});
+  svg.append(element("text", {class: "name", x: left, y: 16}, name + (field.unit ? " (" + field.unit + ")" : "")));
+  if (!all.length) { svg.append(element("text", {x: left, y: 60}, "no numbers")); return svg; }
+  if (low === high) { low -= Math.abs(low) / 10 || 1; high += Math.abs(high) / 10 || 1; }
+  const y = v => height - bottom - (v - low) / (high - low) * (height - top_ - bottom);
+  for (const v of steps(low, high, 4)) svg.append(element("line", {class: "grid", x1: left, x2: d.width - 8, y1: y(v), y2: y(v)}), element("text", {x: left - 6, y: y(v) + 4, "text-anchor": "end"}, show(v)));
+  for (const [t, text] of timeSteps(d.from, d.to, d.width / 110)) svg.append(element("text", {x: Math.min(Math.max(x(t), left + 20), d.width - 45), y: height - 5, "text-anchor": "middle"}, text));
+  d.lines.forEach((rows, i) => {
+    let line = "", up = [], down = [], bands = "", end = null;
+    const close = () => { if (up.length) bands += "M" + up.concat(down.reverse()).join("L") + "Z"; up = []; down = []; };
+    for (const row of rows) {
+      const v = mean(row, name);
+      if (typeof v !== "number") continue;
+      const at = Math.min(Math.max(x((row.from + row.to) / 2), left), d.width - 8).toFixed(1);
+      const gap = end === null || row.from > end;
+      if (gap) close();
+      if (d.every) line += (gap ? "M" : "L") + at + " " + y(v).toFixed(1);
+      else svg.append(element("circle", {class: "c" + i, cx: at, cy: y(v), r: 2.5}));
+      if (d.every && gap) line += "h0.1";
+      up.push(at + " " + y(highest(row, name)).toFixed(1));
+      down.push(at + " " + y(lowest(row, name)).toFixed(1));
+      end = row.to;
+    }
+    close();
+    if (d.every) svg.append(element("path", {class: "band c" + i, d: bands}), element("path", {class: "line c" + i, d: line, fill: "none", "stroke-linecap": "round"}));
+  });
+  return svg;
+}
+
+// at shows the values at a time.
+function at(ms) {
+  if (!drawn) return;
+  const texts = [];
+  drawn.lines.forEach((rows, i) => {
+    const near = rows.reduce((a, b) => !a || Math.abs((b.from + b.to) / 2 - ms) < Math.abs((a.from + a.to) / 2 - ms) ? b : a, null);
+    if (!near) return;
+    const period = near.from === near.to ? near.time : near.start + " – " + near.end;
+    texts.push(element("span", {class: "swatch b" + i}), period + "  " + numbers().filter(n => mean(near, n) !== null).map(n => n + " " + show(mean(near, n)) +
+      (lowest(near, n) !== highest(near, n) ? " (" + show(lowest(near, n)) + " … " + show(highest(near, n)) + ")" : "")).join(", "), element("br"));
+  });
+  $("values").replaceChildren(...texts);
+  for (const svg of $("chart").children) {
+    svg.querySelector(".cursor")?.remove();
+    svg.append(element("line", {class: "cursor", x1: x(ms), x2: x(ms), y1: top_, y2: height - bottom}));
+  }
+}
+function timeOf(event) {
+  const area = $("chart").getBoundingClientRect(), px = (event.clientX - area.left) / area.width * drawn.width;
+  return drawn.from + Math.min(Math.max((px - left) / (drawn.width - left - 8), 0), 1) * (drawn.to - drawn.from);
+}
+function range(from, to) {
+  if (to - from >= 1) go({from: iso(Math.floor(from)), to: iso(Math.ceil(to))});
+}
+function move(by, factor) {
+  if (!drawn) return;
+  const length = drawn.to - drawn.from, middle = (drawn.from + drawn.to) / 2 + by * length;
+  range(middle - length * factor / 2, middle + length * factor / 2);
+}
+
+let newestRun = 0;
+async function listNewest() {
+  const run = ++newestRun, answers = await Promise.all(chosen().map(v => api("latest", selection(v))));
+  if (run !== newestRun || !answers.length) return;
+  $("newest").replaceChildren(table({columns: answers[0].columns, rows: answers.flatMap(a => a.rows)}));
+}
+let eventRows = [], pages = [];
+async function listEvents(more) {
+  const s = state(), series = chosen();
+  if (!more) { eventRows = []; pages = series.map(() => ""); }
+  let columns = [];
+  for (const [i, v] of series.entries()) {
+    if (pages[i] === null) continue;
+    const answer = await api("events", {...selection(v), from: s.get("from"), to: s.get("to"), limit: 50, ...(pages[i] && {page: pages[i]})});
+    columns = answer.columns;
+    pages[i] = answer.next || null;
+    eventRows.push(...answer.rows);
+  }
+  if (columns.length) $("events").replaceChildren(table({columns, rows: eventRows}, showRow));
+  $("more").hidden = pages.every(p => p === null);
+}
+
+// age returns how long ago a time was, or in how long it will be.
+function age(time) {
+  const ms = Date.now() - Date.parse(time), s = Math.abs(ms) / 1000;
+  const [n, unit] = [[31557600, "y"], [86400, "d"], [3600, "h"], [60, "m"], [1, "s"]].map(([n, u]) => [s / n, u]).find(([n]) => n >= 1) || [s, "s"];
+  return (ms < 0 ? "in " : "") + n.toFixed(n < 10 ? 1 : 0) + unit + (ms < 0 ? "" : " ago");
+}
+
+// showRow shows the row in which an event is stored, with all its cells.
+async function showRow(event) {
+  const answer = await api("row", {schema: schema.name, value: valuesOf(event), time: event.time, ...(event.sequence && {sequence: event.sequence})});
+  $("row").replaceChildren(element("h2", {}, "Stored row of " + event.time), ...answer.rows.flatMap(row => {
+    const parts = row.parts.map(p => element("span", {}, element("small", {}, p.name), element("b", {}, p.text)));
+    const head = ["column", "timestamp", "age", "value", "bytes", "expires"].map(h => element("th", h === "bytes" ? {class: "num"} : {}, h));
+    const cells = row.cells.slice(0, 500).map(c => element("tr", c.live ? {} : {class: "expired"}, ...[c.column, c.timestamp, age(c.timestamp), c.value].map(t => element("td", {}, t)),
+      element("td", {class: "num"}, show(c.bytes)), element("td", {}, c.expires ? c.expires + " (" + age(c.expires) + ")" : c.live ? "" : "expired")));
+    return [element("p", {}, "Table " + row.table + ", " + show(row.cells.length) + " cells. " + row.families.map(f => f.family + ": " + f.rule).join("; ")),
+      element("div", {class: "key"}, ...parts.flatMap((p, i) => i && row.delimiter ? [element("span", {}, row.delimiter), p] : [p])),
+      element("div", {class: "scroll"}, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...cells)))];
+  }));
+  $("row").scrollIntoView({block: "nearest"});
+}
+
+// forms shows a form for each query.
+function forms() {
+  $("queries").replaceChildren(...(schema.queries.length ? [element("h2", {}, "Queries")] : []), ...schema.queries.flatMap(q => {
+    const result = element("div", {class: "scroll"}), about = element("p", {class: "muted"});
+    const inputs = q.inputs.map(i => element("input", {"aria-label": q.name + " " + i.name, placeholder: i.form === "range" ? "from..to" : i.form}));
+    const newest = element("input", {type: "checkbox"});
+    const form = element("form", {}, ...q.inputs.map((i, n) => element("label", {}, i.name + " ", inputs[n])), element("label", {}, newest, " newest of each series"), element("button", {}, "Read"));
+    form.addEventListener("submit", guarded(async event => {
+      event.preventDefault();
+      const s = state(), value = q.inputs.flatMap((i, n) => (i.many ? inputs[n].value.split(",") : [inputs[n].value]).map(v => i.name + "=" + v));
+      const answer = await api(newest.checked ? "latest" : "events", {schema: schema.name, query: q.name, value, limit: 100, ...(s.get("from") && {from: s.get("from"), to: s.get("to")})});
+      result.replaceChildren(table(answer));
+      about.textContent = answer.rows.length + " events" + (answer.next || answer.more ? " of more" : "") + ", " + answer.cost.requests + " requests, " + answer.cost.rows + " rows.";
+    }));
+    return [element("h3", {}, q.name), element("p", {class: "muted"}, q.doc || ""), form, result, about];
+  }));
+}
+
+// follow shows what the address says.
+const follow = guarded(async () => {
+  const name = state().get("schema");
+  const now = schemas.find(s => s.name === name) || schemas[0];
+  if (now !== schema) {
+    schema = now;
+    first = 0;
+    $("search").value = "";
+    $("schema").value = schema.name;
+    $("doc").textContent = schema.doc || "";
+    document.title = schema.name + " on Bigtable";
+    forms();
+  }
+  await Promise.all([listSeries(), draw()]);
+});
+
+const on = (id, type, f) => $(id).addEventListener(type, f);
+on("schema", "change", () => { location.hash = new URLSearchParams({schema: $("schema").value}); });
+on("search", "input", guarded(async () => { first = 0; await listSeries(); }));
+on("previous", "click", guarded(async () => { first = Math.max(0, first - searchPage); await listSeries(); }));
+on("next", "click", guarded(async () => { first += searchPage; await listSeries(); }));
+on("range", "submit", event => { event.preventDefault(); go({from: $("from").value.trim(), to: $("to").value.trim()}); });
+on("all", "click", () => go({from: "", to: ""}));
+on("earlier", "click", () => move(-0.5, 1));
+on("later", "click", () => move(0.5, 1));
+on("in", "click", () => move(0, 0.25));
+on("out", "click", () => move(0, 4));
+on("more", "click", guarded(() => listEvents("more")));
+let begin = null;
+on("chart", "pointermove", event => { if (drawn) at(timeOf(event)); });
+on("chart", "pointerdown", event => { if (drawn) begin = timeOf(event); });
+on("chart", "pointerup", event => {
+  if (!drawn || begin === null) return;
+  const end = timeOf(event), from = Math.min(begin, end), to = Math.max(begin, end);
+  begin = null;
+  if (to - from > (drawn.to - drawn.from) / 100) range(from, to);
+});
+on("chart", "keydown", event => {
+  const step = {ArrowLeft: [-0.25, 1], ArrowRight: [0.25, 1], "+": [0, 0.5], "-": [0, 2]}[event.key];
+  if (step) { event.preventDefault(); move(...step); }
+});
+setInterval(() => { if ($("refresh").checked && schema) guarded(listNewest)(); }, 5000);
+addEventListener("hashchange", follow);
+guarded(async () => {
+  schemas = await api("schemas");
+  $("schema").replaceChildren(...schemas.map(s => element("option", {}, s.name)));
+  if (!schemas.length) throw new Error("There are no schemas.");
+  await follow();
+})();

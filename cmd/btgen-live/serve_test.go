@@ -1,0 +1,455 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/web"
+	"github.com/btgen-dev/btgen/golden/testbrowser"
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+const servedSchema = `btgen: v1
+package: app
+name: Event
+doc: Readings of <b>sensors</b>.
+series: {city: string, sensor: int64}
+fields:
+  value: {type: float64, unit: °C}
+  total: int64
+  note: {type: string, optional: true}
+  state: {type: enum, of: {good: 1, bad: 2}}
+tables:
+  events:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [{name: city, escape: true}, sensor, bucket]}
+    bucket: 1d
+    family: m
+    ttl: {keep: forever}
+queries:
+  ByCity: {by: [city]}
+`
+
+// servedStart is the time of the first event.
+var servedStart = time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// servedEvents serves events of the schema.
+func servedEvents(t testing.TB, events []dynamic.Event) http.Handler {
+	t.Helper()
+	return servedEventsOf(t, servedSchema, events)
+}
+
+// servedEventsOf serves events of a schema.
+func servedEventsOf(t testing.TB, text string, events []dynamic.Event) http.Handler {
+	t.Helper()
+	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(text)}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	schema := dynamic.New(r.Layouts[0])
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		if _, err := setup.Setup(ctx, b.Admin, b.Client, schema.Tables(), setup.Options{}); err != nil {
+			return err
+		}
+		return schema.NewWriter(b.Client).WriteAll(ctx, events)
+	})
+	return served(newAPI(r.Layouts, b.Client, store.ReaderOptions{}))
+}
+
+// readings are events of a sensor, one each step.
+func readings(city string, sensor int64, step time.Duration, n int) []dynamic.Event {
+	var out []dynamic.Event
+	for i := range n {
+		out = append(out, dynamic.Event{Series: []any{city, sensor}, Time: servedStart.Add(time.Duration(i) * step), Values: []any{float64(i % 24), int64(i), nil, "good"}})
+	}
+	return out
+}
+
+// ask returns the answer to a request with a status.
+func ask(t testing.TB, h http.Handler, code int, path string, parameters ...string) map[string]any {
+	t.Helper()
+	q := url.Values{}
+	for i := 0; i < len(parameters); i += 2 {
+		q.Add(parameters[i], parameters[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/api/"+path+"?"+q.Encode(), nil))
+	var out map[string]any
+	if path == "schemas" && code == http.StatusOK {
+		var list []any
+		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
+			t.Fatal(err)
+		}
+		return list[0].(map[string]any)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != code {
+		t.Fatalf("%s %v: %d, %v: %s", path, parameters, w.Code, err, w.Body)
+	}
+	kind := map[bool]string{true: "application/json", false: "application/problem+json"}[code == http.StatusOK]
+	if w.Header().Get("Content-Type") != kind {
+		t.Errorf("%s: %s", path, w.Header().Get("Content-Type"))
+	}
+	return out
+}
+
+// rowsIn returns the rows of an answer.
+func rowsIn(answer map[string]any) (out []map[string]any) {
+	for _, r := range answer["rows"].([]any) {
+		out = append(out, r.(map[string]any))
+	}
+	return out
+}
+
+// TestAPI asks for everything that the API has.
+func TestAPI(t *testing.T) {
+	events := append(readings("berlin", 1, time.Hour, 48), readings("paris", 2, time.Hour, 3)...)
+	events = append(events, dynamic.Event{Series: []any{"odd", int64(math.MaxInt64)}, Time: servedStart, Values: []any{math.NaN(), int64(math.MinInt64), "<script>", "bad"}})
+	h := servedEvents(t, events)
+
+	schemas := ask(t, h, 200, "schemas")
+	if schemas["name"] != "Event" || fmt.Sprint(schemas["tables"]) != "[events]" || !strings.Contains(fmt.Sprint(schemas["queries"]), "ByCity") || !strings.Contains(fmt.Sprint(schemas["fields"]), "enum:[good bad]") {
+		t.Errorf("got %v", schemas)
+	}
+
+	answer := ask(t, h, 200, "series", "schema", "Event", "limit", "2")
+	if got := fmt.Sprint(answer["rows"]); got != "[map[city:berlin sensor:1] map[city:odd sensor:9223372036854775807]]" || answer["next"] != "2" {
+		t.Errorf("got %v", answer)
+	}
+	answer = ask(t, h, 200, "series", "schema", "Event", "limit", "2", "page", "2")
+	if got := fmt.Sprint(answer["rows"]); got != "[map[city:paris sensor:2]]" || answer["next"] != "" {
+		t.Errorf("got %v", answer)
+	}
+	if got := fmt.Sprint(ask(t, h, 200, "series", "schema", "Event", "search", "PAR")["rows"]); got != "[map[city:paris sensor:2]]" {
+		t.Errorf("got %v", got)
+	}
+
+	odd := rowsIn(ask(t, h, 200, "events", "schema", "Event", "value", "city=odd", "value", "sensor=9223372036854775807"))[0]
+	if odd["value"] != "NaN" || odd["total"] != "-9223372036854775808" || odd["note"] != "<script>" || odd["state"] != "bad" || odd["time"] != "2021-03-01T00:00:00Z" {
+		t.Errorf("got %v", odd)
+	}
+	berlin := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
+	page, n := "", 0
+	for {
+		answer := ask(t, h, 200, "events", append(berlin, "limit", "20", "page", page)...)
+		for _, r := range rowsIn(answer) {
+			if r["note"] != nil || r["total"] != float64(n) {
+				t.Errorf("event %d: %v", n, r)
+			}
+			n++
+		}
+		if page = answer["next"].(string); page == "" {
+			break
+		}
+	}
+	if n != 48 {
+		t.Errorf("%d events", n)
+	}
+	if got := rowsIn(ask(t, h, 200, "events", append(berlin, "limit", "1", "order", "newest", "fields", "total")...))[0]; got["total"] != 47.0 || got["value"] != nil {
+		t.Errorf("got %v", got)
+	}
+	if got := rowsIn(ask(t, h, 200, "events", "schema", "Event", "query", "ByCity", "value", "city=paris", "from", "2021-03-01T01:00:00Z")); len(got) != 2 {
+		t.Errorf("got %v", got)
+	}
+	if got := rowsIn(ask(t, h, 200, "events", "schema", "Event", "limit", "5")); len(got) != 5 {
+		t.Errorf("got %v", got)
+	}
+	for limit, more := range map[string]bool{"51": true, "52": false, "53": false} {
+		if got := ask(t, h, 200, "events", "schema", "Event", "limit", limit); got["more"] != more || got["next"] != "" {
+			t.Errorf("limit %s: %v, %v", limit, got["more"], got["next"])
+		}
+	}
+	if got := rowsIn(ask(t, h, 200, "latest", "schema", "Event", "query", "ByCity", "value", "city=berlin")); len(got) != 1 || got[0]["total"] != 47.0 {
+		t.Errorf("got %v", got)
+	}
+
+	windows := ask(t, h, 200, "windows", append(berlin, "every", "1d", "zone", "Europe/Berlin", "fields", "value", "statistics", "mean,max", "from", "2021-03-01", "to", "2021-03-03")...)
+	if got := rowsIn(windows); len(got) != 2 || got[0]["start"] != "2021-03-01T00:00:00+01:00" || got[1]["value_mean"] != 11.5 || got[1]["value_max"] != 23.0 {
+		t.Errorf("got %v", got)
+	}
+	if cost := windows["cost"].(map[string]any); cost["requests"] == 0.0 || cost["rows"] == 0.0 {
+		t.Errorf("got %v", cost)
+	}
+	windows = ask(t, h, 200, "windows", append(berlin, "points", "10", "from", "2021-03-01", "to", "2021-03-03")...)
+	if windows["every"] != "6h" || len(rowsIn(windows)) != 8 {
+		t.Errorf("got %v", windows)
+	}
+	if got := fmt.Sprint(windows["columns"].([]any)[2:5]); !strings.Contains(got, "name:start type:timestamp") {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestAPIRow asks for the row of an event.
+func TestAPIRow(t *testing.T) {
+	h := servedEvents(t, readings("ber#lin", 1, time.Hour, 30))
+	row := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=ber#lin", "value", "sensor=1", "time", "2021-03-02T03:00:00Z"))[0]
+	cells := row["cells"].([]any)
+	if row["table"] != "events" || fmt.Sprint(row["parts"]) != "[map[name:city text:ber%23lin] map[name:sensor text:1] map[name:bucket text:2021-03-02]]" && len(row["parts"].([]any)) != 3 || len(cells) != 18 {
+		t.Errorf("got %v", row)
+	}
+	cell := cells[0].(map[string]any)
+	if cell["live"] != true || cell["bytes"] != 8.0 || cell["timestamp"] != "2021-03-02T05:00:00Z" || cell["expires"] != "" || !strings.HasPrefix(cell["column"].(string), "m:") {
+		t.Errorf("got %v", cell)
+	}
+	if got := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=none", "value", "sensor=1", "time", "2021-03-02T03:00:00Z")); len(got[0]["cells"].([]any)) != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestAPIRefuses asks for what is not there.
+func TestAPIRefuses(t *testing.T) {
+	h := servedEvents(t, readings("berlin", 1, time.Minute, 200))
+	berlin := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
+	for want, c := range map[string]struct {
+		code       int
+		path       string
+		parameters []string
+	}{
+		`there are /api/schemas, series, windows, events, latest and row`: {404, "other", nil},
+		`no schema "Other"; there are Event`:                              {400, "events", []string{"schema", "Other"}},
+		`no parameter "limits"`:                                           {400, "events", append(berlin, "limits", "1")},
+		`parameter from is given twice`:                                   {400, "events", append(berlin, "from", "2021-01-01", "from", "2021-01-01")},
+		`from "yesterday": want a date`:                                   {400, "events", append(berlin, "from", "yesterday")},
+		`limit "0": want a number from 1 to 10000`:                        {400, "events", append(berlin, "limit", "0")},
+		`"sensor=x":`:                                {400, "events", []string{"schema", "Event", "value", "city=a", "value", "sensor=x"}},
+		`time "": want a time`:                       {400, "row", berlin},
+		`want the values of one series`:              {400, "row", []string{"schema", "Event", "time", "2021-03-02T03:00:00Z"}},
+		`no query takes only sensor`:                 {400, "events", []string{"schema", "Event", "value", "sensor=1"}},
+		`query "Q": schema Event has no such query`:  {400, "events", []string{"schema", "Event", "query", "Q"}},
+		`order: want newest or time`:                 {400, "events", append(berlin, "order", "oldest")},
+		`fields: the schema has no field "x"`:        {400, "events", append(berlin, "fields", "x")},
+		`latest and newest_first need series values`: {400, "latest", []string{"schema", "Event"}},
+		`the width of the windows is missing`:        {400, "windows", berlin},
+		`every: `:                                    {400, "windows", append(berlin, "every", "1x")},
+		`zone "Nowhere"`:                             {400, "windows", append(berlin, "every", "1d", "zone", "Nowhere")},
+		`there are more than 100 windows of 1m`:      {422, "windows", append(berlin, "every", "1m", "limit", "100")},
+		`token`:                                      {400, "events", append(berlin, "page", "!")},
+	} {
+		answer := ask(t, h, c.code, c.path, c.parameters...)
+		if !strings.Contains(answer["detail"].(string), want) || answer["status"] != float64(c.code) {
+			t.Errorf("%s %v: %v, want %s", c.path, c.parameters, answer, want)
+		}
+	}
+}
+
+// grafana finds the JSON for Grafana in the manual.
+var grafana = regexp.MustCompile("(?s)<!-- grafana: (\\w+) -->\n```json\n(.*?)\n```")
+
+// TestGrafana sends the requests of the panel and of the variable in the manual, and finds their columns.
+func TestGrafana(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/reference/btgen-live.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := strings.NewReplacer("name: Event", "name: Balloon", "city", "location", "sensor:", "balloon_id:", ", sensor,", ", balloon_id,", "value:", "temperature:", "ByCity", "ByLocation").Replace(servedSchema)
+	h := servedEventsOf(t, schema, readings("us-west2", 3698, time.Hour, 24))
+	type query struct {
+		URL     string
+		Root    string `json:"root_selector"`
+		Columns []struct{ Selector string }
+	}
+	found := grafana.FindAllStringSubmatch(string(manual), -1)
+	if len(found) != 2 {
+		t.Fatalf("%d documents", len(found))
+	}
+	for _, m := range found {
+		var panel struct {
+			query
+			Targets []query
+		}
+		if err := json.Unmarshal([]byte(m[2]), &panel); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range append(panel.Targets, panel.query) {
+			if q.URL == "" {
+				continue
+			}
+			text := strings.NewReplacer("${balloon}", "3698", "${__from:date:iso}", "2021-03-01T00:00:00.000Z", "${__to:date:iso}", "2021-03-02T00:00:00.000Z").Replace(q.URL)
+			u, err := url.Parse(text)
+			if err != nil || strings.Contains(text, "$") {
+				t.Fatal(text, err)
+			}
+			var parameters []string
+			for name, values := range u.Query() {
+				for _, v := range values {
+					parameters = append(parameters, name, v)
+				}
+			}
+			rows := ask(t, h, 200, strings.TrimPrefix(u.Path, "/api/"), parameters...)[q.Root].([]any)
+			if len(rows) == 0 {
+				t.Errorf("%s: no rows", m[1])
+			}
+			for _, c := range q.Columns {
+				if rows[0].(map[string]any)[c.Selector] == nil {
+					t.Errorf("%s: no %s in %v", m[1], c.Selector, rows[0])
+				}
+			}
+		}
+	}
+}
+
+// TestAPIConcurrent reads from many clients at a time.
+func TestAPIConcurrent(t *testing.T) {
+	h := servedEvents(t, readings("berlin", 1, time.Hour, 500))
+	end := time.Now().Add(testlong.Pick(time.Second, time.Minute))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var clients sync.WaitGroup
+	for range 50 {
+		clients.Go(func() {
+			for first := true; first || time.Now().Before(end); first = false {
+				ask(t, h, 200, "windows", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "every", "2h")
+			}
+		})
+	}
+	clients.Wait()
+	runtime.GC()
+	if runtime.ReadMemStats(&after); after.HeapAlloc > before.HeapAlloc+32<<20 {
+		t.Errorf("%d MiB more memory in use", (after.HeapAlloc-before.HeapAlloc)>>20)
+	}
+}
+
+// listening serves a handler on the loopback interface.
+func listening(t *testing.T, h http.Handler) string {
+	t.Helper()
+	l, err := web.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(ctx, l, h) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String() + "/"
+}
+
+// TestServed gets the page and its files.
+func TestServed(t *testing.T) {
+	address := listening(t, servedEvents(t, nil))
+	for path, want := range map[string]string{"": "<title>", "page.js": "use strict", "page.css": "--bg", "api/schemas": "Event"} {
+		response, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if response.StatusCode != 200 || !strings.Contains(string(text), want) || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %d %v", path, response.StatusCode, response.Header)
+		}
+	}
+	response, err := http.Get(address + "page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != 404 {
+		t.Error(response.StatusCode)
+	}
+}
+
+// hostileTexts are texts that must only be shown.
+func hostileTexts() []string {
+	var out []string
+	for _, text := range []string{"<script>document.title='x'</script>", "<img src=x onerror=document.title='x'>", `"><svg onload=document.title='x'>`, "javascript:document.title='x'", "${document.title='x'}", "&lt;b&gt;", "\u202e", "'--", "a=b&c=d#e", "%00%3Cscript%3E"} {
+		for i := range 20 {
+			out = append(out, fmt.Sprint(text, i))
+		}
+	}
+	return out
+}
+
+// TestBrowser goes through the page in a headless Chromium: from two years to single events, as a person would.
+func TestBrowser(t *testing.T) {
+	browser := testbrowser.New(t)
+	events := append(readings("berlin", 1, time.Hour, 2*365*24), readings("paris", 2, time.Hour, 48)...)
+	for i, text := range hostileTexts() {
+		events = append(events, dynamic.Event{Series: []any{text, int64(i)}, Time: servedStart, Values: []any{1.0, int64(1), text, "bad"}})
+	}
+	address := listening(t, servedEvents(t, events))
+	for _, look := range testbrowser.Looks {
+		shown := browser.Visit(t, address, look, nil, `
+const label = name => [...document.querySelectorAll("#series label")].find(l => l.textContent.includes(name));
+const click = async name => (await until(name, () => label(name))).querySelector("input").click();
+const search = async text => { $("search").value = text; $("search").dispatchEvent(new Event("input")); };
+const about = () => $("about").textContent;
+await until("series", () => $("series").children.length === 50);
+await search("berlin");
+const begun = performance.now();
+await click("city=berlin");
+await until("a chart", () => about().startsWith("Means"));
+if (performance.now() - begun > 20000) faults.push("drawn in " + (performance.now() - begun) + " ms");
+shown.push(about().replace(/[.] .*/, ""), $("chart").children.length + " panels");
+$("from").value = "2021-06-01T00:00:00Z"; $("to").value = "2021-06-03T00:00:00Z"; $("range").requestSubmit();
+await until("two days", () => about().startsWith("Single events: 48"));
+shown.push($("chart").querySelectorAll("circle").length + " dots");
+await until("events", () => $("events").querySelectorAll("tbody tr").length === 48);
+$("events").querySelector("tbody button").click();
+await until("a row", () => $("row").querySelectorAll("tbody tr").length === 72);
+shown.push([...$("row").querySelectorAll(".key b")].map(b => b.textContent).join("#"), $("row").querySelector("tbody tr td").textContent);
+shown.push($("events").querySelector("tbody tr").textContent, $("newest").querySelector("tbody tr").textContent);
+const area = $("chart").firstChild.getBoundingClientRect();
+$("chart").dispatchEvent(new PointerEvent("pointermove", {clientX: area.left + area.width / 2, clientY: area.top + 50}));
+shown.push($("values").textContent);
+$("chart").dispatchEvent(new KeyboardEvent("keydown", {key: "-"}));
+await until("zoomed out", () => about().startsWith("Single events: 96"));
+$("chart").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+await until("moved", () => state().get("from") === "2021-06-01T00:00:00Z");
+await search("paris");
+await click("city=paris");
+await until("two series", () => $("legend").children.length === 2);
+const form = $("queries").querySelector("form");
+form.querySelector("input").value = "paris";
+$("all").click();
+await until("all", () => about().startsWith("Means"));
+form.requestSubmit();
+await until("a query", () => $("queries").querySelectorAll("tbody tr").length === 48);
+location.hash = "schema=Event&series=" + encodeURIComponent('["city=paris","sensor=2"]');
+await search("script");
+await click("<script>");
+await until("drawn", () => $("legend").children.length === 2);
+await until("hostile events", () => $("newest").textContent.includes("script"));
+if (document.querySelector("img, script:not([src]), svg svg")) faults.push("text became an element");
+if ($("problem").hidden === false) faults.push($("problem").textContent);
+shown.push(document.title);
+if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than the window: " + document.documentElement.scrollWidth);
+for (const text of document.querySelectorAll("svg text")) {
+  const box = text.getBBox(), view = text.ownerSVGElement.viewBox.baseVal;
+  if (box.x < -0.5 || box.x + box.width > view.width + 0.5) faults.push("cut off: " + text.textContent);
+}`)
+		want := map[bool]string{true: "Means of 2d", false: "Means of 1w"}[look.Width > 1000] + `, with the range from minimum to maximum: 17,520 events
+2 panels
+96 dots
+berlin#1#2021-06-01
+m:state
+⋯berlin12021-06-01T00:00:00Z02,208good
+berlin12023-02-28T23:00:00Z2317,519good
+` + map[bool]string{true: "2021-06-01T22:00:00Z  value 22, total 2,230", false: "2021-06-01T19:00:00Z  value 19, total 2,227"}[look.Width > 1000] + `
+Event on Bigtable`
+		if shown != want {
+			t.Errorf("%s: got\n%s", look, shown)
+		}
+	}
+}
