@@ -49,10 +49,20 @@ func (c cell) compare(o cell) int {
 // connect returns a client of the memory.
 func (m *memory) connect(ctx context.Context) (*bigtable.Client, error) {
 	m.tables, m.regexp = map[string]map[string][]cell{}, map[string]*regexp.Regexp{}
-	none := func(context.Context, string, any, any, *grpc.ClientConn, grpc.UnaryInvoker, ...grpc.CallOption) error {
+	return storetest.Connect(ctx, "passthrough:///memory", grpc.WithChainStreamInterceptor(m.open), grpc.WithChainUnaryInterceptor(m.call))
+}
+
+// call answers a request that is not a stream, in place of a connection: that of one row, and those that
+// the client sends to a new connection.
+func (m *memory) call(_ context.Context, _ string, request, _ any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
+	r, ok := request.(*bigtablepb.MutateRowRequest)
+	if !ok {
 		return nil
 	}
-	return storetest.Connect(ctx, "passthrough:///memory", grpc.WithChainStreamInterceptor(m.open), grpc.WithChainUnaryInterceptor(none))
+	_, err := m.mutate(&bigtablepb.MutateRowsRequest{
+		TableName: r.TableName, Entries: []*bigtablepb.MutateRowsRequest_Entry{{RowKey: r.RowKey, Mutations: r.Mutations}},
+	})
+	return err
 }
 
 // reset deletes all rows.
