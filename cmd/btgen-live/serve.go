@@ -4,9 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
-	"path"
 
 	"github.com/spf13/cobra"
 
@@ -72,14 +70,16 @@ var pageFiles embed.FS
 func served(a *api) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", a.handler())
-	for url, name := range map[string]string{"/{$}": "page.html", "/page.js": "page.js", "/page.css": "page.css"} {
+	for url, file := range map[string]struct{ name, kind string }{ // the types that a system knows may be others
+		"/{$}": {"page.html", "text/html"}, "/page.js": {"page.js", "text/javascript"}, "/page.css": {"page.css", "text/css"},
+	} {
 		mux.HandleFunc(url, func(w http.ResponseWriter, _ *http.Request) {
-			text, err := pageFiles.ReadFile("page/" + name)
+			text, err := pageFiles.ReadFile("page/" + file.name)
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+			w.Header().Set("Content-Type", file.kind+"; charset=utf-8")
 			_, _ = w.Write(text)
 		})
 	}

@@ -349,6 +349,7 @@ func listening(t *testing.T, h http.Handler) string {
 // TestServed gets the page and its files.
 func TestServed(t *testing.T) {
 	address := listening(t, servedEvents(t, nil))
+	kinds := map[string]string{"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "api/schemas": "application/json"}
 	for path, want := range map[string]string{"": "<title>", "page.js": "use strict", "page.css": "--bg", "api/schemas": "Event"} {
 		response, err := http.Get(address + path)
 		if err != nil {
@@ -356,7 +357,7 @@ func TestServed(t *testing.T) {
 		}
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		if response.StatusCode != 200 || !strings.Contains(string(text), want) || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		if response.StatusCode != 200 || response.Header.Get("Content-Type") != kinds[path] || !strings.Contains(string(text), want) || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d %v", path, response.StatusCode, response.Header)
 		}
 	}
