@@ -47,7 +47,7 @@ var (
 	})
 	fieldRemoved = rollout(Rule{
 		ID: "E31", Title: "a field is removed",
-		Reason: "Programs with the old code cannot read new events that lack a required field. Stored values of the field are skipped, and stay in the table until they expire.",
+		Reason: "Programs with the old code cannot read new events that lack a required field. Stored values of the field are skipped, and stay in the table until they expire. If each field is stored by itself, events that have no other field are no longer found.",
 		Fix:    "Deploy readers before writers.",
 	})
 	typeWider = source(Rule{

@@ -16,8 +16,8 @@ import (
 var (
 	nameChanged = source(Rule{
 		ID: "E50", Title: "names in generated code change",
-		Reason: "Stored events are not affected.",
-		Fix:    "Adapt the Go code that uses the names.",
+		Reason: "Stored events are not affected. If a schema or a package with a schema bundle is renamed, so is the message that queries of GoogleSQL and BigQuery name: its earlier name stays, but misses later changes.",
+		Fix:    "Adapt the Go code that uses the names, and queries that name the message.",
 	})
 	queryChanged = source(Rule{
 		ID: "E52", Title: "a query is removed or renamed, or no longer deletes",
