@@ -139,6 +139,9 @@ func TestDemoServes(t *testing.T) {
 	lines := bufio.NewScanner(read)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "http://") {
 	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
 	address := lines.Text()
 	go func() { _, _ = io.Copy(io.Discard, read) }()
 	response, err := http.Get(address + "api/series?schema=Normal")

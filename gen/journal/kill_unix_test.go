@@ -171,11 +171,12 @@ func killedAt(t *testing.T, dir string, step int64) (answered int, last string, 
 			t.Fatalf("step %d: %v", step, err)
 		}
 	}()
-	lines := bufio.NewScanner(stdout)
-	if !lines.Scan() {
+	lines := bufio.NewReader(stdout)
+	address, err := lines.ReadString('\n')
+	if err != nil {
 		return 0, "", true
 	}
-	k := connected(t, strings.TrimPrefix(lines.Text(), "address "))
+	k := connected(t, strings.TrimPrefix(strings.TrimSpace(address), "address "))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for i, r := range requests {
@@ -184,7 +185,10 @@ func killedAt(t *testing.T, dir string, step int64) (answered int, last string, 
 		}
 		last = k.dump(t)
 		if slices.Contains(compactions, i+1) {
-			if _, err := fmt.Fprintln(stdin); err != nil || !lines.Scan() {
+			if _, err := fmt.Fprintln(stdin); err != nil {
+				return i + 1, last, true
+			}
+			if _, err := lines.ReadString('\n'); err != nil {
 				return i + 1, last, true
 			}
 		}
