@@ -172,8 +172,8 @@ func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] 
 			return err
 		},
 		Drop: func(prefix string) {
-			for _, id := range d.schema.Tables() {
-				_ = d.server.Admin.DeleteTable(ctx, prefix+id)
+			for _, t := range d.dynamic.Tables() {
+				_ = d.server.Admin.DeleteTable(ctx, prefix+t.ID)
 			}
 		},
 		Open: d.open,

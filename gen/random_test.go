@@ -272,6 +272,7 @@ type randomSchema struct {
 	types     map[string]string // of the series values
 	metrics   bool              // a table has one row per field
 	families  string            // what fields specify about their families if tables have several
+	ttls      []string          // of the tables
 }
 
 // line appends a line of YAML.
@@ -341,6 +342,12 @@ func (s *randomSchema) text() []byte {
 	}
 	if s.families != "" {
 		s.line("  families%d: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [%s, time]}, families: {fa: {ttl: {max_age: 1d}}, fb: {ttl: {max_age: 2d}}}}", s.n, strings.Join(append([]string{"site"}, s.series...), ", "))
+	}
+	lasting := !slices.ContainsFunc(s.ttls, func(ttl string) bool {
+		return strings.Contains(ttl, "classes") || strings.Contains(ttl, "write") || strings.Contains(ttl, "default") || strings.Contains(ttl, "one_second")
+	})
+	if lasting && !s.metrics && s.chance("latest", 2) {
+		s.line("  now%d: {pattern: latest, key: {delimiter: \"#\", segments: [%s]}, family: n, ttl: %s}", s.n, strings.Join(append([]string{"site"}, s.series...), ", "), s.pick("ttl of the newest", "{max_age: 1m}", "{any_of: [{max_age: 1m}, {max_versions: 1}]}"))
 	}
 	s.line("queries:\n  One: {by: [%s], doc: %s}", strings.Join(append(slices.Clone(s.series), "site"), ", "), s.prose("query doc"))
 	if !s.metrics {
@@ -453,8 +460,12 @@ func (s *randomSchema) table(i int) {
 		s.line("    blob: {column: e, format: %s}", s.pick("format", "protobuf", "json"))
 	}
 	if s.families != "" && !strings.HasSuffix(pattern, "_serialized") {
-		s.line("    families: {fa: {ttl: %s}, fb: {ttl: {keep: forever}}}", s.pick("ttl", slices.DeleteFunc(ages, func(a string) bool { return strings.Contains(a, "classes") })...))
+		ttl := s.pick("ttl", slices.DeleteFunc(ages, func(a string) bool { return strings.Contains(a, "classes") })...)
+		s.line("    families: {fa: {ttl: %s}, fb: {ttl: {keep: forever}}}", ttl)
+		s.ttls = append(s.ttls, ttl)
 		return
 	}
-	s.line("    family: m\n    ttl: %s", s.pick("ttl", ages...))
+	ttl := s.pick("ttl", ages...)
+	s.line("    family: m\n    ttl: %s", ttl)
+	s.ttls = append(s.ttls, ttl)
 }

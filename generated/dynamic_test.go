@@ -54,6 +54,7 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"sparse":               asGenerated(alltypes.NewSparseWriter, alltypes.NewSparseReader),
 	"transit_delays":       asGenerated(transit.NewDelayWriter, transit.NewDelayReader),
 	"transit_positions":    asGenerated(transit.NewPositionWriter, transit.NewPositionReader),
+	"vehicles_now":         asGenerated(transit.NewVehicleWriter, transit.NewVehicleReader),
 	"usage_classes":        asGenerated(usage.NewUsageClassesWriter, usage.NewUsageClassesReader),
 	"usage_default":        asGenerated(usage.NewUsageDefaultWriter, usage.NewUsageDefaultReader),
 	"usage_one_second":     asGenerated(usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader),

@@ -403,6 +403,12 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 				with("ByStations", func(from, to time.Time) { drain(r.ByStations(ctx, "NC", "PKD1", from, to)) }).
 				with("Unreviewed", func(from, to time.Time) { drain(r.Unreviewed(ctx, "NC", "PKD1", true, from, to)) })
 		}},
+		{"transit.Vehicle", transitServer, func(client *bigtable.Client, now time.Time) calls {
+			r := transit.NewVehicleReader(client, o(now))
+			return callsOf(r, transit.VehicleSeries{Region: m, Line: m86, Vehicle: 5824}, transit.VehicleFieldLatitude).
+				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
+				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) })
+		}},
 		{"transit.Delay", transitServer, func(client *bigtable.Client, now time.Time) calls {
 			r := transit.NewDelayReader(client, o(now))
 			return callsOf(r, transit.DelaySeries{Region: m, Line: m86, Vehicle: 5824}).
@@ -659,6 +665,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"seismic.Tremor":              storesOf(seismicServer, seismic.NewTremorWriter),
 	"transit.Delay":               storesOf(transitServer, transit.NewDelayWriter),
 	"transit.Position":            storesOf(transitServer, transit.NewPositionWriter),
+	"transit.Vehicle":             storesOf(transitServer, transit.NewVehicleWriter),
 	"usage.UsageClasses":          storesOf(usageServer, usage.NewUsageClassesWriter),
 	"usage.UsageDefault":          storesOf(usageServer, usage.NewUsageDefaultWriter),
 	"usage.UsageOneSecond":        storesOf(usageServer, usage.NewUsageOneSecondWriter),

@@ -6,6 +6,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +122,9 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 		for _, request := range sent {
 			if slices.Contains(untimed, path.Base(request.TableName)) {
 				continue // of deletions in all tables
+			}
+			if l.State != nil && path.Base(request.TableName) == l.State.ID && strings.HasPrefix(of, "Delete") {
+				continue // of the whole row of a series, which has few cells
 			}
 			run.sent = append(run.sent, struct {
 				of      string

@@ -33,6 +33,8 @@ var unproven = map[string]string{
 	"serves_new_query":            "events were written before the table was locked",
 	"serves_longer":               "events must have expired in the table; TestServing of package evolve shows it",
 	"serves_shorter":              "events must have expired in the table; TestServing of package evolve shows it",
+	"state_longer":                "events must have expired in the table",
+	"state_to_cells":              "the newest events are found in the other table",
 	"strategy_default_expiration": "with equal ages, stored events expire as before; setup refuses the edit anyway",
 }
 

@@ -66,9 +66,12 @@ func TestExtending(t *testing.T) {
 
 // TestPatternFiles checks that no pattern is named in many files: code asks for facts instead.
 func TestPatternFiles(t *testing.T) {
-	const most = 8
+	const most = 9
 	sources := extensibleSources(t)
 	for _, p := range codec.Patterns() {
+		if p == codec.Latest {
+			continue // an ordinary word
+		}
 		identifier := strings.ReplaceAll(p.String(), "_", "")
 		names := func(identifiers, literals []string) bool {
 			return slices.ContainsFunc(identifiers, func(text string) bool { return strings.Contains(strings.ToLower(text), identifier) }) ||

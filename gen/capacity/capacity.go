@@ -194,6 +194,9 @@ func clusterWith(name string, limits []Limit) Cluster {
 func ReadOf(l *layout.Layout, r layout.ExpectedRead) Read {
 	out := Read{Method: r.Method, Rate: r.Rate, Series: 1}
 	q := l.ReadQuery()
+	if r.Method == schema.LatestMethod {
+		q = l.LatestQuery()
+	}
 	if i := slices.IndexFunc(l.Queries, func(q layout.Query) bool { return q.Name == r.Method }); i >= 0 {
 		q = l.Queries[i]
 		out.Series, out.SeriesAssumed = Matches(l, &q)

@@ -14,7 +14,7 @@ import (
 // table stores none of them.
 func Measure(s *schema.Schema, l *layout.Layout, table string, events []sample.Event) *explain.Compression {
 	i := slices.IndexFunc(l.Tables, func(t *layout.Table) bool { return t.ID == table })
-	if i < 0 || len(events) == 0 {
+	if i < 0 || len(events) == 0 || l.Tables[i].Pattern.NewestOnly() { // which has too few
 		return nil
 	}
 	out := explain.CompressionOf(l, l.Tables[i])

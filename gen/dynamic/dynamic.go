@@ -70,8 +70,13 @@ type query struct {
 // New returns the schema of a layout without errors.
 func New(l *layout.Layout) *Schema {
 	s := &Schema{layout: l, tables: map[*layout.Table]*table{}, queries: map[string]*query{}, windows: windows(l)}
+	if l.State != nil {
+		s.tables[l.State] = s.table(l.State)
+	}
 	for _, t := range l.Tables {
-		s.tables[t] = s.table(t)
+		if t != l.State {
+			s.tables[t] = s.table(t)
+		}
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
@@ -130,6 +135,9 @@ func (s *Schema) table(t *layout.Table) *table {
 	l.Since = t.Since
 	for _, older := range t.Older {
 		l.Older = append(l.Older, s.table(older).layout)
+	}
+	if s.layout.HasState(t) {
+		l.State = s.tables[s.layout.State].layout
 	}
 	columns := s.columns(t)
 	return &table{t, columns, store.NewMapping(columns, l)}

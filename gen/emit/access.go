@@ -271,11 +271,15 @@ func (s *schemaFile) readerMethods() jen.Code {
 	reader := func(method string) jen.Code { return jen.Id("r").Dot(read.Reader).Dot(method) }
 	each := s.store("Each").Call(jen.Id("series"), jen.Func().Params(jen.Id("s").Id(s.names.Series)).Id(s.names.Event).Add(oneLine(jen.Return(s.eventOf("s")))))
 	events := []jen.Code{s.eventSeq()}
+	state := ""
+	if s.layout.StateServes(nil) {
+		state = ", from table " + s.layout.State.ID
+	}
 	return s.methods("r", s.names.Reader, []method{
 		{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read")},
 		{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read")},
-		{"Latest", "returns the newest event of a series, or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: s.eventOf("series")}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest")},
-		{"LatestMany", "yields the newest event of each of several series that has any", "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany")},
+		{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: s.eventOf("series")}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest")},
+		{"LatestMany", "yields the newest event of each of several series that has any" + state, "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany")},
 	})
 }
 

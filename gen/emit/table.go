@@ -153,6 +153,9 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 			}
 		})})
 	}
+	if s.layout.HasState(t) {
+		fields = append(fields, field{"State", jen.Id(s.names.Table(s.layout.State).Mapping)})
+	}
 	return fields
 }
 

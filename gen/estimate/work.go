@@ -85,7 +85,7 @@ func columnSince(t *layout.Table, c layout.Column, rate float64, now, from time.
 // LatestWork returns the maximum expected cost of a search for the newest event of an
 // active series.
 func LatestWork(l *layout.Layout, now time.Time) Work {
-	t := l.Read
+	t := l.LatestQuery().Table
 	e := Of(l, t)
 	w := Work{Requests: len(sample.LatestRequests(l, now)), Rows: float64(e.RowsPerEvent), Cells: float64(e.CellsPerEvent), Events: 1}
 	if t.Pattern.Naming() != codec.NamedByField {

@@ -39,6 +39,11 @@ var (
 		Reason: "Stored events expire as before. Programs with the old code mistake the write times of new events for event times, and may miss late events. Where timestamps become those of events, a stored event whose cells have a later one keeps its values when it is written again.",
 		Fix:    "Deploy readers before writers. Delete events with timestamps of writes before you write them again.",
 	})
+	stateShorter = rollout(Rule{
+		ID: "E45", Title: "a shorter time to live of a table with pattern latest",
+		Reason: "Other tables have the events, so nothing is lost. But programs with the old code do not find series whose rows Bigtable deletes earlier, when they read the newest events of many series.",
+		Fix:    "Deploy readers before you run setup.",
+	})
 	lifeLonger = safe(Rule{
 		ID: "E71", Title: "a longer time to live",
 		Reason: "Stored events are kept at least as long.",
@@ -177,6 +182,8 @@ func (c *comparer) age(old, new lock.Family) {
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
 		c.add(lifeChanged, at, "the timestamps of family %q get a different meaning: stored events are deleted too early or never", new.Name)
 	case old.GC.Equal(new.GC):
+	case !b.Outlives(a) && c.new.Pattern.NewestOnly():
+		c.add(stateShorter, at, "the ttl of family %q changes from %s to %s: deploy readers before you run setup, which deletes rows that older programs expect", new.Name, ttlText(old), ttlText(new))
 	case !b.Outlives(a):
 		c.add(lifeChanged, at, "the ttl of family %q changes from %s to %s: stored events are deleted", new.Name, ttlText(old), ttlText(new))
 	default:

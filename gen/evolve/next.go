@@ -137,6 +137,9 @@ func (c *Comparison) Next(accepted []lock.Acceptance) *lock.Lock {
 		if p.facts == nil {
 			t.Schema = c.owner(p.old) // which has a new name, perhaps
 		}
+		if c.dropped(p) && p.old.Newest().Pattern.NewestOnly() {
+			t.Removed, t.Serves = stateRemoved.ID+":"+p.old.Name+": other tables have its events", nil
+		}
 		out.Tables = append(out.Tables, t)
 	}
 	out.Sort()

@@ -41,7 +41,7 @@ func (c *Comparison) reads() {
 		for _, read := range p.facts.Serves {
 			from := before[p.facts.Schema+" "+read]
 			switch {
-			case from == p:
+			case from == p && !(read == lock.LatestName && c.grows(p)): // which finds rows of all series within its time to live
 				continue
 			case len(p.lacks) > 0: // whether events of the other table are read is another fact
 			case from != nil && (from.facts == nil || from.layout != p.layout): // a change of that table says that its events are no longer read
@@ -171,8 +171,11 @@ func lackText(reason lock.Lack) string {
 
 // readText describes a read.
 func readText(read string) string {
-	if read == lock.ReadName {
+	switch read {
+	case lock.ReadName:
 		return "Read"
+	case lock.LatestName:
+		return "reads of the newest events"
 	}
 	return "query " + read
 }
@@ -208,7 +211,7 @@ func (c *Comparison) backfillHint(p *pair, moves []move) string {
 		return "deploy only writers, backfill the table, and accept this change before you deploy readers"
 	}
 	first := "write " + quotedCode("serves: false")
-	if i := slices.IndexFunc(moves, func(m move) bool { return m.from == nil }); i >= 0 && moves[i].read != lock.ReadName {
+	if i := slices.IndexFunc(moves, func(m move) bool { return m.from == nil }); i >= 0 && moves[i].read != lock.ReadName && moves[i].read != lock.LatestName {
 		first = "remove " + readText(moves[i].read) + ", and " + first
 	}
 	return first + "; backfill the table, then undo this, and accept the change"
@@ -216,7 +219,7 @@ func (c *Comparison) backfillHint(p *pair, moves []move) string {
 
 // keepHint returns how a read stays with its table.
 func keepHint(m move) string {
-	if m.read == lock.ReadName {
+	if m.read == lock.ReadName || m.read == lock.LatestName {
 		return ", or give both the same ttl"
 	}
 	return ": " + quotedCode("table: "+quoted(m.from.table.ID))

@@ -31,6 +31,11 @@ var (
 		Reason: "The new table contains only events that are written from now on.",
 		Fix:    "Run setup before you deploy the writers. Backfill the table before it serves reads.",
 	})
+	stateRemoved = rollout(Rule{
+		ID: "E44", Title: "a table with pattern latest is removed",
+		Reason: "Other tables have its events, so nothing is lost. But programs that read the newest events from it find old ones once others no longer write to it.",
+		Fix:    "Write `serves: false` first, and deploy all readers. Then remove the table, deploy the writers, and delete the table.",
+	})
 )
 
 // Input is the input of [Diff].
@@ -130,9 +135,11 @@ func (c *Comparison) comparePair(p *pair) {
 		if c.known(p.layout) {
 			c.add(p, tableAdded, Change{}, "table %q is added: it contains no earlier events; run setup before programs write to it", p.table.ID)
 		}
-	case p.table == nil && (p.old.Removed != "" || !c.in.Whole && !c.includes(p.old)):
-	case p.table == nil:
+	case c.dropped(p) && p.old.Newest().Pattern.NewestOnly():
+		c.stateGone(p)
+	case c.dropped(p):
 		c.gone(p)
+	case p.table == nil:
 	case p.facts == nil && !tableDraft.named(p.old.Removed):
 		c.becomesDraft(p)
 	case p.facts != nil:
@@ -161,6 +168,21 @@ func (c *Comparison) known(l *layout.Layout) bool {
 // includes reports whether the input has the schema of a table in the lock.
 func (c *Comparison) includes(t *lock.Table) bool {
 	return slices.ContainsFunc(c.in.Layouts, func(l *layout.Layout) bool { return lock.SchemaOf(l) == c.owner(t) })
+}
+
+// dropped reports whether a table that was in a schema is in none, as far as the input tells.
+func (c *Comparison) dropped(p *pair) bool {
+	return p.old != nil && p.table == nil && p.old.Removed == "" && (c.in.Whole || c.includes(p.old))
+}
+
+// stateGone adds the finding for a table with the newest events that is in no schema: other tables have
+// its events.
+func (c *Comparison) stateGone(p *pair) {
+	if len(p.old.Serves) == 0 {
+		c.add(p, harmless, Change{}, "table %q is removed: no reads use it, and other tables have its events", p.old.Name)
+		return
+	}
+	c.add(p, stateRemoved, Change{}, "table %q is removed: write serves: false first, and deploy readers before writers; reads of the newest events then search other tables", p.old.Name)
 }
 
 // gone adds the finding for a table that is in no schema.

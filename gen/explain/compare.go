@@ -26,6 +26,11 @@ var usualWidths = []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour,
 // other patterns, under the same load. Each is a separate schema, which is resolved and
 // checked like any other.
 func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []Choice {
+	if t.Pattern.NewestOnly() { // the others store all events, and it cannot be alone
+		out := Choice{Pattern: t.Pattern.String(), Chosen: true, Findings: []Finding{}}
+		out.fill(l, t, l.LatestQuery())
+		return []Choice{out}
+	}
 	v := variants{schema: s, index: index, layout: l, table: t}
 	out := []Choice{choiceOf(v.alone(), true)}
 	if t.Pattern.Bucketed() {
@@ -89,16 +94,20 @@ func choiceOf(s *schema.Schema, chosen bool) Choice {
 	if found.HasErrors() {
 		return out
 	}
-	t := l.Tables[0]
-	e, q := estimate.Of(l, t), l.ReadQuery()
+	out.fill(l, l.Tables[0], l.ReadQuery())
+	return out
+}
+
+// fill estimates a table without errors, and a query of it.
+func (c *Choice) fill(l *layout.Layout, t *layout.Table, q layout.Query) {
+	e := estimate.Of(l, t)
 	size := sizeOf(e)
-	out.Year = yearOf(t, &e)
+	c.Year = yearOf(t, &e)
 	from, to, now := sample.Day(t)
 	day, newest := Work(estimate.WorkOf(l, &q, now, from, to, nil)), Work(estimate.LatestWork(l, now))
-	out.Size, out.Day, out.Newest = &size, &day, &newest
+	c.Size, c.Day, c.Newest = &size, &day, &newest
 	events := sample.Events(l, t, pictured, morePictured)
-	out.Picture, out.PictureEvents, out.PictureLater = pictureOf(l, t, events), len(events), later(t, events)
-	return out
+	c.Picture, c.PictureEvents, c.PictureLater = pictureOf(l, t, events), len(events), later(t, events)
 }
 
 // findingsOf returns the errors of a variant or, if it has none, its warnings, with one
@@ -188,7 +197,7 @@ func (v *variants) alone() *schema.Schema {
 func (v *variants) others() []*schema.Schema {
 	var out []*schema.Schema
 	for _, p := range codec.Patterns() {
-		if p != v.table.Pattern {
+		if p != v.table.Pattern && !p.NewestOnly() {
 			out = append(out, v.with(p, v.width(p)))
 		}
 	}

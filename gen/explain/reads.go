@@ -49,7 +49,7 @@ func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	from, to, now := sample.Day(q.Table)
 	requests := sample.Requests(l, q, now, from, to, columns)
 	return Read{
-		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: prose.AllRanges(q) + prose.Together(l, q), Order: prose.Order(l, q),
+		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: prose.AllRanges(q) + prose.Together(l, q) + prose.State(l, q), Order: prose.Order(l, q),
 		From: showTime(from), To: showTime(to), Requests: requestsOf(requests), Tier: readTier(l, q, q.Name, requests),
 		Expected: Work(estimate.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(), Scan: oneLine(q.Scan), Deletes: prose.Deletes(q),
 	}
@@ -57,7 +57,7 @@ func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 
 // latest explains the search for the newest event of a series.
 func latest(l *layout.Layout) Read {
-	q := l.ReadQuery()
+	q := l.LatestQuery()
 	_, _, now := sample.Day(q.Table)
 	requests := sample.LatestRequests(l, now)
 	return Read{

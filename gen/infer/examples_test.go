@@ -34,7 +34,7 @@ func TestExamples(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	tables, read, equivalent, equal := 0, 0, 0, 0
 	for i, path := range paths {
-		if i%2 > 0 && !testlong.Enabled() {
+		if i%2 == 0 && !testlong.Enabled() {
 			continue
 		}
 		if strings.HasPrefix(filepath.Base(path), "adopted_") {
@@ -60,8 +60,11 @@ func TestExamples(t *testing.T) {
 				continue
 			}
 			linted(t, p)
-			single := *l
-			single.Tables = []*layout.Table{of}
+			single, alone := *l, *of
+			if of.Pattern.NewestOnly() { // a single table has all events that are known
+				alone.Pattern = codec.BucketNewCells
+			}
+			single.Tables = []*layout.Table{&alone}
 			if p.Report.Values.Readable < p.Report.Columns.Total || p.Report.Rows.Readable < p.Report.Rows.Total {
 				t.Logf("%s: reads %s row keys, %s values: %+v", of.ID, p.Report.Rows, p.Report.Values, p.Report.Findings[:1])
 				continue

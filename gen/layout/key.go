@@ -362,6 +362,8 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		pos := t.Source(&g).Pos
 		isTime := g.Kind == codec.TimeSegment || g.Kind == codec.BucketSegment
 		switch {
+		case isTime && t.Pattern.NewestOnly():
+			r.errorf(pos, "remove it", "pattern %s has one row per series: its key does not contain the time", t.Pattern)
 		case isTime && t.Endless():
 			r.errorf(pos, "remove it, or give the bucket a width, as in `bucket: 1d`", "with `bucket: none`, the key does not contain the time")
 		case isTime && g.Kind != want:

@@ -34,6 +34,7 @@ type Layout struct {
 	Classes   []string      // TTL classes of events; nil if there are none
 	Tables    []*Table      // every event is written to all of them
 	Read      *Table        // reads of a single series use it
+	State     *Table        // has the newest event of each series; nil if there is none
 	Queries   []Query       // other reads, in the order of the schema
 }
 

@@ -48,6 +48,11 @@ const eventTimed = "its cell timestamps are event times"
 // Fits returns whether a strategy works with a pattern.
 func Fits(p codec.Pattern, s Strategy) Verdict {
 	switch s {
+	case Classes:
+		if p.NewestOnly() {
+			return Verdict{"K25", true, "its row has only the newest event, which may expire before an older one of another class",
+				"give all events of the schema the same max_age, or leave the table out"}
+		}
 	case MaxAgeFromWrite:
 		if p.EventTimed() {
 			return Verdict{"T07", true, eventTimed + ", so ages count from the event",
@@ -61,6 +66,7 @@ func Fits(p codec.Pattern, s Strategy) Verdict {
 		}
 	case MaxVersions, AnyOf, AllOf:
 		switch {
+		case p.NewestOnly(): // older events are in other tables
 		case p.Appends():
 			return Verdict{"T03", s == MaxVersions, "the value is the column, so an event deletes an older one with the same value",
 				"use `ttl: {max_age: 30d}`"}

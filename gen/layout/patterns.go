@@ -6,21 +6,21 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// PatternWith returns the first pattern with a property, for hints; 0 if none has it.
+// PatternWith returns the first pattern for all events with a property, for hints; 0 if none has it.
 func PatternWith(has func(codec.Pattern) bool) codec.Pattern {
 	for _, p := range codec.Patterns() {
-		if has(p) {
+		if !p.NewestOnly() && has(p) {
 			return p
 		}
 	}
 	return 0
 }
 
-// patternsWith lists the patterns with a property, as in "single_serialized or bucket_serialized".
+// patternsWith lists the patterns for all events with a property, as in "single_serialized or bucket_serialized".
 func patternsWith(has func(codec.Pattern) bool) string {
 	var names []string
 	for _, p := range codec.Patterns() {
-		if has(p) {
+		if !p.NewestOnly() && has(p) {
 			names = append(names, p.String())
 		}
 	}

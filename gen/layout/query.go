@@ -368,6 +368,8 @@ func (r *resolver) unanswered(q *Query, named string) {
 		switch {
 		case refused != "":
 			hint = instead
+		case t.Pattern.NewestOnly():
+			why, hint = "it has only the newest event of each series", "name a table with all events"
 		case t.WriteOnly:
 			why, hint = "it has `serves: false`", "remove it once all events are in the table"
 		case !r.layout.tellsAll(t):
@@ -496,4 +498,18 @@ func (l *Layout) ReadTable(method string) *Table {
 		}
 	}
 	return l.Read
+}
+
+// StateServes reports whether reads of the newest event of each series of a query take one row for each
+// series from the table with the newest events, if the time range permits it: if its keys begin with
+// the values of the query. A query of nil is that of single series.
+func (l *Layout) StateServes(q *Query) bool {
+	if l.State == nil || l.State.WriteOnly {
+		return false
+	}
+	if q == nil {
+		return true
+	}
+	of := q.of(l, l.State)
+	return len(q.Where()) == 0 && of.unserved(l) == "" && !of.Filters(true) && len(of.Filtered) == 0
 }

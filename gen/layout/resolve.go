@@ -44,6 +44,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.checkWas()
 	r.checkFamilies()
 	r.layout.Read = r.readable()
+	r.states()
 	r.queries()
 	r.checkPeriods()
 	r.deletes()
@@ -200,6 +201,10 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 			r.errorf(s.Bucket.Pos, "remove bucket, or use a pattern with a row per bucket",
 				"pattern %s has one row per event and no bucket", t.Pattern)
 		}
+		return
+	}
+	if t.Pattern.NewestOnly() {
+		r.stateRow(t, s)
 		return
 	}
 	if !s.Bucket.Every.IsSet() {
@@ -428,6 +433,11 @@ func list(names []string) string {
 // timing checks that events of a series do not share a cell.
 func (r *resolver) timing(t *Table, s *schema.Table) {
 	t.MaxCells, t.Slots = 1, 1
+	if t.Pattern.NewestOnly() {
+		t.Slots = int64(t.Bucket.Widest() / r.layout.Precision)
+		t.MaxCells = t.Slots
+		return // see states
+	}
 	if !t.Pattern.Bucketed() || !s.Bucket.Every.IsSet() {
 		return
 	}
@@ -456,7 +466,7 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 
 // checkVersions rejects a rule that would keep incomplete events.
 func (r *resolver) checkVersions(t *Table) {
-	if !t.Pattern.Versioned() || !t.Pattern.FieldColumns() {
+	if !t.Pattern.Versioned() || !t.Pattern.FieldColumns() || t.Pattern.NewestOnly() {
 		return
 	}
 	for _, c := range t.Columns {

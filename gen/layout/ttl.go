@@ -259,9 +259,9 @@ func (l *Layout) tellsAll(t *Table) bool {
 	return class && expiry
 }
 
-// serving lists the tables that reads and queries may use.
+// serving lists the tables that reads and queries may use: those with all events.
 func (l *Layout) serving() []*Table {
-	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return t.WriteOnly })
+	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return t.WriteOnly || t.Pattern.NewestOnly() })
 }
 
 // telling returns the tables for which tellsAll holds.
@@ -285,6 +285,8 @@ func (t *Table) Outlives(other *Table) bool {
 func (r *resolver) readable() *Table {
 	tables := r.layout.telling()
 	switch {
+	case len(r.layout.serving()) == 0 && slices.ContainsFunc(r.layout.Tables, func(t *Table) bool { return t.Pattern.NewestOnly() }):
+		tables = r.layout.Tables // see states
 	case len(r.layout.serving()) == 0:
 		r.errorf(r.layout.Tables[0].WriteOnlyPos, "remove it from the table that has the events", "serves is false in every table: there is nothing to read")
 		tables = r.layout.Tables

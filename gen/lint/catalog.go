@@ -177,6 +177,16 @@ func keyRules() []Rule {
 			Reason: "A time range must be a row range. Days before months, names of months, numbers without padding, and little-endian numbers do not sort; local times also repeat an hour each year, so that their events cannot be told apart.",
 			Fix:    "Write events to a new table with a time in UTC that begins with the year, or a number. To read an existing table whose cell timestamps are event times, describe the time in the key as a string of the series, and use `bucket: none`.",
 		},
+		{
+			ID: "K25", Title: "a table with pattern latest that could differ from a search", Limit: true, Source: judgment, By: ByLanguage,
+			Reason: "Latest, LatestMany and LatestOnly return from such a table what a search of the events would find. Therefore, a schema has one such table, beside a table with all events that reads use; event times are whole milliseconds, without a sequence or pattern bucket_new_columns, so that one event has a time; and rows live no longer than events, with one family, one layout, and a time to live that no event specifies.",
+			Fix:    "Use `max_age`, at most that of the other tables, with `max_versions: 1` where the instance permits it. Leave the table out if events have classes or expire at times of their own.",
+		},
+		{
+			ID: "K26", Severity: diag.Warning, Title: "over 10 writes a second to the row of a series", Source: designPage, check: hotState,
+			Reason: "A row of pattern latest gets all writes of its series, and keeps a version of each until garbage collection, which can take a week. Bigtable serves a row from one node.",
+			Fix:    "Write with a Batcher or WriteAll, which send only the newest event of each series of a batch, and allow the rule.",
+		},
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 // tinyCells is C01: the overhead per cell is a multiple of the values.
 func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
-	if !t.Pattern.FieldColumns() {
+	if !t.Pattern.FieldColumns() || t.Pattern.NewestOnly() {
 		return
 	}
 	e := report.size()

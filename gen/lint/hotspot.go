@@ -70,3 +70,15 @@ func saltedFor(l *layout.Layout, t *layout.Table, load layout.Load) *layout.Tabl
 	}
 	return nil
 }
+
+// maxStateRate is the rate of writes to a row of pattern latest that is not reported, per second; our
+// judgment.
+const maxStateRate = 10
+
+// hotState is K26: the row of a series gets all its writes.
+func hotState(l *layout.Layout, t *layout.Table, report reporter) {
+	if e := report.size(); t.Pattern.NewestOnly() && !e.Load.AssumedRate && e.Load.Rate > maxStateRate {
+		report.at(t.PatternPos, "write with a Batcher or WriteAll, which send only the newest event of each series of a batch, and allow it: "+allow("K26", "batches of a second"),
+			"each series has one row in the table, which gets %s", rate(e.Load.Rate))
+	}
+}

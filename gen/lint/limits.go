@@ -105,6 +105,9 @@ func (r reporter) smaller(l *layout.Layout, t *layout.Table, e *estimate.Estimat
 	if replaces(e) {
 		return declared(l, "write less often: of the events that replace each other, a batch needs only the newest of a series")
 	}
+	if t.Pattern.NewestOnly() {
+		return declared(l, "let garbage collection remove the versions that newer events replace, as in "+code("ttl: {any_of: [{max_age: 7d}, {max_versions: 1}]}"))
+	}
 	return r.narrower(l, t)
 }
 

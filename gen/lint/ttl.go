@@ -53,6 +53,11 @@ func endlessRow(l *layout.Layout, t *layout.Table, report reporter) {
 			continue
 		}
 		e := report.size()
+		if t.Pattern.NewestOnly() {
+			report.at(f.GCPos, "let garbage collection remove older ones, as in "+code("ttl: {max_versions: 1}")+", or limit the age, as in "+code("ttl: {max_age: 30d}"),
+				"the row of a series keeps a version of every event: at %s, it grows without limit", rate(e.Load.Rate))
+			return
+		}
 		days := math.Floor(maxRowBytes / e.Row.Typical * e.EventsPerRow / e.Load.Rate / (24 * time.Hour).Seconds())
 		report.at(f.GCPos, "limit it, as in "+code("ttl: {max_age: 30d}")+", or end the key with a bucket; for an existing table, allow it: "+allow("K21", "series end within a month"),
 			"rows keep all events of a series: at %s, they reach 256 MB, Bigtable's limit, after %s", rate(e.Load.Rate), words.Count(days, "day", "days"))

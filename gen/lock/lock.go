@@ -40,7 +40,7 @@ type Table struct {
 	// Lacks are the reasons for which the table may not have all events of its schema, sorted:
 	// such a table must not serve reads.
 	Lacks []Lack
-	// Serves are the reads that the table serves, sorted: names of queries, and ReadName.
+	// Serves are the reads that the table serves, sorted: names of queries, ReadName and LatestName.
 	Serves  []string
 	Layouts []Layout // newest first; never empty
 }
@@ -51,6 +51,10 @@ func (t Table) Key() string { return t.Name + "/" + t.Family }
 // ReadName is the name, in Table.Serves, of the reads of single series: Read, Latest, and all
 // others that are no queries.
 const ReadName = "Read"
+
+// LatestName is the name, in Table.Serves, of the reads of the newest events that a table of
+// codec.Latest serves: Latest, LatestMany, and reads with LatestOnly.
+const LatestName = "Latest"
 
 // Lack is a reason for which a table may not have all events of its schema.
 type Lack string
@@ -179,6 +183,9 @@ func served(l *layout.Layout, t *layout.Table) []string {
 	var out []string
 	if l.Read == t {
 		out = append(out, ReadName)
+	}
+	if l.State == t && !t.WriteOnly {
+		out = append(out, LatestName)
 	}
 	for i := range l.Queries {
 		if l.Queries[i].Table == t {

@@ -156,7 +156,11 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 			continue
 		case p.Versioned():
 			family.OnlyReadLatest = false
-			remarks = append(remarks, of+"each cell is an event, and its timestamp the time of the event.")
+			about := "each cell is an event, and its timestamp the time of the event."
+			if p.NewestOnly() {
+				about = "only the cells with the newest timestamp of a row are the state of now. Others wait for garbage collection."
+			}
+			remarks = append(remarks, of+about)
 		}
 		columns = addColumns(columns, r, l, i)
 	}

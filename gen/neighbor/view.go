@@ -105,6 +105,9 @@ func viewAbout(l layout.StoredLayout) string {
 	if l.Table.Pattern.Naming() != codec.NamedByField {
 		rows = "one row per row of the table"
 	}
+	if l.Table.Pattern.NewestOnly() {
+		rows = "one row per version: only the newest of each row key is the state of now"
+	}
 	of := "The events of " + l.Schema.Name
 	if period := periodOf(l.Table); period != "" {
 		of += " " + period

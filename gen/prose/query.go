@@ -216,6 +216,9 @@ func Notes(l *layout.Layout, q *layout.Query) []string {
 		}
 		out = append(out, note)
 	}
+	if q.MultiSeries() && l.StateServes(q) {
+		out = append(out, fmt.Sprintf("With ReadOptions.LatestOnly, a time range that does not end in the past takes one row per series from table %s.", l.State.ID))
+	}
 	if len(q.Where()) > 0 {
 		out = append(out, "The server reads the other events of the range, too, and does not return them. An event without the field, or with one that cannot be decoded, is not returned either.")
 	}
@@ -225,8 +228,19 @@ func Notes(l *layout.Layout, q *layout.Query) []string {
 	return out
 }
 
+// State says from where the newest event of each series of a query is read, if it is one row per series.
+func State(l *layout.Layout, q *layout.Query) string {
+	if !q.MultiSeries() || !l.StateServes(q) {
+		return ""
+	}
+	return "; with LatestOnly until now or later, a row per series of table " + l.State.ID
+}
+
 // LatestFinds describes the rows that a search for the newest event requests.
 func LatestFinds(l *layout.Layout) string {
+	if l.StateServes(nil) {
+		return "the row of the series; if it does not tell, a search of table " + l.Read.ID
+	}
 	shape := l.Read.Shape(l)
 	text := "the last row of the series"
 	if l.Read.Endless() {

@@ -57,6 +57,10 @@ func keyPattern(l *layout.Layout, q *layout.Query) *codec.KeyPattern {
 // LatestRequests returns the requests that find the newest event of the example series,
 // if the first row contains it and no other event has the same time.
 func LatestRequests(l *layout.Layout, now time.Time) []scan.Request {
+	if l.StateServes(nil) {
+		q := l.LatestQuery()
+		return q.Table.Shape(l).States(spans(l, &q), now)
+	}
 	if recent, ok := LatestRecent(l, now); ok {
 		return []scan.Request{recent}
 	}

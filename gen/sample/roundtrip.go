@@ -230,7 +230,10 @@ func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 		if t.Pattern.EventTimed() && t.Bucket.Start(times[0]).Equal(t.Bucket.Start(times[1])) {
 			rank = 2 // the events may be versions of one column
 		}
-		if t.Endless() {
+		switch {
+		case t.Pattern.NewestOnly(): // older events are in other tables
+			rank = 1
+		case t.Endless():
 			rank = len(times)
 		}
 		for _, f := range t.Families {

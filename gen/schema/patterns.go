@@ -39,6 +39,10 @@ var patternTexts = [...]PatternText{
 		"has one column per field",
 		"A row per event with a column per field is the simplest pattern. It is slower than buckets and compresses less, and writes can concentrate at one end of the table even if the time comes last. Use it for an unbounded number of events that are always read whole.",
 	},
+	codec.Latest: {
+		"has one row per series with its newest event, one column per field",
+		"The state of now beside tables that have all events: where is every vehicle, what does every meter show. A late event never replaces a newer one, and reads of the newest events take one row per series instead of a search.",
+	},
 }
 
 // TextOf returns what the documentation says about a valid pattern.
@@ -53,16 +57,19 @@ func patternNames() []string {
 	return names
 }
 
-// aboutPatterns describes the patterns in two sentences.
+// aboutPatterns describes the patterns in three sentences.
 func aboutPatterns() string {
-	var bucketed, single []string
+	var bucketed, single, newest []string
 	for _, p := range codec.Patterns() {
 		about := p.String() + " " + TextOf(p).About
-		if p.Bucketed() {
+		if p.NewestOnly() {
+			newest = append(newest, about)
+		} else if p.Bucketed() {
 			bucketed = append(bucketed, about)
 		} else {
 			single = append(single, about)
 		}
 	}
-	return fmt.Sprintf("Patterns with one row per bucket: %s. Patterns with one row per event: %s.", strings.Join(bucketed, "; "), strings.Join(single, "; "))
+	return fmt.Sprintf("Patterns with one row per bucket: %s. Patterns with one row per event: %s. Beside tables with all events: %s.",
+		strings.Join(bucketed, "; "), strings.Join(single, "; "), strings.Join(newest, "; "))
 }

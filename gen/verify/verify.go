@@ -214,6 +214,9 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 	for _, family := range slices.Sorted(maps.Keys(row)) {
 		for _, item := range row[family] {
 			qualifier := strings.TrimPrefix(item.Column, family+":")
+			if strings.HasPrefix(qualifier, layout.MarkPrefix) && slices.ContainsFunc(readings, func(s reading) bool { return s.Table.Pattern.NewestOnly() }) {
+				continue // a deletion is in progress, or was killed
+			}
 			s, column, known := columnOf(readings, family, qualifier)
 			v.report.Columns.add(known)
 			name := family + ":" + show(qualifier)

@@ -18,9 +18,8 @@ import (
 
 // newReplayed returns a client with the ClientOptions of generated code whose reads get the responses of
 // a server from memory. Nothing but the client then uses the CPUs.
-func newReplayed(t testing.TB) *bigtable.Client {
+func newReplayed(t testing.TB, s *server) *bigtable.Client {
 	t.Helper()
-	s := newAnswers(tables())
 	return connected(t)(storetest.Connect(t.Context(), "127.0.0.1:1", grpc.WithChainStreamInterceptor(
 		func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			r := &replayed{ctx: ctx, server: s, codec: encoding.GetCodecV2("proto")}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
@@ -44,6 +45,7 @@ type server struct {
 	tables  map[string][]row // in the order of their keys
 	mu      sync.Mutex
 	answers map[string][][]byte // responses by request, as they are on the wire; nil after the first one
+	cells   atomic.Int64        // in the responses that it has computed
 }
 
 // rawCodec sends bytes unchanged.
@@ -128,6 +130,7 @@ func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []
 		if len(cells) == 0 {
 			continue
 		}
+		s.cells.Add(int64(len(cells)))
 		if response = appendChunks(response, row, cells); len(response) > maxResponse {
 			if err := send(response); err != nil {
 				return err

@@ -113,7 +113,7 @@ func readCities(client *bigtable.Client, parallelism int) func(ctx context.Conte
 // nothing in common show what the machine gives for a second core, which may be less than twice as much.
 // Each iteration does all, so that other load on the machine affects them alike.
 func BenchmarkWindowsInParts(b *testing.B) {
-	client := newReplayed(b)
+	client := newReplayed(b, newAnswers(tables()))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const one, two, apart = 0, 1, 2
 	var wall, cpu [3]time.Duration

@@ -25,7 +25,8 @@ type BackfillOptions struct {
 	// Source is the ID of the table to read, without a prefix; empty for the one that the
 	// reader of the schema uses.
 	Source string
-	// Targets are the IDs of the tables to fill; nil for all tables but the source.
+	// Targets are the IDs of the tables to fill; nil for all tables but the source, and but one of
+	// codec.Latest, which only store.Backfill can fill.
 	Targets []string
 	// SkipUndecodable is that of ReadOptions.
 	SkipUndecodable bool
@@ -67,7 +68,7 @@ func (s *Schema[E]) Backfill(scope beam.Scope, conn Connection, o BackfillOption
 	targets := o.Targets
 	if targets == nil {
 		for _, m := range s.Mappings {
-			if m.Table.ID != o.Source {
+			if m.Table.ID != o.Source && !m.Pattern.NewestOnly() {
 				targets = append(targets, m.Table.ID)
 			}
 		}
@@ -100,7 +101,7 @@ type BackfillError struct {
 // Error names the tables.
 func (e *BackfillError) Error() string {
 	if len(e.Targets) == 0 {
-		return fmt.Sprintf("there is no table to fill from table %s, because the schema has no other table", e.Source)
+		return fmt.Sprintf("there is no table to fill from table %s, because the schema has no other table with all events", e.Source)
 	}
 	return fmt.Sprintf("table %s cannot be filled from itself: remove it from Targets", e.Source)
 }

@@ -180,6 +180,10 @@ func TestRefusedBackfills(t *testing.T) {
 	if err := plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{Targets: []string{"nope"}}); !errors.As(err, &unknown) {
 		t.Error(err)
 	}
+	var states *store.BackfillError
+	if err := plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{Targets: []string{"samples_now"}}); !errors.As(err, &states) {
+		t.Error(err)
+	}
 	var times *store.RangeError
 	if err := plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{From: begin, To: begin.Add(-time.Hour)}); !errors.As(err, &times) {
 		t.Error(err)

@@ -123,6 +123,38 @@ func exported(t *testing.T, conn beamstore.Connection, n int, name string, query
 	}
 }
 
+// Events that are written in any order, and again, are in a table of pattern latest if they are the newest of
+// their series, also after others are deleted.
+func TestNewestEvents(t *testing.T) {
+	inThisProcess()
+	bt := planttest.New(t)
+	conn := connection(bt.Addr)
+	const n = 3000
+	var events []plant.SampleEvent
+	for i := range n {
+		events = append(events, event((i*7)%n))
+	}
+	newest := func(i int) bool { return i >= n-sensors }
+	for range 2 {
+		must(t, func(s beam.Scope) error {
+			return plantbeam.Sample.Write(s, conn, beam.CreateList(s, events), beamstore.WriteOptions{})
+		})
+		contains(t, bt, "samples", n, all)
+		contains(t, bt, "samples_now", n, newest)
+	}
+	for range 2 {
+		must(t, func(s beam.Scope) error {
+			return plantbeam.Sample.Delete(s, conn, beamstore.DeleteOptions{From: timeOf(2500), To: begin.AddDate(1, 0, 0), Query: plantbeam.SampleByArea("south")})
+		})
+		contains(t, bt, "samples_now", n, func(i int) bool {
+			if event(i).Area == "south" {
+				return i >= 2500-sensors && i < 2500
+			}
+			return newest(i)
+		})
+	}
+}
+
 // slowFn delays some events, so that the runner splits the read that they come from.
 type slowFn struct{}
 

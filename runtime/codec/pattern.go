@@ -28,6 +28,9 @@ const (
 	// SingleUnserialized has one row per event, with the event time in the row key, and
 	// one column per field.
 	SingleUnserialized
+	// Latest has one row per series, with the newest event only: one column per field, whose
+	// cells have the event time as timestamp. Other tables have all events.
+	Latest
 )
 
 // PatternTraits are the facts about a pattern. Code that differs between patterns asks for
@@ -40,6 +43,8 @@ type PatternTraits struct {
 	// EventTimed is set if only the timestamps of cells contain the event times. Otherwise,
 	// timestamps are free for times to live.
 	EventTimed bool
+	// NewestOnly is set if a row contains only the newest event of its series.
+	NewestOnly bool
 }
 
 // RowContent is what a row contains of a series.
@@ -80,9 +85,10 @@ var patterns = [...]PatternTraits{
 	BucketOffsets:      {Name: "bucket_offsets", Naming: NamedByTime, Cell: EventCell},
 	SingleSerialized:   {Name: "single_serialized", Row: EventRow, Cell: SerializedCell},
 	SingleUnserialized: {Name: "single_unserialized", Row: EventRow},
+	Latest:             {Name: "latest", EventTimed: true, NewestOnly: true},
 }
 
-// Patterns returns all patterns, those with buckets first.
+// Patterns returns all patterns, those with buckets first and Latest last.
 func Patterns() []Pattern {
 	out := make([]Pattern, len(patterns)-1)
 	for i := range out {
@@ -128,6 +134,10 @@ func (p Pattern) RowPerField() bool { return p.traits().Row == FieldRow }
 
 // EventTimed reports whether only the timestamps of cells contain the event times.
 func (p Pattern) EventTimed() bool { return p.traits().EventTimed }
+
+// NewestOnly reports whether a row contains only the newest event of its series, so that a schema
+// needs another table with all events.
+func (p Pattern) NewestOnly() bool { return p.traits().NewestOnly }
 
 // Versioned reports whether the events of a bucket are versions of the same columns:
 // cells with the event time as timestamp.

@@ -18,6 +18,7 @@ func TestPatterns(t *testing.T) {
 		{BucketOffsets, "bucket_offsets", true, false, false, false, true},
 		{SingleSerialized, "single_serialized", false, false, false, true, true},
 		{SingleUnserialized, "single_unserialized", false, false, false, false, false},
+		{Latest, "latest", true, true, true, false, false},
 	}
 	all := Patterns()
 	if len(all) != len(wanted) {
@@ -42,7 +43,7 @@ func TestUnknownPattern(t *testing.T) {
 			t.Errorf("%q is %s", name, p)
 		}
 	}
-	if got := fmt.Sprint(Pattern(-1), Pattern(0), Pattern(7)); got != "Pattern(-1) Pattern(0) Pattern(7)" {
+	if got := fmt.Sprint(Pattern(-1), Pattern(0), Pattern(8)); got != "Pattern(-1) Pattern(0) Pattern(8)" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -34,6 +34,25 @@ func (t *Table) Search(spans []codec.Span, now time.Time) (Search, bool) {
 	return s, true
 }
 
+// States returns the requests for the rows of series in a table of [codec.Latest], with the newest
+// cell of each column; none if no cell can be live.
+func (t *Table) States(spans []codec.Span, now time.Time) []Request {
+	filter := t.newest(now)
+	if filter == nil {
+		return nil
+	}
+	rows := make([]codec.Rows, len(spans))
+	for i, span := range spans {
+		rows[i] = span.All()
+	}
+	slices.SortFunc(rows, func(a, b codec.Rows) int { return strings.Compare(a.Start, b.Start) })
+	var out []Request
+	for batch := range Batches(slices.Values(rows)) {
+		out = append(out, Request{Rows: batch, Filter: filter})
+	}
+	return out
+}
+
 // RequestOf returns the request for a row that a lookup found.
 func (s *Search) RequestOf(key string) Request {
 	return Request{Rows: []codec.Rows{{Keys: []string{key}}}, Filter: s.Filter}

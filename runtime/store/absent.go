@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -82,13 +83,18 @@ func (b *batch) byPlace() (out [][]int) {
 
 // sendIfAbsent sends an event, to be written if it is absent.
 func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int) (Outcome, error) {
-	ctx, cancel := call.Within(ctx, w.options.Timeout)
-	defer cancel()
 	write := bigtable.NewMutation()
 	p := &s.batch.pieces[piece]
 	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
+	return w.ifAbsent(ctx, t, s, key, piece, write)
+}
+
+// ifAbsent applies a mutation unless the row has the event of a piece.
+func (w *writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int, m *bigtable.Mutation) (Outcome, error) {
+	ctx, cancel := call.Within(ctx, w.options.Timeout)
+	defer cancel()
 	exists := false
-	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.instant(piece)), nil, write), bigtable.GetCondMutationResult(&exists))
+	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.instant(piece)), nil, m), bigtable.GetCondMutationResult(&exists))
 	switch {
 	case err != nil:
 		return t.outcomeOf(err), missing(t.id, call.Explain(ctx, err))
@@ -96,6 +102,26 @@ func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, ke
 		return Exists, ErrExists
 	}
 	return 0, nil
+}
+
+// markExisting marks the rows of a table of states that lack events which another table had before: the
+// call that wrote these was killed, perhaps, and what it wrote is unknown. Readers then search until a
+// newer event arrives. The requests of the marks are conditional, so that rows with the events stay as
+// they are.
+func (w *writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *Operation) (failures []Failure) {
+	results := make([]Failure, len(s.existing))
+	w.atOnce(len(s.existing), func(i int) {
+		n := int(s.existing[i])
+		p := &s.batch.pieces[n]
+		key := s.batch.entries[p.row].key
+		m := bigtable.NewMutation()
+		t.mapping.mark(m, newMark(), s.batch.instant(n).micros, s.cells.now)
+		outcome, err := w.ifAbsent(ctx, t, s, key, n, m)
+		results[i] = Failure{Event: p.event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
+	})
+	op.Requests += len(results)
+	op.OrdinaryRequests += len(results)
+	return slices.DeleteFunc(results, func(f Failure) bool { return f.Err == nil || f.Outcome == Exists })
 }
 
 // stored returns the filter for the cells of an event in its row; see

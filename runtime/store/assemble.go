@@ -556,6 +556,28 @@ func (a *rowAssembler) split(row wire.Row) {
 	}
 }
 
+// onlyNewest removes the data of all times but the newest one.
+func (a *rowAssembler) onlyNewest() {
+	var newest int64
+	for _, g := range a.groups {
+		for i := range g.columns {
+			if cells := g.columns[i].cells; len(cells) > 0 {
+				newest = max(newest, cells[len(cells)-1].Micros)
+			}
+		}
+	}
+	for _, g := range a.groups {
+		for i := range g.columns {
+			c := &g.columns[i]
+			older := len(c.cells)
+			if older > 0 && c.cells[older-1].Micros == newest {
+				older--
+			}
+			c.cells = c.cells[older:]
+		}
+	}
+}
+
 // column returns the index of a column, or -1 if it is not in the mapping.
 func (a *rowAssembler) column(family, class int, qualifier []byte) int {
 	columns := a.columns

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -180,6 +179,11 @@ func (e *BackfillError) Error() string {
 // Several calls may copy to the same table at the same time: all changes are settled if all of them
 // succeed. Only one at a time can use a checkpoint.
 //
+// A target of codec.Latest gets the newest event of each series: what a search of the source finds
+// there, also if other programs write and delete events meanwhile. It needs no checkpoint, and a call
+// can be repeated at any time. With Repair, rows of series without events are deleted, too; Verify
+// compares each row with a search.
+//
 // With Verify, it compares the events before BackfillOptions.To that neither table loses within
 // the next hour: by count and digest for each time range; see [Digester]. Ranges that differ
 // are compared again, because writers may be running. The tables agree if the report has no
@@ -188,6 +192,10 @@ func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E],
 	b, err := newBackfill(client, mappings, call.Last(opts))
 	if b == nil {
 		return BackfillReport{}, err
+	}
+	if err == nil && b.target.Pattern.NewestOnly() {
+		err = b.fillStates(ctx, untypedAll(mappings))
+		return b.report, err
 	}
 	if err != nil {
 		return b.report, err
@@ -223,14 +231,14 @@ func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions
 		b.clock = o.test.clock
 	}
 	for _, l := range all {
-		if l != source && l != target && !l.Table.WriteOnly {
+		if l != source && l != target && !l.Table.WriteOnly && !l.Pattern.NewestOnly() {
 			b.others = append(b.others, l)
 		}
 	}
 	b.report = BackfillReport{Source: o.TablePrefix + source.Table.ID, Target: o.TablePrefix + target.Table.ID}
-	b.report.TargetFirst = slices.Index(all, target) < slices.Index(all, source)
+	b.report.TargetFirst = slices.Index(all, target) < slices.Index(all, source) && !target.Pattern.NewestOnly()
 	if o.To.IsZero() {
-		if b.To = scan.MaxTime; o.Verify {
+		if b.To = scan.MaxTime; o.Verify && !target.Pattern.NewestOnly() {
 			b.To = b.began
 		}
 	}
@@ -291,7 +299,7 @@ func sourceOf(mappings []*mapping, target *mapping, o *BackfillOptions) (*mappin
 	var best *mapping
 	var reasons []string
 	for _, l := range mappings {
-		if l == target || l.Table.WriteOnly {
+		if l == target || l.Table.WriteOnly || l.Pattern.NewestOnly() {
 			continue
 		}
 		why := lacks(l, target, o)
@@ -325,6 +333,9 @@ func (l *mapping) keeps(o *mapping) bool {
 func lacks(source, target *mapping, o *BackfillOptions) []string {
 	if source == target {
 		return []string{"source and target are the same table"}
+	}
+	if source.Pattern.NewestOnly() {
+		return []string{fmt.Sprintf("table %s has only the newest event of each series", source.Table.ID)}
 	}
 	var reasons []string
 	add := func(format string, args ...any) {
@@ -484,6 +495,3 @@ func (b *backfill[E]) undecodable(err error, counts *BackfillCounts) error {
 	counts.Undecodable++
 	return nil
 }
-
-// isExpired reports whether a table does not store an event because it has expired.
-func isExpired(err error) bool { return errors.Is(err, codec.ErrExpired) }

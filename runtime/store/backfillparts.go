@@ -42,6 +42,9 @@ func NewBackfillParts[E any](client Client, mappings []*Mapping[E], began time.T
 	if err != nil {
 		return nil, err
 	}
+	if b.target.Pattern.NewestOnly() {
+		return nil, &BackfillError{b.source.Table.ID, b.target.Table.ID, []string{"a pipeline cannot fill a table with pattern latest, which needs a search for each series: use btgen-live backfill, or Backfill"}}
+	}
 	b.began = began
 	return &BackfillParts[E]{b}, nil
 }

@@ -200,8 +200,8 @@ func (b *batcher) full() bool {
 
 // gather adds an event to the current load.
 func (b *batcher) gather(event event) error {
-	if b.writer.unknown != nil {
-		return b.writer.unknown
+	if b.writer.unwritable != nil {
+		return b.writer.unwritable
 	}
 	l := b.open
 	if l == nil {

@@ -34,7 +34,8 @@ type TableDeletion struct {
 	Table string // with its prefix
 	// Events is the number of events that were stored, including those that are past
 	// their time to live but that Bigtable has not collected. In bucket_new_columns, it
-	// is the sum over all times of the largest number of values of a field.
+	// is the sum over all times of the largest number of values of a field. A table of
+	// codec.Latest counts the series whose newest event was deleted.
 	Events int
 	// Rows is the number of rows that had data of the events.
 	Rows int
@@ -199,6 +200,9 @@ func (l *mapping) timeFits(e event) bool {
 // mutations in memory. Rows and cells of other series, times and schemas stay. Deleting
 // again is safe, and it is the way to complete a call that failed. Events that are
 // written during the call may or may not be deleted.
+//
+// A table of codec.Latest is marked before and repaired after the others, so that readers never find
+// a deleted event in it, even if the call is killed: each row gets the newest event that is left.
 //
 // With conditions, it reads their fields in one table, see [Query], and deletes the events that a read
 // of this table yields from all tables, as Delete does, up to a thousand at a time. That table is the
@@ -450,22 +454,30 @@ func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, last i
 	}
 	d := w.nothing()
 	var order, end []int
+	state := -1
 	for i := range w.tables {
-		if w.tables[i].number == last {
+		switch {
+		case w.tables[i].state():
+			state = i
+		case w.tables[i].number == last:
 			end = append(end, i)
-		} else {
+		default:
 			order = append(order, i)
 		}
 	}
+	order = append(order, end...)
+	if state >= 0 {
+		return w.eraseMarked(ctx, name, o, order, state, d, of)
+	}
+	return w.eraseIn(ctx, name, o, order, d, of)
+}
+
+// eraseIn calls of for some mappings, one after the other, and adds to the counts of d.
+func (w *writer) eraseIn(ctx context.Context, name string, o DeleteOptions, order []int, d Deletion, of func(t *eraser) error) (Deletion, error) {
 	var undeleted error
-	for _, i := range append(order, end...) {
+	for _, i := range order {
 		e := w.eraser(i, name, o, &d)
-		e.ctx = w.options.Hooks.start(ctx, &e.op)
-		err := of(e)
-		if err == nil {
-			err = e.flush()
-		}
-		w.options.Hooks.end(e.ctx, &e.op, cmp.Or(err, e.undeleted))
+		err := w.eraseWith(ctx, e, of)
 		if err != nil {
 			return d, err
 		}
@@ -474,14 +486,30 @@ func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, last i
 	return d, undeleted
 }
 
+// eraseWith calls of for an eraser.
+func (w *writer) eraseWith(ctx context.Context, e *eraser, of func(t *eraser) error) error {
+	e.ctx = w.options.Hooks.start(ctx, &e.op)
+	err := of(e)
+	if err == nil {
+		err = e.flush()
+	}
+	w.options.Hooks.end(e.ctx, &e.op, cmp.Or(err, e.undeleted))
+	return err
+}
+
 // anyOrder is the last table of deletions whose order does not matter.
 const anyOrder = -1
 
 // nothing returns the counts of a deletion that has deleted nothing.
 func (w *writer) nothing() (d Deletion) {
 	for i := range w.tables {
+		if w.tables[i].newest {
+			d.Tables = append(d.Tables, TableDeletion{})
+		}
+	}
+	for i := range w.tables {
 		if t := &w.tables[i]; t.newest {
-			d.Tables = append(d.Tables, TableDeletion{Table: t.id})
+			d.Tables[t.number].Table = t.id
 		}
 	}
 	return d

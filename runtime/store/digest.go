@@ -67,8 +67,13 @@ func (d *Digester[E]) Of(e *E) (Digest, error) {
 	if err != nil {
 		return Digest{}, err
 	}
+	return digestOf(text), nil
+}
+
+// digestOf returns the digest of an event with the given contents.
+func digestOf(text []byte) Digest {
 	sum := sha256.Sum256(text)
-	return Digest{1, binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}, nil
+	return Digest{1, binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 
 // contents returns the rows and the mutations of an event. They are valid until the next

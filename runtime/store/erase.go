@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type eraser struct {
 	table   int     // index in Writer.tables
 	reader  *reader // reads everything that is stored
 	mapping *mapping
+	settler *settler // of a table of states; else nil
 }
 
 // erasures are the pending and sent mutations of an eraser.
@@ -100,6 +102,14 @@ type rowEraser struct {
 // events deletes the events that a query selects with from <= time < to: those in of, or all
 // if it is nil.
 func (t *eraser) events(q *query, v bound, from, to time.Time, of map[exactInstant]bool) error {
+	if t.settler != nil {
+		return t.settler.events(t, q, v, from, to, of)
+	}
+	return t.read(q, v, from, to, of)
+}
+
+// read reads the rows with the events that a query selects, and deletes these events.
+func (t *eraser) read(q *query, v bound, from, to time.Time, of map[exactInstant]bool) error {
 	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
 	r := &e.reading
 	r.high = v.high
@@ -484,3 +494,6 @@ func (t *erasures) apply(keys []string, mutations []*bigtable.Mutation) error {
 	}
 	return nil
 }
+
+// isExpired reports whether a table does not store an event because it has expired.
+func isExpired(err error) bool { return errors.Is(err, codec.ErrExpired) }

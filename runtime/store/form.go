@@ -33,6 +33,7 @@ var rowForms = [...]rowForm{
 	codec.BucketOffsets:      offsetRows{},
 	codec.SingleSerialized:   eventRows{},
 	codec.SingleUnserialized: eventRows{},
+	codec.Latest:             stateRows{},
 }
 
 // form returns the form of the rows of the mapping.
@@ -71,6 +72,17 @@ type cellRows struct{ fieldColumns }
 func (cellRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
 	a.empty(rows[0])
 	a.split(rows[0])
+	return a.inBucket(at, a.reporting(yield)) && a.bucket(yield)
+}
+
+// stateRows are the rows of series with their newest event: cellRows of which only the newest time
+// counts. Its event may lack a field that older cells have.
+type stateRows struct{ cellRows }
+
+func (stateRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
+	a.empty(rows[0])
+	a.split(rows[0])
+	a.onlyNewest()
 	return a.inBucket(at, a.reporting(yield)) && a.bucket(yield)
 }
 

@@ -65,6 +65,13 @@ func (l *mapping) rowKey(e event, metric string) ([]byte, error) {
 	return l.appendKey(nil, e, metric, new(keyContent))
 }
 
+// ofKey returns an event with the series values of a row key, and nothing else.
+func (l *mapping) ofKey(key string) (event, error) {
+	e := l.new()
+	_, err := l.parser(e)(key)
+	return e, err
+}
+
 // rowNames returns the metric in the key of each row of an event: the names of the columns if
 // each has its own row, and otherwise nothing in the key of the only row.
 func (l *mapping) rowNames() []string {

@@ -10,7 +10,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Latest returns the newest event of the series of base, or ErrNotFound.
+// Latest returns the newest event of the series of base, or ErrNotFound. It reads one row if the schema
+// has a table of codec.Latest.
 func (r *Reader[E]) Latest(ctx context.Context, base E) (E, error) {
 	event, err := r.reader.newest(ctx, event{&base})
 	return *event.pointer.(*E), err
@@ -24,6 +25,16 @@ func (r *reader) newest(ctx context.Context, base event) (event event, err error
 	spans, err := r.whole.find(bound{low: base})
 	if err != nil {
 		return r.mapping.new(), err
+	}
+	if r.state != nil {
+		e, told, err := r.state.stateOf(ctx, &op, base)
+		switch {
+		case err != nil:
+			return r.mapping.new(), err
+		case told:
+			op.Events = 1
+			return e, nil
+		}
 	}
 	event, err = r.latestOrOlder(ctx, &op, base, spans)
 	switch {

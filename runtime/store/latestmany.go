@@ -19,8 +19,9 @@ const (
 )
 
 // LatestMany yields the newest event of each of several series, in the order in which they are
-// given. It yields each series once, and none without live events. If cell timestamps are event
-// times, one request for up to 256 series reads their current buckets; the others are searched
+// given. It yields each series once, and none without live events. If the schema has a table of
+// codec.Latest, or cell timestamps are event times, one request for up to 256 series reads their rows
+// or their current buckets; the others are searched
 // concurrently, like [Reader.Latest]. For an event that cannot be decoded, it yields a
 // *DecodeError, and the loop may continue; any other error is the last value.
 func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
@@ -71,6 +72,7 @@ type latestSeries struct {
 	spans []codec.Span
 	rows  seriesRows // in the current bucket or later
 	done  bool
+	mute  bool // its row in a table of states exists, and does not tell
 	event event
 	err   error
 }
@@ -95,6 +97,12 @@ func (r *reader) latestSeries(bases []event) ([]latestSeries, error) {
 
 // latestOf finds the newest events of some series.
 func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSeries) {
+	if r.state != nil {
+		if err := r.state.states(ctx, op, some); err != nil {
+			some[0].done, some[0].err = true, err // the read ends with the first error
+			return
+		}
+	}
 	if len(some) > 1 && r.mapping.Pattern.EventTimed() {
 		if err := r.recentOf(ctx, op, some); err != nil {
 			some[0].done, some[0].err = true, err // the read ends with the first error
@@ -127,10 +135,15 @@ func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSerie
 func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSeries) error {
 	m := r.borrow()
 	defer r.release(m)
-	all := make([]*seriesRows, len(some))
+	var all []*seriesRows
 	for i := range some {
-		some[i].rows = newSeriesRows(some[i].spans)
-		all[i] = &some[i].rows
+		if l := &some[i]; !l.done {
+			l.rows = newSeriesRows(l.spans)
+			all = append(all, &l.rows)
+		}
+	}
+	if len(all) == 0 {
+		return nil
 	}
 	ok, err := r.table.recentOf(ctx, op, all, r.options.Now(), r.newestOnly(r.mapping.new(), m).timeOf)
 	if !ok || err != nil {
@@ -138,7 +151,7 @@ func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSerie
 	}
 	for i := range some {
 		l := &some[i]
-		if !l.rows.some() {
+		if l.done || !l.rows.some() {
 			continue
 		}
 		keepNewest(l.rows.rows, l.rows.starts)

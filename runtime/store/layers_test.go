@@ -17,11 +17,11 @@ import (
 // layer call those of the same layer and of lower ones.
 var layers = []struct{ name, files string }{
 	{"requests", "store options view reversed version needs_client_v1_58 wirepath keyrange sort filter request newest ties stream"},
-	{"rows", "table mapping untyped keys selection selects period older columns points cells form where frame group assemble"},
+	{"rows", "table mapping untyped keys selection selects period older columns points cells form where frame group assemble mark"},
 	{"writing", "writer batch batcher stage absent duplicate"},
-	{"reading", "reader many latest latestmany parts page series together windows windowparts scanner"},
-	{"deleting", "delete deletefound erase erasepoints held"},
-	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillverify " +
+	{"reading", "reader many latest latestmany parts page series together windows windowparts scanner state"},
+	{"deleting", "delete deletefound erase erasepoints held settle"},
+	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillstates backfillverify " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
 }
 

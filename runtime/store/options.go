@@ -40,7 +40,8 @@ type WriterOptions struct {
 	SkipExpired bool
 	// Tables are the IDs, without TablePrefix, of the tables to write to and to delete from;
 	// nil means all tables of the schema. The earlier layouts of a table belong to it. If
-	// the schema does not have one of the tables, every call returns an *UnknownTableError.
+	// the schema does not have one of the tables, every call returns an *UnknownTableError. Writes
+	// only to a table of codec.Latest return ErrStatesAlone.
 	Tables []string
 	// KeepWrittenAt stores the write time that an event has, for copies of stored events,
 	// instead of setting it. Cell timestamps do not depend on it.

@@ -30,6 +30,7 @@ type reader struct {
 	gathered int       // maximum bytes of rows of several spans in memory
 	alone    int       // number of events that a read of windows reads before it is split
 	older    []*reader // readers of the earlier mappings, newest first
+	state    *reader   // of the table of states; nil if there is none
 }
 
 // NewReader returns a Reader for a mapping.
@@ -51,6 +52,9 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
 		all = append(all, &r.older[len(r.older)-1].whole)
 	}
 	joinLayouts(all)
+	if s := mapping.State; s != nil && !s.Table.WriteOnly {
+		r.state = newReader(client, s, o)
+	}
 	return r
 }
 
@@ -67,8 +71,10 @@ type ReadOptions struct {
 	// memory. If the segments that the query specifies do not precede the time in row
 	// keys, the error is ErrOrder.
 	TimeOrder bool
-	// LatestOnly yields only the newest event of each series, in no particular order. If the time
-	// comes last in row keys, the read requests one row per series; otherwise, it reads all rows
+	// LatestOnly yields only the newest event of each series, in no particular order. If the schema
+	// has a table of codec.Latest whose keys begin with the given values, and the range does not end
+	// in the past, the read takes one row per series from it. Otherwise, if the time
+	// comes last in row keys, the read requests one row per series; if not, it reads all rows
 	// of the range and keeps the series that it has seen in memory.
 	LatestOnly bool
 	// Fields are the fields to read; nil for all, and an empty slice for only the series and the
@@ -114,6 +120,9 @@ func (r *reader) beginSelected(ctx context.Context, s *selection, q *query, from
 		first = s.values[0]
 	}
 	read := r.begin(ctx, q, first.low, from, to, opts)
+	if read.options.LatestOnly {
+		read.stateQuery = r.stateQuery(s)
+	}
 	read.high, read.where = first.high, s.where
 	if s.many {
 		read.options.Limit = call.Last(opts).Limit // begin limits the newest event of one series
@@ -149,6 +158,7 @@ type reading struct {
 	// withoutValues reads cells without their values.
 	withoutValues bool
 	page          *paging // of a read of a page; else nil
+	stateQuery    *query  // how the table of states answers the read; nil if it cannot
 	// within is the range of what follows the prefix of its only span, or of each of several spans
 	// that are merged, in the row keys to read.
 	within KeyRange
@@ -370,10 +380,13 @@ func (r *reading) sorts() bool { return !r.options.LatestOnly && !r.streams() }
 
 // ordered returns the events in the order that the caller wants.
 func (r *reading) ordered() func(yielder) {
-	if r.options.LatestOnly {
-		return r.reader.firstOfEach(r.inPeriods)
+	switch {
+	case !r.options.LatestOnly:
+		return r.inPeriods
+	case r.statesTell():
+		return r.ofStates
 	}
-	return r.inPeriods
+	return r.reader.firstOfEach(r.inPeriods)
 }
 
 // inOrder returns the events of one mapping in the order that the caller wants.

@@ -40,9 +40,10 @@ type staged struct {
 	instant  instant // of the current event
 	batch    batch
 	refused  []Failure
-	ifAbsent bool  // as in the stage
-	expired  int   // number of skipped events
-	from, to int64 // bucket of the previous event, in seconds
+	ifAbsent bool    // as in the stage, but not in a table of states
+	existing []int32 // in a table of states: the newest piece of each row that another table has already
+	expired  int     // number of skipped events
+	from, to int64   // bucket of the previous event, in seconds
 }
 
 // newStage returns a stage for the tables of a writer.
@@ -70,7 +71,7 @@ func (s *stage) release() {
 		}
 		t.cells.reset()
 		t.batch.reset()
-		t.refused, t.expired, t.from, t.to = nil, 0, 0, 0
+		t.refused, t.existing, t.expired, t.from, t.to = nil, nil, 0, 0, 0
 	}
 	s.writer.stages.Put(s)
 }
@@ -188,7 +189,7 @@ func (s *stage) take(table, refusing int) {
 	case t.err == nil:
 		t.take(s.events)
 	case t.err == errForeign: // another mapping stores the event
-	case s.writer.options.SkipExpired && errors.Is(t.err, codec.ErrExpired):
+	case (s.writer.options.SkipExpired || s.writer.tables[table].state()) && errors.Is(t.err, codec.ErrExpired): // states expire earlier
 		t.expired++
 		t.cells.forget()
 	default:
@@ -217,15 +218,27 @@ func (t *staged) take(event int) {
 func (s *stage) send(ctx context.Context, name string) error {
 	w := s.writer
 	var all []Failure
+	var elsewhere *others
+	if w.tables[len(w.tables)-1].state() {
+		elsewhere = new(others)
+	}
 	for i := range w.tables {
 		t, staged := &w.tables[i], &s.tables[i]
 		if t.mapping.others != nil && staged.idle() {
 			continue // all events belong to other mappings
 		}
-		staged.ifAbsent = s.ifAbsent
+		staged.ifAbsent = s.ifAbsent && !t.state()
+		if t.state() {
+			staged.onlyNewest(t.id, elsewhere)
+		}
 		op := Operation{Name: name, Table: t.id, Events: s.events + s.skipped, Expired: staged.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
 		failures := append(staged.refused, w.sendAll(opCtx, t, staged, &op)...)
+		if t.state() {
+			failures = append(failures, w.markExisting(opCtx, t, staged, &op)...)
+		} else if elsewhere != nil {
+			elsewhere.add(failures)
+		}
 		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
 		all = append(all, failures...)
 		var err error
@@ -238,6 +251,82 @@ func (s *stage) send(ctx context.Context, name string) error {
 		return nil
 	}
 	return &WriteError{Events: s.events, Failures: all}
+}
+
+// ErrNotStored is the error for an event that was not sent to a table of codec.Latest, because another
+// table may lack it, or lacks a newer event of the series. Write the events again.
+var ErrNotStored = errors.New("not sent, because another table may lack an event of the series")
+
+// others is what the tables of events did with the events of a stage.
+type others struct {
+	unstored map[int]string // the tables that may lack events
+	existing map[int]bool   // whether a table had the event before
+}
+
+// add adds the events that a table did not store.
+func (o *others) add(failures []Failure) {
+	if o.unstored == nil && len(failures) > 0 {
+		o.unstored, o.existing = map[int]string{}, map[int]bool{}
+	}
+	for _, f := range failures {
+		switch f.Outcome {
+		case Failed, Unknown:
+			o.unstored[f.Event] = f.Table
+		case Exists:
+			o.existing[f.Event] = true
+		}
+	}
+}
+
+// onlyNewest leaves only the newest event of each row, to be sent to a table of states. If tables may
+// lack any event of the row, nothing is sent, and all of them fail. Events that exist already are not
+// sent, since the stored ones may differ.
+func (t *staged) onlyNewest(table string, elsewhere *others) {
+	b := &t.batch
+	later := func(a, p int32) int32 {
+		if a < 0 || b.instants[p].compare(b.instants[a]) >= 0 {
+			return p
+		}
+		return a
+	}
+	for w := range b.waves {
+		b.waves[w] = slices.DeleteFunc(b.waves[w], func(n int) bool {
+			e := &b.entries[n]
+			newest, existing, lacking := int32(-1), int32(-1), ""
+			for p := e.first; p >= 0; p = b.pieces[p].next {
+				event := b.pieces[p].event
+				if id, is := elsewhere.unstored[event]; is {
+					lacking = id
+				}
+				if elsewhere.existing[event] {
+					existing = later(existing, p)
+				} else {
+					newest = later(newest, p)
+				}
+			}
+			if lacking != "" {
+				t.fail(table, e, lacking)
+				return true
+			}
+			if existing >= 0 {
+				t.existing = append(t.existing, existing)
+			}
+			if newest < 0 {
+				return true
+			}
+			piece := &b.pieces[newest]
+			piece.next, e.first, e.last, e.bytes = -1, newest, newest, piece.end-piece.begin
+			return false
+		})
+	}
+}
+
+// fail fails the events of an entry, because another table may lack some of them.
+func (t *staged) fail(table string, e *entry, lacking string) {
+	err := fmt.Errorf("%w: table %s", ErrNotStored, lacking)
+	for p := e.first; p >= 0; p = t.batch.pieces[p].next {
+		t.refused = append(t.refused, Failure{Event: t.batch.pieces[p].event, Table: table, Row: string(e.key), Outcome: Failed, Err: err})
+	}
 }
 
 // idle reports whether the table got no event.

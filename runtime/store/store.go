@@ -164,6 +164,9 @@ type Mapping[E any] struct {
 	// Older are the earlier mappings, newest first. The time of an event determines the
 	// mapping that it is written to and read from.
 	Older []*Mapping[E]
+	// State is the mapping of the same events to a table of codec.Latest, whose rows say which event
+	// of a series is the newest; nil if there is none. Readers search this table where it does not.
+	State *Mapping[E]
 
 	series   seriesValues[E]
 	sequence func(e *E) *uint32 // also in a mapping that does not store it

@@ -25,6 +25,7 @@ type mapping struct {
 	Precision time.Duration
 	Since     time.Time
 	Older     []*mapping
+	State     *mapping
 
 	Time      func(e event) *time.Time
 	TTLFields func(e event) TTLFields
@@ -60,6 +61,9 @@ func (l *Mapping[E]) untyped() *mapping {
 	m := l.alone()
 	for _, older := range l.Older {
 		m.Older = append(m.Older, older.alone())
+	}
+	if l.State != nil {
+		m.State = l.State.untyped()
 	}
 	m.joinPeriods()
 	return m

@@ -27,6 +27,9 @@ type writer struct {
 	// perRequest is the maximum number of mutations in a request that deletes events.
 	perRequest int
 	unknown    error // that of a table in WriterOptions.Tables
+	unwritable error // why these tables cannot be written to alone
+	client     Client
+	events     *mapping // with all events, for a table of states; nil without one
 }
 
 // writerTable is one table of a Writer.
@@ -49,9 +52,13 @@ func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptio
 
 // newWriter is NewWriter with complete options.
 func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
-	w := &writer{options: o, perRequest: maxMutations}
+	w := &writer{options: o, perRequest: maxMutations, client: client}
+	if i := slices.IndexFunc(mappings, func(l *mapping) bool { return l.State != nil }); i >= 0 {
+		w.events = mappings[i]
+	}
 	if w.options.Tables != nil {
 		mappings, w.unknown = selected(mappings, w.options.Tables)
+		w.unwritable = w.unknown
 	}
 	number := -1
 	for _, l := range allPeriods(mappings) {
@@ -64,8 +71,28 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
 		path := &wirePath{allowed: wireAllowed(client), api: api}
 		w.tables = append(w.tables, writerTable{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: isOfficial(client), newest: newest, number: number})
 	}
+	// An event is in the tables of events before it is in that of states.
+	slices.SortStableFunc(w.tables, func(a, b writerTable) int { return btoi(a.state()) - btoi(b.state()) })
+	if last := len(w.tables) - 1; last >= 0 && w.unwritable == nil && w.tables[last].state() && !slices.ContainsFunc(mappings, func(l *mapping) bool { return l.State != nil }) {
+		w.unwritable = fmt.Errorf("table %s: %w", w.tables[last].id, ErrStatesAlone)
+	}
 	w.stages.New = func() any { return newStage(w) }
 	return w
+}
+
+// ErrStatesAlone is the error for writes to a table of codec.Latest without a table that has all
+// events; see WriterOptions.Tables.
+var ErrStatesAlone = errors.New("the table has only the newest events: write to a table with all events, too")
+
+// state reports whether the table has the newest event of each series.
+func (t *writerTable) state() bool { return t.mapping.Pattern.NewestOnly() }
+
+// btoi returns 1 for true.
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // selected returns the mappings of some tables. If there are none for one of them, it
@@ -109,7 +136,8 @@ type WriteOptions struct {
 	// independently: if two writers store different events concurrently, each may win in
 	// one table; the failures name the tables. Events that take several rows, as in
 	// bucket_new_columns with several fields, are refused with ErrSeveralRows, and those of
-	// tables of OpenTSDB with ErrSharedCells.
+	// tables of OpenTSDB with ErrSharedCells. A table of codec.Latest gets the events that are absent in
+	// all others. For one that exists, it is only noted that readers must search, unless the row has it.
 	IfAbsent bool
 }
 
@@ -128,14 +156,17 @@ func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) er
 // earlier one of the call that has different values, with a *DuplicateError.
 //
 // Writing an event again replaces it, so it is safe to repeat the call after any error.
+//
+// A table of codec.Latest gets only the newest event of each series, and after the others: if one of
+// them may lack it, the event is not sent, and fails with ErrNotStored.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
 	return w.writer.write(ctx, "WriteAll", &listOf[E]{events}, opts)
 }
 
 // write stages the events for all tables and then writes them table by table.
 func (w *writer) write(ctx context.Context, name string, events list, opts []WriteOptions) error {
-	if w.unknown != nil {
-		return w.unknown
+	if w.unwritable != nil {
+		return w.unwritable
 	}
 	o := call.Last(opts)
 	s := w.stages.Get().(*stage)

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -162,8 +163,12 @@ func (c *edited) series(series []any, r Range) {
 		if i < 0 {
 			continue
 		}
-		is := valuesOf(&c.New.Layout().Queries[i], given)
-		c.compare(q.Name, c.old.Read(c.ctx, dynamic.Query(q.Name, valuesOf(&q, series)), r.From, r.To), c.new.Read(c.ctx, dynamic.Query(q.Name, is), r.From, r.To))
+		was, is := dynamic.Query(q.Name, valuesOf(&q, series)), dynamic.Query(q.Name, valuesOf(&c.New.Layout().Queries[i], given))
+		c.compare(q.Name, c.old.Read(c.ctx, was, r.From, r.To), c.new.Read(c.ctx, is, r.From, r.To))
+		if slices.ContainsFunc([]*layout.Layout{c.Old.Layout(), c.New.Layout()}, func(l *layout.Layout) bool { return l.State != nil }) {
+			newest := store.ReadOptions{LatestOnly: true}
+			c.compare(q.Name+", the newest", c.old.Read(c.ctx, was, r.From, scan.MaxTime, newest), c.new.Read(c.ctx, is, r.From, scan.MaxTime, newest))
+		}
 	}
 }
 

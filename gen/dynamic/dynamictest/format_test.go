@@ -94,6 +94,9 @@ func (d *deletion) formats(t *rapid.T) {
 		if table != d.layout.Read && len(d.layout.Tables) > 1 && d.forgets(table) {
 			continue
 		}
+		if table.Pattern.NewestOnly() {
+			continue // calls with other events leave other versions
+		}
 		if diff := cmp.Diff(dynamictest.Rows(ctx, d.server.Client, "all_"+table.ID), dynamictest.Rows(ctx, d.server.Client, "rest_"+table.ID)); diff != "" {
 			t.Fatalf("table %s: (-want +got)\n%s", table.ID, diff)
 		}

@@ -18,7 +18,7 @@ var ages = []time.Duration{time.Second, 10 * time.Second, time.Minute, time.Hour
 // Matrix draws a schema for each strategy that fits each pattern, and one of OpenTSDB.
 func Matrix(seed int) []Schema {
 	var out []Schema
-	for _, p := range codec.Patterns() {
+	for _, p := range patterns() {
 		for _, s := range layout.Strategies() {
 			if verdict := layout.Fits(p, s); !verdict.Always {
 				out = append(out, drawn(p, s).Example(1000*seed+len(out))) // a different key for each
@@ -29,6 +29,11 @@ func Matrix(seed int) []Schema {
 		}
 	}
 	return append(out, rapid.Map(drawn(codec.BucketOffsets, layout.MaxAgeFromWrite), points).Example(1000*seed+len(out)))
+}
+
+// patterns returns the patterns for all events: a table with only the newest ones needs another table.
+func patterns() []codec.Pattern {
+	return slices.DeleteFunc(codec.Patterns(), codec.Pattern.NewestOnly)
 }
 
 // endless returns a schema with buckets as one without: a series has one row, of which a version
@@ -80,7 +85,7 @@ func points(s Schema) Schema {
 // each pattern.
 func Histories(seed int) []Schema {
 	var out []Schema
-	for _, p := range codec.Patterns() {
+	for _, p := range patterns() {
 		for _, strategy := range layout.Strategies() {
 			if layout.Fits(p, strategy).Always {
 				continue
@@ -195,7 +200,7 @@ var widths = []time.Duration{time.Minute, time.Hour, 24 * time.Hour}
 // earlierPatterns returns the patterns of earlier layouts that fit the schema.
 func (s *Schema) earlierPatterns(strategy layout.Strategy) []codec.Pattern {
 	optional := slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Presence == Optional })
-	return slices.DeleteFunc(slices.Clone(codec.Patterns()), func(p codec.Pattern) bool {
+	return slices.DeleteFunc(patterns(), func(p codec.Pattern) bool {
 		return layout.Fits(p, strategy).Always || s.Precision < time.Millisecond && p != codec.BucketOffsets ||
 			p == codec.BucketNewCells && optional && slices.Contains([]layout.Strategy{layout.MaxVersions, layout.AnyOf, layout.AllOf}, strategy)
 	})

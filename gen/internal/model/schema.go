@@ -28,6 +28,7 @@ type Schema struct {
 	After     []string      // segments after the time
 	Sequence  bool          // events have a sequence
 	Short     bool          // there is a second table
+	State     *TTL          // of a table with pattern latest beside them; nil if there is none
 	Fields    []Field
 	Families  []Family // with Classes, a single one for all classes
 	Classes   []time.Duration
@@ -185,6 +186,9 @@ func (s *Schema) write(b *strings.Builder) {
 		line("    %s", text)
 	}
 	s.writeEarlier(line)
+	if s.State != nil {
+		line("  %s:\n    pattern: latest\n    key: %s\n    family: n\n    ttl: %s\n    allow: {C07: to be tried}", s.Name+StateTable, s.key(slices.Concat(s.Before, s.After)), s.State.yaml())
+	}
 	for i, q := range s.Queries() {
 		if i == 0 {
 			line("queries:")
@@ -197,12 +201,9 @@ func (s *Schema) write(b *strings.Builder) {
 func (s *Schema) layoutLines() []string {
 	segments := slices.Concat(s.Before, []string{s.TimeKey}, s.After)
 	if s.Endless {
-		segments = slices.Clone(s.Before)
+		segments = s.Before
 	}
-	if last := &segments[len(segments)-1]; !s.Endless || strings.Contains(*last, "const") { // nothing follows it
-		*last = strings.Replace(*last, ", joined: true", "", 1)
-	}
-	out := []string{"pattern: " + s.Pattern, fmt.Sprintf("key: {%ssegments: [%s]}", s.delimiter(), strings.Join(segments, ", "))}
+	out := []string{"pattern: " + s.Pattern, "key: " + s.key(segments)}
 	switch {
 	case s.Endless:
 		out = append(out, "bucket: none")
@@ -216,6 +217,18 @@ func (s *Schema) layoutLines() []string {
 	}
 	return out
 }
+
+// key formats a row key.
+func (s *Schema) key(segments []string) string {
+	segments = slices.Clone(segments)
+	if last := &segments[len(segments)-1]; !s.Endless || strings.Contains(*last, "const") { // nothing follows it
+		*last = strings.Replace(*last, ", joined: true", "", 1)
+	}
+	return fmt.Sprintf("{%ssegments: [%s]}", s.delimiter(), strings.Join(segments, ", "))
+}
+
+// StateTable is the suffix of the name of a table with pattern latest.
+const StateTable = "_now"
 
 // familyLines formats the families of a layout.
 func (s *Schema) familyLines() []string {

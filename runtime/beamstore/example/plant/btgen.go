@@ -2,6 +2,7 @@
 // source: example/schemas/sample.yaml
 // project: btgen.yaml
 // locked: samples/m
+// locked: samples_now/n
 // locked: samples_salted/m
 
 // Package plant writes and reads the time series Sample in Bigtable.

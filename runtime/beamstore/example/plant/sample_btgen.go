@@ -22,15 +22,16 @@ type SampleSeries struct {
 }
 
 // SampleEvent is one event: A measurement in a plant. A second table has salted
-// row keys.
+// row keys, and a third one the newest measurements.
 type SampleEvent struct {
 	SampleSeries
 	Time  time.Time // truncated to 1s by the writer; UTC when read
 	Value int64
 }
 
-// SampleWriter writes Sample events to tables samples and samples_salted.
-// Writing an event again replaces it, so a failed call is safe to repeat.
+// SampleWriter writes Sample events to tables samples, samples_salted and
+// samples_now. Writing an event again replaces it, so a failed call is safe to
+// repeat.
 type SampleWriter struct {
 	writer store.TableWriter[SampleEvent]
 }
@@ -116,14 +117,14 @@ func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from
 	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, from table samples_now, or
+// store.ErrNotFound; see store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
 	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any,
+// from table samples_now; see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
 	return r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
 }
@@ -156,6 +157,9 @@ func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to
 // It reads from table samples: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
+//
+// With ReadOptions.LatestOnly, a time range that does not end in the past takes
+// one row per series from table samples_now.
 func (r *SampleReader) ByArea(ctx context.Context, area string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleByArea(area), from, to, opts...)
 }
@@ -189,6 +193,9 @@ func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to t
 // area, in one request.
 //
 // The server scans rows of all times and drops those outside the range.
+//
+// With ReadOptions.LatestOnly, a time range that does not end in the past takes
+// one row per series from table samples_now.
 func (r *SampleReader) ByAreas(ctx context.Context, areas []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleByAreas(areas), from, to, opts...)
 }
@@ -221,6 +228,9 @@ func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, 
 // are those of Read. It reads from table samples: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
+//
+// With ReadOptions.LatestOnly, a time range that does not end in the past takes
+// one row per series from table samples_now.
 func (r *SampleReader) ByAreaPrefix(ctx context.Context, areaPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
 }
@@ -255,6 +265,9 @@ func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string
 // samples: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
+//
+// With ReadOptions.LatestOnly, a time range that does not end in the past takes
+// one row per series from table samples_now.
 func (r *SampleReader) BySensors(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
 }
@@ -368,8 +381,8 @@ const (
 	SampleSeriesSensor store.SeriesValue = 1
 )
 
-// SetupSample reconciles tables samples and samples_salted with the schema; see
-// setup.Setup.
+// SetupSample reconciles tables samples, samples_salted and samples_now with
+// the schema; see setup.Setup.
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
@@ -462,7 +475,42 @@ func (k *SamplesSaltedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Area, &k.Sensor}, At: &k.Bucket}
 }
 
-var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping, samplesSaltedMapping}
+// SamplesNowKey is a row key of table samples_now, of the form
+//
+//	area#sensor
+//
+// for example
+//
+//	area#003698
+//
+// Sensor: int64, as text, padded to 6. A row contains the newest event of a
+// series. Each field is a column, and the timestamps of cells are the time of
+// the event. Garbage collection rule: (age() > 3650d || versions() > 1).
+type SamplesNowKey struct {
+	Area   string
+	Sensor int64
+}
+
+// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+func (k SamplesNowKey) Append(dst []byte) ([]byte, error) {
+	return samplesNowKey.Append(dst, k.values())
+}
+
+// String returns the key, quoted if it is not printable, or its error.
+func (k SamplesNowKey) String() string { return codec.KeyString(k.Append(nil)) }
+
+// ParseSamplesNowKey parses a row key. Errors are of type *codec.FieldError.
+func ParseSamplesNowKey(row string) (k SamplesNowKey, err error) {
+	err = samplesNowKey.Parse(row, k.values())
+	return k, err
+}
+
+// values points to the content of the key.
+func (k *SamplesNowKey) values() *codec.KeyValues {
+	return &codec.KeyValues{Series: []any{&k.Area, &k.Sensor}}
+}
+
+var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping, samplesSaltedMapping, samplesNowMapping}
 
 // BeamSample gives package plantbeam access to the tables and the queries.
 func BeamSample() ([]*store.Mapping[SampleEvent], []*store.Query[SampleEvent]) {
@@ -503,6 +551,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 	Key:       samplesKey,
 	Precision: time.Second,
 	Check:     checkSample,
+	State:     samplesNowMapping,
 })
 
 // samplesSaltedKey describes the row keys of table samples_salted.
@@ -533,6 +582,36 @@ var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Mapping[
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       samplesSaltedKey,
+	Precision: time.Second,
+	Check:     checkSample,
+	State:     samplesNowMapping,
+})
+
+// samplesNowKey describes the row keys of table samples_now.
+var samplesNowKey = codec.Key{
+	Delimiter: "#",
+	Segments: []codec.Segment{
+		{Name: "area"},
+		{Name: "sensor", Type: codec.Int64Segment, Form: codec.KeyForm{Pad: 6}, Series: 1},
+	},
+	Bucket: codec.EndlessBucket,
+}
+
+var samplesNowColumns = store.NewColumns(
+	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("value", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Value }, func(c *SampleColumns) *[]int64 { return &c.Value }),
+)
+
+// samplesNowMapping maps events to table samples_now.
+var samplesNowMapping = store.NewMapping(samplesNowColumns, store.Mapping[SampleEvent]{
+	Table: store.Table{
+		ID:       "samples_now",
+		Families: []store.Family{{Name: "n", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
+		Layout:   `schema Sample: events; pattern: latest; delimiter: "#"; key: string text, integer text pad=6; names: area, sensor; bucket: none; family n: events; column "value": integer in n`,
+	},
+	Pattern:   codec.Latest,
+	Key:       samplesNowKey,
 	Precision: time.Second,
 	Check:     checkSample,
 })

@@ -1,0 +1,121 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// MarkPrefix begins the names of the columns in which deletions mark a row; see package store.
+const MarkPrefix = "deleting "
+
+// stateRow resolves the bucket of a table with one row per series.
+func (r *resolver) stateRow(t *Table, s *schema.Table) {
+	t.BucketPos, t.WidthPos = s.Pattern.Pos, s.Pattern.Pos
+	t.Bucket = codec.EndlessBucket
+	if s.Bucket.Pos.IsValid() {
+		r.errorf(s.Bucket.Pos, "remove bucket", "pattern %s has one row per series and no bucket", t.Pattern)
+	}
+}
+
+// states resolves the table with the newest event of each series, and rejects what would make it
+// differ from a search of the events.
+func (r *resolver) states() {
+	l := r.layout
+	for _, t := range l.Tables {
+		if !t.Pattern.NewestOnly() {
+			continue
+		}
+		if l.State != nil {
+			r.refuse(t.PatternPos, "K25", "remove one of them: reads that its key does not serve search the events",
+				"tables %q and %q both have pattern %s: a schema has one such table", l.State.ID, t.ID, t.Pattern)
+			return
+		}
+		l.State = t
+		r.checkState(t)
+	}
+}
+
+// checkState rejects a table with the newest event of each series that would differ from a search.
+func (r *resolver) checkState(t *Table) {
+	l := r.layout
+	if len(l.serving()) == 0 {
+		r.refuse(t.PatternPos, "K25", "add a table that has them, with another pattern and without serves: false",
+			"table %q has only the newest event of each series, and no table serves reads of the others", t.ID)
+	}
+	if l.Sequence {
+		r.refuse(t.PatternPos, "K25", "remove the table, or the sequence from the other tables",
+			"pattern %s has one cell for each millisecond: of events that differ only in their sequence, the last one written would win", t.Pattern)
+	}
+	if l.Precision%time.Millisecond != 0 {
+		r.refuse(r.schema.Time.Precision.Pos, "K25", "use a precision of 1ms or more, or remove the table",
+			"pattern %s has cell timestamps in milliseconds: of events closer together, the last one written would win", t.Pattern)
+	}
+	for _, o := range l.serving() {
+		if i := slices.IndexFunc(o.Periods(), func(p *Table) bool { return p.Pattern.Appends() }); i >= 0 {
+			r.refuse(t.PatternPos, "K25", "remove the table, or use another pattern there",
+				"table %q with pattern %s keeps several events with the same time, and pattern %s only the last one written", o.ID, o.Periods()[i].Pattern, t.Pattern)
+			break
+		}
+	}
+	if len(t.Families) > 1 && !t.HasClasses() {
+		r.refuse(t.Families[1].Pos, "K25", "write family and ttl instead of families", "pattern %s has one family: the newest event expires as a whole", t.Pattern)
+	}
+	if len(t.Older) > 0 {
+		r.refuse(t.SincePos, "K25", "give the new layout a table of its own with serves: false, backfill it, and then remove the older table",
+			"pattern %s has one row per series for all times, so no layout of such a table can begin or end", t.Pattern)
+	}
+	for _, c := range t.AllColumns() {
+		if strings.HasPrefix(c.Qualifier, MarkPrefix) {
+			r.refuse(c.Pos, "K25", "use another column", "columns that begin with %q mark rows of pattern %s during deletions", MarkPrefix, t.Pattern)
+		}
+	}
+	r.checkStateLife(t)
+}
+
+// checkStateLife rejects lifetimes with which a row has another newest event than its series.
+func (r *resolver) checkStateLife(t *Table) {
+	l := r.layout
+	if t.HasClasses() {
+		v := Fits(t.Pattern, Classes)
+		r.refuse(t.Families[0].GCPos, v.Rule, v.Instead, "ttl %s does not fit pattern %s: %s", Classes, t.Pattern, v.Reason)
+		return
+	}
+	if len(l.Classes) > 0 || l.MustExpire() || l.MayExpire() {
+		r.refuse(t.PatternPos, "K25", "give all events of the schema the same max_age, or leave the table out",
+			"events of other tables specify how long they live: the newest event may expire before an older one, which pattern %s does not have", t.Pattern)
+		return
+	}
+	if slices.ContainsFunc(t.Families, func(f Family) bool { return !f.HasGC }) {
+		return // a separate error
+	}
+	for _, o := range l.serving() {
+		for _, p := range o.Periods() {
+			for _, f := range p.Families {
+				if f.HasGC && (!f.Life.EventTimed() || !f.Life.Outlives(t.Families[0].Life)) {
+					r.refuse(t.Families[0].GCPos, "K25", "use an age from the event that is at most that of each table which serves reads; it can end earlier, and reads then search",
+						"table %q keeps the newest event of a series longer than family %q of table %q: Latest would return events that reads do not find", t.ID, f.Name, p.ID)
+					return
+				}
+			}
+		}
+	}
+}
+
+// HasState reports whether a table has events of which the table with the newest ones has some: the
+// newest layout of another table that serves reads.
+func (l *Layout) HasState(t *Table) bool {
+	return l.State != nil && slices.Contains(l.serving(), t)
+}
+
+// LatestQuery returns the read of the newest event of a single series: of its row, if a table has it.
+func (l *Layout) LatestQuery() Query {
+	q := l.ReadQuery()
+	if l.StateServes(nil) {
+		return *q.of(l, l.State)
+	}
+	return q
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+// nowFill is a table with the newest samples that is filled while a program writes and deletes.
+type nowFill struct {
+	*nowCase
+	random *rand.Rand
+	series []string
+	kills  int
+}
+
+// newNowFill returns tables of which only that with all samples has some, as if programs had been
+// deployed before the other table was added.
+func newNowFill(t *testing.T, seed int) *nowFill {
+	f := &nowFill{nowCase: newNowCase(t, 97*time.Second), random: rand.New(rand.NewPCG(uint64(seed), 2)), kills: 2}
+	f.now = at(990)
+	for i := range 4 {
+		f.series = append(f.series, fmt.Sprintf("s%d", i))
+	}
+	for range f.random.IntN(20) {
+		must(t, f.events().Write(t.Context(), f.sample()))
+	}
+	f.mappings[0].Table.WriteOnly = true
+	return f
+}
+
+// sample returns a random sample.
+func (f *nowFill) sample() sample {
+	e := sample{Series: f.series[f.random.IntN(len(f.series))], Time: at(895 + f.random.IntN(105)), Value: f.random.Uint64()}
+	if f.random.IntN(2) == 0 {
+		e.Note = []byte{byte('a' + f.random.IntN(3))}
+	}
+	return e
+}
+
+// program does what a program may do at any time.
+func (f *nowFill) program() {
+	w, e := f.writer(f.Client), f.sample()
+	var err error
+	switch f.random.IntN(6) {
+	case 0:
+		_, err = w.DeleteAll(f.t.Context(), SeriesOf(e))
+	case 1:
+		_, err = w.DeleteRange(f.t.Context(), SeriesOf(e), e.Time, at(2000))
+	case 2:
+		err = w.Replace(f.t.Context(), f.sample(), e)
+	default:
+		err = w.Write(f.t.Context(), e)
+	}
+	if err != nil && !errors.Is(err, ErrExists) {
+		f.t.Errorf("the program: %v", err)
+	}
+}
+
+// between returns a client between whose requests a program does something, or kills it.
+func (f *nowFill) between() Client {
+	gate := func(_ string, do func() error) error {
+		switch n := f.random.IntN(12); {
+		case n == 0 && f.kills > 0:
+			f.kills--
+			return errNowKilled
+		case n == 1 && f.kills > 0:
+			f.kills--
+			_ = do()
+			return errNowKilled
+		case n < 6:
+			f.program()
+		}
+		return do()
+	}
+	return tableClient{f.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
+		return nowTable{wholeTable{api}, &nowStep{rows: -1}, gate}
+	}}
+}
+
+// fill repeats a backfill until it is not killed.
+func (f *nowFill) fill(o BackfillOptions) BackfillReport {
+	o.Now, o.Workers = f.clock, -1
+	for {
+		report, err := Backfill(f.t.Context(), f.between(), f.mappings, o)
+		if errors.Is(err, errNowKilled) {
+			continue
+		}
+		must(f.t, err)
+		return report
+	}
+}
+
+// verified returns the number of differences.
+func (f *nowFill) verified() int {
+	report, err := Backfill(f.t.Context(), f.Client, f.mappings, BackfillOptions{Target: "now", Verify: true, Now: f.clock})
+	must(f.t, err)
+	return len(report.Differences)
+}
+
+// TestBackfillStates fills a table with the newest samples while a program writes and deletes, with kills
+// at any request and lost replies. The table must then serve reads.
+func TestBackfillStates(t *testing.T) {
+	for seed := range testlong.Pick(15, 400) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			f := newNowFill(t, seed)
+			f.fill(BackfillOptions{})
+			f.mappings[0].Table.WriteOnly = false
+			f.agree(f.series...)
+			if n := f.verified(); n > 0 {
+				t.Errorf("%d rows differ", n)
+			}
+			for range 5 {
+				f.program()
+				f.agree(f.series...)
+			}
+			f.damaged()
+		})
+	}
+}
+
+// damaged changes the events behind the back of the table, and repairs it.
+func (f *nowFill) damaged() {
+	before := latestBy(f.t, "Latest", f.truth(), f.series)
+	if len(before) == 0 {
+		return
+	}
+	for _, e := range before {
+		if slices.ContainsFunc(f.row(e.Series), func(column string) bool { return strings.Contains(column, markPrefix) }) {
+			return // a killed call has marked it, so that readers search
+		}
+		_, err := f.events().Delete(f.t.Context(), []sample{e})
+		must(f.t, err)
+		break
+	}
+	if n := f.verified(); n != 1 {
+		f.t.Errorf("%d rows differ instead of 1", n)
+	}
+	f.fill(BackfillOptions{Target: "now", Repair: true})
+	f.agree(f.series...)
+	if n := f.verified(); n > 0 {
+		f.t.Errorf("%d rows differ after the repair", n)
+	}
+}
+
+// TestBackfillStatesDryRun checks that a dry run counts, and writes nothing.
+func TestBackfillStatesDryRun(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	must(t, c.events().WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "a", Time: at(901)}, {Series: "b", Time: at(902)}}))
+	for _, dry := range []bool{true, false} {
+		report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", DryRun: dry, Now: c.clock})
+		if must(t, err); report.Events != 2 || report.Rows == 0 {
+			t.Errorf("dry run %t: %+v", dry, report)
+		}
+		if got := len(c.row("a")); got > 0 == dry {
+			t.Errorf("dry run %t: the row has %d cells", dry, got)
+		}
+	}
+	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Now: c.clock})
+	if must(t, err); report.Events != 0 {
+		t.Errorf("a second call fills %d rows", report.Events)
+	}
+}
+
+// TestBackfillBesideStates checks that a table with all samples is filled from another one, and never
+// from the newest ones, and that calls that would do so are refused.
+func TestBackfillBesideStates(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	copies := living(days(), c.mappings[1].Table.Families[0].GC)
+	copies.Table.ID, copies.Table.WriteOnly = "copies", true
+	c.mappings = append(c.mappings, copies)
+	must(t, c.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "copies", Families: map[string]bigtable.GCPolicy{"f.1": bigtable.NoGcPolicy()}}))
+	samples := []sample{{Series: "a", Time: at(900)}, {Series: "a", Time: at(901)}, {Series: "b", Time: at(902)}}
+	w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"days", "now"}})
+	must(t, w.WriteAll(t.Context(), samples))
+	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Now: c.clock})
+	if must(t, err); report.Source != "days" || report.Events != 3 {
+		t.Errorf("copied: %+v", report)
+	}
+	c.agree("a", "b")
+	for reason, o := range map[string]BackfillOptions{
+		"table now has only the newest event of each series":                {Source: "now"},
+		"needs no checkpoint":                                               {Target: "now", Checkpoint: "x"},
+		"leave out the range of time":                                       {Target: "now", From: at(900)},
+		"the newest event of each series, whatever its time: leave out the": {Target: "now", To: at(900)},
+	} {
+		if _, err := Backfill(t.Context(), c.Client, c.mappings, o); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("got %v, want %s", err, reason)
+		}
+	}
+	if _, err := NewBackfillParts(c.Client, c.mappings, time.Time{}, BackfillOptions{Target: "now"}); err == nil || !strings.Contains(err.Error(), "a pipeline cannot fill") {
+		t.Errorf("a pipeline: %v", err)
+	}
+}
+
+// TestStatesAlone checks that a table with the newest samples is not written without the others, and that
+// deletions need no others.
+func TestStatesAlone(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	must(t, c.writer(c.Client).Write(t.Context(), sample{Series: "a", Time: at(900)}))
+	w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"now"}})
+	e := sample{Series: "a", Time: at(901)}
+	if err := w.Write(t.Context(), e); !errors.Is(err, ErrStatesAlone) {
+		t.Errorf("written: %v", err)
+	}
+	b := NewBatcher(w, nil)
+	if err := b.Add(t.Context(), e); !errors.Is(err, ErrStatesAlone) {
+		t.Errorf("added: %v", err)
+	}
+	must(t, b.Close(context.Background()))
+	_, err := w.DeleteAll(t.Context(), SeriesOf(e))
+	must(t, err)
+	c.agree("a")
+}

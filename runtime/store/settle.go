@@ -1,0 +1,412 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// settler repairs rows of a table of states during a deletion, in these steps, which TestStateProtocol
+// explores:
+//
+//  1. The rows of all series that the deletion may concern get a mark: a cell in a column of this call
+//     alone, at the time of the newest event that may be deleted. From now on, readers search the
+//     events of the series, unless the row has a newer event.
+//  2. The events are deleted from the other tables.
+//  3. Each marked row is repaired. All cells up to the time of the mark are deleted, since an older
+//     version may have been deleted before, or lack what a newer one hides. The newest event that is
+//     left is searched and written with its own time, so that it replaces no newer one.
+//  4. The search is repeated. If it finds something else, another program has changed or deleted what
+//     was written, and step 3 is repeated. Otherwise, the mark is removed.
+//
+// A call that stops between two steps leaves its marks. Readers then search until an event arrives that
+// is newer than the mark, the mark expires, or another deletion removes it: one removes marks of other
+// calls only if they are older than a day, since these calls may still be running.
+type settler struct {
+	writer *writer
+	state  int     // index of the table in writer.tables
+	column string  // of the marks
+	search *reader // of the events; nil if the writer does not know them
+	alone  *writer // of the table of states
+	repair bool    // step 3
+}
+
+// maxMark is the maximum size of the family and the value of a mark.
+const maxMark = 64 + 8
+
+// maxMarkAge is the age from which a mark is that of a call that was killed.
+const maxMarkAge = 24 * time.Hour
+
+// newSettler returns a settler for the table of states of a writer.
+func (w *writer) newSettler(state int) *settler {
+	s := &settler{writer: w, state: state, column: newMark()}
+	o := w.options
+	o.SkipExpired, o.KeepWrittenAt = true, true
+	s.alone = &writer{options: o, tables: w.tables[state : state+1], perRequest: w.perRequest}
+	s.alone.stages.New = func() any { return newStage(s.alone) }
+	if w.events != nil {
+		s.search = newReader(w.client, w.events, ReaderOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout})
+	}
+	return s
+}
+
+// eraseMarked is eraseIn for a writer with a table of states.
+func (w *writer) eraseMarked(ctx context.Context, name string, o DeleteOptions, order []int, state int, d Deletion, of func(t *eraser) error) (Deletion, error) {
+	s := w.newSettler(state)
+	t := w.eraser(state, name, o, &d)
+	t.settler = s
+	if err := w.eraseWith(ctx, t, of); err != nil {
+		return d, err
+	}
+	d, undeleted := w.eraseIn(ctx, name, o, order, d, of)
+	if o.DryRun || undeleted != nil && !isUndeleted(undeleted) {
+		return d, undeleted
+	}
+	s.repair = true
+	t = w.eraser(state, name, o, &d)
+	t.settler = s
+	if err := w.eraseWith(ctx, t, of); err != nil {
+		return d, err
+	}
+	return d, undeleted
+}
+
+// isUndeleted reports whether an error is that of an event that stays, and not one that ends a deletion.
+func isUndeleted(err error) bool {
+	_, shared := err.(*SharedCellError)
+	return shared || isDecodeError(err)
+}
+
+// events marks or repairs the rows of the series that a query selects.
+func (s *settler) events(t *eraser, q *query, v bound, from, to time.Time, of map[exactInstant]bool) error {
+	if of == nil {
+		return s.rows(t, q, v, from, to)
+	}
+	key, err := t.mapping.rowKey(v.low, "")
+	switch {
+	case err != nil:
+		return t.skipSeries(err)
+	case t.options.DryRun:
+		found, err := s.show(t, string(key))
+		if _, is := of[exactly(time.UnixMicro(found.newest), 0)]; is {
+			t.deletedNewest(&found)
+		}
+		return err
+	case s.repair:
+		return s.settle(t, string(key))
+	}
+	last := int64(0)
+	for at := range of {
+		last = max(last, at.micros)
+	}
+	return s.mark(t, string(key), last)
+}
+
+// skipSeries ignores a series that the table cannot store.
+func (t *eraser) skipSeries(err error) error {
+	if _, refused := errors.AsType[*codec.FieldError](err); refused {
+		return nil
+	}
+	return err
+}
+
+// mark marks a row.
+func (s *settler) mark(t *eraser, key string, micros int64) error {
+	r := &rowEraser{erasures: &t.erasures, key: key}
+	now := s.writer.options.Now()
+	return r.mutate(len(s.column)+maxMark, func(m *bigtable.Mutation) { t.mapping.mark(m, s.column, micros, now) })
+}
+
+// maxSettled is the number of rows that are repaired concurrently.
+const maxSettled = 64
+
+// rows marks or repairs the rows that a query selects.
+func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
+	var keys []string
+	flush := func() error {
+		errs := make([]error, len(keys))
+		s.writer.atOnce(len(keys), func(i int) { errs[i] = s.settle(t, keys[i]) })
+		keys = keys[:0]
+		return errors.Join(errs...)
+	}
+	err := t.eachRow(q, v, func(a *assembler, row wire.Row) error {
+		found := a.stateRow(row, s.column)
+		switch {
+		case t.options.DryRun:
+			if from.UnixMicro() <= found.newest && found.newest < to.UnixMicro() {
+				t.deletedNewest(&found)
+			}
+			return nil
+		case s.repair && found.own < 0, !s.repair && found.last < wholeMillis(from):
+			return nil
+		case !s.repair:
+			return s.mark(t, row.Key(), min(found.last, wholeMillis(to)-1))
+		}
+		if keys = append(keys, row.Key()); len(keys) < maxSettled {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// eachRow calls f for each row that a query selects, with one cell of each column.
+func (t *eraser) eachRow(q *query, v bound, f func(a *assembler, row wire.Row) error) error {
+	read := t.reader.begin(t.ctx, q, v.low, time.Time{}, scan.MaxTime, nil)
+	read.high, read.withoutValues = v.high, true
+	e := &erasing{eraser: t, reading: read}
+	e.rowEraser = rowEraser{erasures: &t.erasures, a: &e.reading.assembler.rowAssembler}
+	plan, err := e.reading.plan()
+	if err != nil {
+		return err
+	}
+	for i := range plan.Parts {
+		p := part{Part: &plan.Parts[i], turns: make(chan struct{}, 1)}
+		for span := range e.reading.asked.Spans {
+			for row, err := range t.reader.table.spanRows(e.reading.ctx, &e.reading.op, p, span, always) {
+				if err != nil {
+					return err
+				}
+				_, ours, err := e.begin(row, span)
+				if err == nil && ours {
+					err = f(&e.reading.assembler, row)
+				}
+				row.Release()
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.op.add(&e.reading.op)
+	return nil
+}
+
+// stateRow is what a row of a table of states shows. Times are in microseconds, and -1 if there is none.
+type stateRow struct {
+	newest  int64    // of the columns of events
+	last    int64    // of all columns
+	own     int64    // the mark of a call
+	columns []string // apart from marks
+	stale   []string // the columns of marks of calls that were killed
+}
+
+// stateRow returns what a row shows. own is the column of the marks of a call. The values of marks must
+// have been read to know which are stale.
+func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
+	s := stateRow{newest: -1, last: -1, own: -1}
+	for family, c := range a.columnsOf(row) {
+		name, newest := string(row.Bytes(c.Qualifier)), row.Cells(c)[0]
+		s.last = max(s.last, newest.Micros)
+		switch {
+		case name == own:
+			s.own = newest.Micros
+		case isMark(row, c):
+			if at := markedAt(row.Bytes(newest.Value)); !at.IsZero() && a.now().Sub(at) > maxMarkAge {
+				s.stale = append(s.stale, name)
+			}
+		default:
+			s.columns = append(s.columns, name)
+			if a.column(family, 0, row.Bytes(c.Qualifier)) >= 0 {
+				s.newest = max(s.newest, newest.Micros)
+			}
+		}
+	}
+	return s
+}
+
+// settle repairs a marked row. If its events keep changing, or if one of them cannot be decoded or
+// stored in the row, the mark stays, and readers search.
+func (s *settler) settle(t *eraser, key string) error {
+	for range maxRounds {
+		found, err := s.show(t, key)
+		if err != nil || found.own < 0 {
+			return err
+		}
+		done, err := s.round(t, key, &found)
+		if done || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show reads a row.
+func (s *settler) show(t *eraser, key string) (stateRow, error) {
+	op := Operation{}
+	rows := codec.Rows{Keys: []string{key}}
+	families := []string{t.mapping.Table.Families[0].Name}
+	filter := t.reader.table.filters.of(scan.Chain{scan.Cells{Families: families}, scan.CellsPerColumn(1)})
+	row, err := t.reader.table.one(t.ctx, &op, rows, filter, 0)
+	t.counted(op)
+	if err != nil || !row.Exists() {
+		return stateRow{own: -1}, err
+	}
+	defer row.Release()
+	a := t.reader.rowAssembler()
+	return a.stateRow(row, s.column), nil
+}
+
+// counted adds to the operation.
+func (t *eraser) counted(op Operation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.op.add(&op)
+}
+
+// round is a round of steps 3 and 4. It reports whether the row is repaired, or cannot be.
+func (s *settler) round(t *eraser, key string, found *stateRow) (done bool, err error) {
+	family := t.mapping.Table.Families[0].Name
+	unmark := func(m *bigtable.Mutation) {
+		for _, name := range append(found.stale, s.column) {
+			m.DeleteCellsInColumn(family, name)
+		}
+	}
+	clear := bigtable.NewMutation()
+	for _, name := range found.columns {
+		clear.DeleteTimestampRange(family, name, 0, bigtable.Timestamp(found.own+1000))
+	}
+	if found.newest > found.own {
+		unmark(clear)
+		return true, s.apply(t, key, clear)
+	}
+	if len(found.columns) > 0 {
+		if err := s.apply(t, key, clear); err != nil {
+			return false, err
+		}
+	}
+	newest, cells, err := s.newest(t, key)
+	if err != nil || newest.exists() && cells == nil {
+		return true, err
+	}
+	if newest.exists() {
+		if cells.micros > found.own { // its writer may have been killed: repeat with a later mark
+			if err := s.mark(t, key, cells.micros); err != nil {
+				return false, err
+			}
+			return false, t.flush()
+		}
+		if err := s.alone.write(t.ctx, t.op.Name, s.listOf(newest), nil); err != nil {
+			return false, err
+		}
+		_, again, err := s.newest(t, key)
+		if err != nil || again == nil || again.micros != cells.micros || !bytes.Equal(again.mutations, cells.mutations) {
+			return false, err
+		}
+	}
+	if !newest.exists() || cells.micros < found.newest {
+		t.deletedNewest(found)
+	}
+	end := bigtable.NewMutation()
+	unmark(end)
+	return true, s.apply(t, key, end)
+}
+
+// deletedNewest counts a row whose newest event is deleted.
+func (t *eraser) deletedNewest(found *stateRow) {
+	if found.newest < 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.Events++
+	t.sum.Rows++
+}
+
+// listOf returns a list of one event.
+func (s *settler) listOf(e event) list {
+	l := s.writer.tables[s.state].mapping.list(1)
+	l.add(e)
+	return l
+}
+
+// apply sends mutations of a row.
+func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation) error {
+	ctx, cancel := call.Within(t.ctx, t.timeout)
+	defer cancel()
+	t.counted(Operation{Requests: 1, OrdinaryRequests: 1})
+	if err := t.rows.api.Apply(ctx, key, m); err != nil {
+		return &DeleteError{Table: t.rows.id, Row: key, Err: missing(t.rows.id, call.Explain(ctx, err))}
+	}
+	return nil
+}
+
+// stateCells are the cells of an event in the table of states.
+type stateCells struct {
+	micros    int64 // the time of the event
+	mutations []byte
+}
+
+// newest searches the newest event of the series of a row, and encodes its cells; nil if the row cannot
+// have them. The event is zero if there is none that lives.
+func (s *settler) newest(t *eraser, key string) (newest event, cells *stateCells, err error) {
+	base, err := t.mapping.ofKey(key)
+	if s.search == nil || err != nil {
+		return base, nil, nil // the mark stays
+	}
+	op := Operation{}
+	defer func() { t.counted(op) }()
+	spans, err := s.search.whole.find(bound{low: base})
+	if err != nil {
+		return event{}, nil, t.skipSeries(err)
+	}
+	newest, err = s.search.latestOrOlder(t.ctx, &op, base, spans)
+	switch l := t.mapping; {
+	case errors.Is(err, ErrNotFound):
+		return event{}, nil, nil
+	case isDecodeError(err):
+		return base, nil, nil
+	case err != nil:
+		return event{}, nil, err
+	case !l.timeFits(newest):
+		return newest, nil, nil
+	}
+	cells, err = s.cellsOf(newest)
+	if isExpired(err) {
+		return event{}, nil, nil
+	}
+	if err != nil {
+		return newest, nil, nil // the table of states cannot store it
+	}
+	return newest, cells, nil
+}
+
+// cellsOf encodes an event.
+func (s *settler) cellsOf(e event) (*stateCells, error) {
+	stage := s.alone.stages.Get().(*stage)
+	defer stage.release()
+	stage.at(s.writer.options.Now())
+	stage.layOut(0, e)
+	of := &stage.tables[0]
+	return &stateCells{of.instant.micros, slices.Clone(of.cells.mutations)}, of.err
+}
+
+// raise writes the newest event of its series to a row that may lack it, or that has something else up to
+// a time, in microseconds.
+func (s *settler) raise(t *eraser, key string, up int64) error {
+	newest, cells, err := s.newest(t, key)
+	if err != nil || !newest.exists() || cells == nil {
+		return err
+	}
+	if err := s.mark(t, key, max(cells.micros, up)); err != nil {
+		return err
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return s.settle(t, key)
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// A table of codec.Latest has the state of now: for each series, a row with its newest event, timed by
+// the event, so that a late one never replaces a newer one. What it says is what a search of the
+// events would find:
+//
+//   - Writers write an event to the tables of events first, and to the row only what is stored there.
+//     A row may thus lack an event that is being written, or whose write failed or was killed, until
+//     that is written again. It never has one that the tables of events lack. A write with IfAbsent
+//     that finds an event marks its row, unless that has the event, too.
+//   - Deletions mark the row before they delete events, and remove the mark after they have repaired
+//     the row; see settling. Readers of a marked row search the events. So a deletion that was killed
+//     anywhere hides nothing, and leaves nothing that it has deleted.
+//   - A row lives no longer than the events. One that is empty may have expired earlier, so that a
+//     reader of one series searches. A reader of many series uses the rows only for ranges of time in
+//     which they have not expired.
+//
+// TestStateProtocol explores all interleavings of these steps.
+
+// marked returns the time of the last mark of a row, in microseconds; -1 if it has none.
+func (a *rowAssembler) marked(row wire.Row) int64 {
+	last := int64(-1)
+	for _, c := range a.columnsOf(row) {
+		if isMark(row, c) {
+			last = max(last, row.Cells(c)[0].Micros)
+		}
+	}
+	return last
+}
+
+// state returns the event of a row, and whether it is the newest one of its series; else, only a search
+// of the events can tell. It sets the series of the assembler, and releases the row. The error is that
+// of the key.
+func (a *assembler) state(row wire.Row) (newest event, told bool, err error) {
+	defer row.Release()
+	at, err := a.timeOf(row)
+	if err != nil {
+		return newest, false, err
+	}
+	marked, failed := a.marked(row), ErrNotFound
+	a.inRow(at, row, func(e event, err error) bool {
+		newest, failed = a.mapping.clone(e), err
+		return true
+	})
+	return newest, failed == nil && a.mapping.Time(newest).UnixMicro() > marked, nil
+}
+
+// states sets the newest events of those series whose rows tell them. The reader is that of the
+// table of states.
+func (r *reader) states(ctx context.Context, op *Operation, some []latestSeries) error {
+	var spans []codec.Span
+	of := map[string]int{}
+	for i := range some {
+		found, err := r.whole.find(bound{low: some[i].base})
+		if err != nil || len(found) != 1 {
+			continue // the search says why
+		}
+		spans, of[found[0].Prefix] = append(spans, found[0]), i
+	}
+	m := r.borrow()
+	defer r.release(m)
+	now := r.options.Now()
+	for _, q := range r.shape.States(spans, now) {
+		for row, err := range r.table.rows(ctx, op, q.Rows, r.table.filters.of(q.Filter), 0) {
+			if err != nil {
+				return err
+			}
+			i, known := of[row.Key()]
+			if !known {
+				row.Release()
+				continue
+			}
+			l := &some[i]
+			if e, told, err := r.newestOnly(l.base, m).state(row); err == nil && told {
+				l.done, l.event = true, e
+			} else {
+				l.mute = true
+			}
+		}
+	}
+	return nil
+}
+
+// stateOf returns the newest event of a series, if its row tells.
+func (r *reader) stateOf(ctx context.Context, op *Operation, base event) (event, bool, error) {
+	one := []latestSeries{{base: base}}
+	err := r.states(ctx, op, one)
+	return one[0].event, one[0].done, err
+}
+
+// stateQuery returns how the table of states answers a read of the newest event of each series; nil if
+// it cannot: without such a table, with several values or conditions, or if its keys begin with other
+// values than those of the query.
+func (r *reader) stateQuery(s *selection) *query {
+	if r.state == nil || s.many || len(s.conditions) > 0 {
+		return nil
+	}
+	q := r.state.mapping.queryOf(s)
+	if q.Keys != nil || q.matcher != nil {
+		return nil
+	}
+	return q
+}
+
+// statesTell reports whether the table of states has the rows of all series with events in the time
+// range: if the range does not end in the past, and neither begins before the rows expire nor contains
+// older events that are live.
+func (r *reading) statesTell() bool {
+	now := r.reader.options.Now()
+	if r.stateQuery == nil || !r.assembler.to.After(now) {
+		return false
+	}
+	since, bounded := r.reader.state.shape.Since(now)
+	if !bounded || !r.assembler.from.Before(since) {
+		return true
+	}
+	for _, l := range append([]*reader{r.reader}, r.reader.older...) {
+		oldest, bounded := codec.Oldest(now, l.shape.Families, func(f *scan.Family) codec.Lifetime { return f.Life })
+		if !bounded || oldest.Before(since) {
+			return false
+		}
+	}
+	return true
+}
+
+// ofStates yields the newest event of each series in the time range, from the table of states as far as
+// it tells. Newer events than the range are rare, because it does not end in the past.
+func (r *reading) ofStates(yield yielder) {
+	s := r.reader.state
+	spans, err := r.stateQuery.find(bound{low: r.given, high: r.high})
+	if err != nil {
+		yield(r.reader.mapping.new(), err)
+		return
+	}
+	m := s.borrow()
+	defer s.release(m)
+	a := s.newestOnly(r.given, m)
+	if a.fetched, err = s.project(r.options.Fields); err != nil {
+		yield(r.reader.mapping.new(), err)
+		return
+	}
+	for _, q := range s.shape.States(spans, s.options.Now()) {
+		for row, err := range s.table.rows(r.ctx, &r.op, q.Rows, s.table.filters.of(q.Filter), 0) {
+			if err != nil {
+				yield(r.given, err)
+				return
+			}
+			if !r.ofState(a, row, yield) {
+				return
+			}
+		}
+	}
+}
+
+// ofState yields the newest event of the series of a row in the time range.
+func (r *reading) ofState(a *assembler, row wire.Row, yield yielder) bool {
+	e, told, err := a.state(row)
+	switch {
+	case err == errForeign:
+		return true
+	case err != nil:
+		return yield(a.base, err)
+	case !told:
+		return r.searched(a.base, yield)
+	}
+	switch at := *a.mapping.Time(e); {
+	case at.Before(r.assembler.from):
+		return true
+	case at.Before(r.assembler.to):
+		return yield(e, nil)
+	}
+	return r.searched(a.base, yield)
+}
+
+// searched yields the newest event of a series in the time range, from the events.
+func (r *reading) searched(base event, yield yielder) bool {
+	read := r.reader.begin(r.ctx, &r.reader.whole, base, r.assembler.from, r.assembler.to, []ReadOptions{{LatestOnly: true, Fields: r.options.Fields}})
+	more := true
+	read.inPeriods(func(e event, err error) bool {
+		more = yield(e, err) && (err == nil || isDecodeError(err))
+		return more && err != nil
+	})
+	r.op.add(&read.op)
+	return more
+}

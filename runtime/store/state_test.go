@@ -1,0 +1,567 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// nowRow returns a mapping to a table with the newest sample of each series, as in generated code.
+func nowRow() *Mapping[sample] {
+	l := days()
+	l.Table = Table{ID: "now", Families: []Family{{Name: "f.1"}}}
+	l.Pattern = codec.Latest
+	l.Key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}}, Bucket: codec.EndlessBucket}
+	l.Put = func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", codec.KeyForm{}, e.Series)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		if e.Note != nil {
+			c.Set(1, e.Note)
+		}
+	}
+	return l
+}
+
+// living sets the time to live of a mapping.
+func living(l *Mapping[sample], rule codec.GCRule) *Mapping[sample] {
+	l.MaxCells = 1 << 40
+	l.Table.Families[0].GC = rule
+	l.Table.Families[0].Life = codec.Lifetime{}.Under(rule, l.MaxCells)
+	return l
+}
+
+// nowCase is a table of samples, and one with the newest of each series.
+type nowCase struct {
+	*storetest.Bigtable
+	t        *testing.T
+	mappings []*Mapping[sample] // the first one has all samples
+	now      time.Time
+}
+
+// newNowCase returns empty tables, in which events live for a while.
+func newNowCase(t *testing.T, life time.Duration) *nowCase {
+	t.Helper()
+	age := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: life}
+	newest := codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{age, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}
+	all, now := living(days(), age), living(nowRow(), newest)
+	all.State = now
+	c := &nowCase{t: t, mappings: []*Mapping[sample]{now, all}, now: at(1000)} // in any order
+	c.Bigtable = newBigtable(t, c.mappings...)
+	return c
+}
+
+func (c *nowCase) clock() time.Time { return c.now }
+
+func (c *nowCase) writer(client Client) *Writer[sample] {
+	return NewWriter(client, c.mappings, WriterOptions{Now: c.clock, Parallelism: -1})
+}
+
+func (c *nowCase) reader(client Client) *Reader[sample] {
+	return NewReader(client, c.mappings[1], ReaderOptions{Now: c.clock})
+}
+
+// events is a writer to the table with all samples, without the other.
+func (c *nowCase) events() *Writer[sample] {
+	return NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"days"}})
+}
+
+// truth is a reader that only searches.
+func (c *nowCase) truth() *Reader[sample] {
+	l := *c.mappings[1]
+	l.State = nil
+	return NewReader(c.Client, &l, ReaderOptions{Now: c.clock})
+}
+
+// same returns text that identifies a sample.
+func (e sample) same() string {
+	return fmt.Sprintf("%s %d %d %q", e.Series, e.Time.UnixMilli(), e.Value, e.Note)
+}
+
+// latestBy returns the newest samples of some series: by Latest, LatestMany, or a scan.
+func latestBy(t *testing.T, how string, r *Reader[sample], series []string) map[string]sample {
+	t.Helper()
+	out := map[string]sample{}
+	keep := func(e sample, err error) bool {
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v", how, err)
+		}
+		if err == nil {
+			out[e.Series] = e
+		}
+		return true
+	}
+	var bases []sample
+	for _, s := range series {
+		bases = append(bases, sample{Series: s})
+	}
+	switch how {
+	case "Latest":
+		for _, b := range bases {
+			keep(r.Latest(t.Context(), b))
+		}
+	case "LatestMany":
+		r.LatestMany(t.Context(), bases)(keep)
+	default:
+		q := Query[sample]{Name: "All"}
+		r.Read(t.Context(), q.Bind(sample{}), time.Time{}, at(1_000_000), ReadOptions{LatestOnly: true})(keep)
+	}
+	return out
+}
+
+// nowWays are the ways to read the newest samples.
+var nowWays = []string{"Latest", "LatestMany", "LatestOnly"}
+
+// agree checks that readers find what a search finds.
+func (c *nowCase) agree(series ...string) {
+	c.t.Helper()
+	want := latestBy(c.t, "Latest", c.truth(), series)
+	for _, how := range nowWays {
+		got := latestBy(c.t, how, c.reader(c.Client), series)
+		for _, s := range series {
+			if want[s].same() != got[s].same() {
+				c.t.Errorf("%s finds %s instead of %s", how, got[s].same(), want[s].same())
+			}
+		}
+	}
+}
+
+// row returns the columns of the row of a series.
+func (c *nowCase) row(series string) (columns []string) {
+	row, err := c.Client.Open("now").ReadRow(c.t.Context(), series)
+	must(c.t, err)
+	for _, items := range row {
+		for _, item := range items {
+			columns = append(columns, fmt.Sprintf("%s@%d", item.Column, item.Timestamp.Time().Unix()-day0.Unix()))
+		}
+	}
+	slices.Sort(columns)
+	return columns
+}
+
+// TestState checks what readers find, how many requests they need, and what the rows contain.
+func TestState(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	w := c.writer(c.Client)
+	s := func(n int, note string) sample {
+		e := sample{Series: "a", Time: at(n), Value: uint64(n)}
+		if note != "" {
+			e.Note = []byte(note)
+		}
+		return e
+	}
+	must(t, w.WriteAll(t.Context(), []sample{s(700, "x"), s(702, ""), s(701, "y"), {Series: "b", Time: at(600), Value: 1}}))
+	c.agree("a", "b", "c")
+	if got := c.row("a"); !slices.Equal(got, []string{"f.1:v.1@702"}) {
+		t.Errorf("the row has %v: only the newest of a call is written", got)
+	}
+	must(t, w.Write(t.Context(), s(650, "late")))
+	must(t, w.Write(t.Context(), s(703, "")))
+	c.agree("a", "b", "c")
+
+	requests := 0
+	client := countedReads(c.Client, &requests)
+	e, err := c.reader(client).Latest(t.Context(), sample{Series: "a"})
+	if must(t, err); e.same() != s(703, "").same() || requests != 1 {
+		t.Errorf("Latest finds %s in %d requests", e.same(), requests)
+	}
+	requests = 0
+	if latestBy(t, "LatestOnly", c.reader(client), nil); requests != 1 {
+		t.Errorf("LatestOnly takes %d requests", requests)
+	}
+
+	d, err := w.Delete(t.Context(), []sample{s(703, "")})
+	must(t, err)
+	if want := (TableDeletion{Table: "now", Events: 1, Rows: 1}); d.Tables[0].Events != want.Events || d.Tables[0].Table != "now" || d.Tables[1].Events != 1 {
+		t.Errorf("deleted: %+v", d)
+	}
+	c.agree("a", "b", "c")
+	if got := c.row("a"); !slices.Equal(got, []string{"f.1:v.1@702"}) {
+		t.Errorf("the row has %v: older versions and the mark are left", got)
+	}
+	_, err = w.Delete(t.Context(), []sample{s(650, "")}) // not the newest
+	must(t, err)
+	c.agree("a", "b", "c")
+	_, err = w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(701), at(10_000))
+	must(t, err)
+	c.agree("a", "b", "c")
+	must(t, w.Replace(t.Context(), s(700, ""), s(699, "moved")))
+	c.agree("a", "b", "c")
+	must(t, w.Write(t.Context(), s(900, "rewritten")))
+	must(t, w.Write(t.Context(), s(900, "")))
+	c.agree("a", "b", "c")
+	_, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+	must(t, err)
+	c.agree("a", "b", "c")
+	if got := c.row("a"); len(got) > 0 {
+		t.Errorf("the row of an erased series has %v", got)
+	}
+	must(t, w.Write(t.Context(), s(950, "again"), WriteOptions{IfAbsent: true}))
+	if err := w.Write(t.Context(), s(950, "twice"), WriteOptions{IfAbsent: true}); !errors.Is(err, ErrExists) {
+		t.Errorf("written if absent, twice: %v", err)
+	}
+	if got := c.row("a"); !slices.Equal(got, []string{"f.1:note@950", "f.1:v.1@950"}) {
+		t.Errorf("the row has %v", got)
+	}
+	c.agree("a", "b", "c")
+	must(t, c.events().Write(t.Context(), s(960, "killed"))) // before the row was written
+	if err := w.Write(t.Context(), s(960, "other"), WriteOptions{IfAbsent: true}); !errors.Is(err, ErrExists) {
+		t.Errorf("written if absent, after a kill: %v", err)
+	}
+	c.agree("a", "b", "c")
+	must(t, w.Write(t.Context(), s(970, "newer"))) // the mark no longer counts
+	requests = 0
+	_, err = c.reader(client).Latest(t.Context(), sample{Series: "a"})
+	if must(t, err); requests != 1 {
+		t.Errorf("Latest takes %d requests beside an older mark", requests)
+	}
+	c.now = at(1200) // b has expired
+	c.agree("a", "b", "c")
+	q := Query[sample]{Name: "All"}
+	_, err = w.DeleteAll(t.Context(), q.Bind(sample{}))
+	must(t, err)
+	c.agree("a", "b", "c")
+}
+
+// TestStateExpiresEarlier checks that an event that has expired in the row alone is written to the other
+// table without an error, and found.
+func TestStateExpiresEarlier(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	living(c.mappings[0], codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 100 * time.Second})
+	for _, skip := range []bool{false, true} {
+		w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, SkipExpired: skip})
+		must(t, w.Write(t.Context(), sample{Series: "a", Time: at(700), Value: 1}))
+		must(t, w.WriteAll(t.Context(), []sample{{Series: "b", Time: at(950), Value: 2}, {Series: "b", Time: at(800), Value: 3}}))
+		c.agree("a", "b")
+		if a, b := c.row("a"), c.row("b"); len(a) > 0 || len(b) != 1 {
+			t.Errorf("the rows have %v and %v", a, b)
+		}
+		must(t, w.Replace(t.Context(), sample{Series: "b", Time: at(950)}, sample{Series: "b", Time: at(750), Value: 4}))
+		c.agree("a", "b")
+	}
+}
+
+// countedReads counts the reads of a client.
+func countedReads(client Client, n *int) Client {
+	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+			*n++
+			return api.ReadRows(ctx, set, f, opts...)
+		}}
+	}}
+}
+
+// TestStateAfterEvents checks that an event that a table of events may lack is not written to the row.
+func TestStateAfterEvents(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	rejected := errors.New("rejected")
+	client := tableClient{c.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
+		if id == "now" {
+			return api
+		}
+		return tableFunc{TableAPI: api,
+			apply: func(context.Context, string, *bigtable.Mutation) error { return rejected },
+			bulk:  func(context.Context, []string, []*bigtable.Mutation) ([]error, error) { return nil, rejected },
+		}
+	}}
+	err := c.writer(client).WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "a", Time: at(901)}})
+	var failed *WriteError
+	if !errors.As(err, &failed) || len(failed.Failures) != 4 || !errors.Is(err, ErrNotStored) {
+		t.Errorf("got %v", err)
+	}
+	if got := c.row("a"); len(got) > 0 {
+		t.Errorf("the row has %v", got)
+	}
+	c.agree("a")
+}
+
+// nowRun is a random run of several calls, each of whose requests waits until a scheduler lets it
+// happen, loses its reply, or kills the process before or after it.
+type nowRun struct {
+	*nowCase
+	random *rand.Rand
+	steps  []*nowStep
+	asked  chan *nowStep
+	trace  []string
+}
+
+// nowStep is a call of a process.
+type nowStep struct {
+	nowCall
+	how    int // of the ways to make the call
+	begun  bool
+	done   bool
+	name   string // of its next request; empty if it has ended
+	do     func() error
+	answer chan error
+	kills  int
+	rows   int // after which the stream of the next read breaks; -1 for none
+	err    error
+}
+
+var errNowKilled = errors.New("killed")
+
+// The ways to make a call. A write of several samples also writes one of another series, and a
+// deletion of several also deletes from it.
+const (
+	nowAlone = iota
+	nowIfAbsent
+	nowSeveral
+	nowBatched
+	nowHows
+)
+
+// writes reports whether the call has begun and not ended, and writes a series.
+func (s *nowStep) writes(series string, at time.Time) bool {
+	return !s.deletes() && s.begun && !s.done && s.at().Equal(at) && (series == "a" || s.how == nowSeveral)
+}
+
+// at is the time of the sample to write.
+func (s *nowStep) at() time.Time { return at(900 + s.write.time) }
+
+// returned reports whether a call need not be repeated.
+func (s *nowStep) returned() bool {
+	failed, ok := errors.AsType[*WriteError](s.err)
+	return s.err == nil || ok && !slices.ContainsFunc(failed.Failures, func(f Failure) bool { return f.Outcome != Exists })
+}
+
+// nowTable is a table whose requests wait for the scheduler.
+type nowTable struct {
+	bigtable.TableAPI
+	step *nowStep
+	gate func(name string, do func() error) error
+}
+
+func (t nowTable) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+	return t.gate("reads", func() error {
+		broken := false
+		err := t.TableAPI.ReadRows(ctx, set, func(row bigtable.Row) bool {
+			if broken = t.step.rows == 0; broken {
+				return false
+			}
+			t.step.rows--
+			return f(row)
+		}, opts...)
+		if broken || t.step.rows >= 0 {
+			return errNowKilled
+		}
+		return err
+	})
+}
+
+func (t nowTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
+	return t.gate("writes", func() error { return t.TableAPI.Apply(ctx, row, m, opts...) })
+}
+
+func (t nowTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) (errs []error, err error) {
+	failed := t.gate("writes", func() error {
+		errs, err = t.TableAPI.ApplyBulk(ctx, rows, muts, opts...)
+		return err
+	})
+	return errs, failed
+}
+
+// gated returns a client whose requests wait for the scheduler.
+func (r *nowRun) gated(s *nowStep) Client {
+	return tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
+		return nowTable{api, s, func(name string, do func() error) error {
+			s.name, s.do = name+" "+id, do
+			r.asked <- s
+			return <-s.answer
+		}}
+	}}
+}
+
+// start starts the call of a process in its own goroutine, and waits for its first request.
+func (r *nowRun) start(s *nowStep) {
+	s.begun = true
+	go func() {
+		s.err = r.call(s, r.writer(r.gated(s)))
+		s.name = ""
+		r.asked <- s
+	}()
+	r.await(s)
+}
+
+// call makes the call of a process.
+func (r *nowRun) call(s *nowStep, w *Writer[sample]) error {
+	ctx, from, to := r.t.Context(), at(900+s.from), at(900+s.to)
+	e := sample{Series: "a", Time: s.at(), Value: uint64(s.write.data[0])}
+	if s.write.data[1] != 0 {
+		e.Note = []byte{s.write.data[1]}
+	}
+	other := e
+	other.Series = "b"
+	switch {
+	case s.deletes() && s.how == nowSeveral:
+		_, err := w.DeleteRange(ctx, (&Query[sample]{Name: "All"}).Bind(sample{}), from, to)
+		return err
+	case s.deletes() && s.to-s.from == 1:
+		_, err := w.Delete(ctx, []sample{{Series: "a", Time: from, Note: []byte("not used")}})
+		return err
+	case s.deletes():
+		_, err := w.DeleteRange(ctx, SeriesOf(sample{Series: "a"}), from, to)
+		return err
+	case s.how == nowIfAbsent:
+		return w.Write(ctx, e, WriteOptions{IfAbsent: true})
+	case s.how == nowSeveral:
+		return w.WriteAll(ctx, []sample{other, e})
+	case s.how == nowBatched:
+		b := NewBatcher(w, nil)
+		if err := b.Add(ctx, e); err != nil {
+			return err
+		}
+		return b.Close(ctx)
+	}
+	return w.Write(ctx, e)
+}
+
+// await waits until a process sends its next request or ends.
+func (r *nowRun) await(s *nowStep) {
+	if <-r.asked; s.name == "" {
+		s.done = s.returned() // or it may be repeated
+	}
+}
+
+// step lets a process continue.
+func (r *nowRun) step(s *nowStep) {
+	how, reads := r.random.IntN(12), strings.HasPrefix(s.name, "reads")
+	s.rows = -1
+	switch {
+	case s.name == "":
+		r.start(s)
+		return
+	case how == 0 && s.kills > 0: // before the request
+		s.kills--
+		s.answer <- errNowKilled
+		r.trace = append(r.trace, "killed")
+	case how == 1 && s.kills > 0 && reads: // the stream breaks
+		s.kills--
+		s.rows = r.random.IntN(2)
+		s.answer <- s.do()
+		r.trace = append(r.trace, "broken")
+	case how == 1 && s.kills > 0: // the reply is lost
+		s.kills--
+		_ = s.do()
+		s.answer <- errNowKilled
+		r.trace = append(r.trace, "lost")
+	case how == 2 && !reads && (s.how != nowIfAbsent || s.deletes()): // it is sent twice
+		_ = s.do()
+		s.answer <- s.do()
+	default:
+		s.answer <- s.do()
+	}
+	r.await(s)
+}
+
+// check compares what readers find with a search, as the model does.
+func (r *nowRun) check() {
+	series := []string{"a", "b"}
+	truth := latestBy(r.t, "Latest", r.truth(), series)
+	var stored []sample
+	for _, s := range series {
+		some, err := collect(r.t.Context(), r.truth(), s, time.Time{}, at(1_000_000))
+		must(r.t, err)
+		stored = append(stored, some...)
+	}
+	for _, how := range nowWays {
+		got := latestBy(r.t, how, r.reader(r.Client), series)
+		for _, s := range series {
+			if why := r.allowed(got[s], truth[s], stored, s); why != "" {
+				r.t.Fatalf("%s finds %s instead of %s: %s\nthe row has %v after %v", how, got[s].same(), truth[s].same(), why, r.row(s), r.trace)
+			}
+		}
+	}
+}
+
+// allowed returns why a reader must not find a sample.
+func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string {
+	if e.same() == truth.same() {
+		return ""
+	}
+	writing := func(of time.Time) bool {
+		return slices.ContainsFunc(r.steps, func(s *nowStep) bool { return s.writes(series, of) })
+	}
+	if e.Series != "" && e.Time.Equal(truth.Time) {
+		if !writing(e.Time) {
+			return "no writer is replacing it"
+		}
+		return ""
+	}
+	for _, newer := range stored {
+		if newer.Series == series && newer.Time.After(e.Time) && !writing(newer.Time) {
+			return "nobody is writing " + newer.same()
+		}
+	}
+	if e.Series != "" && !slices.ContainsFunc(stored, func(s sample) bool { return s.same() == e.same() }) && !writing(e.Time) {
+		return "it is not stored"
+	}
+	return ""
+}
+
+// TestStateSteps runs the real steps of writers and deleters in random orders, with lost replies and kills.
+func TestStateSteps(t *testing.T) {
+	runs := testlong.Pick(60, 3000)
+	c := newNowCase(t, 97*time.Second)
+	for n := range runs {
+		random := rand.New(rand.NewPCG(uint64(n), 1))
+		r := &nowRun{nowCase: c, random: random, asked: make(chan *nowStep)}
+		c.now = at(990)
+		w := c.writer(c.Client)
+		q := Query[sample]{Name: "All"}
+		_, err := w.DeleteAll(t.Context(), q.Bind(sample{}))
+		must(t, err)
+		if got := slices.Concat(c.row("a"), c.row("b")); len(got) > 0 { // the marks of killed calls
+			must(t, c.Admin.DropAllRows(t.Context(), "now"))
+		}
+		for _, first := range nowStarts()[random.IntN(3)] {
+			e := sample{Series: "a", Time: at(900 + first.time), Value: uint64(first.data[0])}
+			if first.data[1] != 0 {
+				e.Note = first.data[1:]
+			}
+			must(t, w.Write(t.Context(), e))
+		}
+		var calls []nowCall
+		for len(calls) == 0 || conflict(calls) {
+			calls = calls[:0]
+			for range 2 + random.IntN(2) {
+				calls = append(calls, nowCalls()[random.IntN(len(nowCalls()))])
+			}
+		}
+		for _, call := range calls {
+			r.steps = append(r.steps, &nowStep{nowCall: call, how: random.IntN(nowHows), answer: make(chan error), kills: 1})
+		}
+		r.run()
+	}
+}
+
+// run runs all calls to their end: those that were killed are called again.
+func (r *nowRun) run() {
+	for {
+		open := slices.DeleteFunc(slices.Clone(r.steps), func(s *nowStep) bool { return s.done })
+		if len(open) == 0 {
+			break
+		}
+		s := open[r.random.IntN(len(open))]
+		r.trace = append(r.trace, fmt.Sprint(s.nowCall.name, s.how, " ", s.name))
+		r.step(s)
+		if r.random.IntN(20) == 0 && r.now.Before(at(1000)) {
+			r.now = r.now.Add(time.Second)
+			r.trace = append(r.trace, "clock")
+		}
+		r.check()
+	}
+	r.agree("a", "b")
+}

@@ -1,0 +1,543 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// This file explores the protocol of the pattern latest: every interleaving of the requests of
+// writers, deleters, garbage collection and the clock on one series, on a model of its row and of
+// the table of events. A process that stops anywhere is one that takes no further step, so every
+// state is checked as if all processes had been killed in it.
+//
+// What is promised, in each state, for a reader that requests the row of a series (and searches the
+// events if the row does not tell), and for one that scans the rows of many series:
+//
+//   - both find what a search of the events finds, unless a writer is between its two requests;
+//   - while it is, they may still find the state before that write, and nothing older;
+//   - so a deleter that stops at any step hides nothing and leaves nothing that was deleted.
+//
+// Not promised is the state of an event that is written and deleted at the same time: each of the
+// tables may then have it or not, as in any two tables.
+
+// nowEvent is what the model stores of an event.
+type nowEvent struct {
+	time, sequence int // the sequence is a fraction of the timestamp of cells
+	data           [2]byte
+}
+
+// nothing is no event.
+var nothing = nowEvent{}
+
+// Times are from 1 to nowTimes-1.
+const nowTimes, nowSequences, nowCallers = 6, 3, 3
+
+// nowState is a state of both tables and of all processes.
+type nowState struct {
+	now    int
+	events [nowTimes][nowSequences][2]byte
+	row    [2][nowTimes]byte   // two columns, whose cells have a time
+	marks  [2 * nowCallers]int // the time up to which the row does not tell; 0 if there is none
+	at     [nowCallers]nowProcess
+}
+
+// nowProcess is the progress of a process.
+type nowProcess struct {
+	step     int
+	again    bool // it repeats the request of a step, once in its life
+	repeated bool // the whole call, after it was killed
+	up       int  // of a deletion: the time of its mark
+	found    nowEvent
+	before   [2]byte // what a writer replaced
+	had      bool
+	seen     [2 * nowCallers]bool // marks of others
+}
+
+// nowCall is a call of a process: a write or a deletion of a range of times.
+type nowCall struct {
+	name     string
+	write    nowEvent
+	from, to int
+}
+
+func (c *nowCall) deletes() bool { return c.to > 0 }
+
+// nowVariant is a broken protocol.
+type nowVariant struct {
+	mixed       bool // readers take the newest cell of each column
+	latestFirst bool // writers write the row before the event
+	noRefill    bool // deleters do not search the newest event that is left
+	oneVersion  bool // deleters delete only the newest version
+	refillNow   bool // deleters write what they find with the time of the write
+	noMark      bool // deleters do not mark the row first
+	once        bool // deleters do not search again after they wrote what they found
+	leaveNewer  bool // deleters leave the row empty if they find a newer event than they marked
+	allMarks    bool // deleters remove the marks of others, too
+	outlives    bool // the row lives longer than the events
+}
+
+// nowModel explores the interleavings of some calls.
+type nowModel struct {
+	nowVariant
+	calls   []nowCall
+	life    int // of events; 0 for ever
+	collect bool
+	restart bool // killed processes are started again
+	clock   int  // the last time
+	states  int
+	failure string
+}
+
+// alive reports whether a table with a time to live has an event of a time.
+func (s *nowState) alive(at, life int) bool { return life == 0 || at > s.now-life }
+
+// search finds the newest event.
+func (m *nowModel) search(s *nowState) nowEvent {
+	for at := nowTimes - 1; at > 0 && s.alive(at, m.life); at-- {
+		for sequence := nowSequences - 1; sequence >= 0; sequence-- {
+			if data := s.events[at][sequence]; data != [2]byte{} {
+				return nowEvent{at, sequence, data}
+			}
+		}
+	}
+	return nothing
+}
+
+func (e nowEvent) compare(o nowEvent) int { return cmp.Or(e.time-o.time, e.sequence-o.sequence) }
+
+// rowLife is the time to live of the row.
+func (m *nowModel) rowLife() int {
+	if m.outlives {
+		return 0
+	}
+	return m.life
+}
+
+// inRow returns the event that the row has, whether it tells the newest event, and whether the row
+// exists. A reader of a row that does not tell searches.
+func (m *nowModel) inRow(s *nowState) (e nowEvent, tells, exists bool) {
+	for i := range s.row {
+		at := nowTimes - 1
+		for at > 0 && s.row[i][at] == 0 {
+			at--
+		}
+		if at == 0 || !s.alive(at, m.rowLife()) {
+			continue
+		}
+		if at > e.time {
+			if !m.mixed {
+				e.data = [2]byte{}
+			}
+			e.time = at
+		}
+		if m.mixed || at == e.time {
+			e.data[i] = s.row[i][at]
+		}
+	}
+	marked := false
+	for _, at := range s.marks {
+		if at > 0 && s.alive(at, m.rowLife()) {
+			exists = true
+			marked = marked || at >= e.time
+		}
+	}
+	return e, e != nothing && !marked, exists || e != nothing
+}
+
+// put writes the cells of an event in one mutation.
+func (s *nowState) put(e nowEvent) {
+	for i := range s.row {
+		s.row[i][e.time] = e.data[i]
+	}
+}
+
+// clear deletes the cells up to a time in one mutation.
+func (s *nowState) clear(up int) {
+	for i := range s.row {
+		clear(s.row[i][:up+1])
+	}
+}
+
+// steps calls add with the states after one step of any process.
+func (m *nowModel) steps(s nowState, add func(s nowState)) {
+	for i := range m.calls {
+		p := &s.at[i]
+		if m.done(i, p) {
+			continue
+		}
+		run := m.writing
+		if m.calls[i].deletes() {
+			run = m.deleting
+		}
+		next := s
+		run(&next, i)
+		add(next)
+		if p.step > 0 && !p.again && !m.calls[i].deletes() { // the reply was lost, and the client sends the request of the last step again
+			next := s
+			next.at[i].step--
+			next.at[i].again = true
+			run(&next, i)
+			add(next)
+		}
+		if m.restart && p.step > 0 && !p.repeated { // killed, and called again
+			next := s
+			next.at[i] = nowProcess{repeated: true, again: p.again, before: p.before, had: p.had}
+			add(next)
+		}
+	}
+	if s.now < m.clock {
+		next := s
+		next.now++
+		add(next)
+	}
+	if m.collect {
+		for i := range s.row {
+			next := s
+			newest := true
+			for at := nowTimes - 1; at > 0; at-- {
+				if !newest {
+					next.row[i][at] = 0
+				}
+				newest = newest && next.row[i][at] == 0
+			}
+			add(next)
+		}
+	}
+}
+
+// The steps of a deleter. From clearing on, they are repeated until a second search finds what was
+// written.
+const (
+	marking = iota
+	erasing1
+	erasing2
+	looking
+	clearing
+	searching
+	refilling
+	verifying
+	deleted = 100
+)
+
+// done reports whether a call has returned.
+func (m *nowModel) done(i int, p *nowProcess) bool {
+	if m.calls[i].deletes() {
+		return p.step == deleted
+	}
+	return p.step == 3
+}
+
+// writing executes the next step of a writer: the event, the row, and the return.
+func (m *nowModel) writing(s *nowState, i int) {
+	p, e := &s.at[i], m.calls[i].write
+	switch {
+	case p.step == 2:
+	case (p.step == 0) != m.latestFirst:
+		stored := &s.events[e.time][e.sequence]
+		if !p.again && !p.repeated {
+			p.before, p.had = *stored, *stored != [2]byte{}
+		}
+		*stored = e.data
+	default:
+		s.put(e)
+	}
+	p.step++
+}
+
+// deleting executes the next step of a deleter.
+func (m *nowModel) deleting(s *nowState, i int) {
+	p, call := &s.at[i], &m.calls[i]
+	p.step++
+	switch p.step - 1 {
+	case marking:
+		p.up = call.to - 1
+		for of, at := range s.marks {
+			p.seen[of] = m.allMarks && at > 0
+		}
+		m.mark(s, i)
+	case erasing1, erasing2: // two events are not deleted at once
+		for at := call.from; at < call.to; at++ {
+			if s.events[at] != [nowSequences][2]byte{} {
+				s.events[at] = [nowSequences][2]byte{}
+				break
+			}
+		}
+	case looking:
+		if e, _, _ := m.inRow(s); e.time > p.up { // the row has a newer event: nothing to repair
+			s.clear(p.up)
+			m.unmark(s, i)
+		}
+	case clearing:
+		e, _, _ := m.inRow(s)
+		switch {
+		case !m.oneVersion:
+			s.clear(p.up)
+		case call.from <= e.time && e.time < call.to:
+			s.row[0][e.time], s.row[1][e.time] = 0, 0
+		}
+		if m.noRefill {
+			m.unmark(s, i)
+		}
+	case searching:
+		switch p.found = m.search(s); {
+		case p.found == nothing, p.found.time > p.up && m.leaveNewer:
+			m.unmark(s, i)
+		case p.found.time > p.up:
+			p.up = p.found.time
+			m.mark(s, i)
+			p.step, p.found = looking, nothing
+		}
+	case refilling:
+		e := p.found
+		if m.refillNow {
+			e.time = nowTimes - 1
+		}
+		s.put(e)
+		if m.once {
+			m.unmark(s, i)
+		}
+	case verifying:
+		if m.search(s) == p.found {
+			m.unmark(s, i)
+		} else {
+			p.step, p.found = looking, nothing
+		}
+	}
+}
+
+// mark sets the mark of a call. Each call has its own, also one that is repeated.
+func (m *nowModel) mark(s *nowState, i int) {
+	if !m.noMark {
+		s.marks[s.markOf(i)] = s.at[i].up
+	}
+}
+
+func (s *nowState) markOf(i int) int {
+	if s.at[i].repeated {
+		i += nowCallers
+	}
+	return i
+}
+
+// unmark ends a deletion.
+func (m *nowModel) unmark(s *nowState, i int) {
+	s.marks[s.markOf(i)] = 0
+	for of, seen := range s.at[i].seen {
+		if seen {
+			s.marks[of] = 0
+		}
+	}
+	s.at[i] = nowProcess{step: deleted, repeated: s.at[i].repeated}
+}
+
+// check returns what is wrong with a state; empty if nothing is.
+func (m *nowModel) check(s *nowState) string {
+	truth := m.search(s)
+	e, tells, exists := m.inRow(s)
+	if !tells {
+		e = truth // a search
+	}
+	if why := m.allowed(s, e, truth); why != "" {
+		return fmt.Sprintf("a read of the series finds %v instead of %v: %s", e, truth, why)
+	}
+	if !exists {
+		if why := m.allowed(s, nothing, truth); why != "" {
+			return fmt.Sprintf("a scan finds nothing instead of %v: %s", truth, why)
+		}
+	}
+	return ""
+}
+
+// allowed returns why a reader must not find an event instead of the newest one.
+func (m *nowModel) allowed(s *nowState, e, truth nowEvent) string {
+	if e == truth {
+		return ""
+	}
+	writes := func(of nowEvent, before *[2]byte) bool { // a call that has begun and not returned
+		for i := range m.calls {
+			c, p := &m.calls[i], &s.at[i]
+			if !c.deletes() && c.write == of && !m.done(i, p) && (p.step > 0 || p.again || p.repeated) && (before == nil || p.before == *before) {
+				return true
+			}
+		}
+		return false
+	}
+	if !s.alive(e.time, m.life) && e != nothing {
+		return "it has expired"
+	}
+	if e.compare(truth) == 0 {
+		if writes(truth, &e.data) {
+			return ""
+		}
+		return "no writer is replacing it"
+	}
+	for at := 1; at < nowTimes; at++ {
+		for sequence, data := range s.events[at] {
+			newer := nowEvent{at, sequence, data}
+			if data != [2]byte{} && s.alive(at, m.life) && newer.compare(e) > 0 && !writes(newer, nil) {
+				return fmt.Sprintf("no writer is writing %v", newer)
+			}
+		}
+	}
+	if e != nothing && s.events[e.time][e.sequence] != e.data &&
+		!slices.ContainsFunc(s.at[:], func(p nowProcess) bool { return p.had && p.before == e.data }) {
+		return "it is not stored"
+	}
+	return ""
+}
+
+// String describes an event.
+func (e nowEvent) String() string {
+	if e == nothing {
+		return "nothing"
+	}
+	return fmt.Sprintf("%d.%d%q", e.time, e.sequence, e.data)
+}
+
+// explore visits all states, and records the first failure.
+func (m *nowModel) explore(first []nowEvent) {
+	start := nowState{now: m.clock}
+	if m.life > 0 {
+		start.now -= 2
+	}
+	for _, e := range first {
+		start.events[e.time][e.sequence] = e.data
+		start.put(e)
+	}
+	seen := map[nowState]bool{start: true}
+	queue := []nowState{start}
+	for len(queue) > 0 && m.failure == "" {
+		s := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		m.states++
+		if why := m.check(&s); why != "" {
+			m.failure = fmt.Sprintf("%v, from %v: %s in state %v", m.calls, first, why, s)
+		}
+		m.steps(s, func(next nowState) {
+			if !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		})
+	}
+}
+
+// nowCalls are the calls that are combined.
+func nowCalls() []nowCall {
+	write := func(name string, at int, data ...byte) nowCall {
+		return nowCall{name: name, write: nowEvent{time: at, data: [2]byte(data)}}
+	}
+	return []nowCall{
+		write("new", 3, 'n', 'n'),
+		write("without b", 3, 'o', 0),
+		write("late", 2, 'l', 'l'),
+		write("late, without a", 2, 0, 'm'),
+		write("replace", 1, 'r', 0),
+		{name: "delete newest", from: 2, to: 3},
+		{name: "delete oldest", from: 1, to: 2},
+		{name: "delete both", from: 1, to: 3},
+	}
+}
+
+// conflict reports whether an event is written and deleted, or written differently, at the same time.
+func conflict(calls []nowCall) bool {
+	for i, a := range calls {
+		for _, b := range calls[:i] {
+			switch {
+			case a.deletes() && b.deletes():
+			case a.from <= b.write.time && b.write.time < a.to, b.from <= a.write.time && a.write.time < b.to:
+				return true
+			case !a.deletes() && !b.deletes() && a.write.time == b.write.time:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// combinations calls f with each combination of n calls, in which a call may occur twice.
+func combinations(all []nowCall, n int, f func([]nowCall)) {
+	var extend func(from int, some []nowCall)
+	extend = func(from int, some []nowCall) {
+		if len(some) == n {
+			f(slices.Clone(some))
+			return
+		}
+		for i := from; i < len(all); i++ {
+			extend(i, append(some, all[i]))
+		}
+	}
+	extend(0, nil)
+}
+
+// nowStarts are the events at the start.
+func nowStarts() [][]nowEvent {
+	one, two := nowEvent{1, 0, [2]byte{'a', 'b'}}, nowEvent{2, 0, [2]byte{'c', 0}}
+	return [][]nowEvent{nil, {one}, {one, two}}
+}
+
+// explored explores combinations of n calls with a variant of the protocol, and returns the first
+// failure.
+func explored(v nowVariant, n int) (failure string, states int) {
+	combinations(nowCalls(), n, func(calls []nowCall) {
+		if conflict(calls) {
+			return
+		}
+		for _, first := range nowStarts() {
+			for _, life := range []int{0, 2} {
+				if failure != "" {
+					return
+				}
+				m := nowModel{nowVariant: v, calls: calls, life: life, clock: 4, collect: true, restart: n < 3}
+				m.explore(first)
+				states += m.states
+				failure = m.failure
+			}
+		}
+	})
+	return failure, states
+}
+
+// TestStateProtocol explores the protocol of the pattern latest.
+func TestStateProtocol(t *testing.T) {
+	n := 2
+	if os.Getenv("BTGEN_LONG") != "" {
+		n = 3
+	}
+	failure, states := explored(nowVariant{}, n)
+	if failure != "" {
+		t.Error(failure)
+	}
+	t.Logf("%d states", states)
+}
+
+// TestStateProtocolVariants checks that the exploration finds what is wrong with broken protocols.
+func TestStateProtocolVariants(t *testing.T) {
+	for name, v := range map[string]nowVariant{
+		"the newest cell of each column":  {mixed: true},
+		"the row before the event":        {latestFirst: true},
+		"a deletion without refill":       {noRefill: true},
+		"deletion of the newest version":  {oneVersion: true},
+		"refilled with the time of write": {refillNow: true},
+		"a deletion without mark":         {noMark: true},
+		"a refill that is not verified":   {once: true},
+		"an event above the mark is left": {leaveNewer: true},
+		"removing the marks of others":    {allMarks: true},
+		"a row that outlives the events":  {outlives: true},
+	} {
+		if failure, _ := explored(v, 2); failure == "" {
+			t.Errorf("%s: not found", name)
+		} else {
+			t.Logf("%s: %s", name, failure)
+		}
+	}
+	m := nowModel{clock: 4, calls: []nowCall{ // less than a millisecond apart
+		{write: nowEvent{1, 2, [2]byte{'x', 'x'}}}, {write: nowEvent{1, 1, [2]byte{'y', 'y'}}},
+	}}
+	if m.explore(nil); m.failure == "" {
+		t.Error("equal milliseconds: not found")
+	}
+}
