@@ -100,10 +100,12 @@ func parseCompressions(text []byte) ([]Compression, error) {
 	return out, nil
 }
 
-// valid reports whether all figures are sizes.
+// valid reports whether all figures are sizes that a codec can give, in bytes per event: neither makes
+// much more of a block than it was.
 func (c *Compression) valid() bool {
 	return c.Events > 0 && c.BlockBytes > 0 && len(c.Designs) > 0 && !slices.ContainsFunc(c.Designs, func(d Compressed) bool {
-		return !(d.Stored > 0 && d.Zstd > 0 && d.Snappy > 0)
+		const mostStored, header = 1 << 30, 64
+		return !(d.Stored > 0 && d.Stored <= mostStored && d.Zstd > 0 && d.Snappy > 0 && max(d.Zstd, d.Snappy) <= 2*d.Stored+header)
 	})
 }
 

@@ -48,7 +48,7 @@ func yearOf(t *layout.Table, e *estimate.Estimate) *Year {
 
 // compress sets the compressed bytes, if an event takes as much as was measured.
 func (y *Year) compress(event *Range, m *Compressed) {
-	y.Compressed = &Between{y.Stored.Lower / event.Lower * m.Zstd, y.Stored.Upper / event.Upper * m.Snappy}
+	y.Compressed = &Between{y.Stored.Lower / event.Lower * min(m.Zstd, m.Snappy), y.Stored.Upper / event.Upper * max(m.Zstd, m.Snappy)}
 }
 
 // price sets what a month costs, if the prices are known.

@@ -179,6 +179,8 @@ func TestOtherMeasurements(t *testing.T) {
 		"its layout was single_":      func(c *explain.Compression) { c.Designs[0].Pattern = "single_serialized" },
 		"version 7 of the figures":    func(c *explain.Compression) { c.Version = 7 },
 		"are not sizes":               func(c *explain.Compression) { c.Designs[0].Zstd = -1 },
+		"of table readings are not":   func(c *explain.Compression) { c.Designs[0].Snappy = 1e300 },
+		"readings are not sizes":      func(c *explain.Compression) { c.Designs[0].Stored = 1e300 },
 		"no table has measured":       nil,
 		"not the figures of tables":   nil,
 	} {

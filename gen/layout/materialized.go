@@ -21,7 +21,8 @@ type MaterializedView struct {
 // Widest returns the maximum width of the windows; 0 for all times.
 func (v *MaterializedView) Widest() time.Duration {
 	const day = 24 * time.Hour
-	return v.Every.Fixed + time.Duration(v.Every.Months)*31*day
+	years, months := v.Every.Months/12, v.Every.Months%12
+	return v.Every.Fixed + time.Duration(years)*366*day + time.Duration(months)*31*day
 }
 
 // Same reports whether two views of a table have the same query, as far as they decide it.
