@@ -25,6 +25,11 @@ var (
 func (c *Comparison) views(a, b *layout.Layout) {
 	for _, t := range b.Tables {
 		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
+		if i < 0 { // its views are those of the layout before
+			i = slices.IndexFunc(a.Tables, func(o *layout.Table) bool {
+				return slices.ContainsFunc(t.Older, func(before *layout.Table) bool { return before.ID == o.ID })
+			})
+		}
 		if i < 0 || a.Tables[i].Draft {
 			continue
 		}
@@ -37,7 +42,7 @@ func (c *Comparison) views(a, b *layout.Layout) {
 			switch was := at(old, v.ID); {
 			case was < 0:
 				c.plain(viewAdded, v.Pos, t.ID, "table %q has a new materialized view, %q: create it, with the command in its file", t.ID, v.ID)
-			case !old[was].Same(a, v, b):
+			case !old[was].Same(a, a.Tables[i], v, b, t):
 				c.plain(viewGone, v.Pos, t.ID, "the query of materialized view %q of table %q changes: Bigtable cannot change it, so give it another ID", v.ID, t.ID)
 			}
 		}

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,10 +26,26 @@ func (v *MaterializedView) Widest() time.Duration {
 	return v.Every.Fixed + time.Duration(years)*366*day + time.Duration(months)*31*day
 }
 
-// Same reports whether two views of a table have the same query, as far as they decide it.
-func (v *MaterializedView) Same(l *Layout, other *MaterializedView, of *Layout) bool {
-	return v.Every == other.Every && slices.Equal(namesAt(l.Series, v.By), namesAt(of.Series, other.By)) &&
-		slices.Equal(namesAt(l.Fields, v.Fields), namesAt(of.Fields, other.Fields))
+// Same reports whether two views of tables have the same query, as far as they, the layout and the columns
+// of their tables decide it.
+func (v *MaterializedView) Same(l *Layout, t *Table, other *MaterializedView, of *Layout, in *Table) bool {
+	return slices.Equal(v.facts(l, t), other.facts(of, in))
+}
+
+// facts are what the query of a view of a table states.
+func (v *MaterializedView) facts(l *Layout, t *Table) []string {
+	out := []string{t.ID, t.Pattern.String(), t.Since.UTC().String(), fmt.Sprint(v.Every), fmt.Sprintf("%q", namesAt(l.Series, v.By))}
+	for _, i := range v.Fields {
+		out = append(out, l.Fields[i].Name)
+		for k := range t.Columns {
+			if c := &t.Columns[k]; c.Field == i || c.Field == WholeEvent {
+				for _, stored := range append([]Column{*c}, c.Older...) {
+					out = append(out, fmt.Sprintf("%q %q %v", t.Families[stored.Family].Name, stored.Qualifier, stored.Values))
+				}
+			}
+		}
+	}
+	return out
 }
 
 // namesAt returns the names of some fields.
