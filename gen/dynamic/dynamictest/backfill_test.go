@@ -73,6 +73,11 @@ func (d *deletion) backfill(t *rapid.T, dir string) (copied int) {
 			t.Fatal(err)
 		}
 	}
+	// Two ranges of rows that are read at the same time may both fill the row of a series.
+	least, most := len(distinct), len(distinct)
+	if states {
+		least = len(series)
+	}
 	report, err := store.Backfill(ctx, d.server.Client, mappings, o)
 	var refused *store.BackfillError
 	switch {
@@ -80,7 +85,7 @@ func (d *deletion) backfill(t *rapid.T, dir string) (copied int) {
 		return 0
 	case err != nil:
 		t.Fatal(err)
-	case report.Events != int64(len(distinct)) && !states || states && report.Events != int64(len(series)) || report.Expired+report.Undecodable+report.Changed+report.Deleted+report.Unsettled != 0:
+	case report.Events < int64(least) || report.Events > int64(most) || report.Expired+report.Undecodable+report.Changed+report.Deleted+report.Unsettled != 0:
 		t.Fatalf("%+v", report)
 	}
 	for _, p := range target.Periods() {
