@@ -1,10 +1,6 @@
 package evolve
 
-import (
-	"slices"
-
-	"github.com/btgen-dev/btgen/gen/layout"
-)
+import "github.com/btgen-dev/btgen/gen/layout"
 
 // The rules that this file applies. Like a tier, a schema bundle is not data.
 var (
@@ -23,11 +19,11 @@ var (
 // bundles adds the changes of schema bundles between two versions of a schema.
 func (c *Comparison) bundles(a, b *layout.Layout) {
 	for _, t := range b.Tables {
-		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
-		if i < 0 || a.Tables[i].Draft {
+		was := tableOf(a, t.ID)
+		if was == nil || was.Draft {
 			continue
 		}
-		old, new := a.Tables[i].Bundle, t.Bundle
+		old, new := was.Bundle, t.Bundle
 		pos := new.Pos
 		if !pos.IsValid() {
 			pos = t.Pos

@@ -24,16 +24,14 @@ var (
 // views adds the changes of materialized views between two versions of a schema.
 func (c *Comparison) views(a, b *layout.Layout) {
 	for _, t := range b.Tables {
-		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
-		if i < 0 { // its views are those of the layout before
-			i = slices.IndexFunc(a.Tables, func(o *layout.Table) bool {
-				return slices.ContainsFunc(t.Older, func(before *layout.Table) bool { return before.ID == o.ID })
-			})
+		before := tableOf(a, t.ID)
+		for k := 0; before == nil && k < len(t.Older); k++ { // its views are those of the newest layout then
+			before = tableOf(a, t.Older[k].ID)
 		}
-		if i < 0 || a.Tables[i].Draft {
+		if before == nil || before.Draft {
 			continue
 		}
-		old := a.Tables[i].Views
+		old := before.Views
 		at := func(views []layout.MaterializedView, id string) int {
 			return slices.IndexFunc(views, func(v layout.MaterializedView) bool { return v.ID == id })
 		}
@@ -42,7 +40,7 @@ func (c *Comparison) views(a, b *layout.Layout) {
 			switch was := at(old, v.ID); {
 			case was < 0:
 				c.plain(viewAdded, v.Pos, t.ID, "table %q has a new materialized view, %q: create it, with the command in its file", t.ID, v.ID)
-			case !old[was].Same(a, a.Tables[i], v, b, t):
+			case !old[was].Same(a, before, v, b, t):
 				c.plain(viewGone, v.Pos, t.ID, "the query of materialized view %q of table %q changes: Bigtable cannot change it, so give it another ID", v.ID, t.ID)
 			}
 		}

@@ -146,6 +146,14 @@ func (c *Comparison) plain(rule *Rule, pos diag.Pos, item, format string, args .
 	c.Findings = append(c.Findings, f)
 }
 
+// tableOf returns the table of a layout with an ID; nil if there is none.
+func tableOf(l *layout.Layout, id string) *layout.Table {
+	if i := slices.IndexFunc(l.Tables, func(t *layout.Table) bool { return t.ID == id }); i >= 0 {
+		return l.Tables[i]
+	}
+	return nil
+}
+
 func fieldIndex(l *layout.Layout, name string) int {
 	return slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
 }
@@ -154,19 +162,19 @@ func fieldIndex(l *layout.Layout, name string) int {
 // there is none.
 func renamedField(a, b *layout.Layout, field int) string {
 	for _, t := range b.Tables {
-		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
-		if i < 0 {
+		was := tableOf(a, t.ID)
+		if was == nil {
 			continue
 		}
 		for _, col := range t.AllColumns() {
-			j := slices.IndexFunc(a.Tables[i].Columns, func(o layout.Column) bool {
+			j := slices.IndexFunc(was.Columns, func(o layout.Column) bool {
 				return col.Field == field && o.Field >= 0 && o.Qualifier == col.Qualifier
 			})
 			if j < 0 {
 				continue
 			}
-			if was := a.Fields[a.Tables[i].Columns[j].Field].Name; fieldIndex(b, was) < 0 {
-				return was
+			if name := a.Fields[was.Columns[j].Field].Name; fieldIndex(b, name) < 0 {
+				return name
 			}
 		}
 	}

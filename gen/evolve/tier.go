@@ -3,7 +3,6 @@ package evolve
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -29,11 +28,11 @@ var (
 // tiers adds the changes of tiers between two versions of a schema.
 func (c *Comparison) tiers(a, b *layout.Layout) {
 	for _, t := range b.Tables {
-		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
-		if i < 0 || a.Tables[i].Draft {
+		before := tableOf(a, t.ID)
+		if before == nil || before.Draft {
 			continue
 		}
-		old, new := a.Tables[i].Tier, t.Tier
+		old, new := before.Tier, t.Tier
 		pos := t.TierPos
 		if !pos.IsValid() {
 			pos = t.Pos
