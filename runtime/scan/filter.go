@@ -187,9 +187,13 @@ func (t *Table) cellsIn(windowsOf func(f *Family) []codec.Window) Filter {
 }
 
 // rest returns the end of the range of cells to read in a family: in buckets of cells,
-// those that determine the rank of others may follow the range.
+// those that determine the rank of others may follow the range. In a row with only the newest event,
+// cells in the range may be what garbage collection has left of an older one.
 func (t *Table) rest(f *Family, now, from, to time.Time) time.Time {
-	if !t.Pattern.Versioned() {
+	switch {
+	case t.Pattern.NewestOnly():
+		return MaxTime
+	case !t.Pattern.Versioned():
 		return to
 	}
 	return f.Life.Retention.Rest(t.Offset.Bucket, now, from, to)

@@ -253,6 +253,28 @@ func TestStateExpiresEarlier(t *testing.T) {
 	}
 }
 
+// TestScanOfStates scans a row with what is left of an older event, in a range of times without the
+// newest one.
+func TestScanOfStates(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	must(t, c.writer(c.Client).Write(t.Context(), sample{Series: "a", Time: at(700), Value: 1}))
+	row := bigtable.NewMutation()
+	row.Set("f.1", "note", bigtable.Time(at(650)), []byte("late"))
+	must(t, c.Client.Open("now").Apply(t.Context(), "a", row))
+	scanner, err := NewScanner(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
+	must(t, err)
+	for to, want := range map[int]int{700: 0, 701: 1} {
+		found := 0
+		for row, err := range scanner.Rows(t.Context(), KeyRange{}, at(600), at(to)) {
+			must(t, err)
+			found += len(row.Events)
+		}
+		if found != want {
+			t.Errorf("to %d: %d events instead of %d", to, found, want)
+		}
+	}
+}
+
 // countedReads counts the reads of a client.
 func countedReads(client Client, n *int) Client {
 	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
