@@ -202,7 +202,7 @@ func unsignedDigits(s string) (uint64, bool) {
 
 // digits parses s, which must consist of at most 19 decimal digits and fit an int64.
 // The empty string yields 0.
-func digits(s string) (int64, bool) {
+func digits[T string | []byte](s T) (int64, bool) {
 	var n int64
 	if len(s) > 19 {
 		return 0, false

@@ -57,9 +57,9 @@ func clockParts(layout string, e element, begin, end int) []clockPart {
 }
 
 // Parse is like [TimeFormat.Parse] but returns false instead of an error.
-func (r *TimeReader) Parse(s string) (time.Time, bool) {
-	if r.date == 0 || len(s) != len(r.format.Layout) || s[:r.date] != r.day {
-		return r.begin(s)
+func (r *TimeReader) Parse(s []byte) (time.Time, bool) {
+	if r.date == 0 || len(s) != len(r.format.Layout) || string(s[:r.date]) != r.day {
+		return r.begin(string(s))
 	}
 	var since time.Duration
 	for i := range r.clock {
@@ -104,9 +104,9 @@ func NewLabelReader(b Bucket) LabelReader {
 }
 
 // Parse is like [Bucket.ParseLabel] but returns false instead of an error.
-func (r *LabelReader) Parse(s string) (time.Time, bool) {
+func (r *LabelReader) Parse(s []byte) (time.Time, bool) {
 	if r.bucket.Label.Kind != TimeLabel {
-		start, err := r.bucket.ParseLabel(s)
+		start, err := r.bucket.ParseLabel(string(s))
 		return start, err == nil
 	}
 	start, ok := r.times.Parse(s)

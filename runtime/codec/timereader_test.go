@@ -32,7 +32,7 @@ func TestTimeReader(t *testing.T) {
 				s = s[:random.IntN(len(s))]
 			}
 			want, failed := f.Parse(string(s))
-			got, ok := r.Parse(string(s))
+			got, ok := r.Parse(s)
 			if ok != (failed == nil) || ok && !got.Equal(want) || ok && got.Location() != time.UTC {
 				t.Fatalf("%s: %q is %v, %v, want %v, %v", text, s, got, ok, want, failed)
 			}
@@ -70,7 +70,7 @@ func TestLabelReader(t *testing.T) {
 				s = s[:random.IntN(len(s))]
 			}
 			want, failed := b.ParseLabel(string(s))
-			got, ok := r.Parse(string(s))
+			got, ok := r.Parse(s)
 			if ok != (failed == nil) || ok && !got.Equal(want) || ok && got.Location() != time.UTC {
 				t.Fatalf("%s: %q is %v, %v, want %v, %v", text, s, got, ok, want, failed)
 			}

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -216,10 +215,13 @@ func (a *assembler) expect(span *codec.Span, multiSeries bool) {
 
 // label returns the time or bucket label in the key of a row of the series; false if the
 // key is that of another series or that is not known.
-func (a *assembler) label(row wire.Row) (string, bool) {
-	rest, begins := strings.CutPrefix(row.Key(), a.prefix)
-	label, ends := strings.CutSuffix(rest, a.suffix)
-	return label, begins && ends && a.prefix != ""
+func (a *assembler) label(row wire.Row) ([]byte, bool) {
+	key := row.KeyBytes()
+	begin, end := len(a.prefix), len(key)-len(a.suffix)
+	if begin == 0 || begin > end || string(key[:begin]) != a.prefix || string(key[end:]) != a.suffix {
+		return nil, false
+	}
+	return key[begin:end], true
 }
 
 // undecodable yields the error of a row whose key cannot be decoded, unless the row

@@ -236,7 +236,7 @@ func (t *rowReader) rows(ctx context.Context, op *Operation, rows []codec.Rows, 
 				yield(wire.Row{}, missing(t.id, err))
 				return
 			case q.rows > 0:
-				rows = after(rows, q.last)
+				rows = after(rows, string(q.last))
 				limit = max(0, limit-q.rows) // the client stops at the limit by itself
 			}
 			again = true
@@ -286,7 +286,7 @@ type request struct {
 	options [3]bigtable.ReadOption
 	idle    *idle
 	rows    int    // number of rows received
-	last    string // key of the last row
+	last    []byte // key of the last row
 	stopped bool   // the caller wants no more
 	lost    error  // why rows are missing
 }
@@ -303,7 +303,7 @@ func (q *request) take(arrived bigtable.Row) bool {
 	for i := range rows.Len() {
 		row := rows.At(i)
 		q.op.Rows++
-		q.rows, q.last = q.rows+1, row.Key()
+		q.rows, q.last = q.rows+1, append(q.last[:0], row.KeyBytes()...)
 		if q.stopped = !q.yield(row, nil); q.stopped {
 			return false
 		}

@@ -386,8 +386,8 @@ func (d *decoder) flush() {
 		d.rows = rows
 		d.carry()
 	}
-	rows.keys, rows.apart = string(d.keys), d.single
-	d.keys = d.keys[:0]
+	rows.apart = d.single
+	rows.text, d.keys = d.keys, rows.text[:0]
 	n := len(rows.rows)
 	if !d.single {
 		d.place(Some{rows, 0, n})
@@ -401,7 +401,7 @@ func (d *decoder) flush() {
 // place passes rows to the sink and adds their placeholder.
 func (d *decoder) place(rows Some) {
 	p := d.placeholder()
-	p.RowKey = append(p.RowKey[:0], rows.At(rows.Len()-1).Key()...)
+	p.RowKey = append(p.RowKey[:0], rows.At(rows.Len()-1).KeyBytes()...)
 	p.TimestampMicros = d.sink.put(rows)
 }
 

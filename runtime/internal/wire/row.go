@@ -12,7 +12,8 @@ import (
 // memory of the responses, so any number of rows and cells takes only a few slices
 // without pointers.
 type Rows struct {
-	keys    string // concatenated
+	text    []byte // the keys, concatenated
+	keys    string // text, if a key was asked for as a string
 	rows    []row
 	columns []Column
 	cells   []Cell
@@ -78,6 +79,7 @@ func ordinary(arrived bigtable.Row) *Rows {
 		}
 	}
 	r.keys = arrived.Key()
+	r.text = append(r.text, r.keys...)
 	r.end(len(r.keys))
 	r.sort(0)
 	return r
@@ -104,16 +106,35 @@ func (r Row) Last() bool { return r.of.apart || r.index == len(r.of.rows)-1 }
 
 // Size returns the approximate size in bytes of all rows that arrived together.
 func (r Row) Size() int {
-	return len(r.of.keys) + len(r.of.memory) + 8*len(r.of.rows) + 16*len(r.of.cells) + 24*len(r.of.columns)
+	return len(r.of.text) + len(r.of.memory) + 8*len(r.of.rows) + 16*len(r.of.cells) + 24*len(r.of.columns)
 }
 
-// Key returns the row key. It remains valid after Release.
+// Key returns the row key. It remains valid after Release. It allocates memory for the keys of all
+// rows that arrived together at once, but for that of the first row alone: readers of one series
+// need no other.
 func (r Row) Key() string {
-	begin := uint32(0)
+	if r.of.keys == "" {
+		if r.index == 0 {
+			return string(r.KeyBytes())
+		}
+		r.of.keys = string(r.of.text)
+	}
+	begin, end := r.key()
+	return r.of.keys[begin:end]
+}
+
+// KeyBytes returns the row key. It must not be modified, and is valid until Release.
+func (r Row) KeyBytes() []byte {
+	begin, end := r.key()
+	return r.of.text[begin:end]
+}
+
+// key returns the range of the key in the keys of all rows.
+func (r Row) key() (begin, end uint32) {
 	if r.index > 0 {
 		begin = r.of.rows[r.index-1].key
 	}
-	return r.of.keys[begin:r.of.rows[r.index].key]
+	return begin, r.of.rows[r.index].key
 }
 
 // Columns returns the columns. They are valid until Release.
@@ -158,10 +179,10 @@ func (r Row) Release() {
 
 // release returns the memory of all rows to the pool.
 func (r *Rows) release() {
-	if cap(r.memory) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 || cap(r.rows) > maxKept/8 {
+	if cap(r.memory) > maxKept || cap(r.text) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 || cap(r.rows) > maxKept/8 {
 		return
 	}
-	*r = Rows{rows: r.rows[:0], columns: r.columns[:0], cells: r.cells[:0], memory: r.memory[:0]}
+	*r = Rows{text: r.text[:0], rows: r.rows[:0], columns: r.columns[:0], cells: r.cells[:0], memory: r.memory[:0]}
 	pool.Put(r)
 }
 
