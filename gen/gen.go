@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/gen/googlesql"
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
@@ -57,6 +58,10 @@ func Resolve(inputs []Input) Result {
 	}
 	r.Diagnostics = append(r.Diagnostics, lint.CheckShared(r.Layouts)...)
 	r.Diagnostics = append(r.Diagnostics, names.Check(r.Layouts)...)
+	if !r.Diagnostics.HasErrors() { // views are those of valid tables
+		_, found := googlesql.Materialized(layout.StoredTables(r.Layouts))
+		r.Diagnostics = append(r.Diagnostics, found...)
+	}
 	r.Diagnostics.Sort()
 	return r
 }

@@ -20,7 +20,7 @@ import (
 var typeTables = map[string]string{
 	"gen/value/value.go":           "TestKinds",
 	"gen/sample/types.go":          "TestSamples",
-	"gen/neighbor/types.go":        "TestValueTypes",
+	"gen/googlesql/types.go":       "TestValueTypes",
 	"gen/dynamic/parquet/types.go": "TestColumnTypes",
 }
 

@@ -12,7 +12,9 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/report"
 )
@@ -67,7 +69,16 @@ func runLint(cmd *cobra.Command, f lintFlags, paths []string) error {
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	defer progress.Stop()
 	progress.Step("checking %s", count(len(p.Inputs), "schema"))
-	found := gen.Resolve(p.Inputs).Diagnostics
+	result := gen.Resolve(p.Inputs)
+	found := result.Diagnostics
+	if !found.HasErrors() {
+		more, err := unrendered(p, result.Layouts)
+		if err != nil {
+			return err
+		}
+		found = append(found, more...)
+		found.Sort()
+	}
 	text, err := render(stdout, p, found)
 	if err != nil {
 		return err
@@ -82,6 +93,27 @@ func runLint(cmd *cobra.Command, f lintFlags, paths []string) error {
 		return cli.ErrFindings
 	}
 	return nil
+}
+
+// unrendered returns what files for other tools that btgen.yaml or a schema requests cannot represent, as
+// btgen generate reports it.
+func unrendered(p *project.Project, layouts []*layout.Layout) (diag.List, error) {
+	parts, err := p.Parts()
+	if err != nil {
+		return nil, err
+	}
+	var found diag.List
+	for _, part := range parts {
+		if !part.Whole() {
+			continue
+		}
+		own := slices.DeleteFunc(slices.Clone(layouts), func(l *layout.Layout) bool {
+			return !slices.ContainsFunc(part.Inputs, func(in gen.Input) bool { return in.Name == l.File })
+		})
+		_, some := neighbor.Files(own, part.Config())
+		found = append(found, some...)
+	}
+	return found, nil
 }
 
 // formats are the output formats by name.

@@ -3,6 +3,8 @@ package evolve
 import (
 	"slices"
 
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/googlesql"
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
@@ -11,43 +13,68 @@ import (
 var (
 	viewGone = rollout(Rule{
 		ID: "E43", Title: "a materialized view is removed, or has another query",
-		Reason: "Stored events are read as before. Bigtable cannot change the query of a view, so that queries read the old view until it is deleted, and fail afterward if they name it.",
+		Reason: "Stored events are read as before. Bigtable cannot change the query of a view, so that queries read the old view until it is deleted, and fail afterward if they name it. A layout by time, another schema in the table, and a field that moves to another column change the queries of views, too.",
 		Fix:    "Change the queries that name the view before you delete it. Create one with another query under another ID.",
 	})
 	viewAdded = safe(Rule{
 		ID: "E76", Title: "a materialized view is added",
-		Reason: "Stored events are read as before. Bigtable fills the view with the events that the table has.",
+		Reason: "Stored events are read as before. Bigtable fills the view with the events that the table has. Each layout by time in a table has views of its own.",
 		Fix:    "Create the view, with the command in its file.",
 	})
 )
 
-// views adds the changes of materialized views between two versions of a schema.
-func (c *Comparison) views(a, b *layout.Layout) {
-	for _, t := range b.Tables {
-		before := tableOf(a, t.ID)
-		for k := 0; before == nil && k < len(t.Older); k++ { // its views are those of the newest layout then
-			before = tableOf(a, t.Older[k].ID)
-		}
-		if before == nil || before.Draft {
-			continue
-		}
-		old := before.Views
-		at := func(views []layout.MaterializedView, id string) int {
-			return slices.IndexFunc(views, func(v layout.MaterializedView) bool { return v.ID == id })
-		}
-		for k := range t.Views {
-			v := &t.Views[k]
-			switch was := at(old, v.ID); {
-			case was < 0:
-				c.plain(viewAdded, v.Pos, t.ID, "table %q has a new materialized view, %q: create it, with the command in its file", t.ID, v.ID)
-			case !old[was].Same(a, before, v, b, t):
-				c.plain(viewGone, v.Pos, t.ID, "the query of materialized view %q of table %q changes: Bigtable cannot change it, so give it another ID", v.ID, t.ID)
-			}
-		}
-		for k := range old {
-			if at(t.Views, old[k].ID) < 0 {
-				c.plain(viewGone, t.Pos, t.ID, "table %q no longer has materialized view %q: change the queries that name it, then delete it", t.ID, old[k].ID)
-			}
+// views adds the changes of materialized views between two versions of some schemas. It returns the
+// files with these changes.
+func (c *Comparison) views(old, new []*layout.Layout) map[string]bool {
+	was, _ := googlesql.Materialized(layout.StoredTables(old))
+	is, _ := googlesql.Materialized(layout.StoredTables(new)) // errors are findings of gen.Resolve
+	files := map[string]bool{}
+	add := func(rule *Rule, pos diag.Pos, v *googlesql.View, format string) {
+		files[pos.File] = true
+		c.plain(rule, pos, v.Of.ID, format, v.Of.ID, v.ID)
+	}
+	for i := range is {
+		v := &is[i]
+		id, query := findView(was, v)
+		switch {
+		case !id:
+			add(viewAdded, v.Declared.Pos, v, "table %q has a new materialized view, %q: create it, with the command in its file")
+		case !query:
+			add(viewGone, v.Declared.Pos, v, "the query of materialized view %[2]q of table %[1]q changes: Bigtable cannot change it, so give it another ID")
 		}
 	}
+	for i := range was {
+		v := &was[i]
+		if id, _ := findView(is, v); !id {
+			add(viewGone, c.lastPlace(new, v.Of.ID), v, "table %q no longer has materialized view %q: change the queries that name it, then delete it")
+		}
+	}
+	return files
+}
+
+// findView reports whether views have the ID of one, and its query.
+func findView(views []googlesql.View, v *googlesql.View) (id, query bool) {
+	for i := range views {
+		if views[i].ID == v.ID {
+			id, query = true, query || views[i].Text == v.Text
+		}
+	}
+	return id, query
+}
+
+// lastPlace returns where to report what a table no longer has: at the table, or where its removal is
+// reported.
+func (c *Comparison) lastPlace(new []*layout.Layout, id string) diag.Pos {
+	for _, l := range new {
+		if t := tableOf(l, id); t != nil {
+			return t.Pos
+		}
+	}
+	if i := slices.IndexFunc(c.pairs, func(p pair) bool { return p.old != nil && p.old.Name == id }); i >= 0 {
+		return c.in.Gone(c.pairs[i].old)
+	}
+	for _, l := range new {
+		return l.NamePos
+	}
+	return diag.Pos{}
 }

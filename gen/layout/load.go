@@ -148,7 +148,7 @@ func (t *Table) Complete() bool {
 // keeps data forever or its age depends on the events.
 func (t *Table) Ages() (shortest, longest time.Duration) {
 	for i := range t.Families {
-		age := t.Families[i].age()
+		age := t.Families[i].Age()
 		if age == 0 {
 			return 0, 0
 		}
@@ -166,7 +166,7 @@ func (t *Table) ColumnAges(c Column) (shortest, longest time.Duration) {
 	if t.HasClasses() {
 		return t.Ages()
 	}
-	age := t.Families[c.Family].age()
+	age := t.Families[c.Family].Age()
 	return age, age
 }
 
@@ -200,7 +200,7 @@ const longestHorizon = 250 * 365 * 24 * time.Hour
 // horizon is age, shortened by limits of versions in the row of a series.
 func (f *Family) horizon(rate float64) time.Duration {
 	if len(f.Life.Retention) == 0 {
-		return f.age()
+		return f.Age()
 	}
 	longest := time.Duration(0)
 	for _, term := range f.Life.Retention {
@@ -219,9 +219,9 @@ func (f *Family) horizon(rate float64) time.Duration {
 	return longest
 }
 
-// age returns the maximum age of the family's data; 0 if it is kept forever or its age
+// Age returns the maximum age of the family's data; 0 if it is kept forever or its age
 // depends on the events.
-func (f *Family) age() time.Duration {
+func (f *Family) Age() time.Duration {
 	if terms := f.Life.Retention; len(terms) > 0 {
 		return terms[len(terms)-1].MaxAge // sorted; 0 means any age and is last
 	}

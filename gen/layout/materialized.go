@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -24,28 +23,6 @@ func (v *MaterializedView) Widest() time.Duration {
 	const day = 24 * time.Hour
 	years, months := v.Every.Months/12, v.Every.Months%12
 	return v.Every.Fixed + time.Duration(years)*366*day + time.Duration(months)*31*day
-}
-
-// Same reports whether two views of tables have the same query, as far as they, the layout and the columns
-// of their tables decide it.
-func (v *MaterializedView) Same(l *Layout, t *Table, other *MaterializedView, of *Layout, in *Table) bool {
-	return slices.Equal(v.facts(l, t), other.facts(of, in))
-}
-
-// facts are what the query of a view of a table states.
-func (v *MaterializedView) facts(l *Layout, t *Table) []string {
-	out := []string{t.ID, t.Pattern.String(), t.Since.UTC().String(), fmt.Sprint(v.Every), fmt.Sprintf("%q", namesAt(l.Series, v.By))}
-	for _, i := range v.Fields {
-		out = append(out, l.Fields[i].Name)
-		for k := range t.Columns {
-			if c := &t.Columns[k]; c.Field == i || c.Field == WholeEvent {
-				for _, stored := range append([]Column{*c}, c.Older...) {
-					out = append(out, fmt.Sprintf("%q %q %v", t.Families[stored.Family].Name, stored.Qualifier, stored.Values))
-				}
-			}
-		}
-	}
-	return out
 }
 
 // namesAt returns the names of some fields.

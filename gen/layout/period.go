@@ -51,6 +51,20 @@ func (r *resolver) checkPeriods() {
 	}
 }
 
+// Period describes the times of the events with a layout, such as "since 2027-01-11T00:00:00Z"; empty
+// for all times.
+func (t *Table) Period() string {
+	switch {
+	case !t.Since.IsZero() && !t.Until.IsZero():
+		return "from " + t.Since.Format(time.RFC3339) + " until " + t.Until.Format(time.RFC3339)
+	case !t.Since.IsZero():
+		return "since " + t.Since.Format(time.RFC3339)
+	case !t.Until.IsZero():
+		return "before " + t.Until.Format(time.RFC3339)
+	}
+	return ""
+}
+
 // lacksBucket reports whether the width of the buckets is missing, which was reported.
 func (t *Table) lacksBucket() bool { return t.Pattern.Bucketed() && t.Bucket.Widest() == 0 }
 

@@ -31,6 +31,11 @@ type StoredLayout struct {
 	Table  *Table
 }
 
+// Shared reports whether several schemas share the table.
+func (s *StoredTable) Shared() bool {
+	return s.Layouts[0].Schema != s.Layouts[len(s.Layouts)-1].Schema
+}
+
 // StoredTables returns the tables of all schemas, those of earlier layouts included, sorted by
 // ID. The layouts must agree, as package lint checks.
 func StoredTables(layouts []*Layout) []StoredTable {

@@ -2,15 +2,16 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/estimate"
+	"github.com/btgen-dev/btgen/gen/googlesql"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // The sources of the rules for continuous materialized views, read on 2026-11-25.
@@ -30,75 +31,77 @@ func viewRules() []Rule {
 	return []Rule{
 		{
 			ID: "C10", Title: "a materialized view of columns that GoogleSQL cannot aggregate", Limit: true, Source: viewQueryPage, check: unreadableView,
-			Reason: "The query of a view names columns. It reads the series values from the columns of a structured row key, and the fields of events in protobuf with a schema bundle. It cannot aggregate columns that are named after values or times.",
+			Reason: "The query of a view names columns. It reads the series values from the columns of a structured row key, and the fields of events in protobuf with a schema bundle. It cannot aggregate columns that are named after values or times. Earlier layouts that it cannot read, or that are in another table, are left out, which is advice.",
 			Fix:    "Add `row_key_schema: true`, and `schema_bundle` for events in protobuf; or use a pattern whose columns are named by fields.",
 		},
 		{
-			ID: "L16", Severity: diag.Warning, Title: "more than five materialized views of a table", Source: viewPage, check: manyViews,
-			Reason: "Bigtable creates up to five for each table. Each layout by time in the table takes one of its own.",
+			ID: "L16", Severity: diag.Warning, Title: "more than five materialized views of a table", Source: viewPage, shared: manyViews,
+			Reason: "Bigtable creates up to five for each table, of all schemas that share it. Each layout by time in the table takes one of its own.",
 			Fix:    "Combine views with the same groups, or request a higher limit from Google, and allow the rule.",
 		},
 		{
 			ID: "L17", Severity: diag.Warning, Title: "rows that are too large for a materialized view", Source: viewQueryPage, check: largeViewRows,
-			Reason: "A row of which the query selects more than 1 MiB is left out of the view, silently: only the metric materialized_view/user_errors counts it. With versions of cells, the query selects all events of a bucket.",
+			Reason: "A row of which the query selects more than 1 MiB is left out of the view, silently: only the metric materialized_view/user_errors counts it. With versions of cells, the query selects all events of a bucket, with all their fields.",
 			Fix:    "Use narrower buckets, or list the `fields` that the view needs.",
 		},
 		{
 			ID: "T22", Severity: diag.Warning, Title: "a materialized view with windows that outlive its events", Source: viewPage, check: lastingView,
-			Reason: "A view has no garbage collection of its own: when Bigtable deletes an event, the statistics of its window change. Windows that are wider than the time to live are never complete.",
+			Reason: "A view has no garbage collection of its own: when Bigtable deletes an event, the statistics of its window change. Windows that are wider than the time to live are never complete: with several families, that of any field of the view; with TTL classes, that of any class.",
 			Fix:    "Use narrower windows or a longer `ttl`; or write statistics that are to outlive events to a table of their own, with `windows` of generated readers.",
 		},
 	}
 }
 
-// unreadableView is C10: what a view cannot read.
+// unreadableView is C10: what a view cannot read, which is an error, and earlier events that no view has.
 func unreadableView(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, v := range t.Views {
-		for _, p := range t.Periods() {
-			switch {
-			case p.ID != t.ID:
-			case p.Pattern.Naming() != codec.NamedByField:
-				report.at(v.Pos, "remove the view, or use a pattern whose columns are named by fields",
-					"materialized view %q cannot read the events: columns of %s are not named by fields", v.ID, p.Pattern)
-			case p.KeyFields == nil:
-				report.at(v.Pos, "add `row_key_schema: true`", "materialized view %q cannot read the series values: the table has no row key schema", v.ID)
-			case p.Blob == layout.Protobuf && (t.Bundle.ID == "" || t.Bundle.Drop):
-				report.at(v.Pos, "add `schema_bundle: events`", "materialized view %q cannot read the fields: events are in protobuf, without a schema bundle", v.ID)
-			default:
-				continue
+		if why, hint := googlesql.Unreadable(t, t.Bundle); why != "" {
+			report.at(v.Pos, hint, "materialized view %q cannot read %s", v.ID, why)
+			continue
+		}
+		for _, older := range t.Older {
+			if why := googlesql.Missing(t, older); why != "" {
+				report.as(diag.Advice).at(v.Pos, "query these events in another way, or wait until they have expired", "no materialized view %q has the %s", v.ID, why)
 			}
-			break
 		}
 	}
 }
 
-// manyViews is L16: Bigtable's limit.
-func manyViews(_ *layout.Layout, t *layout.Table, report reporter) {
-	layouts := 0
-	for _, p := range t.Periods() {
-		if p.ID == t.ID {
-			layouts++
+// manyViews is L16: Bigtable's limit. It reports the first view beyond.
+func manyViews(tables []*layout.Table, report reporter) {
+	n, layouts := 0, 1
+	var beyond *layout.MaterializedView
+	for _, t := range tables {
+		layouts = max(layouts, len(googlesql.Layouts(t)))
+		for i := range t.Views {
+			if n += len(googlesql.Layouts(t)); n > maxViews && beyond == nil {
+				beyond = &t.Views[i]
+			}
 		}
 	}
-	if n := len(t.Views) * layouts; n > maxViews {
-		of := ""
-		if layouts > 1 {
-			of = fmt.Sprintf(", one for each of %d layouts by time", layouts)
-		}
-		report.at(t.Views[len(t.Views)-1].Pos, "remove some; or allow it, if Google has raised the limit: "+allow("L16", "the limit is raised"),
-			"table %q has %d materialized views%s: Bigtable creates up to %d", t.ID, n, of, maxViews)
+	if beyond == nil {
+		return
 	}
+	of := ""
+	if layouts > 1 {
+		of = fmt.Sprintf(", one for each of %d layouts by time", layouts)
+	}
+	if len(tables) > 1 {
+		of += fmt.Sprintf(", of %d schemas", len(tables))
+	}
+	report.at(beyond.Pos, "remove some; or allow it, if Google has raised the limit: "+allow("L16", "the limit is raised"),
+		"table %q has %d materialized views%s: Bigtable creates up to %d", tables[0].ID, n, of, maxViews)
 }
 
 // largeViewRows is L17: rows that views leave out.
 func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, v := range t.Views {
 		selected := selectedBytes(t, &v, report.size())
-		if selected <= maxSelected || t.Pattern.Naming() != codec.NamedByField {
+		if why, _ := googlesql.Unreadable(t, t.Bundle); selected <= maxSelected || why != "" {
 			continue
 		}
 		var hints []string
-		if !t.Serialized() {
+		if !t.Serialized() && !t.Pattern.Versioned() {
 			hints = append(hints, "list fewer fields in the view")
 		}
 		for _, width := range t.Narrower() {
@@ -118,12 +121,10 @@ func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 // selectedBytes returns the typical size of what a view selects of a full row.
 func selectedBytes(t *layout.Table, v *layout.MaterializedView, e estimate.Estimate) float64 {
 	total := 0.0
+	selected := googlesql.Selected(t, v)
 	for i, c := range t.Columns {
-		selects := c.Field == layout.WholeEvent
-		for _, f := range v.Fields {
-			selects = selects || c.Field == f
-		}
-		if selects && i < len(e.Cells) {
+		is := func(o layout.Column) bool { return o.Qualifier == c.Qualifier && o.Family == c.Family }
+		if i < len(e.Cells) && slices.ContainsFunc(selected, is) {
 			total += e.Cells[i].Value.Typical + 8 // the timestamp
 		}
 	}
@@ -131,12 +132,35 @@ func selectedBytes(t *layout.Table, v *layout.MaterializedView, e estimate.Estim
 }
 
 // lastingView is T22: windows that are never complete.
-func lastingView(_ *layout.Layout, t *layout.Table, report reporter) {
-	_, longest := t.Ages()
+func lastingView(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, v := range t.Views {
-		if width := v.Widest(); longest > 0 && width > max(longest, time.Minute) {
-			report.at(v.Pos, "use narrower windows, such as `every: 1h`, or a longer ttl",
-				"windows of %s of materialized view %q are never complete: events are deleted after %s", v.Every, v.ID, schema.FormatDuration(longest))
+		i, age := firstToExpire(t, &v)
+		if age == 0 || v.Widest() <= max(age, time.Minute) {
+			continue
+		}
+		what := "events"
+		switch {
+		case t.HasClasses():
+			what = fmt.Sprintf("events of class %q", l.Classes[i])
+		case len(t.Families) > 1:
+			what = fmt.Sprintf("values in family %q", t.Families[i].Name)
+		}
+		report.at(v.Pos, "use narrower windows, such as `every: 1h`, or a longer ttl",
+			"windows of %s of materialized view %q are never complete: %s are deleted after %s", v.Every, v.ID, what, schema.FormatDuration(age))
+	}
+}
+
+// firstToExpire returns the family whose data expire first of those that a view has statistics of, and
+// their maximum age; 0 if none expire by age.
+func firstToExpire(t *layout.Table, v *layout.MaterializedView) (family int, age time.Duration) {
+	all := t.HasClasses() || len(t.Families) == 1
+	for i := range t.Families {
+		counts := all || slices.ContainsFunc(t.Columns, func(c layout.Column) bool {
+			return c.Family == i && slices.Contains(v.Fields, c.Field)
+		})
+		if own := t.Families[i].Age(); counts && own > 0 && (age == 0 || own < age) {
+			family, age = i, own
 		}
 	}
+	return family, age
 }

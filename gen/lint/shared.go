@@ -51,7 +51,10 @@ func (r Rule) findShared(tables []*layout.Table) diag.List {
 	}
 	r.shared(tables, reporter{rule: r.ID, severity: r.Severity, found: &found})
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-		return slices.ContainsFunc(tables, func(t *layout.Table) bool { return t.Pos == d.Pos && t.Allows(r.ID) })
+		return slices.ContainsFunc(tables, func(t *layout.Table) bool {
+			view := func(v layout.MaterializedView) bool { return v.Pos == d.Pos }
+			return t.Allows(r.ID) && (t.Pos == d.Pos || slices.ContainsFunc(t.Views, view))
+		})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/btgen-dev/btgen/gen/googlesql"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/protofile"
@@ -29,7 +30,7 @@ type externalOptions struct {
 type externalFamily struct {
 	FamilyID       string `json:"familyId"`
 	OnlyReadLatest bool   `json:"onlyReadLatest"`
-	decoding
+	googlesql.Decoding
 	Columns []externalColumn `json:"columns,omitempty"`
 }
 
@@ -38,46 +39,13 @@ type externalColumn struct {
 	QualifierString  string `json:"qualifierString,omitempty"`
 	QualifierEncoded []byte `json:"qualifierEncoded,omitempty"`
 	FieldName        string `json:"fieldName,omitempty"`
-	decoding
-}
-
-// decoding is how BigQuery decodes cells. The zero value leaves them as BYTES.
-type decoding struct {
-	Type        string       `json:"type,omitempty"`
-	Encoding    string       `json:"encoding,omitempty"`
-	ProtoConfig *protoConfig `json:"protoConfig,omitempty"`
-	about       string       // what the reader of a query must know; may be empty
-}
-
-// equal reports whether cells are decoded in the same way.
-func (d decoding) equal(other decoding) bool {
-	return d.Type == other.Type && d.Encoding == other.Encoding && (d.ProtoConfig == nil) == (other.ProtoConfig == nil)
-}
-
-// protoConfig is a BigtableProtoConfig.
-type protoConfig struct {
-	SchemaBundleID   string `json:"schemaBundleId"`
-	ProtoMessageName string `json:"protoMessageName"`
-}
-
-// Decodings that BigQuery documents.
-var (
-	asBytes   = decoding{Type: "BYTES"}
-	asString  = decoding{Type: "STRING"}
-	asInteger = decoding{Type: "INTEGER", Encoding: "BINARY"}
-	asFloat   = decoding{Type: "FLOAT", Encoding: "BINARY"}
-)
-
-// with returns a decoding with a remark.
-func (d decoding) with(format string, args ...any) decoding {
-	d.about = fmt.Sprintf(format, args...)
-	return d
+	googlesql.Decoding
 }
 
 // bigQuery renders the external tables.
 func (r *renderer) bigQuery() {
 	live := r.live()
-	names := r.unique(live, "BigQuery", identifier)
+	names := r.unique(live, "BigQuery", words.Identifier)
 	for _, t := range live {
 		r.add("bigquery/"+t.ID+".sql", recordOf(t).HeadIn(output.SQL), r.externalTable(&t, names[t.ID]))
 	}
@@ -129,7 +97,7 @@ func textKeys(t *layout.StoredTable) bool {
 
 // externalFamily returns the definition of a family, and remarks about its columns.
 func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalFamily, []string) {
-	family := externalFamily{FamilyID: name, OnlyReadLatest: true, decoding: decoding{Type: "BYTES"}}
+	family := externalFamily{FamilyID: name, OnlyReadLatest: true, Decoding: googlesql.AsBytes}
 	var columns []storedColumn
 	var remarks []string
 	for _, l := range t.Layouts {
@@ -144,14 +112,14 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 			remarks = append(remarks, of+"the name of a column is the value of an event, and the timestamp of a cell its time. The cells are empty.")
 			continue
 		case p.Naming() == codec.NamedByTime:
-			family.decoding = r.decodingOf(l, &l.Table.Columns[0])
+			family.Decoding = r.decodingOf(l, &l.Table.Columns[0])
 			about := "the name of a column is the time of an event in its bucket, in binary."
 			if l.Table.HasPoints() {
 				about = "the name of a column is the time of an event in its hour, and the type and length of its value, or those of several events."
 			}
 			remarks = append(remarks, of+about)
-			if family.about != "" {
-				remarks = append(remarks, of+family.about)
+			if family.About != "" {
+				remarks = append(remarks, of+family.About)
 			}
 			continue
 		case p.Versioned():
@@ -165,7 +133,7 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 		columns = addColumns(columns, r, l, i)
 	}
 	for _, c := range columns {
-		external := externalColumn{decoding: c.decoding}
+		external := externalColumn{Decoding: c.Decoding}
 		if utf8.ValidString(c.qualifier) {
 			external.QualifierString = c.qualifier
 		} else {
@@ -174,8 +142,8 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 		if c.name != c.qualifier {
 			external.FieldName = c.name
 		}
-		if c.about != "" {
-			remarks = append(remarks, fmt.Sprintf("Column %s of family %s: %s", strconv.Quote(c.qualifier), name, c.about))
+		if c.About != "" {
+			remarks = append(remarks, fmt.Sprintf("Column %s of family %s: %s", strconv.Quote(c.qualifier), name, c.About))
 		}
 		family.Columns = append(family.Columns, external)
 	}
@@ -186,7 +154,7 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 type storedColumn struct {
 	qualifier string
 	name      string // in queries
-	decoding
+	googlesql.Decoding
 }
 
 // addColumns adds the columns that a layout stores in its i-th family. A column that layouts
@@ -199,86 +167,43 @@ func addColumns(columns []storedColumn, r *renderer, l layout.StoredLayout, i in
 		d := r.decodingOf(l, &c)
 		same := func(have storedColumn) bool { return have.qualifier == c.Qualifier }
 		if k := slices.IndexFunc(columns, same); k >= 0 {
-			if !columns[k].equal(d) {
-				columns[k].decoding = asBytes.with("layouts of the table encode it in different ways.")
+			if !columns[k].Equal(d) {
+				columns[k].Decoding = googlesql.AsBytes.With("layouts of the table encode it in different ways.")
 			}
 			continue
 		}
 		taken := func(name string) bool {
 			return slices.ContainsFunc(columns, func(have storedColumn) bool { return strings.EqualFold(have.name, name) })
 		}
-		columns = append(columns, storedColumn{c.Qualifier, freeName(columnName(l.Schema, &c), taken), d})
+		columns = append(columns, storedColumn{c.Qualifier, words.Free(googlesql.ColumnName(l.Schema, &c), taken), d})
 	}
 	return columns
 }
 
-// columnName returns the name of a column in queries: its own if that is valid, or else the name
-// of its field.
-func columnName(l *layout.Layout, c *layout.Column) string {
-	if valid := identifier(c.Qualifier); valid == c.Qualifier || c.Field < 0 || c.Was != nil {
-		return valid
-	}
-	return l.Fields[c.Field].Name
-}
-
-// freeName returns a name with a number if it is taken.
-func freeName(name string, taken func(name string) bool) string {
-	for n, own := 2, name; ; n++ {
-		if !taken(own) {
-			return own
-		}
-		own = name + "_" + strconv.Itoa(n)
-	}
-}
-
 // decodingOf returns how BigQuery decodes the cells of a column. What it would not decode exactly
 // remains BYTES.
-func (r *renderer) decodingOf(l layout.StoredLayout, c *layout.Column) decoding {
+func (r *renderer) decodingOf(l layout.StoredLayout, c *layout.Column) googlesql.Decoding {
 	switch c.Field {
 	case layout.WholeEvent:
 		return r.decodingOfEvents(l)
 	case layout.WrittenAt:
-		return fieldDecoding(&layout.Field{Type: schema.Timestamp}, c.Values)
+		return googlesql.DecodingOf(&layout.Field{Type: schema.Timestamp}, c.Values)
 	}
 	f := &l.Schema.Fields[c.Field]
 	if c.Was != nil {
 		f = c.Was
 	}
-	return fieldDecoding(f, c.Values)
+	return googlesql.DecodingOf(f, c.Values)
 }
 
 // decodingOfEvents returns how serialized events are decoded.
-func (r *renderer) decodingOfEvents(l layout.StoredLayout) decoding {
+func (r *renderer) decodingOfEvents(l layout.StoredLayout) googlesql.Decoding {
 	switch bundle := r.bundle(l.Table.ID); {
 	case l.Table.Blob == layout.JSONText:
-		return decoding{Type: "JSON", Encoding: "TEXT"}
+		return googlesql.Decoding{Type: "JSON", Encoding: "TEXT"}
 	case bundle == "":
-		return asBytes.with("events in protobuf. With a schema_bundle in the table, they would be JSON.")
+		return googlesql.AsBytes.With("events in protobuf. With a schema_bundle in the table, they would be JSON.")
 	default:
-		return decoding{Type: "JSON", Encoding: "PROTO_BINARY", ProtoConfig: &protoConfig{bundle, protofile.NameOf(l.Schema)}}
+		return googlesql.Decoding{Type: "JSON", Encoding: "PROTO_BINARY", ProtoConfig: &googlesql.ProtoConfig{SchemaBundleID: bundle, ProtoMessageName: protofile.NameOf(l.Schema)}}
 	}
-}
-
-// fieldDecoding returns how the values of a field are decoded.
-func fieldDecoding(f *layout.Field, as codec.Values) decoding {
-	switch as {
-	case codec.TextValues:
-		return valueTypes[f.Type].queryText
-	case codec.BigEndianValues:
-		return asBytes.with("a number of 4 bytes, big-endian.")
-	case codec.LittleEndianValues:
-		return asBytes.with("a number in little-endian bytes.")
-	case codec.OpenTSDBValues:
-		return asBytes.with("the value of an event, or those of several, as OpenTSDB stores them.")
-	}
-	return valueTypes[f.Type].query(f)
-}
-
-// enumValues lists the values of an enum.
-func enumValues(f *layout.Field) string {
-	var values []string
-	for _, v := range f.Enum {
-		values = append(values, fmt.Sprintf("%d is %s", v.Number, v.Name))
-	}
-	return words.List(values, "and")
 }

@@ -103,21 +103,6 @@ func (r *renderer) unique(tables []layout.StoredTable, tool string, name func(id
 	return names
 }
 
-// identifier returns a name with only ASCII letters, digits and underscores, which begins with a
-// letter.
-func identifier(name string) string {
-	out := strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' {
-			return c
-		}
-		return '_'
-	}, name)
-	if out == "" || out[0] == '_' || '0' <= out[0] && out[0] <= '9' {
-		return "t" + "_" + strings.TrimLeft(out, "_")
-	}
-	return out
-}
-
 // comment returns text as comment lines of at most 100 columns.
 func comment(mark, format string, args ...any) string {
 	var b strings.Builder

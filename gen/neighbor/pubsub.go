@@ -142,8 +142,8 @@ func isText(l *layout.Layout, t *layout.Table, c *layout.Column) bool {
 func keyMembers(t *layout.Table) []string {
 	var out []string
 	for i := range t.Segments {
-		name := identifier(t.Segments[i].Title())
-		out = append(out, freeName(name, func(name string) bool {
+		name := words.Identifier(t.Segments[i].Title())
+		out = append(out, words.Free(name, func(name string) bool {
 			return slices.Contains(out, name) ||
 				slices.ContainsFunc(t.Families, func(f layout.Family) bool { return f.Name == name }) ||
 				slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Qualifier == name })
@@ -160,7 +160,7 @@ func (r *renderer) subscriptionText(t *layout.StoredTable, topic string) string 
 		Table: r.config.PubSub.Instance + "/tables/" + t.ID, AppProfileID: r.config.PubSub.AppProfile,
 		ColumnFamilyMapping: columnFamilyMapping{delimitedKey{members, []byte(table.Delimiter)}},
 	}}
-	id := identifier(t.ID) + "_to_bigtable"
+	id := words.Identifier(t.ID) + "_to_bigtable"
 	var b strings.Builder
 	b.WriteString(comment("#", "A subscription of Pub/Sub that writes messages to table %s, as events of %s. To create it, run this file:", t.ID, l.Name))
 	fmt.Fprintf(&b, "#\n#   PROJECT=my-project sh %s.sh\n#\n", t.ID)

@@ -46,7 +46,7 @@ variable "table_prefix" {
 // terraform renders all tables for Terraform's Google provider.
 func (r *renderer) terraform() {
 	live := r.live()
-	names := r.unique(live, "Terraform", identifier)
+	names := r.unique(live, "Terraform", words.Identifier)
 	resources := map[string]string{} // of garbage collection rules, by name
 	var b strings.Builder
 	b.WriteString(terraformAbout)
@@ -62,7 +62,7 @@ func (r *renderer) terraform() {
 			if rule.Kind == codec.GCNone {
 				continue // a new family keeps everything
 			}
-			name := names[t.ID] + "_" + identifier(f.Name)
+			name := names[t.ID] + "_" + words.Identifier(f.Name)
 			if other, taken := resources[name]; taken && !r.found.HasErrors() {
 				r.found.Errorf(f.Pos, "in Terraform, the rules of family %q of table %q and of %s would both be %s", f.Name, t.ID, other, name).Hint = "rename the family"
 			}
@@ -123,25 +123,12 @@ func tableAbout(t *layout.StoredTable) string {
 	var parts []string
 	for _, l := range t.Layouts {
 		part := "the events of " + l.Schema.Name
-		if period := periodOf(l.Table); period != "" {
+		if period := l.Table.Period(); period != "" {
 			part += " " + period
 		}
 		parts = append(parts, part)
 	}
 	return fmt.Sprintf("Table %s contains %s.", t.ID, words.List(parts, "and"))
-}
-
-// periodOf describes the times of the events with a layout.
-func periodOf(t *layout.Table) string {
-	switch {
-	case !t.Since.IsZero() && !t.Until.IsZero():
-		return "from " + t.Since.Format(time.RFC3339) + " until " + t.Until.Format(time.RFC3339)
-	case !t.Since.IsZero():
-		return "since " + t.Since.Format(time.RFC3339)
-	case !t.Until.IsZero():
-		return "before " + t.Until.Format(time.RFC3339)
-	}
-	return ""
 }
 
 // familyAbout is a comment about a family that only earlier layouts use; empty for others.

@@ -1,18 +1,18 @@
-package neighbor
+package googlesql
 
 import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// valueType is how other tools decode the values of a type in cells. A value that a tool would
-// change stays as it is stored.
+// valueType is how GoogleSQL and BigQuery decode the values of a type. A value that they would change
+// stays as it is stored.
 type valueType struct {
-	sql       func(v sqlValue, f *layout.Field) sqlValue // binary, in GoogleSQL
-	sqlText   func(v sqlValue) sqlValue                  // text, which is a STRING
-	sqlProto  func(v sqlValue, f *layout.Field) sqlValue // the field of a protobuf message
-	query     func(f *layout.Field) decoding             // binary, in BigQuery
-	queryText decoding                                   // text, in BigQuery
+	binary       func(v sqlValue, f *layout.Field) sqlValue // a cell, in GoogleSQL
+	text         func(v sqlValue) sqlValue                  // a cell with text, which is a STRING
+	message      func(v sqlValue, f *layout.Field) sqlValue // the field of a protobuf message
+	columnBinary func(f *layout.Field) Decoding             // a cell, in BigQuery
+	column       Decoding                                   // a cell with text, in BigQuery
 }
 
 const unsignedRemark = "an unsigned number, of which INT64 has only half the range."
@@ -28,7 +28,7 @@ var valueTypes = map[schema.Type]valueType{
 		func(v sqlValue, _ *layout.Field) sqlValue { return v },
 		func(v sqlValue) sqlValue { return v.with(base64Remark) },
 		typed("BYTES"),
-		always(asBytes), asString.with(base64Remark),
+		always(AsBytes), asString.With(base64Remark),
 	},
 	schema.Bool: {
 		func(v sqlValue, _ *layout.Field) sqlValue {
@@ -36,7 +36,7 @@ var valueTypes = map[schema.Type]valueType{
 		},
 		func(v sqlValue) sqlValue { return v.cast("BOOL") },
 		typed("BOOL"),
-		always(asBytes.with("0x01 is true, and 0x00 is false.")), decoding{Type: "BOOLEAN", Encoding: "TEXT"},
+		always(AsBytes.With("0x01 is true, and 0x00 is false.")), Decoding{Type: "BOOLEAN", Encoding: "TEXT"},
 	},
 	schema.Int32:  integerType,
 	schema.Int64:  integerType,
@@ -49,40 +49,40 @@ var valueTypes = map[schema.Type]valueType{
 			return v.with(unsignedRemark)
 		},
 		func(v sqlValue, _ *layout.Field) sqlValue { return v.with(unsignedRemark) },
-		always(asBytes.with("an unsigned number of 8 bytes, of which INTEGER has only half the range.")),
-		asString.with("an unsigned number, of which INTEGER has only half the range."),
+		always(AsBytes.With("an unsigned number of 8 bytes, of which INTEGER has only half the range.")),
+		asString.With("an unsigned number, of which INTEGER has only half the range."),
 	},
 	schema.Float32: {
 		callOf("TO_FLOAT32", "FLOAT32"), textFloat, typed("FLOAT32"),
-		always(asBytes.with("a float of 4 bytes, big-endian.")), decoding{Type: "FLOAT", Encoding: "TEXT"},
+		always(AsBytes.With("a float of 4 bytes, big-endian.")), Decoding{Type: "FLOAT", Encoding: "TEXT"},
 	},
-	schema.Float64: {callOf("TO_FLOAT64", "FLOAT64"), textFloat, typed("FLOAT64"), always(asFloat), decoding{Type: "FLOAT", Encoding: "TEXT"}},
+	schema.Float64: {callOf("TO_FLOAT64", "FLOAT64"), textFloat, typed("FLOAT64"), always(asFloat), Decoding{Type: "FLOAT", Encoding: "TEXT"}},
 	schema.Timestamp: {
 		func(v sqlValue, _ *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").micros() }, unchanged,
 		func(v sqlValue, _ *layout.Field) sqlValue {
 			return sqlValue{"TIMESTAMP_MICROS(" + v.expr + ".seconds * 1000000 + DIV(" + v.expr + ".nanos, 1000))", "TIMESTAMP", ""}.with("without nanoseconds.")
 		},
-		always(asInteger.with("nanoseconds since 1970-01-01T00:00:00Z.")), asString,
+		always(asInteger.With("nanoseconds since 1970-01-01T00:00:00Z.")), asString,
 	},
 	schema.Duration: {
 		func(v sqlValue, _ *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").with("nanoseconds.") }, unchanged,
 		func(v sqlValue, _ *layout.Field) sqlValue {
 			return sqlValue{"(" + v.expr + ".seconds * 1000000000 + " + v.expr + ".nanos)", "INT64", ""}.with("nanoseconds.")
 		},
-		always(asInteger.with("nanoseconds.")), asString,
+		always(asInteger.With("nanoseconds.")), asString,
 	},
-	schema.UUID: {callOf("TO_HEX", "STRING"), unchanged, callOf("TO_HEX", "STRING"), always(asBytes.with("the 16 bytes of a UUID.")), asString},
+	schema.UUID: {callOf("TO_HEX", "STRING"), unchanged, callOf("TO_HEX", "STRING"), always(AsBytes.With("the 16 bytes of a UUID.")), asString},
 	schema.Enum: {
 		func(v sqlValue, f *layout.Field) sqlValue { return v.call("TO_INT64", "INT64").enum(f) }, unchanged,
 		func(v sqlValue, f *layout.Field) sqlValue { return v.cast("INT64").enum(f) },
-		func(f *layout.Field) decoding { return asInteger.with("%s.", enumValues(f)) }, asString,
+		func(f *layout.Field) Decoding { return asInteger.With("%s.", EnumValues(f)) }, asString,
 	},
 }
 
 // integerType is how integers are decoded that are INT64.
 var integerType = valueType{
 	callOf("TO_INT64", "INT64"), func(v sqlValue) sqlValue { return v.cast("INT64") }, typed("INT64"),
-	always(asInteger), decoding{Type: "INTEGER", Encoding: "TEXT"},
+	always(asInteger), Decoding{Type: "INTEGER", Encoding: "TEXT"},
 }
 
 func typed(typ string) func(v sqlValue, f *layout.Field) sqlValue {
@@ -101,6 +101,6 @@ func callOf(function, typ string) func(v sqlValue, f *layout.Field) sqlValue {
 	return func(v sqlValue, _ *layout.Field) sqlValue { return v.call(function, typ) }
 }
 
-func always(d decoding) func(*layout.Field) decoding {
-	return func(*layout.Field) decoding { return d }
+func always(d Decoding) func(*layout.Field) Decoding {
+	return func(*layout.Field) Decoding { return d }
 }

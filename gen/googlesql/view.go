@@ -1,4 +1,4 @@
-package neighbor
+package googlesql
 
 import (
 	"fmt"
@@ -8,68 +8,29 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// logicalViews renders the views of all layouts with a row key schema.
-func (r *renderer) logicalViews() {
-	live := r.live()
-	names := r.unique(live, "GoogleSQL", identifier)
-	views := 0
-	for _, t := range live {
-		for _, l := range t.Layouts {
-			if l.Table.KeyFields == nil {
-				continue
-			}
-			views++
-			name := names[t.ID]
-			if shared(&t) {
-				name += "_" + words.Snake(l.Schema.Name)
-			}
-			name += untilName(l.Table)
-			of := t
-			of.Layouts = []layout.StoredLayout{l}
-			r.add("logical_views/"+name+".sql", recordOf(of).HeadIn(output.SQL), viewText(&t, l, name))
-		}
-	}
-	if views == 0 {
-		r.found.Warnf(r.config.LogicalViews.Pos, "there are no logical views, because no table has a row key schema").Hint = "write `row_key_schema: true` in a table, or remove logical_views"
-	}
-}
-
-// untilName returns the end of the name of a view of an earlier layout.
-func untilName(t *layout.Table) string {
+// Suffix returns the end of the name of a view of an earlier layout; empty for the newest.
+func Suffix(t *layout.Table) string {
 	if t.Until.IsZero() {
 		return ""
 	}
 	return "_until_" + strings.TrimSuffix(t.Until.Format("20060102t150405"), "t000000")
 }
 
-// viewText renders the view of one layout.
-func viewText(t *layout.StoredTable, l layout.StoredLayout, name string) string {
-	v := newView(l)
-	if !t.Bundle.Drop {
-		v.bundle = t.Bundle.ID
-	}
+// Logical returns the query of a logical view of a layout of a table: its events.
+func Logical(t *layout.StoredTable, l layout.StoredLayout) Query {
+	v := newView(t, l)
 	v.keyColumns()
 	v.timeColumn()
 	v.eventColumns()
-	var b strings.Builder
-	b.WriteString(comment("--", "%s", viewAbout(l)))
-	b.WriteString("--\n-- To create the view, run:\n--\n")
-	fmt.Fprintf(&b, "--   gcloud bigtable logical-views create %s_view --instance=INSTANCE --query=\"$(cat %s.sql)\"\n--\n", name, name)
-	b.WriteString(comment("--", "It also has events that have expired, until Bigtable removes their cells. Columns without a value are NULL."))
-	for _, about := range v.remarks {
-		b.WriteString(comment("--", "%s", about))
-	}
-	b.WriteString(v.selects() + v.from(t.ID))
-	if shared(t) {
+	from := v.from()
+	if t.Shared() {
 		v.where = append(v.where, v.present())
 	}
-	b.WriteString(v.conditions())
-	return b.String()
+	return Query{v.selects() + from + v.conditions(), v.remarks}
 }
 
 // selects renders the list of columns.
@@ -79,11 +40,6 @@ func (v *view) selects() string {
 		columns = append(columns, "  "+c.expr+" AS "+backquoted(c.name))
 	}
 	return "SELECT\n" + strings.Join(columns, ",\n") + "\n"
-}
-
-// shared reports whether several schemas share a table.
-func shared(t *layout.StoredTable) bool {
-	return t.Layouts[0].Schema != t.Layouts[len(t.Layouts)-1].Schema
 }
 
 // conditions renders the WHERE clause.
@@ -99,23 +55,7 @@ func (v *view) conditions() string {
 	return b.String()
 }
 
-// viewAbout describes the rows of a view.
-func viewAbout(l layout.StoredLayout) string {
-	rows := "one row per event"
-	if l.Table.Pattern.Naming() != codec.NamedByField {
-		rows = "one row per row of the table"
-	}
-	if l.Table.Pattern.NewestOnly() {
-		rows = "one row per version: only the newest of each row key is the state of now"
-	}
-	of := "The events of " + l.Schema.Name
-	if period := periodOf(l.Table); period != "" {
-		of += " " + period
-	}
-	return fmt.Sprintf("%s in table %s, %s.", of, l.Table.ID, rows)
-}
-
-// view is the query of a logical view.
+// view collects the parts of a query.
 type view struct {
 	schema  *layout.Layout
 	table   *layout.Table
@@ -128,12 +68,18 @@ type view struct {
 // viewColumn is a column of a view.
 type viewColumn struct{ name, expr string }
 
-// newView returns the view of a layout, without columns.
-func newView(l layout.StoredLayout) *view { return &view{schema: l.Schema, table: l.Table} }
+// newView returns the view of a layout of a table, without columns.
+func newView(t *layout.StoredTable, l layout.StoredLayout) *view {
+	v := &view{schema: l.Schema, table: l.Table}
+	if !t.Bundle.Drop {
+		v.bundle = t.Bundle.ID
+	}
+	return v
+}
 
 // add adds a column, with another name if its own is taken.
 func (v *view) add(name string, value sqlValue) {
-	name = freeName(name, func(name string) bool {
+	name = words.Free(name, func(name string) bool {
 		return slices.ContainsFunc(v.columns, func(c viewColumn) bool { return strings.EqualFold(c.name, name) })
 	})
 	v.columns = append(v.columns, viewColumn{name, value.expr})
@@ -241,7 +187,7 @@ func (v *view) eventColumns() {
 		case c.Field == layout.WholeEvent && (v.table.Blob == layout.JSONText || v.bundle != ""):
 			v.eventFields(v.column(c))
 		default:
-			v.add(columnName(v.schema, c), v.column(c))
+			v.add(ColumnName(v.schema, c), v.column(c))
 		}
 	}
 }
@@ -293,8 +239,8 @@ func (v *view) present() string {
 }
 
 // from renders the FROM clause: all cells where they are events, else the newest.
-func (v *view) from(table string) string {
-	table = backquoted(table)
+func (v *view) from() string {
+	table := backquoted(v.table.ID)
 	switch p := v.table.Pattern; {
 	case p.Naming() != codec.NamedByField:
 		return "FROM " + table + "(with_history => TRUE)\n"

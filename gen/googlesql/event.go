@@ -1,4 +1,4 @@
-package neighbor
+package googlesql
 
 import (
 	"strings"
@@ -49,6 +49,8 @@ func (v *view) fieldValue(field int) sqlValue {
 			return v.column(c)
 		case c.Field == layout.WholeEvent && v.table.Blob == layout.JSONText:
 			return v.message(v.column(c)).member(f)
+		case c.Field == layout.WholeEvent && len(f.Older(layout.Protobuf)) > 0:
+			return sqlValue{about: "older events have it with another number in protobuf."} // GoogleSQL reads zero there
 		case c.Field == layout.WholeEvent:
 			return v.message(v.column(c)).protoField(f, f.Name)
 		}
@@ -58,7 +60,7 @@ func (v *view) fieldValue(field int) sqlValue {
 
 // protoField returns a field of a protobuf message. GoogleSQL returns zero for one that is absent.
 func (v sqlValue) protoField(f *layout.Field, name string) sqlValue {
-	value := valueTypes[f.Type].sqlProto(sqlValue{expr: v.expr + "." + backquoted(name)}, f)
+	value := valueTypes[f.Type].message(sqlValue{expr: v.expr + "." + backquoted(name)}, f)
 	switch message := f.Type.Traits().ProtoFile != ""; {
 	case !message && (f.Optional || f.Default != nil):
 		value.expr = "CASE WHEN " + v.expr + "." + backquoted("has_"+name) + " THEN " + value.expr + " END"
@@ -91,5 +93,5 @@ func (v sqlValue) path(f *layout.Field) sqlValue {
 	if f.Type == schema.Bytes {
 		return text.with("base64.")
 	}
-	return valueTypes[f.Type].sqlText(text)
+	return valueTypes[f.Type].text(text)
 }

@@ -1,4 +1,4 @@
-package neighbor
+package googlesql
 
 import (
 	"fmt"
@@ -75,13 +75,13 @@ func (v sqlValue) decoded(l *layout.Layout, t *layout.Table, c *layout.Column) s
 func (v sqlValue) field(f *layout.Field, as codec.Values) sqlValue {
 	switch as {
 	case codec.TextValues:
-		return valueTypes[f.Type].sqlText(v.cast("STRING"))
+		return valueTypes[f.Type].text(v.cast("STRING"))
 	case codec.BigEndianValues:
 		return v.with("a number of 4 bytes, big-endian.")
 	case codec.LittleEndianValues:
 		return v.with("a number in little-endian bytes.")
 	}
-	return valueTypes[f.Type].sql(v, f)
+	return valueTypes[f.Type].binary(v, f)
 }
 
 // maxCase is the number of values of an enum up to which a view has their names.
@@ -124,7 +124,7 @@ func (v sqlValue) segment(f *layout.Field, form codec.KeyForm) sqlValue {
 		return v.number(f, form).with("nanoseconds.")
 	case schema.Enum:
 		if form.Encoding != codec.KeyText {
-			return v.number(f, form).with("%s.", enumValues(f))
+			return v.number(f, form).with("%s.", EnumValues(f))
 		}
 	}
 	if f.Type.Traits().Integer() {

@@ -1,4 +1,4 @@
-package neighbor
+package googlesql
 
 import (
 	"encoding/binary"
@@ -39,7 +39,7 @@ func TestDecodings(t *testing.T) {
 		for _, text := range []bool{false, true} {
 			f := &layout.Field{Name: "f", Type: typ, Enum: codec.Enum{{Number: 2, Name: "busy"}}}
 			as := encodingOf(text)
-			d := fieldDecoding(f, as)
+			d := DecodingOf(f, as)
 			for _, v := range values {
 				cell := value.Append(nil, f, as, v)
 				got, ok := decode(d, cell)
@@ -66,7 +66,7 @@ func encodingOf(text bool) codec.Values {
 }
 
 // decode decodes a cell as BigQuery documents: BINARY is HBase's Bytes.toBytes, and TEXT is text.
-func decode(d decoding, cell []byte) (any, bool) {
+func decode(d Decoding, cell []byte) (any, bool) {
 	switch d.Type + " " + d.Encoding {
 	case "BYTES ":
 		return cell, true
@@ -95,7 +95,7 @@ func decode(d decoding, cell []byte) (any, bool) {
 }
 
 // decoded is what a query should return for a value, as the remarks describe it.
-func decoded(d decoding, f *layout.Field, text bool, v any) any {
+func decoded(d Decoding, f *layout.Field, text bool, v any) any {
 	if d.Type == "BYTES" || d.Type == "STRING" { // the cell itself
 		cell := value.Append(nil, f, encodingOf(text), v)
 		if d.Type == "BYTES" {
@@ -127,7 +127,7 @@ func decoded(d decoding, f *layout.Field, text bool, v any) any {
 func TestValueTypes(t *testing.T) {
 	for _, typ := range schema.Types() {
 		own := valueTypes[typ]
-		if own.sql == nil || own.sqlText == nil || own.query == nil || own.queryText == (decoding{}) {
+		if own.binary == nil || own.text == nil || own.message == nil || own.columnBinary == nil || own.column == (Decoding{}) {
 			t.Errorf("valueTypes lacks type %s, or a part of it", typ)
 		}
 	}
