@@ -221,6 +221,8 @@ type cost struct {
 	mu       sync.Mutex
 	Requests int `json:"requests"`
 	Rows     int `json:"rows"`
+	Cells    int `json:"cells"`
+	Bytes    int `json:"bytes"` // that these rows took on the wire, approximately
 	Events   int `json:"events"`
 }
 
@@ -230,7 +232,7 @@ func (a *api) counted(c *cost) store.ReaderOptions {
 	o.Hooks.End = func(_ context.Context, op store.Operation, _ error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.Requests, c.Rows, c.Events = c.Requests+op.Requests, c.Rows+op.Rows, c.Events+op.Events
+		c.Requests, c.Rows, c.Events, c.Cells, c.Bytes = c.Requests+op.Requests, c.Rows+op.Rows, c.Events+op.Events, c.Cells+op.Cells, c.Bytes+op.Bytes
 	}
 	return o
 }

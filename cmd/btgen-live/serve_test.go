@@ -184,7 +184,7 @@ func TestAPI(t *testing.T) {
 	if got := rowsIn(windows); len(got) != 2 || got[0]["start"] != "2021-03-01T00:00:00+01:00" || got[1]["value_mean"] != 11.5 || got[1]["value_max"] != 23.0 {
 		t.Errorf("got %v", got)
 	}
-	if cost := windows["cost"].(map[string]any); cost["requests"] == 0.0 || cost["rows"] == 0.0 {
+	if cost := windows["cost"].(map[string]any); cost["requests"] == 0.0 || cost["rows"] == 0.0 || cost["cells"] != 47.0 || cost["bytes"].(float64) < 47*8 {
 		t.Errorf("got %v", cost)
 	}
 	windows = ask(t, h, 200, "windows", append(berlin, "points", "10", "from", "2021-03-01", "to", "2021-03-03")...)

@@ -62,7 +62,7 @@ func defaults(opts []Options) Options {
 //   - a client span named after the operation and the table, such as
 //     "WriteAll balloon_buckets", with the attributes db.system.name,
 //     db.collection.name, db.operation.name, and btgen.events, btgen.expired,
-//     btgen.rows and btgen.requests from [store.Operation];
+//     btgen.rows, btgen.cells, btgen.bytes and btgen.requests from [store.Operation];
 //   - its duration in seconds in the histogram db.client.operation.duration;
 //   - the number of its events in the counter btgen.events.
 //
@@ -89,7 +89,8 @@ func Hooks(opts ...Options) (store.Hooks, error) {
 		},
 		End: func(ctx context.Context, op store.Operation, err error) {
 			span, labels := trace.SpanFromContext(ctx), attributes(op)
-			span.SetAttributes(attribute.Int("btgen.events", op.Events), attribute.Int("btgen.expired", op.Expired), attribute.Int("btgen.rows", op.Rows), attribute.Int("btgen.requests", op.Requests))
+			span.SetAttributes(attribute.Int("btgen.events", op.Events), attribute.Int("btgen.expired", op.Expired), attribute.Int("btgen.rows", op.Rows),
+				attribute.Int("btgen.cells", op.Cells), attribute.Int("btgen.bytes", op.Bytes), attribute.Int("btgen.requests", op.Requests))
 			if err != nil {
 				kind := semconv.ErrorTypeKey.String(errorType(err))
 				labels = append(labels, kind)

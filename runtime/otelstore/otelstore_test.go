@@ -3,6 +3,7 @@ package otelstore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,15 +62,21 @@ func TestHooks(t *testing.T) {
 	if err := w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{event, other}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Hooks: hooks}).Latest(t.Context(), event.BalloonNewCellsSeries); err != nil {
+		t.Fatal(err)
+	}
 	missing := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Hooks: hooks, TablePrefix: "no_"})
 	if _, err := missing.Latest(t.Context(), event.BalloonNewCellsSeries); err == nil {
 		t.Fatal("no error")
 	}
 	ended := spans.Ended()
-	if len(ended) != 2 {
+	if len(ended) != 3 {
 		t.Fatalf("%d spans", len(ended))
 	}
-	write, read := ended[0], ended[1]
+	write, found, read := ended[0], ended[1], ended[2]
+	if cells, bytes := valueOf(found.Attributes(), "btgen.cells").AsInt64(), valueOf(found.Attributes(), "btgen.bytes").AsInt64(); cells == 0 || bytes <= 8*cells {
+		t.Errorf("%d cells, %d bytes", cells, bytes)
+	}
 	for key, want := range map[attribute.Key]attribute.Value{
 		"db.system.name": attribute.StringValue("gcp.bigtable"), "db.collection.name": attribute.StringValue("balloon_new_cells"),
 		"db.operation.name": attribute.StringValue("WriteAll"), "btgen.events": attribute.IntValue(2), "btgen.requests": attribute.IntValue(1),
@@ -87,7 +94,7 @@ func TestHooks(t *testing.T) {
 	all := collected(t, metrics)
 	durations := all["db.client.operation.duration"].Data.(metricdata.Histogram[float64]).DataPoints
 	events := all["btgen.events"].Data.(metricdata.Sum[int64]).DataPoints
-	if len(durations) != 2 || len(events) != 2 {
+	if len(durations) != 3 || len(events) != 3 {
 		t.Fatalf("%d durations, %d counts of events", len(durations), len(events))
 	}
 	for _, d := range durations {
@@ -96,9 +103,12 @@ func TestHooks(t *testing.T) {
 		}
 	}
 	for _, e := range events {
-		want := int64(0)
+		want := int64(1)
 		if op, _ := e.Attributes.Value("db.operation.name"); op.AsString() == "WriteAll" {
 			want = 2
+		}
+		if table, _ := e.Attributes.Value("db.collection.name"); strings.HasPrefix(table.AsString(), "no_") {
+			want = 0
 		}
 		if e.Value != want {
 			t.Errorf("%d events of %v", e.Value, e.Attributes.ToSlice())

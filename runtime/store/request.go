@@ -302,7 +302,7 @@ func (q *request) take(arrived bigtable.Row) bool {
 	}
 	for i := range rows.Len() {
 		row := rows.At(i)
-		q.op.Rows++
+		q.op.received(row)
 		q.rows, q.last = q.rows+1, append(q.last[:0], row.KeyBytes()...)
 		if q.stopped = !q.yield(row, nil); q.stopped {
 			return false

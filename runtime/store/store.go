@@ -83,6 +83,8 @@ type Operation struct {
 	Expired  int    // events that a writer skipped; see WriterOptions.SkipExpired
 	Rows     int    // rows written or received
 	Requests int    // requests sent, not counting the client's own retries
+	Cells    int    // cells of the rows that a reader received
+	Bytes    int    // what these rows took on the wire: keys, column names, timestamps and values, approximately
 	// OrdinaryRequests is the number of requests that the client encoded, or whose rows
 	// it decoded: without ClientOptions all of them, and with ClientOptions none unless
 	// an interceptor prevents it, or the client diverts a single event to a session.
@@ -93,8 +95,18 @@ type Operation struct {
 func (o *Operation) add(other *Operation) {
 	o.Events += other.Events
 	o.Rows += other.Rows
+	o.Cells += other.Cells
+	o.Bytes += other.Bytes
 	o.Requests += other.Requests
 	o.OrdinaryRequests += other.OrdinaryRequests
+}
+
+// received counts a row that a reader received.
+func (o *Operation) received(row wire.Row) {
+	cells, bytes := row.Received()
+	o.Rows++
+	o.Cells += cells
+	o.Bytes += bytes
 }
 
 // start calls the Start hook, if any.

@@ -405,7 +405,7 @@ func TestReadStops(t *testing.T) {
 	for range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
 		break
 	}
-	if want := (Operation{Name: "Read", Table: "days", Events: 1, Rows: 1, Requests: 1}); ended != want || failed != nil {
+	if want := (Operation{Name: "Read", Table: "days", Events: 1, Rows: 1, Requests: 1, Cells: 1, Bytes: ended.Bytes}); ended != want || ended.Bytes < 8 || failed != nil {
 		t.Errorf("%+v, %v", ended, failed)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -48,6 +48,13 @@ const show = v => typeof v === "number" ? (Math.abs(v) >= 1e15 || v !== 0 && Mat
   : v === null || v === undefined ? "" : typeof v === "object" ? JSON.stringify(v) : String(v);
 const iso = ms => new Date(ms).toISOString().replace(".000Z", "Z");
 
+// costOf returns what answers took.
+function costOf(costs) {
+  const sum = key => costs.reduce((n, c) => n + c[key], 0), n = (n, what) => n.toLocaleString("en-US") + " " + what + (n === 1 ? "" : "s");
+  const [bytes, unit] = [[1e6, "MB"], [1e3, "kB"]].map(([size, unit]) => [(sum("bytes") / size).toFixed(1), unit]).find(([v]) => v >= 1) || [sum("bytes"), "bytes"];
+  return [n(sum("requests"), "request"), n(sum("rows"), "row"), n(sum("cells"), "cell"), bytes + " " + unit].join(", ");
+}
+
 // table returns rows as a table, with a button that calls pick for each.
 function table(answer, pick) {
   const head = (pick ? [element("th", {}, "row")] : []).concat(answer.columns.map(c => element("th", numeric(c.type) ? {class: "num"} : {}, c.name + (c.unit ? " (" + c.unit + ")" : ""))));
@@ -129,9 +136,8 @@ async function draw() {
   drawn = {from, to, every, lines, width};
   $("chart").replaceChildren(...numbers().map(panel));
   $("values").textContent = "";
-  const sum = key => cost.reduce((n, c) => n + c[key], 0).toLocaleString("en-US");
   $("about").textContent = (every ? "Means of " + every + ", with the range from minimum to maximum" : "Single events") + ": " + total.toLocaleString("en-US") +
-    " events. " + sum("requests") + " requests, " + sum("rows") + " rows, " + Math.round(performance.now() - begun) + " ms.";
+    " events. " + costOf(cost) + ", " + Math.round(performance.now() - begun) + " ms.";
   await listEvents("");
   await listNewest();
 }
@@ -275,7 +281,7 @@ function forms() {
       const s = state(), value = q.inputs.flatMap((i, n) => (i.many ? inputs[n].value.split(",") : [inputs[n].value]).map(v => i.name + "=" + v));
       const answer = await api(newest.checked ? "latest" : "events", {schema: schema.name, query: q.name, value, limit: 100, ...(s.get("from") && {from: s.get("from"), to: s.get("to")})});
       result.replaceChildren(table(answer));
-      about.textContent = answer.rows.length + " events" + (answer.next || answer.more ? " of more" : "") + ", " + answer.cost.requests + " requests, " + answer.cost.rows + " rows.";
+      about.textContent = answer.rows.length + " events" + (answer.next || answer.more ? " of more" : "") + ", " + costOf([answer.cost]) + ".";
     }));
     return [element("h3", {}, q.name), element("p", {class: "muted"}, q.doc || ""), form, result, about];
   }));

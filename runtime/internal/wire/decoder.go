@@ -226,7 +226,7 @@ func (d *decoder) held() int {
 	if r == nil {
 		return 0
 	}
-	each := 8
+	each := 16
 	if d.single {
 		each += 512
 	}
@@ -369,7 +369,7 @@ func (d *decoder) commit() {
 		d.rows.sort(d.begun.columns)
 	}
 	d.keys = append(d.keys, d.key...)
-	d.rows.end(len(d.keys))
+	d.rows.end(len(d.keys), d.size)
 	d.last, d.key = d.key, d.last
 	d.size, d.state = 0, newRow
 }

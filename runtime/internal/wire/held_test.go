@@ -79,7 +79,7 @@ func TestHeldIsLimited(t *testing.T) {
 				}
 				held := 0
 				if d.rows != nil {
-					held = cap(d.rows.memory) + 16*cap(d.rows.cells) + 24*cap(d.rows.columns) + 8*cap(d.rows.rows)
+					held = cap(d.rows.memory) + 16*cap(d.rows.cells) + 24*cap(d.rows.columns) + 16*cap(d.rows.rows)
 				}
 				if held > 2*most {
 					t.Errorf("%d bytes are held, error %v", held, err)

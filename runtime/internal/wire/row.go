@@ -28,8 +28,9 @@ type Some struct {
 	begin, end int
 }
 
-// row contains the ends of a row's key in keys and of its columns in columns.
-type row struct{ key, columns uint32 }
+// row contains the ends of a row's key in keys, of its columns in columns and of its cells in cells, and its
+// approximate size on the wire.
+type row struct{ key, columns, cells, bytes uint32 }
 
 // Row contains the cells of a row by column. The columns of a family are adjacent and
 // in the order in which they arrived. The zero Row is no row.
@@ -80,7 +81,7 @@ func ordinary(arrived bigtable.Row) *Rows {
 	}
 	r.keys = arrived.Key()
 	r.text = append(r.text, r.keys...)
-	r.end(len(r.keys))
+	r.end(len(r.keys), len(r.keys)+len(r.memory)+16*len(r.cells))
 	r.sort(0)
 	return r
 }
@@ -106,7 +107,7 @@ func (r Row) Last() bool { return r.of.apart || r.index == len(r.of.rows)-1 }
 
 // Size returns the approximate size in bytes of all rows that arrived together.
 func (r Row) Size() int {
-	return len(r.of.text) + len(r.of.memory) + 8*len(r.of.rows) + 16*len(r.of.cells) + 24*len(r.of.columns)
+	return len(r.of.text) + len(r.of.memory) + 16*len(r.of.rows) + 16*len(r.of.cells) + 24*len(r.of.columns)
 }
 
 // Key returns the row key. It remains valid after Release. It allocates memory for the keys of all
@@ -135,6 +136,16 @@ func (r Row) key() (begin, end uint32) {
 		begin = r.of.rows[r.index-1].key
 	}
 	return begin, r.of.rows[r.index].key
+}
+
+// Received returns the number of cells, and about how many bytes the row took on the wire.
+func (r Row) Received() (cells, bytes int) {
+	begin := uint32(0)
+	if r.index > 0 {
+		begin = r.of.rows[r.index-1].cells
+	}
+	of := &r.of.rows[r.index]
+	return int(of.cells - begin), int(of.bytes)
 }
 
 // Columns returns the columns. They are valid until Release.
@@ -179,7 +190,7 @@ func (r Row) Release() {
 
 // release returns the memory of all rows to the pool.
 func (r *Rows) release() {
-	if cap(r.memory) > maxKept || cap(r.text) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 || cap(r.rows) > maxKept/8 {
+	if cap(r.memory) > maxKept || cap(r.text) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 || cap(r.rows) > maxKept/16 {
 		return
 	}
 	*r = Rows{text: r.text[:0], rows: r.rows[:0], columns: r.columns[:0], cells: r.cells[:0], memory: r.memory[:0]}
@@ -205,9 +216,9 @@ func (r *Rows) add(micros int64, value Text) {
 	r.columns[len(r.columns)-1].end = uint32(len(r.cells))
 }
 
-// end completes a row whose key ends at the given offset in keys.
-func (r *Rows) end(key int) {
-	r.rows = append(r.rows, row{uint32(key), uint32(len(r.columns))})
+// end completes a row of about so many bytes whose key ends at the given offset in keys.
+func (r *Rows) end(key, bytes int) {
+	r.rows = append(r.rows, row{uint32(key), uint32(len(r.columns)), uint32(len(r.cells)), uint32(bytes)})
 	r.left++
 }
 

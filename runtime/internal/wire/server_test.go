@@ -107,6 +107,9 @@ func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadO
 		}
 		for i := range decoded.Len() {
 			row := decoded.At(i)
+			if lost = received(row); lost != nil {
+				return false
+			}
 			rows = append(rows, text(row))
 			row.Release()
 		}
@@ -116,6 +119,21 @@ func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadO
 		err = lost
 	}
 	return rows, err
+}
+
+// received returns an error unless the counts of a row are those of its cells.
+func received(row wire.Row) error {
+	n, least := 0, len(row.Key())
+	most := 2 * least // a chunk may repeat it
+	for i, c := range row.Columns() {
+		for _, cell := range row.Cells(&row.Columns()[i]) {
+			n, least, most = n+1, least+cell.Value.Len(), most+cell.Value.Len()+c.Family.Len()+c.Qualifier.Len()+64
+		}
+	}
+	if cells, bytes := row.Received(); cells != n || bytes < least || bytes > most {
+		return fmt.Errorf("%d cells of %d bytes instead of %d of %d to %d", cells, bytes, n, least, most)
+	}
+	return nil
 }
 
 // text formats a row with its cells, by family.
