@@ -57,9 +57,9 @@ btgen-live stats NAME --sample 1000 --format json to a file, and name it with --
 --compare shows two schemas side by side, with their differences first.
 
 --serve shows the schemas in a browser until interrupted, and draws them again whenever a schema,
-btgen.yaml or btgen.lock is saved: with the findings, and what has changed since --against. A
-schema with errors leaves the last picture. Only this machine can open the page, and nothing
-is written.
+btgen.yaml or btgen.lock is saved, or the version of --against changes: with the findings, and
+what has changed since then. A schema with errors leaves the last picture. Only this machine
+can open the page, and nothing is written.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {

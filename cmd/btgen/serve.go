@@ -33,14 +33,14 @@ func runServe(cmd *cobra.Command, f explainFlags, paths []string) error {
 	go func() { served <- web.Serve(ctx, l, page); stop() }()
 	collectGarbage(50) // as for one explanation
 	limitMemory(simulationMemory)
-	take := func() snapshot { return takeSnapshot(paths, "", explainedBeside) }
+	take := func() snapshot { return takeSnapshot(paths, "", f.explainedBeside) }
 	err = watch(ctx, cmd, take, func() error { return f.draw(page, paths) })
 	return errors.Join(err, <-served)
 }
 
-// explainedBeside returns what an explanation depends on beside the schemas: prices, and when locks were written.
-func explainedBeside(p *project.Project) (string, error) {
-	out := fmt.Sprint(p.Prices())
+// explainedBeside returns what an explanation depends on beside the schemas: prices, when locks were written, and the earlier version.
+func (f *explainFlags) explainedBeside(p *project.Project) (string, error) {
+	out := fmt.Sprint(p.Prices(), cli.Earlier(f.against))
 	locks, err := p.Locks()
 	for _, l := range locks {
 		if info, err := os.Stat(l.Path); err == nil {

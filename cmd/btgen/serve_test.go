@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -125,4 +127,57 @@ func TestServe(t *testing.T) {
 	page.waitFor("<th class=\"num\">a month")
 	write("btgen.yaml", "btgen: v1\nprices: []\n")
 	page.waitFor("btgen.yaml:2:9")
+}
+
+// TestServeAgainst changes the version that the page compares with: a folder, and a revision of git.
+func TestServeAgainst(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // the command changes both
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	t.Chdir(t.TempDir())
+	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "init.defaultBranch=main"}, args...)
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	write("go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
+	write("schemas/event.yaml", schema)
+	write("before/event.yaml", strings.Replace(schema, "int64", "string", 1))
+	for against, c := range map[string]struct {
+		first  string
+		change func()
+	}{
+		"before":   {"1 change since before", func() { write("before/event.yaml", schema) }},
+		"git:HEAD": {"No comparison with git:HEAD", func() { git("init", "-q"); git("add", "schemas"); git("commit", "-qm", "schemas") }},
+	} {
+		t.Run(strings.ReplaceAll(against, ":", "_"), func(t *testing.T) {
+			var out, failures lines
+			root := newRoot()
+			root.SetArgs([]string{"explain", "--serve", "--addr", "127.0.0.1:0", "--against", against})
+			root.SetOut(&out)
+			root.SetErr(&failures)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- root.ExecuteContext(ctx) }()
+			defer func() {
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}()
+			out.waitFor(t, "/\n", 1)
+			page := &served{t, strings.TrimSpace(out.String()), ""}
+			page.waitFor(c.first)
+			c.change()
+			page.waitFor("No changes since " + against)
+		})
+	}
 }

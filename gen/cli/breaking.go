@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -161,6 +162,23 @@ type earlier struct {
 	restore  string   // the command that restores this file, up to its name
 	copy     string   // the command that takes it from another folder; empty if it is in this one
 	notes    []string // about the choice of the version
+}
+
+// Earlier returns a text that changes whenever the earlier version of [Changes] may have: the commits of git, or the contents of
+// the folder. It is empty for the locks of the project.
+func Earlier(against string) string {
+	if ref, isGit := strings.CutPrefix(against, "git:"); isGit {
+		return project.Commits(ref)
+	}
+	if against == "lock" {
+		return ""
+	}
+	inputs, err := project.LoadOther(against)
+	text, _ := files.Head(filepath.Join(against, lock.Name), maxLock) // there may be none
+	for _, in := range inputs {
+		text = fmt.Appendf(text, "%q%q", in.Name, in.Text)
+	}
+	return fmt.Sprintf("%x %v", sha256.Sum256(text), err)
 }
 
 // beforeOf returns the versions that a project is compared with; nil for its locks.

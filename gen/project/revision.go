@@ -226,6 +226,16 @@ func basesOf(ref string, exact bool) ([]string, error) {
 	return out, nil
 }
 
+// Commits returns the hashes of a revision and of that of the working directory, of which [LoadRevisions] returns the same until one
+// of them changes; git's message if it cannot read them.
+func Commits(ref string) string {
+	out, err := git(ref, nil, "rev-parse", "--revs-only", "--end-of-options", ref, "HEAD")
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
 // configAt returns the btgen.yaml of a revision; nil if there was none.
 func configAt(ref string) (*config, error) {
 	names, err := filesAt(ref, []string{schema.ConfigName})
