@@ -25,7 +25,7 @@ type Look struct {
 func (l Look) String() string { return fmt.Sprintf("dark %t, %d pixels wide", l.dark, l.Width) }
 
 // Looks are light and dark mode, wide and narrow.
-var Looks = []Look{{1280, false, "rgb(255, 255, 255)"}, {1280, true, "rgb(13, 17, 23)"}, {390, false, "rgb(255, 255, 255)"}}
+var Looks = []Look{{1280, false, "rgb(255, 255, 255)"}, {1280, true, "rgb(13, 17, 23)"}, {390, false, "rgb(255, 255, 255)"}, {390, true, "rgb(13, 17, 23)"}}
 
 // found is what an inspection writes into a page.
 var found = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
