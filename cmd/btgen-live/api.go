@@ -80,7 +80,7 @@ func invalid(err error) error {
 }
 
 // flagName matches flags of the command line, whose checks requests share.
-var flagName = regexp.MustCompile(`(^|[\s(;,])--(from|to|query|table|every|zone|fields|statistics|fill|by|limit|latest|newest-first|schemas)\b`)
+var flagName = regexp.MustCompile(`(^|[\s(;,])--(from|to|query|table|prefix|every|zone|fields|statistics|fill|by|limit|latest|newest-first|schemas)\b`)
 
 // parameters replaces flags in a message by the parameters of requests.
 func parameters(text string) string {
@@ -328,10 +328,15 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 		Doc    string  `json:"doc,omitempty"`
 		Inputs []input `json:"inputs"`
 	}
+	type lead struct {
+		Name   string `json:"name"`
+		Prefix bool   `json:"prefix"` // series are found by a prefix of it
+	}
 	type described struct {
 		Name    string   `json:"name"`
 		Doc     string   `json:"doc,omitempty"`
 		Series  []column `json:"series"`
+		Leads   []lead   `json:"leads"` // at the beginning of row keys
 		Fields  []column `json:"fields"`
 		Tables  []string `json:"tables"`
 		Queries []query  `json:"queries"`
@@ -339,9 +344,12 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 	out := []described{}
 	for _, name := range a.names {
 		l := a.schemas[name].Layout()
-		d := described{Name: name, Doc: l.Doc, Series: []column{}, Fields: []column{}, Queries: []query{}}
+		d := described{Name: name, Doc: l.Doc, Series: []column{}, Leads: []lead{}, Fields: []column{}, Queries: []query{}}
 		for i := range l.Series {
 			d.Series = append(d.Series, columnOf(&l.Series[i]))
+		}
+		for _, of := range l.Leads() {
+			d.Leads = append(d.Leads, lead{l.Series[of.Series].Name, of.Prefix})
 		}
 		for i := range l.Fields {
 			d.Fields = append(d.Fields, columnOf(&l.Fields[i]))
@@ -367,7 +375,7 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 
 // series answers with the series of a selection, in pages.
 func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
-	if err := takes(q, "limit", "page", "search"); err != nil {
+	if err := takes(q, "limit", "page", "search", "prefix"); err != nil {
 		return nil, err
 	}
 	limit, err := number(q, "limit", 100, 1, maxRows)
@@ -378,7 +386,7 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.selected(q, &selection{})
+	s, err := a.selected(q, &selection{listing: true, prefixed: q.Get("prefix")})
 	if err != nil {
 		return nil, err
 	}

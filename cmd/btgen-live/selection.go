@@ -41,6 +41,8 @@ type selection struct {
 	query, table string
 	from, to     string
 	zone         *time.Location // of dates; nil for UTC
+	listing      bool           // of series: values at the beginning of row keys suffice
+	prefixed     string         // with listing, of the series value after those given; empty for none
 }
 
 // flags adds the flags to a command.
@@ -57,7 +59,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 type selected struct {
 	schema   *dynamic.Schema
 	of       chosen
-	query    *layout.Query // of ofQuery
+	query    *layout.Query // of ofQuery and ofBegin
 	table    string        // of ofTable
 	inputs   []layout.Input
 	values   dynamic.Values // of the inputs
@@ -71,6 +73,7 @@ const (
 	ofSeries chosen = iota
 	ofQuery
 	ofTable
+	ofBegin // series values begin with those given
 )
 
 // resolve resolves the arguments: the name of a schema, and series values. It prints findings
@@ -94,15 +97,62 @@ func (s *selection) in(schema *dynamic.Schema, args []string) (*selected, error)
 	if sel.from, sel.to, err = s.times(); err != nil {
 		return nil, err
 	}
-	if err := s.choose(sel, l, args); err != nil {
-		return nil, err
+	if s.prefixed != "" {
+		args = append(slices.Clone(args), s.prefixed)
+	}
+	if s.listing && s.query == "" && s.table == "" {
+		sel.query = leading(l, args, s.prefixed != "")
+	}
+	switch {
+	case sel.query != nil:
+		sel.of, sel.inputs = ofBegin, sel.query.Inputs
+	case s.prefixed != "":
+		return nil, fmt.Errorf("--prefix %q: %s", s.prefixed, prefixes(l))
+	default:
+		if err := s.choose(sel, l, args); err != nil {
+			return nil, err
+		}
 	}
 	what := "the series"
-	if sel.query != nil {
+	if sel.of == ofQuery {
 		what = "query " + sel.query.Name
 	}
 	sel.values, err = parseValues(l, what, sel.inputs, args)
 	return sel, err
+}
+
+// leading returns the query of arguments that are the series values at the beginning of row keys, the last of which may be a prefix;
+// nil if they are not.
+func leading(l *layout.Layout, args []string, prefix bool) *layout.Query {
+	names, several := argumentNames(args)
+	leads := l.Leads()
+	if several != "" || len(names) == 0 || len(names) > len(leads) {
+		return nil
+	}
+	var series []int
+	for _, lead := range leads[:len(names)] {
+		series = append(series, lead.Series)
+		if !slices.Contains(names, l.Series[lead.Series].Name) {
+			return nil
+		}
+	}
+	if prefix && names[len(names)-1] != l.Series[series[len(series)-1]].Name {
+		return nil
+	}
+	return l.Begin(series, prefix)
+}
+
+// prefixes says by which prefixes series are found.
+func prefixes(l *layout.Layout) string {
+	var names, out []string
+	for _, lead := range l.Leads() {
+		name := l.Series[lead.Series].Name
+		if lead.Prefix {
+			out = append(out, strings.Join(append(names, "a prefix of "+name), " and "))
+		}
+		names = append(names, "the value of "+name)
+	}
+	return "want " + cmp.Or(strings.Join(out, ", or "), "no prefix, since row keys begin with none of a series value")
 }
 
 // times returns the time range; an end that is not given has no bound.
@@ -175,7 +225,7 @@ func (s *selection) named(sel *selected, l *layout.Layout) error {
 func (s *selected) readTable() *layout.Table {
 	l := s.schema.Layout()
 	switch s.of {
-	case ofQuery:
+	case ofQuery, ofBegin:
 		return s.query.Table
 	case ofTable:
 		for _, t := range l.Tables {
@@ -207,6 +257,8 @@ func (s *selected) selection() dynamic.Selection {
 		return dynamic.Table(s.table)
 	case ofQuery:
 		return dynamic.Query(s.query.Name, s.values)
+	case ofBegin:
+		return dynamic.Begin(s.query, s.values)
 	}
 	several := slices.IndexFunc(s.inputs, func(in layout.Input) bool { return in.Many })
 	if several < 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -194,6 +196,74 @@ func TestAPI(t *testing.T) {
 	if got := fmt.Sprint(windows["columns"].([]any)[2:5]); !strings.Contains(got, "name:start type:timestamp") {
 		t.Errorf("got %v", got)
 	}
+}
+
+// TestAPIPrefixes finds series by the beginning of row keys, where the key allows it, and otherwise says what it allows.
+func TestAPIPrefixes(t *testing.T) {
+	var events []dynamic.Event
+	for _, city := range []string{"berlin", "bergen", "bern#1", "paris", "Berlin"} {
+		for sensor := range int64(3) {
+			events = append(events, readings(city, sensor+10, time.Hour, 30)...)
+		}
+	}
+	text := func(key string) string {
+		schema, _, _ := strings.Cut(servedSchema, "queries:")
+		return strings.Replace(schema, `[{name: city, escape: true}, sensor, bucket]`, key, 1)
+	}
+	for name, c := range map[string]struct {
+		schema, leads string
+		none, some    []string // of a prefix of the city; empty if it is refused
+	}{
+		"first":  {servedSchema, "[map[name:city prefix:true] map[name:sensor prefix:false]]", nil, []string{"bergen", "berlin", "bern#1"}},
+		"salt":   {text(`[{hash: [city, sensor], buckets: 4}, {name: city, escape: true}, sensor, bucket]`), "[map[name:city prefix:true] map[name:sensor prefix:false]]", nil, []string{"bergen", "berlin", "bern#1"}},
+		"second": {text(`[sensor, {name: city, escape: true}, bucket]`), "[map[name:sensor prefix:false] map[name:city prefix:true]]", []string{"the value of sensor and a prefix of city"}, nil},
+		"time":   {text(`[{hash: [city, sensor], buckets: 4}, bucket, {name: city, escape: true}, sensor]`), "[]", []string{"begin with none of a series value"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := servedEventsOf(t, c.schema, events)
+			if got := fmt.Sprint(ask(t, h, 200, "schemas")["leads"]); got != c.leads {
+				t.Errorf("leads %s", got)
+			}
+			for _, want := range c.none {
+				if got := ask(t, h, 400, "series", "schema", "Event", "prefix", "city=ber")["detail"].(string); !strings.Contains(got, want) {
+					t.Errorf("got %s", got)
+				}
+			}
+			if c.some != nil {
+				answer := ask(t, h, 200, "series", "schema", "Event", "prefix", "city=ber")
+				if got := cities(answer); !slices.Equal(got, c.some) || len(rowsIn(answer)) != 9 {
+					t.Errorf("got %v", got)
+				}
+				if got := len(rowsIn(ask(t, h, 200, "series", "schema", "Event", "value", "city=berlin", "search", "sensor=12"))); got != 1 {
+					t.Errorf("%d series", got)
+				}
+				if got := ask(t, h, 200, "series", "schema", "Event", "prefix", "city=bern#", "limit", "2"); len(rowsIn(got)) != 2 || got["next"] != "2" {
+					t.Errorf("got %v", got)
+				}
+			}
+			if got := cities(ask(t, h, 200, "series", "schema", "Event", "search", "BER")); len(got) != 4 {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	h := servedEventsOf(t, text(`[sensor, {name: city, escape: true}, bucket]`), events)
+	if got := cities(ask(t, h, 200, "series", "schema", "Event", "value", "sensor=11", "prefix", "city=ber")); !slices.Equal(got, []string{"bergen", "berlin", "bern#1"}) {
+		t.Errorf("got %v", got)
+	}
+	for _, parameters := range [][]string{{"prefix", "sensor=1"}, {"prefix", "other=1"}, {"prefix", "city"}, {"value", "city=berlin", "prefix", "city=b"}, {"value", "sensor=1", "value", "city=berlin", "prefix", "sensor=1"}, {"prefix", "city=b", "query", "ByCity"}, {"prefix", "city=b", "table", "events"}} {
+		if got := ask(t, h, 400, "series", append([]string{"schema", "Event"}, parameters...)...)["detail"].(string); !strings.HasPrefix(got, "prefix ") {
+			t.Errorf("%v: %s", parameters, got)
+		}
+	}
+}
+
+// cities returns the cities of the series in an answer, sorted.
+func cities(answer map[string]any) []string {
+	found := map[string]bool{}
+	for _, row := range rowsIn(answer) {
+		found[row["city"].(string)] = true
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // TestAPIRow asks for the row of an event.

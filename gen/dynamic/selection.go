@@ -50,7 +50,21 @@ func ManySeries(series [][]any) Selection {
 
 // Query selects the events that a query of the schema finds.
 func Query(name string, v Values) Selection {
-	return Selection{func(s *Schema) (*table, store.Selection[Event], error) { return s.selects(name, v) }}
+	return Selection{func(s *Schema) (*table, store.Selection[Event], error) {
+		q := s.queries[name]
+		if q == nil {
+			return nil, store.Selection[Event]{}, fmt.Errorf("the schema has no query %q", name)
+		}
+		return s.selects(q, v)
+	}}
+}
+
+// Begin selects the events whose series values begin, in row keys, with the values of a query of [layout.Layout.Begin].
+func Begin(q *layout.Query, v Values) Selection {
+	return Selection{func(s *Schema) (*table, store.Selection[Event], error) {
+		of := store.Query[Event](q.Definition(s.layout))
+		return s.selects(&query{of: q, table: s.tables[q.Table], query: &of}, v)
+	}}
 }
 
 // Table selects all events in a table of the schema. If the schema does not have the table, the error
@@ -88,15 +102,11 @@ func (s *Schema) base(series []any) (Event, error) {
 // prefixes or ranges are an []any with these.
 type Values []any
 
-// selects is [Query] for the schema.
-func (s *Schema) selects(name string, v Values) (t *table, of store.Selection[Event], err error) {
-	q := s.queries[name]
-	if q == nil {
-		return nil, of, fmt.Errorf("the schema has no query %q", name)
-	}
+// selects returns what a query selects with given values, and the table that is read.
+func (s *Schema) selects(q *query, v Values) (t *table, of store.Selection[Event], err error) {
 	inputs := q.of.Inputs
 	if len(v) != len(inputs) {
-		return nil, of, fmt.Errorf("%w: query %s takes %d values, not %d", codec.ErrValue, name, len(inputs), len(v))
+		return nil, of, fmt.Errorf("%w: query %s takes %d values, not %d", codec.ErrValue, q.of.Name, len(inputs), len(v))
 	}
 	of = store.Selection[Event]{Query: q.query, Many: q.of.Several() != nil}
 	if len(q.of.Where()) > 0 {

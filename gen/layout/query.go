@@ -474,6 +474,51 @@ func (l *Layout) ReadQuery() Query {
 	return *q.resolve(l, l.Read)
 }
 
+// Begin returns the query of the events whose series values begin, in the row keys of the table that is read, with those of the
+// given indexes: whole values or, with prefix, a prefix of the last. It is nil if the rows of each layout of the table are not
+// adjacent, except that there may be some for each salt.
+func (l *Layout) Begin(series []int, prefix bool) *Query {
+	q := &Query{Name: "Begin"}
+	for i, index := range series {
+		in := Input{Index: index}
+		if prefix && i == len(series)-1 {
+			in.Form = codec.GivenPrefix
+		} else {
+			q.By = append(q.By, index)
+		}
+		q.Inputs = append(q.Inputs, in)
+	}
+	q = q.resolve(l, l.Read)
+	for _, of := range append([]Query{*q}, q.Older...) {
+		if why, _ := of.refused(l); why != "" || len(of.Filtered) > 0 {
+			return nil
+		}
+	}
+	return q
+}
+
+// Lead is a series value at the beginning of row keys.
+type Lead struct {
+	Series int  // its index
+	Prefix bool // the rows of a prefix of the value are adjacent, too
+}
+
+// Leads returns the series values at the beginning of the row keys of the table that is read, in their order: [Layout.Begin]
+// returns a query for the first few of them.
+func (l *Layout) Leads() []Lead {
+	var out []Lead
+	var series []int
+	for i := range l.Read.BeforeTime() {
+		if s := &l.Read.Segments[i]; s.Kind == codec.SeriesSegment {
+			if series = append(series, s.Series); l.Begin(series, false) == nil {
+				break
+			}
+			out = append(out, Lead{s.Series, l.Begin(series, true) != nil})
+		}
+	}
+	return out
+}
+
 // AllSeries returns the indexes of all series values.
 func (l *Layout) AllSeries() []int {
 	all := make([]int, len(l.Series))

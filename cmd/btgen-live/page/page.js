@@ -24,18 +24,18 @@ function element(name, attributes = {}, ...contents) {
   return e;
 }
 
-// api returns the answer to a request, and shows its problem if it has one.
-async function api(path, parameters = {}) {
+// api returns the answer to a request.
+async function api(path, parameters = {}, signal) {
   const q = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) for (const v of [value].flat()) q.append(key, v);
-  const response = await fetch("/api/" + path + (String(q) && "?" + q));
+  const response = await fetch("/api/" + path + (String(q) && "?" + q), {signal});
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.detail);
   return answer;
 }
 function guarded(f) {
   return async (...args) => {
-    try { await f(...args); $("problem").hidden = true; } catch (e) { $("problem").textContent = e.message; $("problem").hidden = false; }
+    try { await f(...args); $("problem").hidden = true; } catch (e) { if (e.name === "AbortError") return; $("problem").textContent = e.message; $("problem").hidden = false; }
   };
 }
 
@@ -67,8 +67,26 @@ function table(answer, pick) {
   return element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
 }
 
+// typed returns the parameters of a search by the beginning of row keys, such as city=ber, or city=berlin sensor=1; null if keys
+// do not begin like the text. A text without a name is of the first value.
+function typed(text) {
+  const leads = schema.leads, values = [];
+  if (!leads.length) return null;
+  if (!text.startsWith(leads[0].name + "=")) return leads[0].prefix ? {prefix: leads[0].name + "=" + text} : null;
+  for (let i = 0; i < leads.length; i++) {
+    const at = i + 1 < leads.length ? text.indexOf(" " + leads[i + 1].name + "=") : -1;
+    if (at < 0) return leads[i].prefix ? {value: values, prefix: text} : i ? {value: values, search: text} : null;
+    values.push(text.slice(0, at));
+    text = text.slice(at + 1);
+  }
+}
+
+let listing = new AbortController();
 async function listSeries() {
-  const answer = await api("series", {schema: schema.name, limit: searchPage, page: first, search: $("search").value});
+  listing.abort(); // an earlier search
+  const {signal} = listing = new AbortController(), text = $("search").value, page = {schema: schema.name, limit: searchPage, page: first}, by = text && typed(text);
+  let answer = by ? await api("series", {...page, ...by}, signal) : {rows: []};
+  if (!answer.rows.length) answer = await api("series", {...page, search: text}, signal); // anywhere in the values
   const selected = chosen();
   $("series").replaceChildren(...answer.rows.map(row => {
     const values = JSON.stringify(valuesOf(row)), box = element("input", {type: "checkbox"});
