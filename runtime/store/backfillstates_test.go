@@ -110,7 +110,7 @@ func (f *nowFill) verified() int {
 // TestBackfillStates fills a table with the newest samples while a program writes and deletes, with kills
 // at any request and lost replies. The table must then serve reads.
 func TestBackfillStates(t *testing.T) {
-	for seed := range testlong.Pick(15, 400) {
+	for seed := range testlong.Pick(15, 120) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f := newNowFill(t, seed)
 			f.fill(BackfillOptions{})

@@ -143,7 +143,7 @@ func TestNothingIsLost(t *testing.T) {
 		client func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error)
 		events int
 	}{{"wire", storetest.Connect, 10_000}, {"ordinary", storetest.ConnectPlain, 2_000}} {
-		for seed := range testlong.Pick(uint64(1), 3) {
+		for seed := range testlong.Pick(uint64(1), 2) {
 			t.Run(fmt.Sprint(connect.name, "/", seed), func(t *testing.T) {
 				t.Parallel()
 				s := &faultyServer{seed: seed, random: rand.New(rand.NewPCG(seed, 3)), stored: map[uint64]bool{}, faults: map[string]int{}}
@@ -152,7 +152,7 @@ func TestNothingIsLost(t *testing.T) {
 				defer func() { _ = client.Close() }()
 				events := connect.events * testlong.Pick(1, 10)
 				if seed == 0 {
-					events = testlong.Pick(events, 500_000)
+					events = testlong.Pick(events, 200_000)
 				}
 				checkNothingIsLost(t, s, client, events)
 			})

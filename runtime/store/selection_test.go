@@ -245,7 +245,7 @@ func TestSelections(t *testing.T) {
 				c := newPoleCase(t, pattern, segments)
 				random := rand.New(rand.NewPCG(5, uint64(pattern)))
 				conditions := pattern == codec.SingleUnserialized || pattern == codec.BucketNewCells
-				for n := 0; n < testlong.Pick(8, 150); {
+				for n := 0; n < testlong.Pick(8, 60); {
 					if drawn, ok := drawChoice(random, &c.mapping.Key, conditions); ok {
 						c.check(t, drawn, n%2, at(86400), at(86400*2+3601))
 						n++
@@ -433,7 +433,7 @@ func TestBrokenSelections(t *testing.T) {
 			defer func() { _ = client.Close() }()
 			random := rand.New(rand.NewPCG(7, uint64(2*n+path)))
 			reads := map[string]func(ctx context.Context, r *Reader[pole]) ([]string, error){}
-			for len(reads) < testlong.Pick(3, 24) {
+			for len(reads) < testlong.Pick(3, 10) {
 				drawn, ok := drawChoice(random, &c.mapping.Key, pattern != codec.BucketSerialized)
 				if !ok || !slices.ContainsFunc(c.stored, func(e pole) bool { return drawn.selects(&e) && e.Time.Before(at(86400)) }) {
 					continue
