@@ -17,8 +17,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
-	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -28,10 +26,15 @@ func newWrite() *cobra.Command {
 	var w writing
 	cmd := &cobra.Command{
 		Use:   "write NAME [FILE] --project P --instance I",
-		Short: "Write events from NDJSON, CSV or Parquet",
+		Short: "Write events from a file, also those of other systems",
 		Long: `Write events of the schema with the given name to all of its tables, from a file or from
-stdin: what btgen-live read prints as NDJSON, CSV or Parquet. Values that an event lacks get
-the defaults of the schema. If several events have the same series and time, the last one is stored.
+stdin: what btgen-live read prints as NDJSON, CSV or Parquet, and what other systems export. Values
+that an event lacks get the defaults of the schema. If several events have the same series and time,
+the last one is stored.
+
+` + formatsText() + `
+--metric reads one measurement or metric of a file with several. --map, --delimiter, --columns and
+--null describe other CSV, and --time-unit and --zone other times.
 
 Lines that cannot be parsed, and events that the tables refuse, are reported with their line
 and character number, and the others are written. The command can be repeated after any
@@ -47,12 +50,12 @@ Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
 	}
 	w.target.optional(cmd, "app `profile` of the writes")
 	cmd.Flags().StringArrayVar(&w.schemas, "schemas", nil, schemasHelp)
-	cmd.Flags().StringVar(&w.format, "format", "", "ndjson, csv or parquet; by default that of the extension of the file, or ndjson")
+	w.input.add(cmd)
+	w.input.addWritten(cmd)
 	cmd.Flags().BoolVar(&w.dryRun, "dry-run", false, "print the cells and write nothing")
 	cmd.Flags().IntVar(&w.maxErrors, "max-errors", 1000, "number of reported `lines` after which the command stops; 0 for no limit")
 	cmd.Flags().IntVar(&w.fromLine, "from-line", 1, "skip the events before this `line`")
 	cmd.Flags().BoolVar(&w.options.SkipExpired, "skip-expired", false, "skip events that are past their time to live, instead of reporting them")
-	cmd.Flags().BoolVar(&w.reader.IgnoreUnknown, "ignore-unknown", false, "ignore values that the schema does not have")
 	return cmd
 }
 
@@ -60,11 +63,10 @@ Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
 type writing struct {
 	target
 	schemas             []string
-	format              string
+	input               inputFlags
 	dryRun              bool
 	maxErrors, fromLine int
 	options             store.WriterOptions
-	reader              format.ReaderOptions
 }
 
 // run writes events.
@@ -81,7 +83,7 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer in.Close()
-	reader, err := w.open(in, name, l)
+	reader, err := w.input.open(in, name, l)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -94,8 +96,14 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	}
 	err = load.run(ctx, stop, reader)
 	load.progress.end()
+	if r, ok := reader.(skipper); ok {
+		load.others = r.Skipped()
+	}
 	return errors.Join(load.finish(ctx, err), end())
 }
+
+// skipper is a reader of a single metric.
+type skipper interface{ Skipped() int }
 
 // check checks the flags.
 func (w *writing) check() error {
@@ -109,14 +117,12 @@ func (w *writing) check() error {
 		return fmt.Errorf("--max-errors %d: must not be negative", w.maxErrors)
 	case w.fromLine < 1:
 		return fmt.Errorf("--from-line %d: must be at least 1", w.fromLine)
-	case w.format != "" && !slices.Contains(inputFormats, w.format):
-		return fmt.Errorf("--format %q: must be %s", w.format, words.List(inputFormats, "or"))
+	}
+	if err := w.input.check(); err != nil {
+		return err
 	}
 	return w.target.check()
 }
-
-// inputFormats are the formats of events to write.
-var inputFormats = []string{"ndjson", "csv", "parquet"}
 
 // input returns the input and its name: a file, or stdin.
 func input(cmd *cobra.Command, args []string) (string, io.ReadCloser, error) {
@@ -125,31 +131,6 @@ func input(cmd *cobra.Command, args []string) (string, io.ReadCloser, error) {
 	}
 	file, err := os.Open(args[0])
 	return args[0], file, err
-}
-
-// open returns a reader of the input.
-func (w *writing) open(in io.Reader, name string, l *layout.Layout) (format.Reader, error) {
-	if w.format == "" {
-		var err error
-		if w.format, err = formatOf("its name", name, "ndjson"); err != nil {
-			return nil, err
-		}
-	}
-	switch w.format {
-	case "csv":
-		return format.NewCSVReader(in, l, w.reader)
-	case "parquet":
-		file, ok := in.(*os.File)
-		if !ok {
-			return nil, errors.New("want a file: Parquet cannot be read from a stream")
-		}
-		info, err := file.Stat()
-		if err != nil {
-			return nil, err
-		}
-		return parquet.NewReader(file, info.Size(), l, w.reader)
-	}
-	return format.NewNDJSONReader(in, l, w.reader), nil
 }
 
 // connect connects a loading to the instance, or to a rehearsal of a dry run. It returns a
@@ -195,6 +176,7 @@ type loading struct {
 	line     int // all lines up to this one are written or reported
 	events   int // written
 	reported int // lines
+	others   int // lines of other metrics than that to read
 
 	mu      sync.Mutex
 	expired map[string]int // events that were skipped, by table
@@ -293,13 +275,13 @@ func produce(in format.Reader, memory *budget, records chan<- record, quit <-cha
 
 // add adds a record to the next batch.
 func (l *loading) add(ctx context.Context, r record) error {
-	if r.line < l.options.fromLine {
+	_, refused := errors.AsType[*format.InputError](r.err)
+	switch {
+	case r.err != nil && !refused:
+		return errors.Join(fmt.Errorf("%s: %w", l.name, r.err), l.launch(ctx), l.land())
+	case r.line < l.options.fromLine:
 		l.memory.give(r.bytes)
 		return nil
-	}
-	_, refused := errors.AsType[*format.InputError](r.err)
-	if r.err != nil && !refused {
-		return errors.Join(fmt.Errorf("%s: %w", l.name, r.err), l.launch(ctx), l.land())
 	}
 	if refused {
 		l.next.reports = append(l.next.reports, report{r.line, r.err.Error()})
@@ -430,6 +412,9 @@ func (l *loading) finish(ctx context.Context, err error) error {
 	var notes []string
 	if l.reported > 0 {
 		notes = append(notes, countOf(l.reported, "line")+" reported")
+	}
+	if l.others > 0 {
+		notes = append(notes, countOf(l.others, "line")+" of other metrics skipped")
 	}
 	for _, table := range slices.Sorted(maps.Keys(l.expired)) {
 		notes = append(notes, fmt.Sprintf("%s skipped in table %s, where they have expired", countOf(l.expired[table], "event"), table))

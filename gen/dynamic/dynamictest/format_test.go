@@ -157,17 +157,15 @@ func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Ev
 	if rapid.Bool().Draw(t, "slow") {
 		in = oneByte{in}
 	}
-	r := format.NewNDJSONReader(in, l, format.ReaderOptions{})
+	var r format.Reader
 	var err error
-	switch name {
-	case "parquet":
-		if r, err = parquet.NewReader(bytes.NewReader(text), int64(len(text)), l, format.ReaderOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	case "csv":
-		if r, err = format.NewCSVReader(in, l, format.ReaderOptions{}); err != nil {
-			t.Fatal(err)
-		}
+	if name == "parquet" {
+		r, err = parquet.NewReader(bytes.NewReader(text), int64(len(text)), l, format.ReaderOptions{})
+	} else {
+		r, err = format.Find(name).Read(in, l, format.ReaderOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	var out []dynamic.Event
 	for {

@@ -1,6 +1,8 @@
 package format
 
 import (
+	"time"
+
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 )
@@ -8,8 +10,11 @@ import (
 // Builder makes events of values by name, for readers of other formats.
 type Builder struct{ p *parser }
 
-// NewBuilder returns a builder of events of a schema.
-func NewBuilder(l *layout.Layout, o ReaderOptions) *Builder { return &Builder{newParser(l, o)} }
+// NewBuilder returns a builder of events of a schema. Errors are those of ReaderOptions.Names.
+func NewBuilder(l *layout.Layout, o ReaderOptions) (*Builder, error) {
+	p, err := newParser(l, o)
+	return &Builder{p}, err
+}
 
 // Find returns the index of the column with a name; -1 if there is none and
 // ReaderOptions.IgnoreUnknown is set. Otherwise, the error wraps [ErrUnknown], or [ErrTwice]
@@ -22,6 +27,15 @@ func (b *Builder) Missing() string { return b.p.missing() }
 
 // Column returns a column by index.
 func (b *Builder) Column(i int) *Column { return &b.p.columns[i] }
+
+// Time returns the time that is a number of ReaderOptions.Unit after 1970. It returns false without a
+// unit, and for other years than 0 to 9999.
+func (b *Builder) Time(n int64) (time.Time, bool) {
+	if unit := b.p.options.Unit; unit > 0 {
+		return fromUnits(n, unit)
+	}
+	return time.Time{}, false
+}
 
 // Start starts an event.
 func (b *Builder) Start() dynamic.Event { return b.p.start() }

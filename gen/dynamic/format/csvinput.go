@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // HeaderError reports a header of CSV that does not fit a schema.
@@ -31,21 +34,66 @@ func (e *HeaderError) Unwrap() error { return e.Err }
 // errNoHeader is the error of an empty file.
 var errNoHeader = errors.New("the input is empty: want the names of the columns")
 
+// CSVOptions describe files of comma-separated values that are not as in RFC 4180. The zero value
+// describes those that are.
+type CSVOptions struct {
+	// Delimiter is the ASCII character between cells; 0 is a comma.
+	Delimiter byte
+	// Columns are the names of the columns of a file without a header.
+	Columns []string
+	// Null is the text of a cell without quotes that is a missing value, besides an empty one.
+	Null string
+
+	escape byte // precedes quotes in cells; 0 if they are doubled
+	hex    bool // whether bytes are hexadecimal digits after 0x
+}
+
+var csvFormat = Format{
+	Name: "csv", Title: "comma-separated values", Extensions: []string{".csv"}, cells: true,
+	read: NewCSVReader,
+	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) { return newCellScanner(in, o) },
+}
+
+// check returns an error for delimiters that CSV cannot have.
+func (o *CSVOptions) check() error {
+	if d := o.Delimiter; d == '"' || d == '\n' || d == '\r' || d >= utf8.RuneSelf || d != 0 && d == o.escape {
+		return fmt.Errorf("the delimiter %q: want one ASCII character that is no quote and no line break", d)
+	}
+	return nil
+}
+
 // NewCSVReader returns a reader of comma-separated values (RFC 4180) with a header, whose
 // columns may be in any order. An empty cell without quotes is a missing value. If the header
 // does not fit the schema, the error is a *HeaderError.
 func NewCSVReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	r := &csvReader{lines: newLines(in), parser: newParser(l, o)}
-	return r, r.header()
+	p, err := newParser(l, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &csvReader{csvScanner: newCSVScanner(in, o.CSV), parser: p}
+	return r, r.open()
 }
 
 // csvReader implements [NewCSVReader].
 type csvReader struct {
-	lines
+	csvScanner
 	*parser
+	index []int // per cell, the column; -1 to ignore
+}
+
+// csvScanner reads records of cells.
+type csvScanner struct {
+	lines
+	CSVOptions
 	names []string
-	index []int  // per cell, the column; -1 to ignore
 	cells []cell // of the current record
+}
+
+func newCSVScanner(in io.Reader, o CSVOptions) csvScanner {
+	if o.Delimiter == 0 {
+		o.Delimiter = ','
+	}
+	return csvScanner{lines: newLines(in), CSVOptions: o}
 }
 
 // cell is a cell of a record.
@@ -61,25 +109,48 @@ func (c *cell) fail(name string, err error) error {
 	return &InputError{Line: c.line, Column: utf8.RuneCount(c.before) + 1, Name: name, Err: err}
 }
 
-// header reads the header.
-func (r *csvReader) header() error {
+// header reads the header, unless the names of the columns are given.
+func (r *csvScanner) header() error {
+	if err := r.check(); err != nil {
+		return err
+	}
 	if err := r.skipMark(); err != nil {
 		return err
+	}
+	if r.names = r.Columns; r.names != nil {
+		return nil
 	}
 	if _, err := r.record(); err == io.EOF {
 		return &HeaderError{Err: errNoHeader}
 	} else if err != nil {
 		return &HeaderError{Err: err}
 	}
-	if i := bytes.IndexAny(r.cells[0].text, ";\t|"); len(r.cells) == 1 && i > 0 && !r.cells[0].quoted {
-		return &HeaderError{Err: fmt.Errorf("the columns are separated by %q, so that there is only one: separate them by commas", r.cells[0].text[i])}
+	if i := bytes.IndexAny(r.cells[0].text, ",;\t|"); len(r.cells) == 1 && i > 0 && !r.cells[0].quoted {
+		d := r.cells[0].text[i]
+		return &HeaderError{Err: fmt.Errorf("the columns are separated by %q, so that there is only one: add --delimiter %q", d, d)}
 	}
 	for _, c := range r.cells {
-		i, err := r.column(c.text)
+		r.names = append(r.names, string(c.text))
+	}
+	return nil
+}
+
+// open reads the header, and finds its columns.
+func (r *csvReader) open() error {
+	if err := r.header(); err != nil {
+		return err
+	}
+	for _, name := range r.names {
+		i, err := r.column([]byte(name))
 		if err != nil {
-			return &HeaderError{Name: string(c.text), Err: err}
+			return &HeaderError{Name: name, Err: err}
 		}
-		r.names, r.index = append(r.names, string(c.text)), append(r.index, i)
+		r.index = append(r.index, i)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.options.Names)) {
+		if !slices.Contains(r.names, name) {
+			return &HeaderError{Name: name, Err: errNotInHeader}
+		}
 	}
 	if missing := r.missing(); missing != "" {
 		return &HeaderError{Name: missing, Err: ErrMissing}
@@ -87,19 +158,33 @@ func (r *csvReader) header() error {
 	return nil
 }
 
+// errNotInHeader is the error of a renamed column that the file does not have.
+var errNotInHeader = errors.New("the header has no such column")
+
+// scan reads the next record, which must have a cell for each column, and returns its line.
+func (r *csvScanner) scan() (int, error) {
+	number, err := r.record()
+	if err == nil && len(r.cells) != len(r.names) {
+		err = &InputError{Line: number, Column: 1, Err: syntax(fmt.Sprintf("%s for %s", words.Count(float64(len(r.cells)), "cell", "cells"), words.Count(float64(len(r.names)), "column", "columns")))}
+	}
+	return number, err
+}
+
+// absent reports whether a cell is a missing value.
+func (r *csvScanner) absent(c *cell) bool {
+	return !c.quoted && (len(c.text) == 0 || r.Null != "" && string(c.text) == r.Null)
+}
+
 // Next implements [Reader].
 func (r *csvReader) Next() (dynamic.Event, int, error) {
-	number, err := r.record()
+	number, err := r.scan()
 	if err != nil {
 		return dynamic.Event{}, number, err
 	}
 	e := r.start()
-	if len(r.cells) != len(r.index) {
-		return e, number, &InputError{Line: number, Column: 1, Err: syntax(fmt.Sprintf("%d cells, but the header has %d", len(r.cells), len(r.index)))}
-	}
 	for k, c := range r.cells {
 		i := r.index[k]
-		if i < 0 || len(c.text) == 0 && !c.quoted {
+		if i < 0 || r.absent(&c) {
 			continue
 		}
 		v, err := r.parse[i](c.text)
@@ -117,7 +202,7 @@ func (r *csvReader) Next() (dynamic.Event, int, error) {
 
 // record reads the cells of the next record that is not empty, and returns the number of its
 // first line. The cells are valid until the next call.
-func (r *csvReader) record() (int, error) {
+func (r *csvScanner) record() (int, error) {
 	for {
 		number := r.line
 		size, err := r.split()
@@ -147,7 +232,7 @@ func (r *csvReader) record() (int, error) {
 }
 
 // skipFirst skips the first line of a record that cannot be parsed, and returns its error.
-func (r *csvReader) skipFirst(failed error) error {
+func (r *csvScanner) skipFirst(failed error) error {
 	if i := bytes.IndexByte(r.rest(), '\n'); i >= 0 {
 		r.lines.begin += i + 1
 		r.line++
@@ -165,7 +250,7 @@ var errMore = errors.New("more input is needed")
 
 // split splits the record at the beginning of the rest into cells, and returns its size with
 // the line break.
-func (r *csvReader) split() (int, error) {
+func (r *csvScanner) split() (int, error) {
 	text := r.rest()
 	if len(text) == 0 {
 		if r.ended {
@@ -186,7 +271,7 @@ func (r *csvReader) split() (int, error) {
 			line, lineBegin = line+breaks, at+bytes.LastIndexByte(text[at:end], '\n')+1
 		}
 		switch rest := text[end:]; {
-		case len(rest) > 0 && rest[0] == ',':
+		case len(rest) > 0 && rest[0] == r.Delimiter:
 			at = end
 		case len(rest) > 0 && rest[0] == '\n':
 			return end + 1, nil
@@ -198,13 +283,16 @@ func (r *csvReader) split() (int, error) {
 			return 0, errMore
 		default:
 			c = cell{line: line, before: text[lineBegin:end]}
-			return 0, c.fail("", syntax("want a comma or a line break after the cell"))
+			return 0, c.fail("", syntax("want "+r.delimiterName()+" or a line break after the cell"))
 		}
 	}
 }
 
 // cell parses the cell at an offset, and returns the offset after it.
-func (r *csvReader) cell(text []byte, at int, c *cell) (int, error) {
+func (r *csvScanner) cell(text []byte, at int, c *cell) (int, error) {
+	if r.escape != 0 {
+		return r.escaped(text, at, c)
+	}
 	if at < len(text) && text[at] == '"' {
 		c.quoted = true
 		end := r.unquote(text, at+1, c)
@@ -216,7 +304,7 @@ func (r *csvReader) cell(text []byte, at int, c *cell) (int, error) {
 		}
 		return 0, errMore
 	}
-	c.text = text[at : at+cellEnd(text[at:])]
+	c.text = text[at : at+r.cellEnd(text[at:])]
 	if i := bytes.IndexByte(c.text, '"'); i >= 0 {
 		c.before = text[at-len(c.before) : at+i]
 		return 0, c.fail("", syntax("a quote in a cell without quotes"))
@@ -224,10 +312,18 @@ func (r *csvReader) cell(text []byte, at int, c *cell) (int, error) {
 	return at + len(c.text), nil
 }
 
+// delimiterName returns the delimiter for an error.
+func (r *csvScanner) delimiterName() string {
+	if r.Delimiter == ',' {
+		return "a comma"
+	}
+	return fmt.Sprintf("%q", r.Delimiter)
+}
+
 // cellEnd returns the size of a cell without quotes.
-func cellEnd(text []byte) int {
+func (r *csvScanner) cellEnd(text []byte) int {
 	for i, b := range text {
-		if b == ',' || b == '\n' || b == '\r' {
+		if b == r.Delimiter || b == '\n' || b == '\r' {
 			return i
 		}
 	}
@@ -236,7 +332,7 @@ func cellEnd(text []byte) int {
 
 // unquote sets the text of a cell whose opening quote precedes begin, and returns the offset
 // after its closing quote; -1 if that is not in memory.
-func (r *csvReader) unquote(text []byte, begin int, c *cell) int {
+func (r *csvScanner) unquote(text []byte, begin int, c *cell) int {
 	copied := false
 	for i := begin; i < len(text); i++ {
 		switch {
@@ -256,4 +352,69 @@ func (r *csvReader) unquote(text []byte, begin int, c *cell) int {
 		}
 	}
 	return -1
+}
+
+// escaped is cell for files with an escape character, which may precede quotes, delimiters and
+// itself.
+func (r *csvScanner) escaped(text []byte, at int, c *cell) (int, error) {
+	fail := func(i int, why string) (int, error) {
+		c.before = text[at-len(c.before) : i]
+		return 0, c.fail("", syntax(why))
+	}
+	i := at
+	if c.quoted = i < len(text) && text[i] == '"'; c.quoted {
+		i++
+	}
+	for ; i < len(text); i++ {
+		switch b := text[i]; {
+		case b == r.escape && i+1 == len(text):
+			if r.ended {
+				return fail(i, "a backslash at the end")
+			}
+			return 0, errMore
+		case b == r.escape:
+			if i++; text[i] != '"' && text[i] != r.escape && text[i] != r.Delimiter {
+				return fail(i-1, "a backslash before another character than a quote, a backslash or a delimiter: old versions of cqlsh write control characters in this way")
+			}
+			c.text = append(c.text, text[i])
+		case c.quoted && b == '"':
+			return i + 1, nil
+		case !c.quoted && (b == r.Delimiter || b == '\n' || b == '\r'):
+			return i, nil
+		case b == '"':
+			return fail(i, "a quote in a cell without quotes")
+		default:
+			c.text = append(c.text, b)
+		}
+	}
+	switch {
+	case !r.ended:
+		return 0, errMore
+	case c.quoted:
+		return fail(at, "the quoted cell has no end")
+	}
+	return i, nil
+}
+
+// cellScanner reads the records of CSV.
+type cellScanner struct{ csvScanner }
+
+// newCellScanner returns a scanner of CSV, after its header.
+func newCellScanner(in io.Reader, o ReaderOptions) (Scanner, error) {
+	s := &cellScanner{newCSVScanner(in, o.CSV)}
+	return s, s.header()
+}
+
+// Scan implements [Scanner]. Values that a record lacks are left out.
+func (s *cellScanner) Scan(r *Record) error {
+	number, err := s.scan()
+	if r.reset(nil, number); err != nil {
+		return err
+	}
+	for i := range s.cells {
+		if c := &s.cells[i]; !s.absent(c) {
+			r.add(Value{Name: []byte(s.names[i]), Text: c.text})
+		}
+	}
+	return nil
 }

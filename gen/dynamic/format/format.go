@@ -1,5 +1,6 @@
-// Package format writes the events of any schema as NDJSON, CSV or tables, and reads NDJSON
-// and CSV. What it writes, it reads without loss.
+// Package format writes the events of any schema as NDJSON, CSV or tables, and reads NDJSON,
+// CSV and the formats of other systems, which [Formats] lists. What it writes, it reads without
+// loss.
 //
 // Values have these forms:
 //
@@ -256,10 +257,6 @@ const maxShown = 40
 
 // refuse returns the error of a text that is no value of a field.
 func refuse(f *layout.Field, text []byte) error {
-	shown := []rune(words.Printable(string(text[:min(len(text), 4*maxShown)])))
-	if len(shown) > maxShown || len(text) > 4*maxShown {
-		shown = append(shown[:min(len(shown), maxShown)], '…')
-	}
 	want := forms[f.Type]
 	if f.Type == schema.Enum {
 		var names []string
@@ -268,7 +265,16 @@ func refuse(f *layout.Field, text []byte) error {
 		}
 		want = "one of " + strings.Join(names, ", ")
 	}
-	return &valueError{fmt.Sprintf("\"%s\" is not a valid %s", string(shown), f.Type), want}
+	return &valueError{fmt.Sprintf("\"%s\" is not a valid %s", shown(text), f.Type), want}
+}
+
+// shown returns the beginning of a text for an error.
+func shown(text []byte) string {
+	out := []rune(words.Printable(string(text[:min(len(text), 4*maxShown)])))
+	if len(out) > maxShown || len(text) > 4*maxShown {
+		out = append(out[:min(len(out), maxShown)], '…')
+	}
+	return string(out)
 }
 
 // forms describe the values of types whose names do not suffice.

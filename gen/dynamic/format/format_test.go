@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 const readings = `
@@ -44,6 +46,16 @@ func resolve(t testing.TB) *layout.Layout {
 		t.Fatal(err)
 	}
 	return r.Layouts[0]
+}
+
+// newReader returns a reader of a format.
+func newReader(t testing.TB, l *layout.Layout, name, in string, o format.ReaderOptions) format.Reader {
+	t.Helper()
+	r, err := format.Find(name).Read(strings.NewReader(in), l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // all reads all events, and the errors of those that cannot be parsed.
@@ -89,7 +101,7 @@ func TestNDJSON(t *testing.T) {
 		`{"host":"z","time":"2026-01-02T03:04:05Z","value":-0}`,
 		`{"host":"z","time":1795132800000,"value":1}`,
 	}, "\n")
-	got := all(format.NewNDJSONReader(strings.NewReader(in), resolve(t), format.ReaderOptions{}))
+	got := all(newReader(t, resolve(t), "ndjson", in, format.ReaderOptions{}))
 	want := []string{
 		`line 1: 2026-01-02T03:04:05.000000001Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 		`line 3: 2026-01-02T03:04:05Z []interface {}{"ä𝄞\n", NaN, 9007199254740993, interface {}(nil), []uint8{0xfb, 0xff}, "{\"b\": [1, \"}\"]}", "busy"}`,
@@ -139,7 +151,7 @@ func TestCSV(t *testing.T) {
 	}
 	want := []string{
 		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
-		"3:1: syntax error: 5 cells, but the header has 6",
+		"3:1: syntax error: 5 cells for 6 columns",
 		`line 5: 2026-01-02T03:04:05Z []interface {}{"a,\"b\"\r\nc", -Inf, interface {}(nil), "", []uint8{}, interface {}(nil), "idle"}`,
 		`7:22: value: "x" is not a valid float64`,
 		"8:1: host: the value is missing",
@@ -178,18 +190,32 @@ func TestHeader(t *testing.T) {
 
 // Lines that are too long do not use more memory, and are reported.
 func TestLongLines(t *testing.T) {
-	l := resolve(t)
-	event := `{"host":"a","time":"2026-01-02T03:04:05Z","value":1}` + "\n"
-	long := io.LimitReader(repeat('x'), 100<<20)
-	got := all(format.NewNDJSONReader(io.MultiReader(strings.NewReader(event), long, strings.NewReader("\n"+event)), l, format.ReaderOptions{}))
-	if len(got) != 3 || got[1] != "2:1: the line is longer than 64 MiB" || !strings.HasPrefix(got[2], "line 3: ") {
-		t.Errorf("%q", got)
+	for _, c := range formatCases(t) {
+		if !testlong.Enabled() && !strings.HasSuffix(c.name, "csv_epoch.txtar") && !strings.HasSuffix(c.name, "influx_types.txtar") {
+			continue
+		}
+		prefix := ""
+		if c.format.HasCells() {
+			if prefix = "\""; c.options.CSV.Columns == nil {
+				continue // with a header
+			}
+		}
+		long := io.MultiReader(strings.NewReader(prefix), io.LimitReader(repeat('x'), 100<<20), strings.NewReader("\n"), bytes.NewReader(c.input))
+		r, err := c.format.Read(long, c.layout, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := all(r)
+		if !slices.Contains(got, "1:1: the line is longer than 64 MiB") || !slices.ContainsFunc(got, func(line string) bool { return !strings.HasPrefix(line, "1:1: ") }) {
+			t.Errorf("%s: %q", c.name, got)
+		}
 	}
-	r, err := format.NewCSVReader(io.MultiReader(strings.NewReader("host,time,value\n\""), io.LimitReader(repeat('x'), 100<<20), strings.NewReader("\na,2026-01-02T03:04:05Z,1\n")), l, format.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got = all(r); len(got) != 2 || got[0] != "2:1: the line is longer than 64 MiB" || !strings.HasPrefix(got[1], "line 3: ") {
+}
+
+// A last line without a line break is read as it is, though memory moves when the input ends.
+func TestLastLine(t *testing.T) {
+	in := `{"host":"a","time":"2026-01-02T03:04:05Z","value":1}` + "\n" + `{"host":"b","time":"2026-01-02T03:04:05Z","value":2,"note":"` + strings.Repeat("note", 100) + `"}`
+	if got := all(newReader(t, resolve(t), "ndjson", in, format.ReaderOptions{})); len(got) != 2 || !strings.HasPrefix(got[1], "line 2: ") {
 		t.Errorf("%q", got)
 	}
 }
@@ -250,12 +276,12 @@ func FuzzNDJSON(f *testing.F) {
 	f.Add([]byte(`{"host":"a","time":"2026-01-02T03:04:05.000000001Z","value":1.5,"extra":{"a":[1,"}"]},"raw":"-_8="}`))
 	f.Add([]byte(`{"host":"\ud834\udd1e","time":"2026-01-02T03:04:05Z","value":"-Infinity","count":"5","state":"busy"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		e, _, err := format.NewNDJSONReader(bytes.NewReader(line), l, format.ReaderOptions{}).Next()
+		e, _, err := newReader(t, l, "ndjson", string(line), format.ReaderOptions{}).Next()
 		if err != nil {
 			return
 		}
 		text := format.NewNDJSON(format.Columns(l)).Append(nil, &e)
-		again, _, err := format.NewNDJSONReader(bytes.NewReader(text), l, format.ReaderOptions{}).Next()
+		again, _, err := newReader(t, l, "ndjson", string(text), format.ReaderOptions{}).Next()
 		if err != nil {
 			t.Fatalf("%q is %q: %v", line, text, err)
 		}

@@ -2,15 +2,20 @@ package format
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // Reader reads events from text.
@@ -57,6 +62,19 @@ const maxLine = 64 << 20
 type ReaderOptions struct {
 	// IgnoreUnknown ignores values that the schema does not have, instead of rejecting them.
 	IgnoreUnknown bool
+	// Names maps names in the input to those of the schema. Values with an empty name are left out.
+	Names map[string]string
+	// Unit is the unit of times that are numbers since 1970, one of Units. 0 is that of the format,
+	// which may have none.
+	Unit time.Duration
+	// Zone is the time zone of times without an offset. They are refused if it is nil.
+	Zone *time.Location
+	// Time is the time of events without one. They are refused if it is zero.
+	Time time.Time
+	// Metric is the only metric to read, or the only measurement. All are read if it is empty.
+	Metric string
+	// CSV describes files that are not as in RFC 4180.
+	CSV CSVOptions
 }
 
 // syntax returns a syntax error.
@@ -65,6 +83,7 @@ func syntax(text string) error { return fmt.Errorf("%w: %s", ErrSyntax, text) }
 // lines is the part of the input that is in memory.
 type lines struct {
 	in         io.Reader
+	begun      bool // whether a byte order mark was skipped
 	buf        []byte
 	begin, end int // what is not consumed
 	line       int // number of the line at begin, counted from 1
@@ -123,6 +142,12 @@ func (l *lines) rest() []byte { return l.buf[l.begin:l.end] }
 // next returns the next line without its line break, and its number. The line is valid until
 // the next call. A line that is too long is an *InputError.
 func (l *lines) next() ([]byte, int, error) {
+	if !l.begun {
+		l.begun = true
+		if err := l.skipMark(); err != nil {
+			return nil, l.line, err
+		}
+	}
 	for searched := 0; ; {
 		rest := l.rest()
 		number := l.line
@@ -136,7 +161,7 @@ func (l *lines) next() ([]byte, int, error) {
 		}
 		searched = len(rest)
 		if err := l.fill(); err != nil {
-			if err != io.EOF || len(rest) == 0 {
+			if rest = l.rest(); err != io.EOF || len(rest) == 0 { // fill has moved it
 				return nil, number, err
 			}
 			l.begin = l.end
@@ -168,23 +193,83 @@ func (l *lines) skip() error {
 
 // parser makes events of the values of a line.
 type parser struct {
-	layout  *layout.Layout
-	columns []Column
-	parse   []func(text []byte) (any, error) // per column
-	byName  map[string]int
-	seen    []bool // per column, in the current line
-	ignore  bool   // unknown values
+	layout   *layout.Layout
+	columns  []Column
+	parse    []func(text []byte) (any, error) // per column
+	byName   map[string]int                   // in the input; -1 to leave values out
+	required []bool                           // per column
+	seen     []bool                           // per column, in the current line
+	options  ReaderOptions
+	times    timeParser
 }
 
-func newParser(l *layout.Layout, o ReaderOptions) *parser {
-	p := &parser{layout: l, columns: inputColumns(l), byName: map[string]int{}, ignore: o.IgnoreUnknown}
+// newParser returns a parser. It returns an error for names that the schema does not have.
+func newParser(l *layout.Layout, o ReaderOptions) (*parser, error) {
+	p := &parser{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone}}
 	for i := range p.columns {
-		f := &p.columns[i].Field
-		p.byName[f.Name] = i
-		p.parse = append(p.parse, parserOf(f))
+		c := &p.columns[i]
+		p.byName[c.Name] = i
+		p.parse = append(p.parse, p.parserOf(c))
+		p.required = append(p.required, c.Required() && !(c.part == timePart && !o.Time.IsZero()))
 	}
 	p.seen = make([]bool, len(p.columns))
-	return p
+	own := maps.Clone(p.byName)
+	for _, from := range slices.Sorted(maps.Keys(o.Names)) {
+		to := o.Names[from]
+		i, ok := own[to]
+		if to == "" {
+			i, ok = -1, true
+		}
+		if p.byName[from] = i; !ok {
+			return nil, fmt.Errorf("%s=%s: %w", from, to, p.unknown(to))
+		}
+	}
+	return p, nil
+}
+
+// parserOf returns a parser of the values of a column, which accepts times and bytes in the forms of
+// other systems, too.
+func (p *parser) parserOf(c *Column) func(text []byte) (any, error) {
+	own := parserOf(&c.Field)
+	switch c.Type {
+	case schema.Timestamp:
+		return func(text []byte) (any, error) {
+			v, err := own(text)
+			if err == nil {
+				return v, nil
+			}
+			if v, other := p.times.parse(text); v != nil || other != nil {
+				return v, other
+			}
+			if isDecimal(text) {
+				err = &valueError{fmt.Sprintf("\"%s\" is not a valid timestamp", shown(text)), forms[c.Type] + ", or --time-unit"}
+			}
+			return nil, err
+		}
+	case schema.Bytes:
+		return func(text []byte) (any, error) {
+			if digits, ok := p.hexDigits(text); ok {
+				v, err := hex.AppendDecode([]byte{}, digits)
+				if err != nil {
+					err = &valueError{fmt.Sprintf("\"%s\" is not a valid %s", shown(text), c.Type), "pairs of hexadecimal digits"}
+				}
+				return v, err
+			}
+			return own(text)
+		}
+	}
+	return own
+}
+
+// hexDigits returns the digits of bytes as PostgreSQL or Cassandra write them.
+func (p *parser) hexDigits(text []byte) ([]byte, bool) {
+	if digits, ok := bytes.CutPrefix(text, []byte(`\x`)); ok {
+		return digits, true
+	}
+	if digits, ok := bytes.CutPrefix(text, []byte("0x")); ok && p.options.CSV.hex {
+		return digits, true
+	}
+	return nil, false
 }
 
 // start starts an event.
@@ -193,19 +278,29 @@ func (p *parser) start() dynamic.Event {
 	return dynamic.Event{Series: make([]any, len(p.layout.Series)), Values: make([]any, len(p.layout.Fields))}
 }
 
-// column returns the index of a column, or -1 if it is unknown and ignored.
-func (p *parser) column(name []byte) (int, error) {
+// find returns the index of a column, or -1 if its values are left out.
+func (p *parser) find(name []byte) (int, error) {
 	i, ok := p.byName[string(name)]
 	switch {
-	case ok && p.seen[i]:
-		return i, ErrTwice
 	case ok:
-		p.seen[i] = true
 		return i, nil
-	case p.ignore:
+	case p.options.IgnoreUnknown:
 		return -1, nil
 	}
 	return -1, p.unknown(string(name))
+}
+
+// column is find for a column that must not have been found before.
+func (p *parser) column(name []byte) (int, error) {
+	i, err := p.find(name)
+	if err != nil || i < 0 {
+		return i, err
+	}
+	if p.seen[i] {
+		return i, ErrTwice
+	}
+	p.seen[i] = true
+	return i, nil
 }
 
 // unknown returns the error of a name that the schema does not have.
@@ -214,20 +309,25 @@ func (p *parser) unknown(name string) error {
 	for i := range p.columns {
 		names = append(names, p.columns[i].Name)
 	}
+	shown := shown([]byte(name))
 	if strings.HasPrefix(strings.ToLower(name), "time") || strings.EqualFold(name, "ts") {
-		return fmt.Errorf("%w %q: the time of an event is named time, and has a form such as 2021-03-05T12:00:00.5Z", ErrUnknown, name)
+		return fmt.Errorf("%w %q: if it is the time of the events, add --map %s=time", ErrUnknown, shown, shown)
 	}
 	if near, ok := diag.Nearest(name, names); ok {
-		return fmt.Errorf("%w %q; did you mean %s?", ErrUnknown, name, near)
+		return fmt.Errorf("%w %q; did you mean %s?", ErrUnknown, shown, near)
 	}
-	return fmt.Errorf("%w %q; it has %s", ErrUnknown, name, strings.Join(names, ", "))
+	return fmt.Errorf("%w %q; it has %s", ErrUnknown, shown, strings.Join(names, ", "))
 }
 
 // complete sets the defaults of an event. It returns the name of the first column that is
 // missing; empty if there is none.
 func (p *parser) complete(e *dynamic.Event) string {
 	for i := range p.columns {
-		if c := &p.columns[i]; !p.seen[i] && c.part == fieldPart && c.Default != nil && !c.Optional {
+		switch c := &p.columns[i]; {
+		case p.seen[i]:
+		case c.part == timePart:
+			e.Time = p.options.Time
+		case c.part == fieldPart && c.Default != nil && !c.Optional:
 			c.set(e, c.Default)
 		}
 	}
@@ -238,7 +338,7 @@ func (p *parser) complete(e *dynamic.Event) string {
 // given; empty if there is none.
 func (p *parser) missing() string {
 	for i := range p.columns {
-		if !p.seen[i] && p.columns[i].Required() {
+		if !p.seen[i] && p.required[i] {
 			return p.columns[i].Name
 		}
 	}

@@ -14,27 +14,27 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
+var ndjsonFormat = Format{
+	Name: "ndjson", Title: "JSON objects, one per line", Extensions: []string{".ndjson", ".jsonl", ".json"},
+	read: NewNDJSONReader,
+}
+
 // NewNDJSONReader returns a reader of JSON objects, one per line. null is the same as no
-// member, except for json values. Numbers and booleans may also be strings.
-func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) Reader {
-	return &ndjsonReader{lines: newLines(in), parser: newParser(l, o)}
+// member, except for json values. Numbers and booleans may also be strings. Errors are those of
+// ReaderOptions.Names.
+func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
+	p, err := newParser(l, o)
+	return &ndjsonReader{lines: newLines(in), parser: p}, err
 }
 
 // ndjsonReader implements [NewNDJSONReader].
 type ndjsonReader struct {
 	lines
 	*parser
-	begun bool
 }
 
 // Next implements [Reader].
 func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
-	if !r.begun {
-		r.begun = true
-		if err := r.skipMark(); err != nil {
-			return dynamic.Event{}, r.line, err
-		}
-	}
 	for {
 		line, number, err := r.next()
 		if err != nil {
@@ -115,18 +115,23 @@ func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, ra
 	case string(raw) == "null":
 		r.seen[i] = false
 		return nil
-	case c.Type != schema.Bool && !numeric(c.Type):
-		want := "a string"
-		if form := forms[c.Type]; form != "" && c.Type != schema.String {
-			want += " with " + form
-		}
-		return fmt.Errorf("%w: want %s", ErrValue, want)
+	case c.Type != schema.Bool && !numeric(c.Type) && !(c.Type == schema.Timestamp && r.times.unit > 0):
+		return wantString(c.Type)
 	}
 	v, err := r.parse[i](text)
 	if err == nil {
 		c.set(e, v)
 	}
 	return err
+}
+
+// wantString returns the error of a number or boolean where a string is expected.
+func wantString(t schema.Type) error {
+	want := "a string"
+	if form := forms[t]; form != "" && t != schema.String {
+		want += " with " + form
+	}
+	return fmt.Errorf("%w: want %s", ErrValue, want)
 }
 
 // object is a line that is being parsed. If a function returns an error, at is the position
@@ -264,9 +269,9 @@ func halfPair(raw []byte) bool {
 		if i++; raw[i] != 'u' {
 			continue
 		}
-		switch first := hex(raw[i+1:]); {
+		switch first := hexRune(raw[i+1:]); {
 		case !utf16.IsSurrogate(first):
-		case i+10 < len(raw) && raw[i+5] == '\\' && raw[i+6] == 'u' && utf16.DecodeRune(first, hex(raw[i+7:])) != utf8.RuneError:
+		case i+10 < len(raw) && raw[i+5] == '\\' && raw[i+6] == 'u' && utf16.DecodeRune(first, hexRune(raw[i+7:])) != utf8.RuneError:
 			i += 10
 		default:
 			return true
@@ -275,8 +280,8 @@ func halfPair(raw []byte) bool {
 	return false
 }
 
-// hex parses four hexadecimal digits.
-func hex(digits []byte) rune {
+// hexRune parses four hexadecimal digits.
+func hexRune(digits []byte) rune {
 	var r rune
 	for _, c := range digits[:4] {
 		switch {

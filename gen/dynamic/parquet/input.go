@@ -16,7 +16,8 @@ import (
 )
 
 // NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the
-// rows of the file. Columns may have the types that Writer writes; timestamps any unit; and
+// rows of the file. Columns may have the types that Writer writes; timestamps any unit, or integers
+// of the unit of the options; and
 // strings the forms of package format. A file that takes too much memory is a [*LimitError]. If
 // the columns do not fit the schema, the error is a
 // [*format.HeaderError].
@@ -25,7 +26,11 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{builder: format.NewBuilder(l, o), guard: newGuard(in, size, file), groups: file.RowGroups(), buffer: make([]pq.Row, writeRows)}
+	builder, err := format.NewBuilder(l, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{builder: builder, guard: newGuard(in, size, file), groups: file.RowGroups(), buffer: make([]pq.Row, writeRows)}
 	for _, path := range file.Schema().Columns() {
 		leaf, _ := file.Schema().Lookup(path...)
 		i, err := r.builder.Find(path[0])
@@ -35,7 +40,7 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 		case i >= 0 && (len(path) > 1 || leaf.Node.Repeated()):
 			return nil, &format.HeaderError{Name: path[0], Err: errNested}
 		}
-		s := source{index: i}
+		s := source{index: i, builder: builder}
 		if i >= 0 {
 			s.column = r.builder.Column(i)
 			if logical := leaf.Node.Type().LogicalType(); logical != nil {
@@ -86,6 +91,7 @@ type reader struct {
 type source struct {
 	index   int // of the column of the event; -1 to ignore
 	column  *format.Column
+	builder *format.Builder
 	logical pqformat.LogicalTypeValue // nil if there is none
 }
 
@@ -217,6 +223,9 @@ func (s *source) integer(v pq.Value) (any, error) {
 func (s *source) timestamp(v pq.Value, n int64) (any, error) {
 	logical, ok := s.logical.(*pqformat.TimestampType)
 	if !ok {
+		if t, ok := s.builder.Time(n); ok {
+			return t, nil
+		}
 		return nil, s.refuse(v)
 	}
 	switch logical.Unit.Value.(type) {

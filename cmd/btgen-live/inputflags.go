@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// inputFlags are the flags that describe events in a file.
+type inputFlags struct {
+	format                string
+	names                 []string
+	columns               []string
+	delimiter, unit, zone string
+	at                    string
+	reader                format.ReaderOptions
+}
+
+// formatParquet is the format that is not text.
+const formatParquet = "parquet"
+
+// inputFormats returns the names of the formats of events to write.
+func inputFormats() []string {
+	var names []string
+	for _, f := range format.Formats() {
+		names = append(names, f.Name)
+	}
+	return append(names, formatParquet)
+}
+
+// formatsText describes the formats, one per line, for the help of commands.
+func formatsText() string {
+	var b strings.Builder
+	for _, f := range format.Formats() {
+		of := ""
+		if f.Extensions != nil {
+			of = " (" + strings.Join(f.Extensions, ", ") + ")"
+		}
+		fmt.Fprintf(&b, "  %-12s %s%s\n", f.Name, f.Title, of)
+	}
+	fmt.Fprintf(&b, "  %-12s Apache Parquet (.parquet)\n", formatParquet)
+	return b.String()
+}
+
+// add adds the flags to a command.
+func (i *inputFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&i.format, "format", "", words.List(inputFormats(), "or")+"; by default that of the extension of the file, or ndjson")
+	cmd.Flags().StringVar(&i.reader.Metric, "metric", "", "read only lines of this `metric`, or measurement")
+	cmd.Flags().StringVar(&i.unit, "time-unit", "", "`unit` of times that are numbers: s, ms, us, ns, m or h")
+	cmd.Flags().StringVar(&i.zone, "zone", "", "time `zone` of times without an offset, such as UTC or Europe/Berlin")
+	cmd.Flags().StringVar(&i.delimiter, "delimiter", "", "`character` between the cells of CSV, such as ';' or '\\t'; by default a comma")
+	cmd.Flags().StringSliceVar(&i.columns, "columns", nil, "`names` of the columns of CSV without a header")
+	cmd.Flags().StringVar(&i.reader.CSV.Null, "null", "", "`text` of missing values in CSV, besides empty cells")
+}
+
+// addWritten adds flags that only commands with a schema have.
+func (i *inputFlags) addWritten(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&i.names, "map", nil, "`column=name`: the column of the file is the value of the schema; without a name, it is left out")
+	cmd.Flags().StringVar(&i.at, "time", "", "`time` of events without one, such as 2021-03-05T12:00:00Z")
+	cmd.Flags().BoolVar(&i.reader.IgnoreUnknown, "ignore-unknown", false, "ignore values that the schema does not have")
+}
+
+// check checks the flags, and sets the options of readers.
+func (i *inputFlags) check() (err error) {
+	if i.format != "" && !slices.Contains(inputFormats(), i.format) {
+		return fmt.Errorf("--format %q: must be %s", i.format, words.List(inputFormats(), "or"))
+	}
+	if i.unit != "" {
+		if i.reader.Unit = format.Units[i.unit]; i.reader.Unit == 0 {
+			return fmt.Errorf("--time-unit %q: must be %s", i.unit, words.List(slices.Sorted(maps.Keys(format.Units)), "or"))
+		}
+	}
+	if i.zone != "" {
+		if i.reader.Zone, err = parseZone(i.zone); err != nil {
+			return err
+		}
+	}
+	if i.at != "" {
+		if i.reader.Time, err = time.Parse(time.RFC3339Nano, i.at); err != nil {
+			return fmt.Errorf("--time %q: want a time such as 2021-03-05T12:00:00Z", i.at)
+		}
+	}
+	switch d := strings.Replace(i.delimiter, `\t`, "\t", 1); {
+	case len(d) == 1:
+		i.reader.CSV.Delimiter = d[0]
+	case d != "":
+		return fmt.Errorf("--delimiter %q: must be one ASCII character, or \\t", i.delimiter)
+	}
+	i.reader.CSV.Columns = i.columns
+	return i.mapped()
+}
+
+// mapped parses --map.
+func (i *inputFlags) mapped() error {
+	i.reader.Names = map[string]string{}
+	for _, m := range i.names {
+		at := strings.LastIndexByte(m, '=')
+		if at < 1 {
+			return fmt.Errorf("--map %q: want column=name, or column= to leave the column out", m)
+		}
+		if _, twice := i.reader.Names[m[:at]]; twice {
+			return fmt.Errorf("--map %q: the column %s is mapped twice", m, words.Printable(m[:at]))
+		}
+		i.reader.Names[m[:at]] = m[at+1:]
+	}
+	return nil
+}
+
+// formatOf returns the format of a file: that of --format, or else of the extension. It is nil for
+// Parquet.
+func (i *inputFlags) formatOf(file string) (*format.Format, error) {
+	extension := strings.ToLower(filepath.Ext(file))
+	switch f := format.FindExtension(extension); {
+	case i.format == formatParquet || i.format == "" && extension == ".parquet":
+		return nil, nil
+	case i.format != "":
+		return format.Find(i.format), nil
+	case f != nil:
+		return f, nil
+	case extension == "" || extension == ".txt":
+		return format.Find("ndjson"), nil
+	}
+	return nil, fmt.Errorf("its name: the extension %s names no format, and nothing is done: add --format", words.Printable(extension))
+}
+
+// fits returns an error for flags that mean nothing for a format; nil is Parquet.
+func (i *inputFlags) fits(f *format.Format) error {
+	csv := i.reader.CSV.Delimiter != 0 || i.reader.CSV.Null != "" || i.reader.CSV.Columns != nil
+	switch {
+	case csv && (f == nil || !f.HasCells()):
+		return errors.New("--delimiter, --columns and --null are for CSV")
+	case i.reader.Metric != "" && (f == nil || !f.HasMetrics()):
+		return errors.New("--metric is for formats with measurements or metrics")
+	}
+	return nil
+}
+
+// open returns a reader of the events of a schema in a file.
+func (i *inputFlags) open(in io.Reader, name string, l *layout.Layout) (format.Reader, error) {
+	f, err := i.formatOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.fits(f); err != nil {
+		return nil, err
+	}
+	if f != nil {
+		return f.Read(in, l, i.reader)
+	}
+	file, ok := in.(*os.File)
+	if !ok {
+		return nil, errors.New("want a file: Parquet cannot be read from a stream")
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return parquet.NewReader(file, info.Size(), l, i.reader)
+}

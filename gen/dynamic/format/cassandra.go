@@ -1,0 +1,34 @@
+package format
+
+import (
+	"io"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// cassandra is what COPY TO of cqlsh writes. By the documentation of Apache Cassandra ("cqlsh: the CQL
+// shell", COPY TO) and pylib/cqlshlib/copyutil.py and formatting.py:
+//
+//   - the delimiter is a comma, the quote ", and the escape character \, which precedes quotes
+//     instead of doubling them, and itself. ESCAPE = '"' doubles quotes: that is CSV;
+//   - HEADER is FALSE. Without a list, the columns are those of the primary key, and then the others
+//     in alphabetical order;
+//   - NULL is an empty cell, and so is an empty string;
+//   - timestamps are like 2021-03-05 12:00:00.000+0000, booleans True or False, blobs 0x and
+//     hexadecimal digits, and numbers that are not finite NaN, Infinity and -Infinity;
+//   - floats have 5 digits, and doubles 12, unless FLOATPRECISION and DOUBLEPRECISION say otherwise.
+var cassandra = Format{
+	Name:  "cassandra",
+	Title: "CSV of COPY TO in Apache Cassandra",
+	cells: true,
+	read: func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
+		return NewCSVReader(in, l, ofCassandra(o))
+	},
+	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) { return newCellScanner(in, ofCassandra(o)) },
+}
+
+// ofCassandra returns options for what COPY TO writes.
+func ofCassandra(o ReaderOptions) ReaderOptions {
+	o.CSV.escape, o.CSV.hex = '\\', true
+	return o
+}

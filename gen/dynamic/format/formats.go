@@ -1,0 +1,71 @@
+package format
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// Format is a format of events as text. Each has a file of its own, whose comments say which
+// documentation its facts are from.
+type Format struct {
+	Name       string   // of the flag --format
+	Title      string   // for people
+	Extensions []string // of files, in lower case, with the dot
+
+	unit  time.Duration // of times; 0 if they are not numbers
+	names names         // of what lines have besides their tags and fields
+	cells bool          // whether it is a form of CSV
+	point bool          // whether lines with equal series and times are parts of one event
+
+	// read returns a reader; nil if that of the records of scan suffices.
+	read func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error)
+	// scan returns a scanner of records, for proposals of schemas; nil if there is none.
+	scan func(in io.Reader, o ReaderOptions) (Scanner, error)
+}
+
+// formats are all formats. A new one is registered here.
+var formats = []*Format{&ndjsonFormat, &csvFormat, &cassandra, &influx, &prometheus, &openMetrics, &openTSDB}
+
+// Formats returns all formats.
+func Formats() []*Format { return slices.Clone(formats) }
+
+// Find returns the format with a name; nil if there is none.
+func Find(name string) *Format {
+	if i := slices.IndexFunc(formats, func(f *Format) bool { return f.Name == name }); i >= 0 {
+		return formats[i]
+	}
+	return nil
+}
+
+// FindExtension returns the format of files with an extension, such as .csv; nil if there is none.
+func FindExtension(extension string) *Format {
+	if i := slices.IndexFunc(formats, func(f *Format) bool { return slices.Contains(f.Extensions, strings.ToLower(extension)) }); i >= 0 {
+		return formats[i]
+	}
+	return nil
+}
+
+// Read returns a reader of the events of a schema. Errors are those of options, and *HeaderError.
+func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
+	if f.read != nil {
+		return f.read(in, l, o)
+	}
+	return newRecordReader(f, in, l, o)
+}
+
+// Scans reports whether the format has a scanner.
+func (f *Format) Scans() bool { return f.scan != nil }
+
+// Scan returns a scanner of the records of the format, of which Scans must be true. Errors are those
+// of options, and *HeaderError.
+func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) { return f.scan(in, o) }
+
+// HasCells reports whether the format is a form of CSV, which ReaderOptions.CSV describes.
+func (f *Format) HasCells() bool { return f.cells }
+
+// HasMetrics reports whether each line has a metric or a measurement, which ReaderOptions.Metric selects.
+func (f *Format) HasMetrics() bool { return f.names.metric != "" }

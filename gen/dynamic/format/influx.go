@@ -1,0 +1,185 @@
+package format
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"time"
+)
+
+// influx is the line protocol of InfluxDB. By its documentation ("Line protocol", InfluxDB 1 and 2):
+//
+//		measurement[,tag_key=tag_value...] field_key=field_value[,field_key=field_value...] [time]
+//
+//	  - A backslash precedes a comma or a space in a measurement; a comma, an equals sign or a space in
+//	    a tag key, a tag value or a field key; and a quote or a backslash in a field value with quotes.
+//	    Before any other character, it is a character like others.
+//	  - Field values are floats (1, 1.0, 1e5, not NaN or infinities), integers (1i), unsigned integers
+//	    (1u), strings in quotes, and booleans (t, T, true, True, TRUE, f, F, false, False, FALSE).
+//	  - Tag values are not empty. Line breaks are in no value. Lines that begin with # are comments.
+//	  - Times are numbers of nanoseconds, or of the unit that the writer said.
+//	  - Lines with the same measurement, tags and time are one point, which has the fields of all of
+//	    them, and the last value of a field.
+var influx = Format{
+	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
+	unit: time.Nanosecond, names: names{metric: "measurement", rest: "tags"}, point: true,
+	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &influxScanner{newLines(in)}, nil },
+}
+
+// influxScanner scans line protocol.
+type influxScanner struct{ lines }
+
+// Scan implements [Scanner].
+func (s *influxScanner) Scan(r *Record) error {
+	for {
+		line, number, err := s.next()
+		if r.reset(line, number); err != nil {
+			return err
+		}
+		if text := bytes.TrimLeft(line, " \t"); len(text) == 0 || text[0] == '#' {
+			continue
+		}
+		p := &influxLine{Record: r, at: len(line) - len(bytes.TrimLeft(line, " \t"))}
+		return p.parse()
+	}
+}
+
+// influxLine is a line that is parsed.
+type influxLine struct {
+	*Record
+	at int
+}
+
+// parse parses the line.
+func (p *influxLine) parse() error {
+	begin := p.at
+	name := p.token(", ", ", ")
+	if len(name) == 0 {
+		return p.fail(begin, "want a measurement")
+	}
+	p.add(Value{Part: MetricPart, Text: name, at: begin})
+	for p.skip(',') {
+		if err := p.tag(); err != nil {
+			return err
+		}
+	}
+	if !p.spaces() {
+		return p.fail(p.at, "want a space and the fields")
+	}
+	for more := true; more; more = p.skip(',') {
+		if err := p.field(); err != nil {
+			return err
+		}
+	}
+	return p.end()
+}
+
+// tag parses a tag.
+func (p *influxLine) tag() error {
+	begin := p.at
+	key := p.token(",= ", ",= ")
+	if len(key) == 0 || !p.skip('=') {
+		return p.fail(begin, "want a tag, as in key=value")
+	}
+	at := p.at
+	value := p.token(",= ", ",= ")
+	if len(value) == 0 {
+		return p.fail(at, "the value of a tag is empty: leave out the tag")
+	}
+	p.add(Value{Part: TagPart, Name: key, Text: value, at: begin})
+	return nil
+}
+
+// field parses a field.
+func (p *influxLine) field() error {
+	begin := p.at
+	key := p.token(",= ", ",= ")
+	if len(key) == 0 || !p.skip('=') {
+		return p.fail(begin, "want a field, as in key=value")
+	}
+	v := Value{Part: FieldPart, Name: key, at: p.at}
+	if p.skip('"') {
+		if v.Text = p.token(`"`, `"\`); !p.skip('"') {
+			return p.fail(v.at, "the string has no end: it cannot contain line breaks")
+		}
+	} else if v.Text, v.Kind = influxValue(p.token(", ", "")); v.Text == nil {
+		return p.fail(v.at, "want a number such as 1.5, 1i or 1u, a boolean, or a string in quotes")
+	}
+	p.add(v)
+	return nil
+}
+
+// end parses the time and the end of the line.
+func (p *influxLine) end() error {
+	if p.spaces() && p.at < len(p.text) {
+		begin := p.at
+		text := p.token(" ", "")
+		if !isInteger(text) {
+			return p.fail(begin, "want a time, an integer")
+		}
+		p.add(Value{Part: TimePart, Kind: IntKind, Text: text, at: begin})
+		p.spaces()
+	}
+	if p.at < len(p.text) {
+		return p.fail(p.at, "want a line break")
+	}
+	return nil
+}
+
+// influxValue returns the text of a value without quotes, and its kind; nil if it is none.
+func influxValue(text []byte) ([]byte, Kind) {
+	if isDecimal(text) {
+		return text, FloatKind
+	}
+	switch string(text) {
+	case "t", "T", "true", "True", "TRUE", "f", "F", "false", "False", "FALSE":
+		return text, BoolKind
+	}
+	if number, ok := bytes.CutSuffix(text, []byte("i")); ok && isInteger(number) {
+		return number, IntKind
+	}
+	if number, ok := bytes.CutSuffix(text, []byte("u")); ok && isInteger(number) && number[0] != '-' {
+		return number, UintKind
+	}
+	return nil, 0
+}
+
+// skip skips a character. It returns false if there is another one.
+func (p *influxLine) skip(c byte) bool {
+	if p.at < len(p.text) && p.text[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+// spaces skips spaces. It returns false if there are none.
+func (p *influxLine) spaces() bool {
+	begin := p.at
+	for p.skip(' ') {
+	}
+	return p.at > begin
+}
+
+// token returns the text before the next of some characters, without the backslashes before others.
+func (p *influxLine) token(ends, escaped string) []byte {
+	begin, from := p.at, len(p.arena)
+	copied := false
+	for ; p.at < len(p.text); p.at++ {
+		c := p.text[p.at]
+		if c == '\\' && p.at+1 < len(p.text) && strings.IndexByte(escaped, p.text[p.at+1]) >= 0 {
+			p.arena, copied = append(p.arena, p.text[begin:p.at]...), true
+			begin = p.at + 1
+			p.at++
+			continue
+		}
+		if strings.IndexByte(ends, c) >= 0 {
+			break
+		}
+	}
+	if !copied {
+		return p.text[begin:p.at]
+	}
+	p.arena = append(p.arena, p.text[begin:p.at]...)
+	return p.arena[from:]
+}

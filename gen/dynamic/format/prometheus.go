@@ -1,0 +1,332 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// prometheus is the text-based format of Prometheus. By its documentation ("Exposition formats",
+// version 0.0.4, and the UTF-8 names of version 1.0.0):
+//
+//		metric_name[{label_name="label value",...}] value [timestamp]
+//		{"metric name",label_name="label value",...} value [timestamp]
+//
+//	  - Tokens are separated by any number of blanks and tabs, and a comma may follow the last label.
+//	  - Values of labels have the escapes \\, \" and \n. A label that is empty is the same as none.
+//	  - Values are floats as strconv.ParseFloat of Go accepts them, with NaN, +Inf and -Inf.
+//	  - Timestamps are integers, in milliseconds since 1970.
+//	  - Lines that begin with # are comments, among them HELP and TYPE.
+//	  - Histograms and summaries are samples of name_bucket with a label le, of name with a label
+//	    quantile, of name_sum and of name_count.
+var prometheus = Format{
+	Name: "prometheus", Title: "text-based format of Prometheus", Extensions: []string{".prom"},
+	unit: time.Millisecond, names: sampleNames,
+	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &sampleScanner{lines: newLines(in)}, nil },
+}
+
+// openMetrics is the text format of OpenMetrics. By its specification (OpenMetrics 1.0, section "ABNF"),
+// it differs from that of Prometheus as follows:
+//
+//   - Tokens are separated by one space, there are no empty lines, and no comma follows the last label.
+//   - Timestamps are numbers of seconds since 1970, with a fraction or an exponent.
+//   - Exemplars may follow: # {label="value",...} value [timestamp].
+//   - The only comments are TYPE, HELP, UNIT and the last line, # EOF, without which a file is cut off.
+//
+// It accepts several spaces, and the comma.
+var openMetrics = Format{
+	Name: "openmetrics", Title: "text format of OpenMetrics",
+	unit: time.Second, names: sampleNames,
+	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) {
+		return &sampleScanner{lines: newLines(in), open: true}, nil
+	},
+}
+
+// sampleNames are the names of what samples have besides labels and a value.
+var sampleNames = names{metric: "metric", rest: "labels", empty: true}
+
+// Names of the fields of samples.
+const (
+	sampleValue    = "value"
+	exemplarValue  = "exemplar_value"
+	exemplarTime   = "exemplar_time"
+	exemplarLabels = "exemplar_labels"
+)
+
+// sampleScanner scans samples.
+type sampleScanner struct {
+	lines
+	open  bool // whether the format is that of OpenMetrics
+	eof   bool // whether # EOF was read
+	ended bool
+}
+
+// Errors of OpenMetrics.
+var (
+	errCutOff = errors.New("the last line is not # EOF: the input may be cut off")
+	errAfter  = errors.New("it follows # EOF: read each exposition by itself")
+)
+
+// Scan implements [Scanner].
+func (s *sampleScanner) Scan(r *Record) error {
+	for {
+		line, number, err := s.next()
+		switch r.reset(line, number); {
+		case err == io.EOF && s.open && !s.eof && !s.ended:
+			s.ended = true
+			return &InputError{Line: number, Column: 1, Err: errCutOff}
+		case err != nil:
+			return err
+		case s.eof && s.open:
+			return &InputError{Line: number, Column: 1, Err: errAfter}
+		}
+		text := bytes.TrimLeft(line, " \t")
+		switch {
+		case len(text) > 0 && text[0] != '#':
+			p := &sampleLine{Record: r, at: len(line) - len(text), open: s.open}
+			return p.parse()
+		case !s.open:
+		case string(text) == "# EOF":
+			s.eof = true
+		case !isMetadata(text):
+			return r.fail(0, "want a sample, # TYPE, # HELP, # UNIT or # EOF")
+		}
+	}
+}
+
+// isMetadata reports whether a line describes a metric of OpenMetrics.
+func isMetadata(line []byte) bool {
+	for _, word := range []string{"# TYPE ", "# HELP ", "# UNIT "} {
+		if bytes.HasPrefix(line, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sampleLine is a line that is parsed.
+type sampleLine struct {
+	*Record
+	at     int
+	open   bool
+	metric bool // whether the metric was parsed
+}
+
+// parse parses the line.
+func (p *sampleLine) parse() error {
+	if begin := p.at; p.peek() != '{' {
+		name := p.word("{ \t")
+		if !isMetricName(name) {
+			return p.fail(begin, "want the name of a metric")
+		}
+		p.add(Value{Part: MetricPart, Text: name, at: begin})
+		p.metric = true
+	}
+	if p.blanks(); p.peek() == '{' {
+		if err := p.labels(TagPart); err != nil {
+			return err
+		}
+	}
+	if !p.metric {
+		return p.fail(p.at, "want the name of a metric")
+	}
+	if err := p.number(FieldPart, sampleValue); err != nil {
+		return err
+	}
+	if p.blanks(); p.at < len(p.text) && p.peek() != '#' {
+		if err := p.time(TimePart, ""); err != nil {
+			return err
+		}
+	}
+	if p.blanks(); p.open && p.peek() == '#' {
+		if err := p.exemplar(); err != nil {
+			return err
+		}
+	}
+	if p.blanks(); p.at < len(p.text) {
+		return p.fail(p.at, "want a line break")
+	}
+	return nil
+}
+
+// labels parses labels in braces. In those of a sample, the first may be the name of the metric.
+func (p *sampleLine) labels(part Part) error {
+	p.at++
+	for {
+		p.blanks()
+		if p.peek() == '}' {
+			p.at++
+			return nil
+		}
+		begin := p.at
+		name, quoted, err := p.name()
+		if err != nil {
+			return err
+		}
+		if p.blanks(); quoted && !p.metric && p.peek() != '=' {
+			p.add(Value{Part: MetricPart, Text: name, at: begin})
+			p.metric = true
+		} else if err := p.label(part, name, begin); err != nil {
+			return err
+		}
+		switch p.blanks(); p.peek() {
+		case ',':
+			p.at++
+		case '}':
+		default:
+			return p.fail(p.at, "want a comma or } after a label")
+		}
+	}
+}
+
+// name parses the name of a label, which may be in quotes.
+func (p *sampleLine) name() (name []byte, quoted bool, err error) {
+	if p.peek() == '"' {
+		name, err = p.quoted()
+		return name, true, err
+	}
+	begin := p.at
+	if name = p.word("=,{}\" \t"); !isLabelName(name) {
+		return nil, false, p.fail(begin, "want the name of a label")
+	}
+	return name, false, nil
+}
+
+// label parses the equals sign and the value of a label.
+func (p *sampleLine) label(part Part, name []byte, begin int) error {
+	if p.peek() != '=' {
+		return p.fail(p.at, "want = after the name of a label")
+	}
+	p.at++
+	if p.blanks(); p.peek() != '"' {
+		return p.fail(p.at, "want the value of a label in quotes")
+	}
+	text, err := p.quoted()
+	if err == nil && (len(text) > 0 || part != TagPart) {
+		p.add(Value{Part: part, Name: name, Text: text, at: begin})
+	}
+	return err
+}
+
+// quoted parses a string in quotes.
+func (p *sampleLine) quoted() ([]byte, error) {
+	begin, from := p.at, len(p.arena)
+	for i := begin + 1; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '"':
+			p.at = i + 1
+			return p.arena[from:], nil
+		case c != '\\':
+			p.arena = append(p.arena, c)
+		case i+1 == len(p.text):
+		default:
+			i++
+			switch c := p.text[i]; c {
+			case '\\', '"':
+				p.arena = append(p.arena, c)
+			case 'n':
+				p.arena = append(p.arena, '\n')
+			default:
+				return nil, p.fail(i-1, `want \\, \" or \n after a backslash`)
+			}
+		}
+	}
+	return nil, p.fail(begin, "the string has no end")
+}
+
+// number parses a value.
+func (p *sampleLine) number(part Part, name string) error {
+	p.blanks()
+	begin := p.at
+	text := p.word(" \t")
+	if _, err := strconv.ParseFloat(string(text), 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+		return p.fail(begin, "want a number, NaN, +Inf or -Inf")
+	}
+	p.add(Value{Part: part, Kind: FloatKind, Name: []byte(name), Text: text, at: begin})
+	return nil
+}
+
+// time parses a timestamp.
+func (p *sampleLine) time(part Part, name string) error {
+	begin := p.at
+	text := p.word(" \t")
+	switch {
+	case p.open && !isDecimal(text):
+		return p.fail(begin, "want a time in seconds")
+	case !p.open && !isInteger(text):
+		return p.fail(begin, "want a time in milliseconds, an integer")
+	}
+	p.add(Value{Part: part, Kind: FloatKind, Name: []byte(name), Text: text, at: begin})
+	return nil
+}
+
+// exemplar parses an exemplar, whose labels are one value.
+func (p *sampleLine) exemplar() error {
+	begin := p.at
+	p.at++
+	if p.blanks(); p.peek() != '{' {
+		return p.fail(p.at, "want the labels of an exemplar")
+	}
+	first := len(p.Values)
+	if err := p.labels(FieldPart); err != nil {
+		return err
+	}
+	var pairs []pair
+	for _, v := range p.Values[first:] {
+		pairs = append(pairs, pair{string(v.Name), string(v.Text)})
+	}
+	text, err := joined(pairs)
+	if err != nil {
+		return &InputError{Line: p.Line, Column: position(p.text, begin), Err: err}
+	}
+	p.Values = append(p.Values[:first], Value{Part: FieldPart, Name: []byte(exemplarLabels), Text: []byte(text), at: begin})
+	if err := p.number(FieldPart, exemplarValue); err != nil {
+		return err
+	}
+	if p.blanks(); p.at < len(p.text) {
+		return p.time(FieldPart, exemplarTime)
+	}
+	return nil
+}
+
+// peek returns the next character; 0 at the end.
+func (p *sampleLine) peek() byte {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+// blanks skips blanks and tabs.
+func (p *sampleLine) blanks() {
+	for p.peek() == ' ' || p.peek() == '\t' {
+		p.at++
+	}
+}
+
+// word returns the text before the next of some characters.
+func (p *sampleLine) word(ends string) []byte {
+	begin := p.at
+	for p.at < len(p.text) && strings.IndexByte(ends, p.text[p.at]) < 0 {
+		p.at++
+	}
+	return p.text[begin:p.at]
+}
+
+// isMetricName reports whether a text is a name of a metric that needs no quotes.
+func isMetricName(text []byte) bool {
+	return isLabelName(bytes.ReplaceAll(text, []byte(":"), []byte("_")))
+}
+
+// isLabelName reports whether a text is a name of a label that needs no quotes.
+func isLabelName(text []byte) bool {
+	for i, c := range text {
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || !isDigit(c)) {
+			return false
+		}
+	}
+	return len(text) > 0
+}

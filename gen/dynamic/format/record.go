@@ -1,0 +1,428 @@
+package format
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// Scanner reads the records of a text, before they are events of a schema.
+type Scanner interface {
+	// Scan reads the next record. At the end, the error is [io.EOF]. If it is an *InputError, Scan
+	// may be called again and continues with the next line.
+	Scan(r *Record) error
+}
+
+// Record is what a line contains. It is valid until the next call of Scan.
+type Record struct {
+	Line   int // on which it begins, counted from 1
+	Values []Value
+
+	text  []byte // the line
+	arena []byte // texts that the line has with escapes
+}
+
+// Value is a value of a record.
+type Value struct {
+	Part Part
+	Kind Kind
+	Name []byte // empty for a metric and a time
+	Text []byte // without quotes and escapes
+
+	at int // offset in the line
+}
+
+// Part is what a value is in the other system.
+type Part int
+
+// Parts of a record.
+const (
+	AnyPart    Part = iota // a cell of CSV
+	MetricPart             // the metric, or the measurement
+	TagPart                // a part of the series: a tag, or a label
+	FieldPart              // a value
+	TimePart               // a number of units since 1970
+)
+
+// Kind is the type of a value in the other system.
+type Kind int
+
+// Kinds of values.
+const (
+	TextKind Kind = iota // text, which may be that of any type
+	IntKind
+	UintKind
+	FloatKind
+	BoolKind
+)
+
+// reset empties the record for a line.
+func (r *Record) reset(text []byte, line int) {
+	r.Line, r.text, r.Values, r.arena = line, text, r.Values[:0], r.arena[:0]
+}
+
+// add adds a value.
+func (r *Record) add(v Value) { r.Values = append(r.Values, v) }
+
+// fail returns a syntax error at an offset of the line.
+func (r *Record) fail(at int, why string) error {
+	return &InputError{Line: r.Line, Column: position(r.text, at), Err: syntax(why)}
+}
+
+// names are the names of what the records of a format have besides their tags and fields. A schema
+// need not have them.
+type names struct {
+	metric string // the metric or measurement
+	rest   string // the tags that the schema does not have, as one string
+	empty  bool   // whether a tag that is absent is the same as an empty one
+}
+
+// recordReader reads the records of a format as events. A line whose values are not all valid has no
+// part in any event.
+type recordReader struct {
+	*parser
+	format  *Format
+	scanner Scanner
+	record  Record
+	metric  int          // index of the column; -1 if the schema has none
+	rest    int          // index of the column; -1 if the schema has none
+	first   string       // the metric of all events, if the schema has none
+	skipped atomic.Int64 // lines of other metrics
+
+	assigned []assignment // of the current record
+	inLine   []bool       // per column, whether assigned has it
+	pairs    []pair       // of the current record
+
+	event  *dynamic.Event // that more lines may add to; nil if there is none
+	line   int            // on which it begins
+	point  []byte         // its series and its time
+	points points
+	queue  []failure // what follows the event
+}
+
+// failure is an error of a line.
+type failure struct {
+	line int
+	err  error
+}
+
+// maxQueue is the maximum number of failures between the lines of an event.
+const maxQueue = 100
+
+// assignment is the value of a column.
+type assignment struct {
+	column int
+	value  any
+}
+
+// pair is a tag that the schema does not have.
+type pair struct{ name, text string }
+
+// newRecordReader returns a reader of the records of a format.
+func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
+	scanner, err := f.scan(in, o)
+	if err != nil {
+		return nil, err
+	}
+	o.Unit = cmp.Or(o.Unit, f.unit)
+	p, err := newParser(l, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &recordReader{parser: p, format: f, scanner: scanner, metric: p.stringColumn(f.names.metric), rest: p.stringColumn(f.names.rest), inLine: make([]bool, len(p.columns))}
+	r.points.partial = slices.ContainsFunc(p.columns, func(c Column) bool { return c.part == fieldPart && !c.Required() })
+	return r, nil
+}
+
+// stringColumn returns the index of the column that an input name has, if its values are strings of
+// the series; otherwise -1.
+func (p *parser) stringColumn(name string) int {
+	i, ok := p.byName[name]
+	if !ok || i < 0 || p.columns[i].Type != schema.String || p.columns[i].part != seriesPart {
+		return -1
+	}
+	return i
+}
+
+// Skipped returns the number of lines of other metrics than ReaderOptions.Metric. It may be called
+// while the reader is in use.
+func (r *recordReader) Skipped() int { return int(r.skipped.Load()) }
+
+// Next implements [Reader]. Errors of lines follow the event that began before them.
+func (r *recordReader) Next() (dynamic.Event, int, error) {
+	for len(r.queue) == 0 || r.event != nil && r.queue[0].line >= r.line {
+		if err := r.read(); err != nil {
+			r.queue = append(r.queue, failure{r.record.Line, err})
+			if _, more := errors.AsType[*InputError](err); r.event != nil && (!more || len(r.queue) == maxQueue) {
+				return r.emit()
+			}
+			continue
+		}
+		switch {
+		case r.event == nil:
+			if r.begin(); !r.format.point {
+				return r.emit()
+			}
+		case r.samePoint():
+			r.assign()
+		default:
+			e, line, err := r.emit()
+			r.begin()
+			return e, line, err
+		}
+	}
+	f := r.queue[0]
+	r.queue = append(r.queue[:0], r.queue[1:]...)
+	return dynamic.Event{}, f.line, f.err
+}
+
+// read reads the next record that is not skipped, and parses its values.
+func (r *recordReader) read() error {
+	for {
+		if err := r.scanner.Scan(&r.record); err != nil {
+			return err
+		}
+		use, err := r.bind()
+		if err != nil || use {
+			return err
+		}
+		r.skipped.Add(1)
+	}
+}
+
+// begin begins an event with the current record.
+func (r *recordReader) begin() {
+	e := r.start()
+	r.event, r.line = &e, r.record.Line
+	r.point = r.record.appendPoint(r.point[:0])
+	r.assign()
+}
+
+// samePoint reports whether the current record has the series and the time of the event.
+func (r *recordReader) samePoint() bool {
+	var scratch [256]byte
+	return r.format.point && bytes.Equal(r.record.appendPoint(scratch[:0]), r.point)
+}
+
+// appendPoint appends the values other than fields.
+func (r *Record) appendPoint(dst []byte) []byte {
+	for i := range r.Values {
+		if v := &r.Values[i]; v.Part != FieldPart {
+			dst = append(append(dst, v.Name...), 0)
+			dst = append(append(dst, v.Text...), 0)
+		}
+	}
+	return dst
+}
+
+// assign adds the values of the current record to the event.
+func (r *recordReader) assign() {
+	for _, a := range r.assigned {
+		r.seen[a.column] = true
+		r.columns[a.column].set(r.event, a.value)
+	}
+}
+
+// emit returns the event.
+func (r *recordReader) emit() (dynamic.Event, int, error) {
+	e := *r.event
+	r.event = nil
+	for i := range r.columns {
+		if c := &r.columns[i]; r.format.names.empty && !r.seen[i] && c.part == seriesPart && c.Type == schema.String {
+			r.seen[i] = true
+			c.set(&e, "")
+		}
+	}
+	if r.format.point {
+		if before, lost := r.points.add(r.point, r.seen, r.line); lost {
+			return e, r.line, &ScatteredError{Line: r.line, Before: before}
+		}
+	}
+	if name := r.complete(&e); name != "" {
+		return e, r.line, lacks(r.line, name)
+	}
+	return e, r.line, nil
+}
+
+// bind parses the values of the current record. It returns false for a record of another metric
+// than those to read.
+func (r *recordReader) bind() (bool, error) {
+	r.assigned, r.pairs = r.assigned[:0], r.pairs[:0]
+	clear(r.inLine)
+	for i := range r.record.Values {
+		v := &r.record.Values[i]
+		if v.Part == MetricPart && r.options.Metric != "" && string(v.Text) != r.options.Metric {
+			return false, nil
+		}
+		if name, err := r.bindValue(v); err != nil {
+			return true, &InputError{Line: r.record.Line, Column: position(r.record.text, v.at), Name: name, Err: err}
+		}
+	}
+	if r.rest < 0 {
+		return true, nil
+	}
+	text, err := joined(r.pairs)
+	if err == nil {
+		err = r.put(r.rest, text)
+	}
+	if err != nil {
+		return true, &InputError{Line: r.record.Line, Column: 1, Name: r.columns[r.rest].Name, Err: err}
+	}
+	return true, nil
+}
+
+// bindValue parses a value. With an error, it returns the name of the column.
+func (r *recordReader) bindValue(v *Value) (string, error) {
+	var i int
+	switch v.Part {
+	case MetricPart:
+		if i = r.metric; i < 0 {
+			return "", r.only(v)
+		}
+	case TimePart:
+		i = r.byName["time"]
+	default:
+		if _, known := r.byName[string(v.Name)]; !known && v.Part == TagPart && r.rest >= 0 {
+			r.pairs = append(r.pairs, pair{string(v.Name), string(v.Text)})
+			return "", nil
+		}
+		var err error
+		if i, err = r.find(v.Name); err != nil {
+			return "", err
+		}
+	}
+	if i < 0 {
+		return "", nil
+	}
+	c := &r.columns[i]
+	if err := fits(c, v); err != nil {
+		return c.Name, err
+	}
+	value, err := r.parse[i](v.Text)
+	if err == nil {
+		err = r.put(i, value)
+	}
+	return c.Name, err
+}
+
+// fits returns an error for a number or a boolean that the type of a column does not have.
+func fits(c *Column, v *Value) error {
+	switch {
+	case v.Part == TimePart || v.Kind == TextKind:
+		return nil
+	case v.Kind == BoolKind && c.Type != schema.Bool:
+		return fmt.Errorf("%w: it is a boolean, and not a %s", ErrValue, c.Type)
+	case v.Kind != BoolKind && !numeric(c.Type) && c.Type != schema.Timestamp:
+		return fmt.Errorf("%w: it is a number, and not a %s", ErrValue, c.Type)
+	}
+	return nil
+}
+
+// put assigns a value to a column.
+func (r *recordReader) put(column int, value any) error {
+	if r.inLine[column] {
+		return ErrTwice
+	}
+	r.inLine[column] = true
+	r.assigned = append(r.assigned, assignment{column, value})
+	return nil
+}
+
+// only returns an error if the metric is not that of the other events.
+func (r *recordReader) only(v *Value) error {
+	if r.first == "" {
+		r.first = string(v.Text)
+	}
+	if string(v.Text) == r.first {
+		return nil
+	}
+	return fmt.Errorf("%w %q: it is \"%s\", and \"%s\" in another line: load them one by one, with --metric", ErrUnknown, r.format.names.metric, shown(v.Text), shown([]byte(r.first)))
+}
+
+// joined returns tags as one string, sorted by name, as in code=200,method=post. A backslash precedes
+// commas, equals signs and backslashes in names and values, and line breaks are \n.
+func joined(pairs []pair) (string, error) {
+	slices.SortFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	var b strings.Builder
+	for i, p := range pairs {
+		if i > 0 {
+			if p.name == pairs[i-1].name {
+				return "", fmt.Errorf("%w: %s", ErrTwice, shown([]byte(p.name)))
+			}
+			b.WriteByte(',')
+		}
+		b.WriteString(tagEscapes.Replace(p.name))
+		b.WriteByte('=')
+		b.WriteString(tagEscapes.Replace(p.text))
+	}
+	return b.String(), nil
+}
+
+// tagEscapes are the escapes of joined.
+var tagEscapes = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`, "\n", `\n`)
+
+// ErrScattered is the error that a [ScatteredError] wraps.
+var ErrScattered = errors.New("the lines of a point do not follow each other, so that the last would replace the others: sort them by series and time")
+
+// ScatteredError ends the reading of points whose fields are in lines that do not follow each other.
+type ScatteredError struct {
+	Line   int // that continues a point
+	Before int // line on which the point began
+}
+
+// Error returns the lines.
+func (e *ScatteredError) Error() string {
+	return fmt.Sprintf("line %d continues the point of line %d: %v", e.Line, e.Before, ErrScattered)
+}
+
+// Unwrap returns ErrScattered.
+func (e *ScatteredError) Unwrap() error { return ErrScattered }
+
+// points are the last points that were read, by hash, to find those that lines continue later.
+type points struct {
+	partial   bool // whether points may lack fields
+	now, then map[uint64]seenPoint
+}
+
+// seenPoint is what is known of a point.
+type seenPoint struct {
+	columns uint64 // hash of those that it has
+	line    int
+}
+
+// maxPoints is half of the number of points that are known.
+const maxPoints = 1 << 19
+
+// add adds a point with columns. It reports whether an earlier one is the same with other columns, so
+// that it would be replaced, and its line.
+func (p *points) add(point []byte, columns []bool, line int) (before int, lost bool) {
+	if !p.partial {
+		return 0, false
+	}
+	has := fnv.New64a()
+	for _, seen := range columns {
+		_, _ = has.Write([]byte{map[bool]byte{true: 1}[seen]})
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(point)
+	known, ok := p.now[h.Sum64()]
+	if !ok {
+		known, ok = p.then[h.Sum64()]
+	}
+	if len(p.now) >= maxPoints || p.now == nil {
+		p.now, p.then = map[uint64]seenPoint{}, p.now
+	}
+	of := seenPoint{has.Sum64(), line}
+	p.now[h.Sum64()] = of
+	return known.line, ok && known.columns != of.columns
+}
