@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
@@ -18,8 +19,8 @@ type Cheaper struct {
 	Pattern string `json:"pattern"`
 	Bucket  string `json:"bucket"`
 	Means   string `json:"means"`
-	// Lines are entries of the table in the schema. SINCE stands for the time of the first event
-	// with the layout.
+	// Lines are the fields, if they get numbers, and the table, in the language of schemas. SINCE
+	// stands for the time of the first event with the layout.
 	Lines []string `json:"lines"`
 }
 
@@ -41,54 +42,97 @@ func laterLayout(s *schema.Schema, index int, l *layout.Layout, t *layout.Table)
 	}
 	v := variants{schema: s, index: index, layout: l, table: t}
 	p := codec.BucketSerialized
-	later := v.with(p, v.width(p))
-	table := &later.Tables[0]
-	lines := table.Lines(t.ID, table.SegmentTexts())[1:]
+	alone := v.with(p, v.width(p))
+	later := *s // with fields that have numbers
+	later.Fields, later.Tables = slices.Clone(s.Fields), slices.Clone(s.Tables)
+	table := &later.Tables[index]
+	*table = alone.Tables[0]
+	v.serialize(&later, table)
+	out := &Cheaper{}
+	out.Pattern, out.Bucket = designOf(alone)
+	var starts []time.Time
 	if !t.Draft {
-		earlier := s.Tables[index]
-		earlier.Name = schema.Value[string]{Pos: table.Name.Pos}
-		if !v.changes(later, earlier) {
-			return nil
-		}
-		lines = append(lines, "  since: SINCE", "  before: ["+earlier.EarlierText(table)+"]")
+		starts = v.starts(alone)
+		table.Before = []schema.Table{s.Tables[index]}
+		table.Before[0].Name = schema.Value[string]{Pos: table.Name.Pos}
+		table.Since = schema.Value[time.Time]{V: starts[0], Pos: table.Name.Pos}
+		out.Means = sinceText(starts)
 	}
-	out := &Cheaper{Lines: lines}
-	out.Pattern, out.Bucket = designOf(later)
-	if slices.ContainsFunc(s.Fields, func(f schema.Field) bool { return !f.Number.IsSet() }) && table.Blob.Format.V != string(layout.JSONText) {
-		out.Means = " Give each field a number, as in {type: int64, number: 1}."
+	if !fits(&later, table) {
+		return nil
+	}
+	out.Lines = proposal(s, &later, table)
+	return out
+}
+
+// fits reports whether a schema has no errors. It removes what a table no longer needs to allow.
+func fits(s *schema.Schema, table *schema.Table) bool {
+	check := func() (diag.List, bool) {
+		l, found := layout.Resolve(s)
+		if !found.HasErrors() {
+			found = append(found, lint.Check(s, l)...)
+		}
+		return found, !found.HasErrors()
+	}
+	found, ok := check()
+	table.Allow = slices.DeleteFunc(slices.Clone(table.Allow), func(a schema.Allow) bool {
+		return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Pos == a.Rule.Pos && d.Rule == "" })
+	})
+	return ok
+}
+
+// starts returns the next two days in the future at which buckets of the table and of a variant begin;
+// of a table without buckets, any day.
+func (v *variants) starts(alone *schema.Schema) []time.Time {
+	l, _ := layout.Resolve(alone) // what is wrong is found in the whole schema
+	var out []time.Time
+	for day, end := firstSince, firstSince.AddDate(3, 0, 0); len(out) < 2 && day.Before(end); day = day.AddDate(0, 0, 1) {
+		within := func(t *layout.Table) bool { return t.Pattern.Bucketed() && !t.Bucket.Start(day).Equal(day) }
+		if !within(v.table) && !within(l.Tables[0]) {
+			out = append(out, day)
+		}
+	}
+	if out == nil {
+		out = []time.Time{firstSince} // which is refused
 	}
 	return out
 }
 
-// changes reports whether the table can have a layout for later events, after an earlier one: from
-// some boundary of both their buckets on.
-func (v *variants) changes(later *schema.Schema, earlier schema.Table) bool {
-	alone, found := layout.Resolve(later)
-	if found.HasErrors() {
-		return false
+// firstSince is the first time at which a layout is proposed to begin. An explanation does not depend on
+// the clock.
+var firstSince = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// sinceText says what SINCE stands for.
+func sinceText(starts []time.Time) string {
+	first := starts[0].Format(time.DateOnly)
+	switch {
+	case len(starts) == 1:
+		return ", at a time at which buckets of both layouts begin, such as " + first + "."
+	case starts[1].Sub(starts[0]) == 24*time.Hour:
+		return ", such as " + first + "."
 	}
-	all := *v.schema
-	all.Fields = later.Fields
-	all.Tables = slices.Clone(v.schema.Tables)
-	table := later.Tables[0]
-	table.Before = []schema.Table{earlier}
-	table.Since = schema.Value[time.Time]{V: boundary(alone.Tables[0], v.table), Pos: table.Name.Pos}
-	all.Tables[v.index] = table
-	l, found := layout.Resolve(&all)
-	return !found.HasErrors() && !lint.Check(&all, l).HasErrors()
+	return ", at a time at which buckets of both layouts begin, such as " + first + " and next on " + starts[1].Format(time.DateOnly) + "; for another time, btgen lint names the nearest."
 }
 
-// boundary returns a day in the future at which buckets of both tables begin, if there is one soon.
-func boundary(tables ...*layout.Table) time.Time {
-	day := time.Date(2050, 1, 1, 0, 0, 0, 0, time.UTC)
-	for range 366 {
-		apart := func(t *layout.Table) bool { return t.Pattern.Bucketed() && !t.Bucket.Start(day).Equal(day) }
-		if !slices.ContainsFunc(tables, apart) {
-			break
+// proposal returns the lines of a schema with a table in place of one of another schema: the fields, if
+// they get numbers, and the table.
+func proposal(was, s *schema.Schema, table *schema.Table) []string {
+	var out []string
+	unnumbered := func(f schema.Field) bool { return !f.Number.IsSet() }
+	if slices.ContainsFunc(was.Fields, unnumbered) && table.Blob.Format.V != string(layout.JSONText) {
+		out = append(out, "fields:")
+		for _, f := range s.Fields {
+			out = append(out, "  "+schema.Quoted(f.Name.V)+": "+f.String())
 		}
-		day = day.AddDate(0, 0, 1)
 	}
-	return day
+	out = append(out, "tables:")
+	for _, line := range table.Whole() {
+		out = append(out, "  "+line)
+	}
+	if len(table.Before) > 0 {
+		out = append(out, "    since: SINCE", "    before: ["+table.Before[0].EarlierText(table)+"]")
+	}
+	return out
 }
 
 // weigh sets whether the later layout is proposed: if it takes much less than the table does.
@@ -111,8 +155,16 @@ func (t *Table) weigh() {
 	}
 	proposal := *t.layout
 	proposal.Means = "Events live long here, and a year of them takes about " + words.Size(then.middle()) + " instead of " + words.Size(now.middle()) + ", " + what +
-		", if each is one value. Stored events need not move: later ones can have another layout, from a time on by which all programs run the new code, SINCE." + proposal.Means
+		", if each is one value." + proposal.way()
 	t.Cheaper = &proposal
+}
+
+// way says how to change the schema. Its Means so far is about the time.
+func (c *Cheaper) way() string {
+	if c.Means == "" { // a draft
+		return " Write this in the schema, in place of what it has under these names:"
+	}
+	return " Stored events need not move: later ones can have another layout, from a time on by which all programs run the new code, SINCE" + c.Means + " Write this in the schema, in place of what it has under these names:"
 }
 
 // cheaperTitle introduces the proposal.
@@ -125,8 +177,8 @@ func (w *textWriter) cheaper(t *Table) {
 	}
 	w.heading(cheaperTitle)
 	w.wrapped("    ", plain, t.Cheaper.Means)
-	for _, line := range t.Cheaper.Lines {
-		w.wrapped("    ", plain, line)
+	for _, line := range t.Cheaper.Lines { // to paste, and so not wrapped
+		w.line("      %s", line)
 	}
 }
 

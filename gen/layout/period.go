@@ -38,14 +38,21 @@ func (r *resolver) checkPeriods() {
 			t.Older = nil // no further checks are possible
 			continue
 		}
+		aligned := true
 		for i, older := range t.Older {
 			newer := periods[i]
-			if r.aligned(newer, older) {
-				r.checkTTLFields(newer, older)
-				r.checkServes(t, i)
+			if !r.aligned(newer, older) {
+				aligned = false // keys could meet where a bucket has two layouts
+				continue
 			}
+			r.checkTTLFields(newer, older)
+			r.checkServes(t, i)
+		}
+		for i, older := range t.Older {
 			for _, other := range periods[:i+1] {
-				r.checkApart(other, older)
+				if aligned {
+					r.checkApart(other, older)
+				}
 			}
 		}
 	}

@@ -254,6 +254,33 @@ func (t *Table) Lines(name string, segments []string) []string {
 	return out
 }
 
+// Whole returns the lines of the table in the schema language, without earlier layouts.
+func (t *Table) Whole() []string {
+	out := t.Lines(t.Name.V, t.SegmentTexts())
+	add := func(key, value string) { out = append(out, "  "+key+": "+value) }
+	if t.Doc != "" {
+		add("doc", Quoted(t.Doc))
+	}
+	if len(t.Splits) > 0 {
+		var keys []string
+		for _, key := range t.Splits {
+			keys = append(keys, Quoted(key.V))
+		}
+		add("splits", "["+strings.Join(keys, ", ")+"]")
+	}
+	if t.Serves.IsSet() {
+		add("serves", strconv.FormatBool(t.Serves.V))
+	}
+	if len(t.Allow) > 0 {
+		var allow entries
+		for _, a := range t.Allow {
+			allow.add(a.Rule.V, Quoted(a.Reason.V))
+		}
+		add("allow", allow.String())
+	}
+	return out
+}
+
 // EarlierText returns the entry of before for t, below a layout that replaces it in the same table and
 // families, and with the same ttl.
 func (t *Table) EarlierText(newer *Table) string {
