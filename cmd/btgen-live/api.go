@@ -24,6 +24,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/web"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -61,22 +62,12 @@ func newAPI(layouts []*layout.Layout, client store.Client, o store.ReaderOptions
 	return a
 }
 
-// problem is the error of a request, as RFC 9457 describes it.
-type problem struct {
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-}
-
-// Error returns the detail.
-func (p *problem) Error() string { return p.Detail }
-
 // invalid is a request that cannot be answered as it is.
 func invalid(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &problem{"invalid request", http.StatusBadRequest, parameters(err.Error())}
+	return web.NewProblem("invalid request", http.StatusBadRequest, parameters(err.Error()))
 }
 
 // flagName matches flags of the command line, whose checks requests share.
@@ -90,23 +81,23 @@ func parameters(text string) string {
 }
 
 // problemOf returns the problem of an error.
-func problemOf(ctx context.Context, err error) *problem {
-	p := (*problem)(nil)
+func problemOf(ctx context.Context, err error) *web.Problem {
+	p := (*web.Problem)(nil)
 	switch {
 	case errors.As(err, &p):
 		return p
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled), status.Code(err) == codes.DeadlineExceeded:
-		return &problem{"too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series", maxAnswering)}
+		return web.NewProblem("too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series", maxAnswering))
 	}
 	for _, of := range []error{store.ErrOrder, store.ErrNoField, store.ErrFieldRows} {
 		if errors.Is(err, of) {
-			return &problem{"invalid request", http.StatusBadRequest, err.Error()}
+			return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
 		}
 	}
 	if _, is := errors.AsType[*store.TokenError](err); is {
-		return &problem{"invalid request", http.StatusBadRequest, err.Error()}
+		return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
 	}
-	return &problem{"reading failed", http.StatusBadGateway, err.Error()}
+	return web.NewProblem("reading failed", http.StatusBadGateway, err.Error())
 }
 
 // handler returns the handler of requests below /api/.
@@ -123,7 +114,7 @@ func (a *api) handler() http.Handler {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, answer) })
 	}
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, &problem{"not found", http.StatusNotFound, "there are /api/schemas, series, windows, events, latest and row"})
+		web.NewProblem("not found", http.StatusNotFound, "there are /api/schemas, series, windows, events, latest and row").Write(w)
 	})
 	return mux
 }
@@ -136,31 +127,21 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx con
 	case a.reading <- struct{}{}:
 		defer func() { <-a.reading }()
 	case <-ctx.Done():
-		writeProblem(w, &problem{"too many requests", http.StatusServiceUnavailable, fmt.Sprintf("%d other requests are being answered", maxReading)})
+		web.NewProblem("too many requests", http.StatusServiceUnavailable, fmt.Sprintf("%d other requests are being answered", maxReading)).Write(w)
 		return
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		writeProblem(w, &problem{"invalid request", http.StatusBadRequest, err.Error()})
+		web.NewProblem("invalid request", http.StatusBadRequest, err.Error()).Write(w)
 		return
 	}
 	text, err := answer(ctx, q)
 	if err != nil {
-		writeProblem(w, problemOf(ctx, err))
+		problemOf(ctx, err).Write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text)
-}
-
-// writeProblem answers with a problem.
-func writeProblem(w http.ResponseWriter, p *problem) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	text, err := json.Marshal(p)
-	if err == nil {
-		_, _ = w.Write(text)
-	}
 }
 
 // takes checks that a request has only known parameters, each once except for value.
@@ -287,7 +268,7 @@ func newRows(columns []format.Column) *rows {
 func (r *rows) add(e *dynamic.Event) error {
 	r.text = r.encoder.Append(r.text, e)
 	if r.n++; len(r.text) > maxAnswer {
-		return &problem{"too large", http.StatusUnprocessableEntity, fmt.Sprintf("the answer is larger than %d MiB: set a lower limit, or select fewer fields", maxAnswer>>20)}
+		return web.NewProblem("too large", http.StatusUnprocessableEntity, fmt.Sprintf("the answer is larger than %d MiB: set a lower limit, or select fewer fields", maxAnswer>>20))
 	}
 	return nil
 }
@@ -530,8 +511,8 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 			continue
 		}
 		if out.n == limit {
-			return nil, &problem{"too many windows", http.StatusUnprocessableEntity,
-				fmt.Sprintf("there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series", words.Number(float64(limit)), w.every)}
+			return nil, web.NewProblem("too many windows", http.StatusUnprocessableEntity,
+				fmt.Sprintf("there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series", words.Number(float64(limit)), w.every))
 		}
 		if err := out.add(shown.Row(&win)); err != nil {
 			return nil, err

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/gen/web"
 	"github.com/btgen-dev/btgen/golden/termtest"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -235,4 +236,20 @@ func textsOf(t *testing.T, format string, data []byte) (out []string) {
 		termtest.Check(t, "NDJSON", string(line[:bytes.Index(line, []byte(`"json"`))]))
 	}
 	return out
+}
+
+// TestTokenPrinted prints a token to a terminal, and nowhere else.
+func TestTokenPrinted(t *testing.T) {
+	terminal, end := termtest.Open(t)
+	s, cmd := serving{token: "print"}, newServe()
+	cmd.SetErr(terminal)
+	token, err := s.readToken(cmd)
+	if shown := end(); err != nil || len(token) < web.MinToken || !strings.Contains(shown, "token: "+token) {
+		t.Errorf("%q, %v: %s", token, err, shown)
+	}
+	var file bytes.Buffer
+	cmd.SetErr(&file)
+	if token, err := s.readToken(cmd); err == nil || token != "" || file.Len() > 0 {
+		t.Errorf("%q, %v: %s", token, err, &file)
+	}
 }

@@ -1,16 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -39,6 +45,7 @@ fields:
   total: int64
   note: {type: string, optional: true}
   state: {type: enum, of: {good: 1, bad: 2}}
+  lag: {type: duration, optional: true}
 tables:
   events:
     pattern: bucket_new_cells
@@ -80,7 +87,7 @@ func servedEventsOf(t testing.TB, text string, events []dynamic.Event) http.Hand
 func readings(city string, sensor int64, step time.Duration, n int) []dynamic.Event {
 	var out []dynamic.Event
 	for i := range n {
-		out = append(out, dynamic.Event{Series: []any{city, sensor}, Time: servedStart.Add(time.Duration(i) * step), Values: []any{float64(i % 24), int64(i), nil, "good"}})
+		out = append(out, dynamic.Event{Series: []any{city, sensor}, Time: servedStart.Add(time.Duration(i) * step), Values: []any{float64(i % 24), int64(i), nil, "good", time.Duration(i%24) * 90 * time.Second}})
 	}
 	return out
 }
@@ -123,7 +130,7 @@ func rowsIn(answer map[string]any) (out []map[string]any) {
 // TestAPI asks for everything that the API has.
 func TestAPI(t *testing.T) {
 	events := append(readings("berlin", 1, time.Hour, 48), readings("paris", 2, time.Hour, 3)...)
-	events = append(events, dynamic.Event{Series: []any{"odd", int64(math.MaxInt64)}, Time: servedStart, Values: []any{math.NaN(), int64(math.MinInt64), "<script>", "bad"}})
+	events = append(events, dynamic.Event{Series: []any{"odd", int64(math.MaxInt64)}, Time: servedStart, Values: []any{math.NaN(), int64(math.MinInt64), "<script>", "bad", nil}})
 	h := servedEvents(t, events)
 
 	schemas := ask(t, h, 200, "schemas")
@@ -271,7 +278,7 @@ func TestAPIRow(t *testing.T) {
 	h := servedEvents(t, readings("ber#lin", 1, time.Hour, 30))
 	row := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=ber#lin", "value", "sensor=1", "time", "2021-03-02T03:00:00Z"))[0]
 	cells := row["cells"].([]any)
-	if row["table"] != "events" || fmt.Sprint(row["parts"]) != "[map[name:city text:ber%23lin] map[name:sensor text:1] map[name:bucket text:2021-03-02]]" && len(row["parts"].([]any)) != 3 || len(cells) != 18 {
+	if row["table"] != "events" || fmt.Sprint(row["parts"]) != "[map[name:city text:ber%23lin] map[name:sensor text:1] map[name:bucket text:2021-03-02]]" && len(row["parts"].([]any)) != 3 || len(cells) != 24 {
 		t.Errorf("got %v", row)
 	}
 	cell := cells[0].(map[string]any)
@@ -404,16 +411,22 @@ func listening(t *testing.T, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	started(t, l, h, nil)
+	return "http://" + l.Addr().String() + "/"
+}
+
+// started serves a handler until the test ends.
+func started(t *testing.T, l net.Listener, h http.Handler, access *web.Access) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(ctx, l, h) }()
+	go func() { ended <- web.Serve(ctx, l, h, access) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return "http://" + l.Addr().String() + "/"
 }
 
 // TestServed gets the page and its files.
@@ -452,12 +465,88 @@ func hostileTexts() []string {
 	return out
 }
 
+// overTLS serves a handler to those who know a token.
+func overTLS(t *testing.T, h http.Handler, token string) string {
+	t.Helper()
+	certified := httptest.NewTLSServer(nil) // for its certificate
+	defer certified.Close()
+	certificate := certified.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s := serving{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), token: "stdin", addr: ":0"}
+	for name, block := range map[string]*pem.Block{s.cert: {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, s.key: {Type: "PRIVATE KEY", Bytes: key}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := newServe()
+	cmd.SetIn(strings.NewReader(token + "\nmore"))
+	access, err := s.access(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.listen(t.Context(), access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started(t, l, h, access)
+	return fmt.Sprintf("https://127.0.0.1:%d/", l.Addr().(*net.TCPAddr).Port)
+}
+
+// TestToken reads from another machine's point of view: everything but the page needs the token.
+func TestToken(t *testing.T) {
+	const token = "a-token-of-this-test"
+	address := overTLS(t, servedEvents(t, nil), token)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer client.CloseIdleConnections()
+	for path, want := range map[string]int{"": 200, "page.js": 200, "page.css": 200, "api/schemas": 401, "api/events?schema=Event": 401, "api/": 401, "other": 401} {
+		for header, want := range map[string]int{"": want, "Bearer x": want, "Bearer " + token: map[string]int{"api/": 404, "other": 404}[path]} {
+			r, err := http.NewRequestWithContext(t.Context(), "GET", address+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", header)
+			response, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != cmp.Or(want, 200) {
+				t.Errorf("/%s with %q: %d", path, header, response.StatusCode)
+			}
+		}
+	}
+}
+
+// TestBrowserToken asks for the token in a headless Chromium, and keeps the link that it was opened with.
+func TestBrowserToken(t *testing.T) {
+	browser := testbrowser.New(t)
+	const token = "a-token-of-this-test"
+	address := overTLS(t, servedEvents(t, readings("berlin", 1, time.Hour, 48)), token)
+	shown := browser.Visit(t, address, testbrowser.Looks[0], nil, `
+location.hash = "schema=Event&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
+await until("the form", () => !$("login").hidden && $("problem").textContent.includes("token"));
+$("token").value = "wrong"; $("login").requestSubmit();
+await until("refused", () => $("problem").textContent === "the token is wrong");
+if (document.cookie) faults.push("scripts see the cookie " + document.cookie);
+$("token").value = "`+token+`"; $("login").requestSubmit();
+await until("events", () => $("events").querySelectorAll("tbody tr").length === 48);
+if (document.cookie || location.href.includes("token") || $("token").value || !$("login").hidden || !$("problem").hidden) faults.push("the token is left: " + document.cookie + location.href + $("problem").textContent);
+shown.push((await fetch("/api/schemas")).status);`)
+	if shown != "200" {
+		t.Errorf("got %s", shown)
+	}
+}
+
 // TestBrowser goes through the page in a headless Chromium: from two years to single events, as a person would.
 func TestBrowser(t *testing.T) {
 	browser := testbrowser.New(t)
 	events := append(readings("berlin", 1, time.Hour, 2*365*24), readings("paris", 2, time.Hour, 48)...)
 	for i, text := range hostileTexts() {
-		events = append(events, dynamic.Event{Series: []any{text, int64(i)}, Time: servedStart, Values: []any{1.0, int64(1), text, "bad"}})
+		events = append(events, dynamic.Event{Series: []any{text, int64(i)}, Time: servedStart, Values: []any{1.0, int64(1) << 60, text, "bad", nil}})
 	}
 	address := listening(t, servedEvents(t, events))
 	for _, look := range testbrowser.Looks {
@@ -478,7 +567,7 @@ await until("two days", () => about().startsWith("Single events: 48"));
 shown.push($("chart").querySelectorAll("circle").length + " dots");
 await until("events", () => $("events").querySelectorAll("tbody tr").length === 48);
 $("events").querySelector("tbody button").click();
-await until("a row", () => $("row").querySelectorAll("tbody tr").length === 72);
+await until("a row", () => $("row").querySelectorAll("tbody tr").length === 96);
 shown.push([...$("row").querySelectorAll(".key b")].map(b => b.textContent).join("#"), $("row").querySelector("tbody tr td").textContent);
 shown.push($("events").querySelector("tbody tr").textContent, $("newest").querySelector("tbody tr").textContent);
 const area = $("chart").firstChild.getBoundingClientRect();
@@ -491,12 +580,37 @@ await until("moved", () => state().get("from") === "2021-06-01T00:00:00Z");
 await search("paris");
 await click("city=paris");
 await until("two series", () => $("legend").children.length === 2);
-const form = $("queries").querySelector("form");
-form.querySelector("input").value = "paris";
+const form = () => $("queries").querySelector("form"), answered = () => $("queries").querySelectorAll("tbody tr");
+form().querySelector("input").value = "paris";
 $("all").click();
 await until("all", () => about().startsWith("Means"));
-form.requestSubmit();
-await until("a query", () => $("queries").querySelectorAll("tbody tr").length === 48);
+form().requestSubmit();
+await until("a query", () => answered().length === 48);
+shown.push($("queries").querySelector("form + .scroll + p").textContent.replace(/[0-9.]+ .B/, "bytes"), answered()[0].textContent);
+form().querySelectorAll("[type=checkbox]")[0].checked = true;
+form().requestSubmit();
+await until("the newest", () => answered().length === 1);
+answered()[0].remove();
+form().querySelectorAll("[type=checkbox]")[1].click();
+await until("read at once", () => answered().length === 1);
+answered()[0].remove();
+await until("read again", () => answered().length === 1);
+const asked = location.hash;
+form().querySelector("input").value = "";
+location.hash = "schema=Event";
+await until("another question", () => !answered().length && state().get("query") === null);
+location.hash = asked;
+await until("the link", () => answered().length === 1 && form().querySelector("input").value === "paris" && form().querySelectorAll(":checked").length === 2);
+location.hash = asked + "&zone=Europe%2FBerlin";
+await until("Berlin", () => $("from").value.endsWith("+01:00") && answered().length === 1 && answered()[0].textContent.includes("2021-03-03T00:00:00+01:00"));
+$("from").value = "2021-06-01"; $("to").value = "2021-06-03 00:00"; $("range").requestSubmit();
+await until("two days of Berlin", () => about().startsWith("Single events: 48") && $("events").textContent.includes("2021-06-01T00:00:00+02:00"));
+$("zone").value = "Nowhere"; $("zone").dispatchEvent(new Event("change"));
+await until("no zone", () => $("problem").textContent.startsWith("Nowhere:"));
+$("from").value = "yesterday"; $("range").requestSubmit();
+await until("no time", () => $("problem").textContent.startsWith("yesterday:"));
+$("from").value = "-1h"; $("to").value = "-0h"; $("range").requestSubmit();
+await until("the last hour", () => about().includes(" 0 events") && $("problem").hidden);
 location.hash = "schema=Event&series=" + encodeURIComponent('["city=paris","sensor=2"]');
 await search("script");
 await click("<script>");
@@ -511,13 +625,15 @@ for (const text of document.querySelectorAll("svg text")) {
   if (box.x < -0.5 || box.x + box.width > view.width + 0.5) faults.push("cut off: " + text.textContent);
 }`)
 		want := map[bool]string{true: "Means of 2d", false: "Means of 1w"}[look.Width > 1000] + `, with the range from minimum to maximum: 17,520 events
-2 panels
-96 dots
+3 panels
+144 dots
 berlin#1#2021-06-01
-m:state
-⋯berlin12021-06-01T00:00:00Z02,208good
-berlin12023-02-28T23:00:00Z2317,519good
-` + map[bool]string{true: "2021-06-01T22:00:00Z  value 22, total 2,230", false: "2021-06-01T19:00:00Z  value 19, total 2,227"}[look.Width > 1000] + `
+m:lag
+⋯berlin12021-06-01T00:00:00Z02,208good0s
+berlin12023-02-28T23:00:00Z2317,519good34m30s
+` + map[bool]string{true: "2021-06-01T22:00:00Z  value 22, total 2,230, lag 33m0s", false: "2021-06-01T19:00:00Z  value 19, total 2,227, lag 28m30s"}[look.Width > 1000] + `
+48 events, 1 request, 2 rows, 192 cells, bytes.
+paris22021-03-01T00:00:00Z00good0s
 Event on Bigtable`
 		if shown != want {
 			t.Errorf("%s: got\n%s", look, shown)

@@ -30,7 +30,7 @@ func runServe(cmd *cobra.Command, f explainFlags, paths []string) error {
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/\n", l.Addr())
 	page := designer.New()
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(ctx, l, page); stop() }()
+	go func() { served <- web.Serve(ctx, l, page, nil); stop() }()
 	collectGarbage(50) // as for one explanation
 	limitMemory(simulationMemory)
 	take := func() snapshot { return takeSnapshot(paths, "", f.explainedBeside) }

@@ -72,7 +72,7 @@ func TestDesigner(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := designer.New()
-	go func() { _ = web.Serve(t.Context(), l, page) }()
+	go func() { _ = web.Serve(t.Context(), l, page, nil) }()
 	doc := simulated(t, exampleSchemas(t, "balloon_new_cells.yaml")...)
 	source := func(string) []byte { return []byte(strings.Repeat("x", 150) + "\n") }
 	hostile := `<img src=x onerror="document.title=1"><script>document.title=2</script>`

@@ -1,14 +1,18 @@
-// Package web serves pages to browsers on the same machine, and to nobody else.
+// Package web serves pages to browsers: on the same machine or, over TLS, to those who know a token.
 //
 // Other sites in the same browser can send requests to a server on the loopback interface. They receive
 // nothing: names that resolve to the loopback address (DNS rebinding) are refused by the Host header, requests of their pages
 // by Sec-Fetch-Site and Origin, and answers that they embed by Cross-Origin-Resource-Policy. Pages may load only what the server
 // itself has as files, so text in a page cannot run as a script or style, even if it were not escaped, and cannot
 // send anything elsewhere. Requests can only read, and are limited in size, time and number.
+//
+// With an [Access], a server may have any address. Its name is then unknown, so the Host header is not checked: what is
+// not public needs the token, which browsers do not send to other names.
 package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +22,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // AddressError is the error for an address that other machines could reach.
@@ -47,26 +53,60 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
+// Problem is the error of a request, as RFC 9457 describes it.
+type Problem struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"` // of HTTP
+	Detail string `json:"detail"`
+}
+
+// NewProblem returns a problem.
+func NewProblem(title string, status int, detail string) *Problem {
+	return &Problem{Title: title, Status: status, Detail: detail}
+}
+
+// Error returns the detail.
+func (p *Problem) Error() string { return p.Detail }
+
+// Write answers a request with the problem.
+func (p *Problem) Write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	text, err := json.Marshal(p)
+	if err == nil {
+		_, _ = w.Write(text)
+	}
+}
+
 // Limits of a server.
 const (
-	maxRequests = 64 // at a time
-	maxHeader   = 16 << 10
-	readTime    = 10 * time.Second
-	writeTime   = time.Minute // longer than requests that wait
+	maxRequests    = 64  // at a time
+	maxConnections = 256 // others wait
+	maxHeader      = 16 << 10
+	readTime       = 10 * time.Second
+	writeTime      = time.Minute // longer than requests that wait
 )
 
 // Serve answers requests with a handler, protected by [Protect], until ctx ends. The contexts of requests
-// end then, too.
-func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+// end then, too. Without access, which is nil, l must be of [Listen].
+func Serve(ctx context.Context, l net.Listener, h http.Handler, access *Access) error {
 	server := &http.Server{
-		Handler:           Protect(l.Addr(), h),
+		Handler:           Protect(l.Addr(), h, access),
 		ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: writeTime, // a ReadTimeout would end requests that wait
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       log.New(io.Discard, "", 0), // it would contain text of requests
 		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
+	l = netutil.LimitListener(l, maxConnections)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() {
+		if access == nil {
+			ended <- server.Serve(l)
+			return
+		}
+		server.TLSConfig = access.config()
+		ended <- server.ServeTLS(l, "", "")
+	}()
 	select {
 	case err := <-ended:
 		return err
@@ -83,8 +123,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 // policy is what pages may load.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Protect returns a handler that refuses requests that were not made for a page of the server at addr, or that a person has not made.
-func Protect(addr net.Addr, h http.Handler) http.Handler {
+// Protect returns a handler that refuses requests that were not made for a page of the server at addr, or that a person has not
+// made. With access, which may be nil, it also refuses those without the token.
+func Protect(addr net.Addr, h http.Handler, access *Access) http.Handler {
 	hosts := hostsOf(addr)
 	running := make(chan struct{}, maxRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,8 +139,11 @@ func Protect(addr net.Addr, h http.Handler) http.Handler {
 		} {
 			w.Header().Set(name, value)
 		}
-		if code, reason := refused(r, hosts); code != 0 {
-			http.Error(w, reason, code)
+		if p := refused(r, hosts, access); p != nil {
+			p.Write(w)
+			return
+		}
+		if access != nil && access.answers(w, r) {
 			return
 		}
 		select {
@@ -107,7 +151,7 @@ func Protect(addr net.Addr, h http.Handler) http.Handler {
 			defer func() { <-running }()
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, fmt.Sprintf("more than %d requests at a time", maxRequests), http.StatusServiceUnavailable)
+			NewProblem("too many requests", http.StatusServiceUnavailable, fmt.Sprintf("more than %d requests at a time", maxRequests)).Write(w)
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -127,17 +171,21 @@ func hostsOf(addr net.Addr) []string {
 	return out
 }
 
-// refused returns the status for a request that must not be answered, and why; 0 for others.
-func refused(r *http.Request, hosts []string) (int, string) {
+// refused returns why a request must not be answered; nil for others.
+func refused(r *http.Request, hosts []string, access *Access) *Problem {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
 	opens := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" // a link or a bookmark
-	switch {
-	case !slices.Contains(hosts, r.Host):
-		return http.StatusMisdirectedRequest, "this server is localhost only"
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		return http.StatusMethodNotAllowed, "this server can only be read"
-	case origin != "" && origin != "http://"+r.Host, site != "" && site != "same-origin" && site != "none" && !opens:
-		return http.StatusForbidden, "this server does not answer other sites"
+	own := "http://" + r.Host
+	if access != nil {
+		own = "https://" + r.Host
 	}
-	return 0, ""
+	switch {
+	case access == nil && !slices.Contains(hosts, r.Host):
+		return NewProblem("wrong host", http.StatusMisdirectedRequest, "this server is localhost only")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && (access == nil || r.Method != http.MethodPost || r.URL.Path != LoginPath):
+		return NewProblem("wrong method", http.StatusMethodNotAllowed, "this server can only be read")
+	case origin != "" && origin != own, site != "" && site != "same-origin" && site != "none" && (!opens || r.Method == http.MethodPost):
+		return NewProblem("other site", http.StatusForbidden, "this server does not answer other sites")
+	}
+	return nil
 }

@@ -22,7 +22,7 @@ func serve(t *testing.T, h http.HandlerFunc) (addr string, end func() error) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(ctx, l, h) }()
+	go func() { ended <- web.Serve(ctx, l, h, nil) }()
 	end = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() { _ = end() })
 	return l.Addr().String(), end

@@ -1,6 +1,7 @@
 package testbrowser
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,9 +19,14 @@ import (
 func (b Browser) Visit(t *testing.T, address string, look Look, acts map[string]func(), script string) string {
 	t.Helper()
 	found := make(chan string, 1)
-	server := httptest.NewServer(visited(t, address, look, acts, script, found))
+	server := httptest.NewUnstartedServer(visited(t, address, look, acts, script, found))
+	if strings.HasPrefix(address, "https:") {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
 	defer server.Close()
-	cmd := b.command(t, look, "--remote-debugging-port=0", server.URL+"/~frame") // the port keeps it running
+	cmd := b.command(t, look, "--remote-debugging-port=0", "--ignore-certificate-errors", server.URL+"/~frame") // the port keeps it running
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +47,14 @@ func visited(t *testing.T, address string, look Look, acts map[string]func(), sc
 		t.Fatal(err)
 	}
 	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = target.Host },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, // of a test
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = target.Host
+			if r.Out.Header.Get("Origin") != "" {
+				r.Out.Header.Set("Origin", target.Scheme+"://"+target.Host)
+			}
+		},
 		ModifyResponse: func(r *http.Response) error {
 			const header = "Content-Security-Policy"
 			r.Header.Set(header, strings.Replace(r.Header.Get(header), "frame-ancestors 'none'", "frame-ancestors 'self'", 1))
