@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -26,8 +27,8 @@ import (
 type explainFlags struct {
 	format, output string
 	compare, serve bool
-	addr, against  string // of serve
-	prices         map[string]string
+	addr, against  string   // of serve
+	prices         []string // names and amounts
 	measured       []string // files
 }
 
@@ -61,7 +62,8 @@ btgen.yaml or btgen.lock is saved, or the version of --against changes: with the
 what has changed since then. A schema with errors leaves the last picture. Only this machine
 can open the page, and nothing is written.
 
-` + cli.PathsHelp,
+` + cli.NamedHelp + ` A
+file is shown alone; with --serve, with the schemas next to it that have the same package.`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			if err := f.check(cmd); err != nil {
 				return err
@@ -84,10 +86,10 @@ can open the page, and nothing is written.
 	cli.Exclusive(cmd, "--serve shows a page", "serve", "format")
 	cli.Exclusive(cmd, "--serve writes nothing", "serve", "output")
 	cli.Exclusive(cmd, "--serve shows all schemas", "serve", "compare")
-	cli.Exclusive(cmd, "--measured is about one layout of each table", "measured", "compare")
-	cli.Exclusive(cmd, "--measured is about one layout of each table", "measured", "serve")
+	cli.Exclusive(cmd, "a measurement is of one layout of a table", "measured", "compare")
+	cli.Exclusive(cmd, "a measurement is of one layout of a table, and --serve follows changes", "measured", "serve")
 	cmd.Flags().StringArrayVar(&f.measured, "measured", nil, "a `file` of btgen-live stats with compressed sizes")
-	cmd.Flags().StringToStringVar(&f.prices, "price", nil, "a price for monthly costs, such as node_hour=0.65")
+	cmd.Flags().StringSliceVar(&f.prices, "price", nil, "`prices` for monthly costs, such as node_hour=0.65")
 	return cmd
 }
 
@@ -108,7 +110,7 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if !known {
 		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
 	}
-	p, err := project.Load(paths, "")
+	p, err := project.LoadNamed(paths)
 	if err != nil {
 		return err
 	}
@@ -215,6 +217,12 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 // compress sets the compressed sizes that were measured.
 func (f *explainFlags) compress(doc *explain.Document, layouts []*layout.Layout) error {
 	for _, path := range f.measured {
+		switch path {
+		case "":
+			return errors.New("--measured: want the name of a file")
+		case "-":
+			return errors.New("--measured -: standard input is not read; write the figures to a file, and name it")
+		}
 		measured, err := explain.ReadCompressions(path)
 		if err == nil {
 			err = doc.Compress(measured, layouts)
@@ -232,12 +240,17 @@ func (f *explainFlags) allPrices(config []schema.Price) (capacity.Prices, error)
 	for _, price := range config {
 		prices[price.Name.V] = price.Amount.V
 	}
-	for name, text := range f.prices {
+	given := map[string]bool{}
+	for _, price := range f.prices {
+		name, text, _ := strings.Cut(price, "=")
 		amount, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(amount >= 0 && amount <= 1e6) {
-			return nil, fmt.Errorf("--price %s=%s: want a number from 0 to 1000000, such as 0.65", words.Printable(name), words.Printable(text))
+		switch {
+		case err != nil || !(amount >= 0 && amount <= 1e6):
+			return nil, fmt.Errorf("--price %s: want a name and a number from 0 to 1000000, such as node_hour=0.65", words.Printable(price))
+		case given[name]:
+			return nil, fmt.Errorf("--price %s is given twice", words.Printable(name))
 		}
-		prices[name] = amount
+		prices[name], given[name] = amount, true
 	}
 	return prices, prices.Check()
 }

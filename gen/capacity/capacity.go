@@ -30,6 +30,9 @@ type Plan struct {
 	ReadsADay  float64   `json:"reads_a_day"`
 	Storage    []Stored  `json:"storage"`
 	Nodes      []Cluster `json:"nodes"` // of each storage type
+	// LacksPrices are the names of prices that the cost of the first of Nodes takes and that are
+	// unknown; nil if all are.
+	LacksPrices []string `json:"lacks_prices,omitempty"`
 }
 
 // Flow is a stream of rows.

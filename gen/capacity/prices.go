@@ -28,34 +28,56 @@ const monthHours = 730
 // gib is the unit of storage that Google charges for.
 const gib = 1 << 30
 
-// storage returns the price of a GiB and month on a storage type; 0 if it is unknown.
-func (p Prices) storage(name string) float64 {
-	return p[strings.ReplaceAll(strings.ToLower(name), " ", "_")+"_gib_month"]
+// storageName returns the name of the price of a GiB and month on a storage type.
+func storageName(storage string) string {
+	return strings.ReplaceAll(strings.ToLower(storage), " ", "_") + "_gib_month"
+}
+
+// The prices of both tiers.
+var (
+	ssdPrice        = storageName(Types[0].Name)
+	infrequentPrice = storageName(Types[len(Types)-1].Name)
+)
+
+// lacks returns those of some prices that are unknown.
+func (p Prices) lacks(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { _, known := p[name]; return known })
 }
 
 // StorageMonth returns what a month of bytes on SSD and in the infrequent access tier costs in one
-// cluster. It reports false if a price that this takes is unknown.
-func (p Prices) StorageMonth(ssd, infrequent float64) (float64, bool) {
-	warm, cold := p.storage(Types[0].Name), p.storage(Types[len(Types)-1].Name)
-	return ssd/gib*warm + infrequent/gib*cold, warm > 0 && (cold > 0 || infrequent == 0)
+// cluster, or the names of the prices that it takes and that are unknown.
+func (p Prices) StorageMonth(ssd, infrequent float64) (cost float64, lacks []string) {
+	takes := []string{ssdPrice}
+	if infrequent > 0 {
+		takes = append(takes, infrequentPrice)
+	}
+	return ssd/gib*p[ssdPrice] + infrequent/gib*p[infrequentPrice], p.lacks(takes...)
 }
 
 // Price sets the monthly costs of a plan, for the storage types with known prices.
 func (p *Plan) Price(prices Prices) {
-	node := prices["node_hour"]
+	p.LacksPrices = nil
 	for i := range p.Nodes {
 		c := &p.Nodes[i]
 		all, cold := p.largest()
-		storage, slow := prices.storage(c.Type), 0.0
+		name := storageName(c.Type)
 		if c.tiered {
-			storage, slow = prices.storage(Types[0].Name), prices.storage(Types[len(Types)-1].Name)
+			name = ssdPrice
 		} else {
 			cold = 0
 		}
-		if storage > 0 && node > 0 && (slow > 0 || !c.tiered) {
-			cost := float64(p.Clusters) * (float64(c.LowLatency)*node*monthHours + (all-cold)/gib*storage + cold/gib*slow)
-			c.MonthlyCost = &cost
+		takes := []string{"node_hour", name}
+		if c.tiered {
+			takes = append(takes, infrequentPrice)
 		}
+		if lacks := prices.lacks(takes...); len(lacks) > 0 {
+			if i == 0 && len(prices) > 0 {
+				p.LacksPrices = lacks
+			}
+			continue
+		}
+		cost := float64(p.Clusters) * (float64(c.LowLatency)*prices["node_hour"]*monthHours + (all-cold)/gib*prices[name] + cold/gib*prices[infrequentPrice])
+		c.MonthlyCost = &cost
 	}
 	p.save()
 }

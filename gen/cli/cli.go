@@ -25,9 +25,12 @@ const (
 )
 
 // PathsHelp describes the arguments of commands that read schemas.
-const PathsHelp = `A path is a schema file, a folder with schema files, or the folder of a project. The
-default is the schemas of btgen.yaml or, without a btgen.yaml, the folder schemas. A
+const PathsHelp = NamedHelp + ` A
 file includes the schemas next to it that have the same package.`
+
+// NamedHelp is PathsHelp without what files include.
+const NamedHelp = `A path is a schema file, a folder with schema files, or the folder of a project. The
+default is the schemas of btgen.yaml or, without a btgen.yaml, the folder schemas.`
 
 // ErrFindings ends a command that has printed findings, with ExitFindings.
 var ErrFindings = errors.New("findings")

@@ -121,10 +121,18 @@ func capacityNotes(p *capacity.Plan) []string {
 	if p.Clusters > 1 {
 		out = append(out, fmt.Sprintf("Each of the %d clusters needs these nodes, to serve all reads alone.", p.Clusters))
 	}
+	if p.LacksPrices != nil {
+		out = append(out, lacksPrices("Monthly costs of "+p.Nodes[0].Type, p.LacksPrices))
+	}
 	if priced(p) {
 		out = append(out, "Monthly costs are for low latency and the largest storage above, with the given prices, without requests, network or backups.")
 	}
 	return out
+}
+
+// lacksPrices says which prices some costs take that are unknown.
+func lacksPrices(costs string, names []string) string {
+	return costs + " take " + words.Plural(len(names), "the price ", "the prices ") + words.List(names, "and") + ", too."
 }
 
 // capacityTitle introduces the needs of a schema.

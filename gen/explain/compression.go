@@ -2,6 +2,7 @@ package explain
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Compression is how the events of a table compress in its layout, and would with other patterns. It
@@ -57,7 +59,7 @@ type CompressionError struct {
 // Error says what is wrong, and what to do.
 func (e *CompressionError) Error() string {
 	if e.Table == "" {
-		return e.Reason + "; it is the output of: btgen-live stats NAME --sample 1000 --format json"
+		return e.Reason + "; want the output of: btgen-live stats NAME --sample 1000 --format json"
 	}
 	return fmt.Sprintf("the compression of table %s was measured with other events: %s; measure it again", words.Printable(e.Table), words.Printable(e.Reason))
 }
@@ -79,7 +81,12 @@ func ReadCompressions(path string) ([]Compression, error) {
 func parseCompressions(text []byte) ([]Compression, error) {
 	var tables []struct{ Compression *Compression }
 	if err := json.Unmarshal(text, &tables); err != nil {
-		return nil, &CompressionError{Reason: "not the figures of tables: " + words.Printable(err.Error())}
+		var syntax *json.SyntaxError
+		reason := "it has no figures of tables"
+		if errors.As(err, &syntax) {
+			reason = fmt.Sprintf("it is no JSON, from byte %d on", syntax.Offset)
+		}
+		return nil, &CompressionError{Reason: reason}
 	}
 	var out []Compression
 	for _, t := range tables {
@@ -91,11 +98,13 @@ func parseCompressions(text []byte) ([]Compression, error) {
 			return nil, &CompressionError{Reason: fmt.Sprintf("version %d of the figures is unknown", c.Version)}
 		case !c.valid():
 			return nil, &CompressionError{Reason: "the figures of table " + words.Printable(c.Table) + " are not sizes"}
+		case !c.distinct():
+			return nil, &CompressionError{Reason: "the figures of table " + words.Printable(c.Table) + " are not those of different patterns and buckets"}
 		}
 		out = append(out, *c)
 	}
 	if out == nil {
-		return nil, &CompressionError{Reason: "no table has measured compression"}
+		return nil, &CompressionError{Reason: "no table has measured compression: the sample had no events, or --sample is missing"}
 	}
 	return out, nil
 }
@@ -109,8 +118,22 @@ func (c *Compression) valid() bool {
 	})
 }
 
+// distinct reports whether each design is another one of a pattern that exists.
+func (c *Compression) distinct() bool {
+	known := map[[2]string]bool{}
+	for _, d := range c.Designs {
+		design := [2]string{d.Pattern, d.Bucket}
+		is := func(p codec.Pattern) bool { return p.String() == d.Pattern }
+		if known[design] || !slices.ContainsFunc(codec.Patterns(), is) {
+			return false
+		}
+		known[design] = true
+	}
+	return true
+}
+
 // Compress sets the compressed sizes of the tables that were measured. The error is a
-// *[CompressionError] if one of them is not in the document, or has other events.
+// *[CompressionError] if one of them is not in the document, has other events, or was measured before.
 func (d *Document) Compress(measured []Compression, layouts []*layout.Layout) error {
 	for i := range measured {
 		m := &measured[i]
@@ -118,6 +141,8 @@ func (d *Document) Compress(measured []Compression, layouts []*layout.Layout) er
 		switch {
 		case t == nil:
 			return &CompressionError{m.Table, "there is no table " + m.Table + " of a schema " + m.Schema}
+		case t.Compression != nil:
+			return &CompressionError{Reason: "table " + words.Printable(m.Table) + " is measured twice"}
 		case !slices.Equal(typesOf(l.Series), m.Series) || !slices.Equal(typesOf(l.Fields), m.Fields):
 			return &CompressionError{m.Table, "they had " + strings.Join(slices.Concat(m.Series, m.Fields), ", ")}
 		case m.Designs[0].Pattern != t.Choices[0].Pattern || m.Designs[0].Bucket != t.Choices[0].Bucket:

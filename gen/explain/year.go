@@ -25,6 +25,8 @@ type Year struct {
 	// Month is what a month of it costs, in all clusters: of the compressed bytes if they are
 	// known. It is nil without prices.
 	Month *Between `json:"month,omitempty"`
+	// LacksPrices are the names of prices that Month takes and that are unknown; nil if all are.
+	LacksPrices []string `json:"lacks_prices,omitempty"`
 	// Cold is the share in the infrequent access tier, from 0 to 1.
 	Cold float64 `json:"infrequent_access,omitempty"`
 }
@@ -57,10 +59,13 @@ func (y *Year) price(prices capacity.Prices, clusters int64) {
 	if y.Compressed != nil {
 		of = *y.Compressed
 	}
-	lower, known := prices.StorageMonth(of.Lower*(1-y.Cold), of.Lower*y.Cold)
+	lower, lacks := prices.StorageMonth(of.Lower*(1-y.Cold), of.Lower*y.Cold)
 	upper, _ := prices.StorageMonth(of.Upper*(1-y.Cold), of.Upper*y.Cold)
-	if known {
+	switch {
+	case len(lacks) == 0:
 		y.Month = &Between{lower * float64(clusters), upper * float64(clusters)}
+	case len(prices) > 0:
+		y.LacksPrices = lacks
 	}
 }
 
@@ -113,6 +118,9 @@ func yearRow(c *Choice) []string {
 // yearNote says what the figures mean.
 func yearNote(s *Schema, t *Table) string {
 	note := "Bigtable bills the bytes that it stores, compressed, but its codec is not public. "
+	if y := t.Choices[0].Year; y != nil && y.LacksPrices != nil {
+		note += lacksPrices("Costs of a month", y.LacksPrices) + " "
+	}
 	if t.Compression == nil {
 		if y := t.Choices[0].Year; y != nil && y.Month != nil {
 			note += "Costs are for the bytes before compression. "

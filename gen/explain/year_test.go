@@ -152,21 +152,31 @@ func TestOtherMeasurements(t *testing.T) {
 		"of table readings are not":   func(c *explain.Compression) { c.Designs[0].Snappy = 1e300 },
 		"readings are not sizes":      func(c *explain.Compression) { c.Designs[0].Stored = 1e300 },
 		"no table has measured":       nil,
-		"not the figures of tables":   nil,
+		"it is no JSON, from byte 1":  nil,
+		"it has no figures of tables": nil,
+		"are not those of different":  func(c *explain.Compression) { c.Designs = append(c.Designs, c.Designs[0]) },
+		"readings are not those of":   func(c *explain.Compression) { c.Designs[1].Pattern = "bucket_cells" },
+		"readings is measured twice":  func(c *explain.Compression) {},
 	} {
 		measured, doc, r := measuredOf(t, lasting, usual)
 		if change != nil {
 			change(&measured[0])
 		}
-		text, err := json.Marshal([]struct{ Compression *explain.Compression }{{&measured[0]}})
+		tables := []struct{ Compression *explain.Compression }{{&measured[0]}}
+		if strings.HasSuffix(reason, "twice") {
+			tables = append(tables, tables[0])
+		}
+		text, err := json.Marshal(tables)
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch reason {
 		case "no table has measured":
 			text = []byte(`[{"table": "readings"}]`)
-		case "not the figures of tables":
+		case "it is no JSON, from byte 1":
 			text = []byte("{")
+		case "it has no figures of tables":
+			text = []byte(`{"table": [{"compression": 5}]}`)
 		}
 		path := filepath.Join(t.TempDir(), "sample.json")
 		if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -177,8 +187,41 @@ func TestOtherMeasurements(t *testing.T) {
 			err = doc.Compress(read, r.Layouts)
 		}
 		var refused *explain.CompressionError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), reason) {
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "struct") {
 			t.Errorf("%v, want %s", err, reason)
+		}
+	}
+}
+
+// TestLackingPrices checks that costs which lack a price say which.
+func TestLackingPrices(t *testing.T) {
+	tiered := strings.Replace(lasting, "    family: m\n", "    family: m\n    tier: {infrequent_access: {after: 60d}}\n", 1)
+	const ssd, hour, infrequent = "ssd_gib_month", "node_hour", "infrequent_access_gib_month"
+	for _, test := range []struct {
+		schema      string
+		prices      capacity.Prices
+		year, month []string
+	}{
+		{lasting, capacity.Prices{}, nil, nil},
+		{lasting, capacity.Prices{ssd: 0.2}, nil, []string{hour}},
+		{lasting, capacity.Prices{hour: 1}, []string{ssd}, []string{ssd}},
+		{lasting, capacity.Prices{hour: 1, ssd: 0}, nil, nil},
+		{tiered, capacity.Prices{ssd: 0.2}, []string{infrequent}, []string{hour, infrequent}},
+		{tiered, capacity.Prices{ssd: 0.2, hour: 1, infrequent: 0.1}, nil, nil},
+	} {
+		_, doc, _ := measuredOf(t, test.schema, nil)
+		doc.Price(test.prices)
+		check(t, doc)
+		year, plan := doc.Schemas[0].Tables[0].Choices[0].Year, doc.Schemas[0].Capacity
+		if !slices.Equal(year.LacksPrices, test.year) || !slices.Equal(plan.LacksPrices, test.month) {
+			t.Errorf("%v: %v, %v", test.prices, year.LacksPrices, plan.LacksPrices)
+		}
+		if len(test.prices) > 0 && ((year.Month == nil) != (test.year != nil) || (plan.Nodes[0].MonthlyCost == nil) != (test.month != nil)) {
+			t.Errorf("%v: costs %v, %v", test.prices, year.Month, plan.Nodes[0].MonthlyCost)
+		}
+		text := strings.Join(strings.Fields(explain.Text(doc, explain.TextOptions{})), " ")
+		if test.month != nil && !strings.Contains(text, strings.Join(test.month, " and ")+", too.") {
+			t.Errorf("%v: %s", test.prices, text)
 		}
 	}
 }

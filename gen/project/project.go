@@ -32,6 +32,7 @@ type Project struct {
 	whole bool
 	// alone reports whether a file does not include the other schemas of its package.
 	alone bool
+	named bool     // the same, and folders are as for [Load]
 	paths []string // as they were given
 	// config is the btgen.yaml of the working directory; nil if there is none.
 	config *config
@@ -47,11 +48,23 @@ type Project struct {
 // output folder; if it is empty, it is that of btgen.yaml or DefaultOut. Errors in btgen.yaml
 // are a [diag.List].
 func Load(paths []string, out string) (*Project, error) {
+	return (&Project{Out: out, given: out != "", paths: paths}).loaded()
+}
+
+// LoadNamed is Load for commands that show schemas: a file does not include others, which may be
+// alternatives to it.
+func LoadNamed(paths []string) (*Project, error) {
+	return (&Project{paths: paths, named: true}).loaded()
+}
+
+// loaded loads the project.
+func (p *Project) loaded() (*Project, error) {
 	config, err := loadConfig("")
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Out: out, given: out != "", whole: len(paths) == 0, paths: paths, config: config}
+	paths := p.paths
+	p.whole, p.config = len(paths) == 0, config
 	if p.whole {
 		paths = config.schemas()
 	}
@@ -199,7 +212,7 @@ func (p *Project) load(root string, seen map[string]bool) error {
 	case info.IsDir():
 		p.folders = append(p.folders, root)
 		return p.walk(root, func(name string) error { return p.add(name, seen) })
-	case p.alone:
+	case p.alone || p.named:
 		return p.add(root, seen)
 	}
 	return p.loadFile(root, seen)
