@@ -37,7 +37,8 @@ const (
 	maxRows      = 10_000
 	maxAnswer    = 16 << 20 // bytes
 	maxAnswering = 30 * time.Second
-	maxReading   = 8 // requests that read at a time; others wait
+	maxWaiting   = 25 * time.Second // for others; together less than the time that a server has for a request
+	maxReading   = 8                // requests that read at a time; others wait
 	defaultCount = 400
 )
 
@@ -121,15 +122,20 @@ func (a *api) handler() http.Handler {
 
 // answer answers a request within the limits. It is complete before anything is sent, so that a failure is never half an answer.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx context.Context, q url.Values) ([]byte, error)) {
-	ctx, cancel := context.WithTimeout(r.Context(), maxAnswering)
-	defer cancel()
+	wait := time.NewTimer(maxWaiting)
+	defer wait.Stop()
 	select {
 	case a.reading <- struct{}{}:
 		defer func() { <-a.reading }()
-	case <-ctx.Done():
+	case <-r.Context().Done():
+		return
+	case <-wait.C:
+		w.Header().Set("Retry-After", "1")
 		web.NewProblem("too many requests", http.StatusServiceUnavailable, fmt.Sprintf("%d other requests are being answered", maxReading)).Write(w)
 		return
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), maxAnswering)
+	defer cancel()
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		web.NewProblem("invalid request", http.StatusBadRequest, err.Error()).Write(w)
@@ -373,6 +379,7 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	}
 	columns := format.Columns(s.schema.Layout())[:len(s.schema.Layout().Series)]
 	out := newRows(columns)
+	out.encoder = format.NewTextJSON(columns) // what value takes
 	search, found := strings.ToLower(q.Get("search")), 0
 	for series, err := range s.schema.NewReader(a.client, a.counted(out.about.Cost)).ReadSeries(ctx, s.selection(), s.from, s.to) {
 		if err != nil {

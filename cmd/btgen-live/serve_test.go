@@ -19,9 +19,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/metrics"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -340,7 +343,7 @@ func TestGrafana(t *testing.T) {
 	type query struct {
 		URL     string
 		Root    string `json:"root_selector"`
-		Columns []struct{ Selector string }
+		Columns []struct{ Selector, Type string }
 	}
 	found := grafana.FindAllStringSubmatch(string(manual), -1)
 	if len(found) != 2 {
@@ -358,7 +361,7 @@ func TestGrafana(t *testing.T) {
 			if q.URL == "" {
 				continue
 			}
-			text := strings.NewReplacer("${balloon}", "3698", "${__from:date:iso}", "2021-03-01T00:00:00.000Z", "${__to:date:iso}", "2021-03-02T00:00:00.000Z").Replace(q.URL)
+			text := strings.NewReplacer("${balloon:percentencode}", "3698", "${__from:date:iso}", "2021-03-01T00:00:00.000Z", "${__to:date:iso}", "2021-03-02T00:00:00.000Z").Replace(q.URL)
 			u, err := url.Parse(text)
 			if err != nil || strings.Contains(text, "$") {
 				t.Fatal(text, err)
@@ -374,7 +377,7 @@ func TestGrafana(t *testing.T) {
 				t.Errorf("%s: no rows", m[1])
 			}
 			for _, c := range q.Columns {
-				if rows[0].(map[string]any)[c.Selector] == nil {
+				if infinity(rows[0].(map[string]any)[c.Selector], c.Type) == nil {
 					t.Errorf("%s: no %s in %v", m[1], c.Selector, rows[0])
 				}
 			}
@@ -382,25 +385,119 @@ func TestGrafana(t *testing.T) {
 	}
 }
 
-// TestAPIConcurrent reads from many clients at a time.
+// infinity returns what the backend of the Infinity data source makes of a value in a column of a type (gframer/field.go of
+// grafana/infinity-libs): strings are parsed, and numbers are formatted by %v.
+func infinity(v any, kind string) any {
+	text, is := v.(string)
+	switch {
+	case v == nil:
+		return nil
+	case kind == "number" && is:
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
+		return nil
+	case kind == "timestamp" && is:
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return at.UTC()
+		}
+		return nil
+	case kind == "string":
+		return fmt.Sprint(v)
+	}
+	return v
+}
+
+// TestInfinity asks for values that dashboards often get wrong.
+func TestInfinity(t *testing.T) {
+	const big = 1 << 60
+	h := servedEvents(t, []dynamic.Event{
+		{Series: []any{"a b&c=d", int64(12345678)}, Time: servedStart, Values: []any{math.NaN(), int64(big + 1), nil, "bad", nil}},
+		{Series: []any{"a b&c=d", int64(12345678)}, Time: servedStart.Add(24 * time.Hour), Values: []any{math.Inf(-1), int64(-3), nil, "bad", 90 * time.Second}},
+	})
+	found := rowsIn(ask(t, h, 200, "series", "schema", "Event"))[0] // as the variables of a dashboard
+	series := []string{"schema", "Event", "value", "city=" + infinity(found["city"], "string").(string), "value", "sensor=" + infinity(found["sensor"], "string").(string)}
+	windows := rowsIn(ask(t, h, 200, "windows", append(series, "every", "1d", "zone", "Europe/Berlin", "statistics", "mean,sum,max", "fill", "null", "from", "2021-02-28", "to", "2021-03-03")...))
+	events := rowsIn(ask(t, h, 200, "events", series...))
+	if len(windows) != 3 || len(events) != 2 {
+		t.Fatalf("%v\n%v", windows, events)
+	}
+	nan := infinity(windows[1]["value_mean"], "number").(float64)
+	for _, c := range []struct {
+		value any
+		kind  string
+		want  any
+	}{
+		{windows[0]["start"], "timestamp", time.Date(2021, 2, 27, 23, 0, 0, 0, time.UTC)}, {windows[0]["value_mean"], "number", nil}, {windows[0]["total_sum"], "number", nil},
+		{windows[1]["total_sum"], "number", float64(big)}, {windows[1]["total_max"], "string", "1152921504606846977"}, {windows[2]["value_mean"], "number", math.Inf(-1)},
+		{windows[2]["total_sum"], "number", -3.0}, {windows[2]["lag_mean"], "string", "1m30s"},
+		{events[0]["time"], "timestamp", servedStart}, {events[0]["value"], "string", "NaN"}, {events[0]["total"], "string", "1152921504606846977"}, {events[0]["note"], "string", nil}, {events[1]["lag"], "string", "1m30s"},
+	} {
+		if got := infinity(c.value, c.kind); got != c.want {
+			t.Errorf("%v as %s: %v, want %v", c.value, c.kind, got, c.want)
+		}
+	}
+	if !math.IsNaN(nan) {
+		t.Errorf("got %v", nan)
+	}
+}
+
+// mostReading is the memory that 50 readers of answers of up to 50 kB may need, of which 8 are made at a time.
+const mostReading = 192 << 20
+
+// TestAPIConcurrent reads from many clients at a time. Each answer is the same, and the memory that they need is bounded.
 func TestAPIConcurrent(t *testing.T) {
-	h := servedEvents(t, readings("berlin", 1, time.Hour, 500))
-	end := time.Now().Add(testlong.Pick(time.Second, time.Minute))
-	var before, after runtime.MemStats
+	h := servedEvents(t, readings("berlin", 1, time.Minute, testlong.Pick(200, 500)))
+	questions := [][]string{{"windows", "every", "1h"}, {"windows", "every", "1m"}, {"events", "limit", "500"}, {"latest"}, {"series"}}
+	text := func(question []string) string {
+		q := url.Values{"schema": {"Event"}, "value": {"city=berlin", "sensor=1"}}
+		for i := 1; i < len(question); i += 2 {
+			q.Set(question[i], question[i+1])
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/api/"+question[0]+"?"+q.Encode(), nil))
+		_, rows, _ := strings.Cut(w.Body.String(), `"rows":[`) // not the cost
+		return fmt.Sprint(w.Code, rows)
+	}
+	var want []string
+	for _, q := range questions {
+		want = append(want, text(q))
+	}
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	used := func() uint64 {
+		metrics.Read(heap)
+		return heap[0].Value.Uint64()
+	}
 	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before, peak, asked := used(), uint64(0), atomic.Int64{}
+	end := time.Now().Add(time.Minute)
 	var clients sync.WaitGroup
-	for range 50 {
+	for n := range 50 {
 		clients.Go(func() {
-			for first := true; first || time.Now().Before(end); first = false {
-				ask(t, h, 200, "windows", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "every", "2h")
+			for i := n; i < n+2 || testlong.Enabled() && time.Now().Before(end); i++ {
+				if got := text(questions[i%len(questions)]); got != want[i%len(questions)] {
+					t.Errorf("%v: another answer", questions[i%len(questions)])
+				}
+				asked.Add(1)
 			}
 		})
 	}
-	clients.Wait()
+	ended := make(chan struct{})
+	go func() { clients.Wait(); close(ended) }()
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		peak = max(peak, used())
+		select {
+		case <-tick.C:
+			continue
+		case <-ended:
+		}
+		tick.Stop()
+		break
+	}
 	runtime.GC()
-	if runtime.ReadMemStats(&after); after.HeapAlloc > before.HeapAlloc+32<<20 {
-		t.Errorf("%d MiB more memory in use", (after.HeapAlloc-before.HeapAlloc)>>20)
+	t.Logf("%d requests, at most %d MiB more, %d MiB more at the end", asked.Load(), (peak-before)>>20, (max(used(), before)-before)>>20)
+	if after := used(); peak > before+mostReading || after > before+16<<20 {
+		t.Errorf("%d MiB more memory at most, and %d MiB at the end", (peak-before)>>20, (after-before)>>20)
 	}
 }
 
@@ -638,5 +735,55 @@ Event on Bigtable`
 		if shown != want {
 			t.Errorf("%s: got\n%s", look, shown)
 		}
+	}
+}
+
+// yearSchema has four fields of the kinds that a chart draws.
+const yearSchema = `btgen: v1
+package: app
+name: Meter
+series: {meter: string}
+fields: {power: float64, energy: int64, voltage: float32, outage: duration}
+tables:
+  meters:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [meter, bucket]}
+    bucket: 1d
+    family: m
+    ttl: {keep: forever}
+`
+
+// TestYear draws four fields of a year of quarter-hours. Reading alone is the yardstick: a chart takes little more.
+func TestYear(t *testing.T) {
+	browser := testbrowser.New(t)
+	const events, machine = 365 * 96, 8 // how much slower than two quiet cores a machine may be
+	var year []dynamic.Event
+	for i := range events {
+		year = append(year, dynamic.Event{Series: []any{"m1"}, Time: servedStart.Add(time.Duration(i) * 15 * time.Minute),
+			Values: []any{math.Sin(float64(i)), int64(i), float64(i % 7), time.Duration(i%5) * time.Minute}})
+	}
+	h := servedEventsOf(t, yearSchema, year)
+	question := []string{"schema", "Meter", "value", "meter=m1", "from", "2021-03-01", "to", "2022-03-01", "statistics", "mean,min,max"}
+	took := func(parameters ...string) time.Duration {
+		least := time.Hour
+		for range 3 {
+			begin := time.Now()
+			if got := len(rowsIn(ask(t, h, 200, "windows", append(question, parameters...)...))); got == 0 {
+				t.Fatal("no windows")
+			}
+			least = min(least, time.Since(begin))
+		}
+		return least
+	}
+	counted, drawn := took("every", "all", "fields", ""), took("points", "600")
+	shown := browser.Visit(t, listening(t, h), testbrowser.Looks[0], nil, `
+location.hash = "schema=Meter&series=" + encodeURIComponent('["meter=m1"]') + "&from=2021-03-01&to=2022-03-01";
+await until("a chart", () => $("about").textContent.startsWith("Means"));
+shown.push($("about").textContent.replace(/.*, (\d+) ms.*/, "$1"), $("chart").querySelectorAll(".line").length);`)
+	ms, lines, _ := strings.Cut(shown, "\n")
+	n, err := strconv.Atoi(ms)
+	t.Logf("%d events of four fields: counted in %s, summarized in %s, drawn in %s ms", events, counted, drawn, ms)
+	if err != nil || n > machine*1000 || drawn > machine*time.Second || lines != "4" {
+		t.Errorf("%s ms, %s lines", ms, lines)
 	}
 }

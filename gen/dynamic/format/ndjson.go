@@ -43,11 +43,19 @@ func NewJSON(columns []Column) Encoder {
 	return n
 }
 
-// ndjson implements [NewNDJSON] and [NewJSON].
+// NewTextJSON returns an encoder as [NewJSON] does, whose values are all strings, as arguments of the command line have them.
+func NewTextJSON(columns []Column) Encoder {
+	n := NewJSON(columns).(*ndjson)
+	n.texts = true
+	return n
+}
+
+// ndjson implements [NewNDJSON], [NewJSON] and [NewTextJSON].
 type ndjson struct {
 	columns []Column
 	names   [][]byte // ,"name":
 	browser bool
+	texts   bool
 	later   bool // an element precedes the next one
 }
 
@@ -96,6 +104,9 @@ func (n *ndjson) Append(dst []byte, e *dynamic.Event) []byte {
 
 // appendValue appends a value of a type.
 func (n *ndjson) appendValue(dst []byte, t schema.Type, v any) []byte {
+	if n.texts {
+		return appendQuoted(dst, string(appendText(nil, t, v)))
+	}
 	if n.browser && unsafe(v) {
 		return append(appendText(append(dst, '"'), t, v), '"')
 	}
