@@ -187,6 +187,11 @@ func keyRules() []Rule {
 			Reason: "A row of pattern latest gets all writes of its series, and keeps a version of each until garbage collection, which can take a week. Bigtable serves a row from one node.",
 			Fix:    "Write with a Batcher or WriteAll, which send only the newest event of each series of a batch, and allow the rule.",
 		},
+		{
+			ID: "K27", Title: "a layout by time that is equal to the one before it", Limit: true, Source: judgment, check: equalLayouts,
+			Reason: "Nothing begins at its since: it stores events as the layout before it does. Setup does not record such a layout.",
+			Fix:    "Remove the entry of before and, if it was the only one, since.",
+		},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -270,4 +271,20 @@ func digitsOf(t schema.Type) int {
 		return 20
 	}
 	return 19
+}
+
+// equalLayouts is K27: layouts by time that setup would record as it records the next older one.
+func equalLayouts(l *layout.Layout, t *layout.Table, report reporter) {
+	record := func(period *layout.Table) string {
+		always := *period
+		always.Since, always.Until, always.Draft = time.Time{}, time.Time{}, false
+		return lock.Record(l, &always)
+	}
+	for i, older := range t.Older {
+		newer := t.Periods()[i]
+		if newer.ID == older.ID && newer.Complete() && older.Complete() && record(newer) == record(older) {
+			report.at(newer.SincePos, "remove the entry of before and, if there is no other, since",
+				"the layout of table %q since %s stores events as the one before it does", t.ID, schema.FormatInstant(newer.Since))
+		}
+	}
 }

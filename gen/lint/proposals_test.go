@@ -334,6 +334,7 @@ var unproposed = map[string]string{
 	"C08": "only another program can read the columns",
 	"K25": "only the user knows which table to leave out",
 	"K23": "only the user knows what computes the salt",
+	"K27": "what is to be removed is more than one entry",
 	"L01": "only the user knows what to shorten",
 	"L02": "large values belong elsewhere",
 	"L04": "only the user knows what to shorten",
