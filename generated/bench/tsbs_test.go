@@ -6,8 +6,10 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -319,17 +321,33 @@ func statistics(w *cpu.UsageWindow) []*window.Float64[float64] {
 	}
 }
 
-// longFleet returns the fleet of a long run.
-func longFleet() *fleet { return newFleet(100, 72*time.Hour) }
+// Environment variables that set the size of the fleet of a long run.
+const (
+	fleetHosts = "BTGEN_TSBS_HOSTS"
+	fleetHours = "BTGEN_TSBS_HOURS"
+)
+
+// longFleet returns the fleet of a long run: by default, 100 hosts for three days.
+func longFleet() *fleet {
+	size := func(name string, usual int) int {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+			return n
+		}
+		return usual
+	}
+	return newFleet(size(fleetHosts, 100), time.Duration(size(fleetHours, 72))*time.Hour)
+}
 
 // fleetReader returns a reader at the end of the readings.
 func fleetReader(client *bigtable.Client, f *fleet) *cpu.UsageReader {
 	return cpu.NewUsageReader(client, store.ReaderOptions{Now: func() time.Time { return f.end() }})
 }
 
-// checkQueries compares the answers of generated code with those of the definitions of the queries.
-func checkQueries(t *testing.T, r *cpu.UsageReader, f *fleet, seed uint64) {
+// checkQueries compares the answers of generated code, and of code by hand, with those of the definitions of the
+// queries.
+func checkQueries(t *testing.T, client *bigtable.Client, f *fleet, seed uint64) {
 	t.Helper()
+	r := fleetReader(client, f)
 	for _, q := range queries(f, rand.New(rand.NewPCG(29, seed))) {
 		t.Run(q.name, func(t *testing.T) {
 			got, err := q.read(t.Context(), r)
@@ -339,6 +357,9 @@ func checkQueries(t *testing.T, r *cpu.UsageReader, f *fleet, seed uint64) {
 			want := q.kind.model(f, q)
 			if len(want) == 0 {
 				t.Error("there is nothing to compare")
+			}
+			if byHand, err := q.byHand(t.Context(), client); err != nil || !reflect.DeepEqual(want, byHand) {
+				t.Errorf("code by hand answers otherwise: %v, %s", err, cmp.Diff(want[:min(2, len(want))], byHand[:min(2, len(byHand))]))
 			}
 			if !reflect.DeepEqual(want, got) {
 				n := 0 // equal rows at the beginning
@@ -367,12 +388,12 @@ func TestTSBS(t *testing.T) {
 		if err := cpu.NewUsageWriter(b.Client).WriteAll(t.Context(), events); err != nil {
 			t.Fatal(err)
 		}
-		checkQueries(t, fleetReader(b.Client, f), f, 1)
+		checkQueries(t, b.Client, f, 1)
 		checkStored(t, b.Client, f)
 	})
 	t.Run("fleet", func(t *testing.T) {
 		f := testlong.Pick(func() *fleet { return newFleet(9, 25*time.Hour) }, longFleet)()
-		checkQueries(t, fleetReader(newBed(t, startHere(t, f.tables())).wire, f), f, 2)
+		checkQueries(t, newBed(t, startHere(t, f.tables())).wire, f, 2)
 	})
 }
 

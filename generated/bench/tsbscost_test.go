@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// cost is what a program pays for the answer to a query.
+type cost struct {
+	store.Operation               // of generated code
+	spent           time.Duration // CPU time of the client
+	received        int64         // bytes on the wire, both ways
+}
+
+// costOf measures a read, as the median of several.
+func costOf(t *testing.T, on *bed, runs int, read func() error) (c cost) {
+	t.Helper()
+	var all []time.Duration
+	for range 1 + runs {
+		runtime.GC() // the garbage of what was measured before
+		traffic, begin := on.traffic.Load(), cputime.Spent()
+		if err := read(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, cputime.Spent()-begin)
+		c.received = on.traffic.Load() - traffic
+	}
+	all = all[1:]
+	slices.Sort(all)
+	c.spent = all[len(all)/2]
+	return c
+}
+
+// generatedCost is the cost of generated code, without the answers as a whole, which it yields one by one.
+func generatedCost(t *testing.T, on *bed, q query, f *fleet, runs int) cost {
+	t.Helper()
+	var op store.Operation
+	o := store.ReaderOptions{Now: func() time.Time { return f.end() }}
+	o.Hooks.End = func(_ context.Context, done store.Operation, _ error) {
+		op.Requests, op.Rows, op.Cells = op.Requests+done.Requests, op.Rows+done.Rows, op.Cells+done.Cells
+	}
+	r := cpu.NewUsageReader(on.wire, o)
+	c := costOf(t, on, runs, func() error {
+		op = store.Operation{}
+		_, err := q.drain(t.Context(), r)
+		return err
+	})
+	c.Operation = op
+	return c
+}
+
+// answerSize is the size of an answer, in bytes.
+func answerSize(all []answer) (n int64) {
+	for _, a := range all {
+		n += int64(len(a.Host) + 8 + 8*len(a.Values))
+	}
+	return n
+}
+
+// TestTSBSCosts prints the table of docs/tsbs.md: what the answer to each query takes, with generated code
+// and with code by hand on the official client.
+func TestTSBSCosts(t *testing.T) {
+	if os.Getenv(fleetHosts) == "" {
+		t.Skipf("it measures: %s=100 runs it", fleetHosts)
+	}
+	f := longFleet()
+	on := newBed(t, startAway(t, "fleet"))
+	var table strings.Builder
+	for _, q := range queries(f, rand.New(rand.NewPCG(29, 3))) {
+		answers, err := q.byHand(t.Context(), on.ordinary)
+		if err != nil {
+			t.Fatalf("%s: %v", q.name, err)
+		}
+		const runs = 5
+		g := generatedCost(t, on, q, f, runs)
+		h := costOf(t, on, runs, func() error { _, err := q.byHand(t.Context(), on.ordinary); return err })
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %.1f | %.1f |\n", q.name, grouped(q.readings(f)), grouped(len(answers)), grouped(g.Requests), grouped(g.Rows), grouped(g.Cells),
+			kilobytes(g.received), timesAs(g.received, answerSize(answers)), milliseconds(g.spent), milliseconds(h.spent))
+	}
+	t.Logf("%d hosts, %v\n%s", len(f.hosts), f.end().Sub(fleetBegin), &table)
+}
+
+// grouped formats a number with groups of three digits.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// kilobytes formats a number of bytes.
+func kilobytes(n int64) string { return grouped(int((n + 500) / 1000)) }
+
+// timesAs formats how many times as large a is as b.
+func timesAs(a, b int64) string { return strconv.FormatFloat(float64(a)/float64(b), 'f', 1, 64) }
