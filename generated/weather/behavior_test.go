@@ -279,6 +279,10 @@ func TestHooksReportOperations(t *testing.T) {
 					t.Errorf("End of %s has the context of %v", op.Name, ctx.Value(key{}))
 				}
 				op.Requests = min(op.Requests, 1) // how many is for other tests
+				if op.Bytes < 30*op.Cells || op.Bytes > 100*op.Cells {
+					t.Errorf("%d cells of %d bytes", op.Cells, op.Bytes)
+				}
+				op.Bytes = 0
 				ops, errs = append(ops, op), append(errs, err)
 			},
 		}}
@@ -293,10 +297,14 @@ func TestHooksReportOperations(t *testing.T) {
 		if p.table == "balloon_new_columns" || p.table == "balloon_new_cells" {
 			latestRows = 3 * p.rows // the week of the clock, and those after it, have no order
 		}
+		cells := 1 // of a row
+		if p.table == "balloon_new_cells" || p.table == "balloon_unserialized" {
+			cells = 4
+		}
 		compare(t, []store.Operation{
 			{Name: "WriteAll", Table: p.table, Events: 3, Rows: 3 * p.rows, Requests: 1},
-			{Name: "Read", Table: p.table, Events: 2, Rows: 2 * p.rows, Requests: 1},
-			{Name: "Latest", Table: p.table, Events: 1, Rows: latestRows, Requests: 1},
+			{Name: "Read", Table: p.table, Events: 2, Rows: 2 * p.rows, Cells: 2 * p.rows * cells, Requests: 1},
+			{Name: "Latest", Table: p.table, Events: 1, Rows: latestRows, Cells: latestRows * cells, Requests: 1},
 			{Name: "WriteAll", Table: p.table, Events: 1},
 		}, ops)
 		if errs[0] != nil || errs[1] != nil || errs[2] != nil || refused == nil || errs[3].Error() != refused.Error() {
