@@ -34,8 +34,8 @@ const (
 func newInfer() *cobra.Command {
 	var n inference
 	cmd := &cobra.Command{
-		Use:   "infer --table T --project P --instance I",
-		Short: "Propose a schema for a table that other programs write",
+		Use:   "infer {FILE | --table T --project P --instance I}",
+		Short: "Propose a schema for a table that other programs write, or for events of other systems",
 		Long: `Read a sample of rows of a live table, spread over the table, and print a schema that
 describes them: the segments of the row keys, the place and form of the time, the bucket,
 the pattern, columns with their types, families with their time to live, and the load.
@@ -43,8 +43,13 @@ Comments say which share of the sample the schema reads, give examples of what i
 not read, and ask what a sample cannot tell. Answer these questions before you generate
 code. The command changes nothing. Its reads are billed like any other reads.
 
+With a FILE, propose a schema for a new table for the events in it, in any format of
+btgen-live write but NDJSON and Parquet, or for the table whose definition in CQL a .cql file
+contains. Tags are the series, or --series and --time-column name the columns of CSV. The
+first line of the schema names the command that loads the events. No instance is needed.
+
 Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
-		Args: cli.AtMost(0),
+		Args: cli.AtMost(1),
 		RunE: n.run,
 	}
 	n.flags(cmd, "app `profile` of the reads")
@@ -53,6 +58,9 @@ Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
 	cmd.Flags().IntVar(&n.sampling.Rows, "sample", defaultSample, "maximum number of `rows` to read")
 	cmd.Flags().IntVar(&n.versions, "versions", inferredVersions, "maximum number of `cells` to read of a column in a row, the newest")
 	cmd.Flags().StringVar(&n.out, "out", "", "write the schema to this `file`, which must not exist, and print the shares")
+	n.input.add(cmd)
+	cmd.Flags().StringSliceVar(&n.series, "series", nil, "`columns` of CSV that tell one series from another")
+	cmd.Flags().StringVar(&n.timeColumn, "time-column", "", "`column` of CSV with the time")
 	return cmd
 }
 
@@ -62,12 +70,18 @@ type inference struct {
 	table, out string
 	versions   int
 	sampling   verify.Sampling
+	input      inputFlags
+	series     []string
+	timeColumn string
 }
 
 // run proposes a schema.
-func (n *inference) run(cmd *cobra.Command, _ []string) error {
+func (n *inference) run(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return n.runFile(cmd, args[0])
+	}
 	if n.table == "" {
-		return errors.New("no table is named: add --table T with the ID of the table for which to propose a schema")
+		return errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, or the file with events of another system")
 	}
 	if n.sampling.Rows < 1 || n.versions < 1 {
 		return errors.New("--sample and --versions must be at least 1")
@@ -75,8 +89,8 @@ func (n *inference) run(cmd *cobra.Command, _ []string) error {
 	if err := n.check(); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(n.out); n.out != "" && err == nil {
-		return fmt.Errorf("--out %s: the file exists", n.out)
+	if err := n.free(); err != nil {
+		return err
 	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
@@ -92,6 +106,14 @@ func (n *inference) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return n.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), p)
+}
+
+// free returns an error if the file of --out exists.
+func (n *inference) free() error {
+	if _, err := os.Lstat(n.out); n.out != "" && err == nil {
+		return fmt.Errorf("--out %s: the file exists", n.out)
+	}
+	return nil
 }
 
 // sample reads the sample: whole rows, in order, up to the limits of memory.
@@ -146,7 +168,10 @@ func (n *inference) stored(ctx context.Context) (map[string]codec.GCRule, codec.
 // ErrFindings if it does not read everything.
 func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
 	r, err := p.Report, error(nil)
-	summary := reportText(r)
+	summary := ""
+	if r != nil {
+		summary = reportText(r)
+	}
 	if len(p.Questions) > 0 {
 		summary += fmt.Sprintf("%s in the schema\n", countOf(len(p.Questions), "question"))
 	}
@@ -159,7 +184,7 @@ func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
 	if err == nil {
 		_, err = io.WriteString(stdout, summary)
 	}
-	if err == nil && len(r.Findings) > 0 {
+	if err == nil && r != nil && len(r.Findings) > 0 {
 		err = cli.ErrFindings
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
+	"github.com/btgen-dev/btgen/gen/infer"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -39,6 +40,31 @@ func inputFormats() []string {
 		names = append(names, f.Name)
 	}
 	return append(names, formatParquet)
+}
+
+// scannedFormats returns the names of the formats for whose events infer proposes a schema.
+func scannedFormats() []string {
+	var names []string
+	for _, f := range format.Formats() {
+		if f.Scans() {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// given returns the flags of a command that a command that loads the same file needs, too.
+func (i *inputFlags) given(cmd *cobra.Command) []string {
+	var flags []string
+	for _, name := range []string{"time-unit", "zone", "delimiter", "null"} {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			flags = append(flags, "--"+name+" "+infer.ShellQuoted(f.Value.String()))
+		}
+	}
+	if i.columns != nil {
+		flags = append(flags, "--columns "+infer.ShellQuoted(strings.Join(i.columns, ",")))
+	}
+	return flags
 }
 
 // formatsText describes the formats, one per line, for the help of commands.
@@ -140,9 +166,9 @@ func (i *inputFlags) formatOf(file string) (*format.Format, error) {
 func (i *inputFlags) fits(f *format.Format) error {
 	csv := i.reader.CSV.Delimiter != 0 || i.reader.CSV.Null != "" || i.reader.CSV.Columns != nil
 	switch {
-	case csv && (f == nil || !f.HasCells()):
+	case csv && (f == nil || !f.Cells):
 		return errors.New("--delimiter, --columns and --null are for CSV")
-	case i.reader.Metric != "" && (f == nil || !f.HasMetrics()):
+	case i.reader.Metric != "" && (f == nil || f.Metric == ""):
 		return errors.New("--metric is for formats with measurements or metrics")
 	}
 	return nil

@@ -308,6 +308,14 @@ func (k *key) zone() string {
 	return fmt.Sprintf("It is up to %s off, as local times are: times in keys must be in UTC [K24].", gap(l.farthest()))
 }
 
+// unserialized returns the pattern of columns named by fields, in a row per event or per bucket.
+func unserialized(single bool) codec.Pattern {
+	if single {
+		return codec.SingleUnserialized
+	}
+	return codec.BucketNewCells
+}
+
 // single returns the draft with a row per event.
 func (k *key) single(cols []*column) *draft {
 	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, timed: true, lag: newLag(k.time.width())}

@@ -352,3 +352,16 @@ func show(b []byte) string {
 func (v *values) isBlob() bool {
 	return v.n > 0 && (!v.not[isJSON] && !v.not[isObject] || v.not[isText] && v.coding().typ == "bytes")
 }
+
+// cqlTypes are the types of fields for those of columns in CQL. The text of others is stored.
+var cqlTypes = map[string]string{
+	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
+	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", "timeuuid": "uuid", "timestamp": "timestamp",
+	"counter": "int64",
+}
+
+// cqlTimeID is the type of IDs in CQL that have a time.
+const cqlTimeID = "timeuuid"
+
+// isCQLTime reports whether values of a type in CQL have a time.
+func isCQLTime(typ string) bool { return typ == "timestamp" || typ == cqlTimeID }

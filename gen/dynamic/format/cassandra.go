@@ -1,7 +1,11 @@
 package format
 
 import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"io"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 )
@@ -16,11 +20,12 @@ import (
 //   - NULL is an empty cell, and so is an empty string;
 //   - timestamps are like 2021-03-05 12:00:00.000+0000, booleans True or False, blobs 0x and
 //     hexadecimal digits, and numbers that are not finite NaN, Infinity and -Infinity;
+//   - a timeuuid is a UUID of version 1, which has a time (RFC 9562, section 5.1);
 //   - floats have 5 digits, and doubles 12, unless FLOATPRECISION and DOUBLEPRECISION say otherwise.
 var cassandra = Format{
 	Name:  "cassandra",
 	Title: "CSV of COPY TO in Apache Cassandra",
-	cells: true,
+	Cells: true,
 	read: func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
 		return NewCSVReader(in, l, ofCassandra(o))
 	},
@@ -29,6 +34,18 @@ var cassandra = Format{
 
 // ofCassandra returns options for what COPY TO writes.
 func ofCassandra(o ReaderOptions) ReaderOptions {
-	o.CSV.escape, o.CSV.hex = '\\', true
+	o.CSV.escape, o.CSV.ofCQL = '\\', true
 	return o
+}
+
+// idTime returns the time in a timeuuid. It returns false for other texts.
+func idTime(text []byte) (time.Time, bool) {
+	const size, version = 36, 14 // bytes, and the offset of the version
+	id, err := hex.AppendDecode(nil, bytes.ReplaceAll(text, []byte("-"), nil))
+	if err != nil || len(id) != 16 || len(text) != size || text[version] != '1' {
+		return time.Time{}, false
+	}
+	n := int64(binary.BigEndian.Uint16(id[6:])&0xfff)<<48 | int64(binary.BigEndian.Uint16(id[4:]))<<32 | int64(binary.BigEndian.Uint32(id))
+	const since = 0x01b21dd213814000 // 1970, in 100 ns since October 15, 1582
+	return fromUnits(n-since, 100*time.Nanosecond)
 }

@@ -45,11 +45,11 @@ type CSVOptions struct {
 	Null string
 
 	escape byte // precedes quotes in cells; 0 if they are doubled
-	hex    bool // whether bytes are hexadecimal digits after 0x
+	ofCQL  bool // whether bytes are hexadecimal digits after 0x, and times may be timeuuids
 }
 
 var csvFormat = Format{
-	Name: "csv", Title: "comma-separated values", Extensions: []string{".csv"}, cells: true,
+	Name: "csv", Title: "comma-separated values", Extensions: []string{".csv"}, Cells: true,
 	read: NewCSVReader,
 	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) { return newCellScanner(in, o) },
 }

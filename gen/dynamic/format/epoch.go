@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strconv"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Units are the units of times that are numbers, by name.
@@ -42,6 +44,7 @@ var localForms = []string{"2006-01-02 15:04:05", "2006-01-02"}
 type timeParser struct {
 	unit time.Duration  // of numbers; 0 if numbers are no times
 	zone *time.Location // of times without an offset; nil if they are no times
+	ids  bool           // whether a timeuuid is a time
 	form int            // index of the form of the last time
 }
 
@@ -54,6 +57,11 @@ func (p *timeParser) parse(text []byte) (any, error) {
 			return nil, &valueError{fmt.Sprintf("\"%s\" is not a time between the years 0 and 9999, in %s since 1970", shown(text), unitName(p.unit)), ""}
 		}
 		return t, nil
+	}
+	if p.ids {
+		if t, ok := idTime(text); ok {
+			return t, nil
+		}
 	}
 	if len(text) > 64 || len(text) < len(time.DateOnly) {
 		return nil, nil
@@ -108,6 +116,16 @@ func inZone(wall time.Time, zone *time.Location) (any, error) {
 	default:
 		return nil, &valueError{fmt.Sprintf("clocks in %s show %s twice", zone, text), "times in UTC, or with an offset"}
 	}
+}
+
+// ParseTime parses a time as readers do. It returns false for a text that is none.
+func ParseTime(text []byte, unit time.Duration, zone *time.Location) (time.Time, bool) {
+	if t, err := codec.TextTimestamp(text); err == nil {
+		return t, true
+	}
+	v, err := (&timeParser{unit: unit, zone: zone}).parse(text)
+	t, ok := v.(time.Time)
+	return t, ok && err == nil
 }
 
 // isDecimal reports whether a text is a decimal number, which may have a sign, a fraction and an

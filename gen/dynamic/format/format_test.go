@@ -195,7 +195,7 @@ func TestLongLines(t *testing.T) {
 			continue
 		}
 		prefix := ""
-		if c.format.HasCells() {
+		if c.format.Cells {
 			if prefix = "\""; c.options.CSV.Columns == nil {
 				continue // with a header
 			}

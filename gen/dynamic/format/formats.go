@@ -12,14 +12,15 @@ import (
 // Format is a format of events as text. Each has a file of its own, whose comments say which
 // documentation its facts are from.
 type Format struct {
-	Name       string   // of the flag --format
-	Title      string   // for people
-	Extensions []string // of files, in lower case, with the dot
-
-	unit  time.Duration // of times; 0 if they are not numbers
-	names names         // of what lines have besides their tags and fields
-	cells bool          // whether it is a form of CSV
-	point bool          // whether lines with equal series and times are parts of one event
+	Name       string        // of the flag --format
+	Title      string        // for people
+	Extensions []string      // of files, in lower case, with the dot
+	Cells      bool          // whether it is a form of CSV, which ReaderOptions.CSV describes
+	Unit       time.Duration // of times; 0 if they are not numbers
+	Metric     string        // the series value with the metric or measurement of a line; empty if lines have none
+	Rest       string        // the series value with the tags that a schema does not have, as one string
+	Typed      bool          // whether the texts of integers and of other numbers differ
+	Points     bool          // whether lines with equal series and times are parts of one event
 
 	// read returns a reader; nil if that of the records of scan suffices.
 	read func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error)
@@ -63,9 +64,3 @@ func (f *Format) Scans() bool { return f.scan != nil }
 // Scan returns a scanner of the records of the format, of which Scans must be true. Errors are those
 // of options, and *HeaderError.
 func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) { return f.scan(in, o) }
-
-// HasCells reports whether the format is a form of CSV, which ReaderOptions.CSV describes.
-func (f *Format) HasCells() bool { return f.cells }
-
-// HasMetrics reports whether each line has a metric or a measurement, which ReaderOptions.Metric selects.
-func (f *Format) HasMetrics() bool { return f.names.metric != "" }

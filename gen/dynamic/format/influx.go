@@ -22,7 +22,7 @@ import (
 //	    them, and the last value of a field.
 var influx = Format{
 	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
-	unit: time.Nanosecond, names: names{metric: "measurement", rest: "tags"}, point: true,
+	Unit: time.Nanosecond, Metric: "measurement", Rest: "tags", Typed: true, Points: true,
 	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &influxScanner{newLines(in)}, nil },
 }
 

@@ -205,7 +205,7 @@ type parser struct {
 
 // newParser returns a parser. It returns an error for names that the schema does not have.
 func newParser(l *layout.Layout, o ReaderOptions) (*parser, error) {
-	p := &parser{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone}}
+	p := &parser{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone, ids: o.CSV.ofCQL}}
 	for i := range p.columns {
 		c := &p.columns[i]
 		p.byName[c.Name] = i
@@ -266,7 +266,7 @@ func (p *parser) hexDigits(text []byte) ([]byte, bool) {
 	if digits, ok := bytes.CutPrefix(text, []byte(`\x`)); ok {
 		return digits, true
 	}
-	if digits, ok := bytes.CutPrefix(text, []byte("0x")); ok && p.options.CSV.hex {
+	if digits, ok := bytes.CutPrefix(text, []byte("0x")); ok && p.options.CSV.ofCQL {
 		return digits, true
 	}
 	return nil, false

@@ -18,7 +18,7 @@ import (
 //	  - Metrics and tags have no spaces, and there is at least one tag.
 var openTSDB = Format{
 	Name: "opentsdb", Title: "put lines of OpenTSDB",
-	unit: time.Second, names: names{metric: "metric", rest: "tags"},
+	Unit: time.Second, Metric: "metric", Rest: "tags",
 	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) {
 		return &putScanner{newLines(in), o.Unit}, nil
 	},

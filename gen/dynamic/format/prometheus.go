@@ -24,7 +24,7 @@ import (
 //	    quantile, of name_sum and of name_count.
 var prometheus = Format{
 	Name: "prometheus", Title: "text-based format of Prometheus", Extensions: []string{".prom"},
-	unit: time.Millisecond, names: sampleNames,
+	Unit: time.Millisecond, Metric: "metric", Rest: "labels",
 	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &sampleScanner{lines: newLines(in)}, nil },
 }
 
@@ -39,14 +39,11 @@ var prometheus = Format{
 // It accepts several spaces, and the comma.
 var openMetrics = Format{
 	Name: "openmetrics", Title: "text format of OpenMetrics",
-	unit: time.Second, names: sampleNames,
+	Unit: time.Second, Metric: "metric", Rest: "labels",
 	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) {
 		return &sampleScanner{lines: newLines(in), open: true}, nil
 	},
 }
-
-// sampleNames are the names of what samples have besides labels and a value.
-var sampleNames = names{metric: "metric", rest: "labels", empty: true}
 
 // Names of the fields of samples.
 const (

@@ -79,14 +79,6 @@ func (r *Record) fail(at int, why string) error {
 	return &InputError{Line: r.Line, Column: position(r.text, at), Err: syntax(why)}
 }
 
-// names are the names of what the records of a format have besides their tags and fields. A schema
-// need not have them.
-type names struct {
-	metric string // the metric or measurement
-	rest   string // the tags that the schema does not have, as one string
-	empty  bool   // whether a tag that is absent is the same as an empty one
-}
-
 // recordReader reads the records of a format as events. A line whose values are not all valid has no
 // part in any event.
 type recordReader struct {
@@ -134,12 +126,12 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	if err != nil {
 		return nil, err
 	}
-	o.Unit = cmp.Or(o.Unit, f.unit)
+	o.Unit = cmp.Or(o.Unit, f.Unit)
 	p, err := newParser(l, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &recordReader{parser: p, format: f, scanner: scanner, metric: p.stringColumn(f.names.metric), rest: p.stringColumn(f.names.rest), inLine: make([]bool, len(p.columns))}
+	r := &recordReader{parser: p, format: f, scanner: scanner, metric: p.stringColumn(f.Metric), rest: p.stringColumn(f.Rest), inLine: make([]bool, len(p.columns))}
 	r.points.partial = slices.ContainsFunc(p.columns, func(c Column) bool { return c.part == fieldPart && !c.Required() })
 	return r, nil
 }
@@ -170,7 +162,7 @@ func (r *recordReader) Next() (dynamic.Event, int, error) {
 		}
 		switch {
 		case r.event == nil:
-			if r.begin(); !r.format.point {
+			if r.begin(); !r.format.Points {
 				return r.emit()
 			}
 		case r.samePoint():
@@ -211,7 +203,7 @@ func (r *recordReader) begin() {
 // samePoint reports whether the current record has the series and the time of the event.
 func (r *recordReader) samePoint() bool {
 	var scratch [256]byte
-	return r.format.point && bytes.Equal(r.record.appendPoint(scratch[:0]), r.point)
+	return r.format.Points && bytes.Equal(r.record.appendPoint(scratch[:0]), r.point)
 }
 
 // appendPoint appends the values other than fields.
@@ -237,13 +229,7 @@ func (r *recordReader) assign() {
 func (r *recordReader) emit() (dynamic.Event, int, error) {
 	e := *r.event
 	r.event = nil
-	for i := range r.columns {
-		if c := &r.columns[i]; r.format.names.empty && !r.seen[i] && c.part == seriesPart && c.Type == schema.String {
-			r.seen[i] = true
-			c.set(&e, "")
-		}
-	}
-	if r.format.point {
+	if r.format.Points {
 		if before, lost := r.points.add(r.point, r.seen, r.line); lost {
 			return e, r.line, &ScatteredError{Line: r.line, Before: before}
 		}
@@ -346,12 +332,18 @@ func (r *recordReader) only(v *Value) error {
 	if string(v.Text) == r.first {
 		return nil
 	}
-	return fmt.Errorf("%w %q: it is \"%s\", and \"%s\" in another line: load them one by one, with --metric", ErrUnknown, r.format.names.metric, shown(v.Text), shown([]byte(r.first)))
+	return fmt.Errorf("%w %q: it is \"%s\", and \"%s\" in another line: load them one by one, with --metric", ErrUnknown, r.format.Metric, shown(v.Text), shown([]byte(r.first)))
 }
+
+// noTags is the string of no tags: a segment of a row key cannot be empty.
+const noTags = "-"
 
 // joined returns tags as one string, sorted by name, as in code=200,method=post. A backslash precedes
 // commas, equals signs and backslashes in names and values, and line breaks are \n.
 func joined(pairs []pair) (string, error) {
+	if len(pairs) == 0 {
+		return noTags, nil
+	}
 	slices.SortFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 	var b strings.Builder
 	for i, p := range pairs {

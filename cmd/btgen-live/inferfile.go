@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/infer"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// inferredLines is the number of lines of a file that infer reads by default.
+const inferredLines = 10_000
+
+// runFile proposes a schema for the events in a file, or for a table definition in CQL.
+func (n *inference) runFile(cmd *cobra.Command, name string) error {
+	if err := n.input.check(); err != nil {
+		return err
+	}
+	if n.sampling.Rows < 1 {
+		return fmt.Errorf("--sample %d: must be at least 1", n.sampling.Rows)
+	}
+	if err := n.free(); err != nil {
+		return err
+	}
+	shown, in, err := input(cmd, []string{name})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	propose := n.proposeRecords
+	if strings.EqualFold(filepath.Ext(name), ".cql") {
+		propose = n.proposeCQL
+	}
+	p, err := propose(cmd, shown, in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", shown, err)
+	}
+	return n.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), p)
+}
+
+// proposeCQL proposes a schema for a table definition.
+func (n *inference) proposeCQL(_ *cobra.Command, _ string, in io.Reader) (*infer.Proposal, error) {
+	text, err := io.ReadAll(io.LimitReader(in, infer.MaxCQL+1))
+	if err != nil {
+		return nil, err
+	}
+	return infer.ProposeCQL(string(text), n.table)
+}
+
+// proposeRecords proposes a schema for events.
+func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader) (*infer.Proposal, error) {
+	f, err := n.input.formatOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.input.fits(f); err != nil {
+		return nil, err
+	}
+	if f == nil || !f.Scans() {
+		return nil, fmt.Errorf("no schema is proposed for this format: use %s, or a .cql file", words.List(scannedFormats(), "or"))
+	}
+	scanner, err := f.Scan(in, n.input.reader)
+	if err != nil {
+		return nil, err
+	}
+	limit := inferredLines
+	if cmd.Flags().Changed("sample") {
+		limit = n.sampling.Rows
+	}
+	base := filepath.Base(name)
+	return infer.ProposeRecords(infer.Records{
+		Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: words.Printable(base), Format: f, Scanner: scanner, Options: n.input.reader,
+		Time: n.timeColumn, Series: n.series, Limit: limit, Flags: n.input.given(cmd),
+	})
+}

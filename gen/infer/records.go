@@ -1,0 +1,430 @@
+package infer
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// Records are a sample of the events that another system exports.
+type Records struct {
+	Name    string         // of the table, unless all records have one metric
+	Title   string         // of the file, for the first comment
+	Format  *format.Format // of the file
+	Scanner format.Scanner // of Format, with Options
+	Options format.ReaderOptions
+	Time    string   // the column of CSV with the time; empty to find it
+	Series  []string // the columns of CSV that tell one series from another; nil to find them
+	Limit   int      // maximum number of records
+	Flags   []string // those of the command that loads the events which Options stand for
+}
+
+// Errors of [ProposeRecords].
+var (
+	ErrNoRecords = errors.New("the sample has no events")
+	// ErrMetrics is the error of events of several measurements that have different fields.
+	ErrMetrics = errors.New("the sample has several measurements")
+	// ErrNoTime is the error of records without a time.
+	ErrNoTime = errors.New("no column seems to be the time")
+	// ErrNoSeries is the error of records of which nothing tells one series from another.
+	ErrNoSeries = errors.New("no tag or column seems to tell one series from another")
+)
+
+// Limits of a sample in memory.
+const (
+	maxMetrics  = 10_000
+	maxNames    = 1000     // of tags and fields
+	maxDistinct = 1000     // values of a column
+	maxBytes    = 64 << 20 // of the cells of CSV
+)
+
+// ProposeRecords returns a schema for a new table for the events of another system. The result depends
+// on the records alone. Report is nil.
+func ProposeRecords(r Records) (*Proposal, error) {
+	s := &recordSample{Records: r, metrics: map[string]int{}, tags: map[string]*recordColumn{}, fields: map[string]*recordColumn{}, points: map[string]recordPoint{}}
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	if r.Format.Cells {
+		if err := s.addCells(); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.points) == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoRecords, strings.Join(s.errors, "; "))
+	}
+	d, err := s.design()
+	if err != nil {
+		return nil, err
+	}
+	return d.propose()
+}
+
+// recordSample is what is known of the records.
+type recordSample struct {
+	Records
+	lines, failed int
+	errors        []string // the first
+	metrics       map[string]int
+	metricOrder   []string
+	tags, fields  map[string]*recordColumn
+	tagOrder      []string
+	fieldOrder    []string
+	points        map[string]recordPoint // by series and time
+	scattered     bool                   // whether lines of a point do not follow each other
+	last          string                 // point
+	untimed       int
+	cells         [][]format.Value // of CSV, until it is known what they are
+	guessed       bool             // whether Series are a guess
+}
+
+// recordPoint is an event.
+type recordPoint struct {
+	eventTime
+	timed bool
+}
+
+// recordColumn is what is known of a tag, a field or a column.
+type recordColumn struct {
+	n, bytes int
+	kinds    [format.BoolKind + 1]int
+	example  string // the first value that is not empty
+	hash     bool   // whether a value contains the delimiter of keys
+	distinct map[string]bool
+	not      [len(cellTypes)]bool
+	id       string // the type of IDs that all texts are; empty if there is none
+}
+
+// cellTypes are the types of texts, in the order in which they are tried, apart from strings.
+var cellTypes = [...]struct {
+	typ string
+	is  func(text []byte) bool
+}{
+	{"int64", func(text []byte) bool {
+		n, err := strconv.ParseInt(string(text), 10, 64)
+		return err == nil && strconv.FormatInt(n, 10) == string(text)
+	}},
+	{"float64", func(text []byte) bool {
+		_, err := strconv.ParseFloat(string(text), 64)
+		return err == nil
+	}},
+	{"bool", func(text []byte) bool { _, err := strconv.ParseBool(string(text)); return err == nil }},
+	{"timestamp", func(text []byte) bool { _, ok := format.ParseTime(text, 0, time.UTC); return ok }},
+	{"json", func(text []byte) bool { return len(text) > 0 && is(isJSON, text) }},
+}
+
+// add examines a value.
+func (c *recordColumn) add(v *format.Value) {
+	c.n++
+	c.bytes += len(v.Text)
+	c.kinds[v.Kind]++
+	const longest = 64
+	if text := string(v.Text); c.example == "" && len(text) <= longest {
+		c.example = text
+	}
+	c.hash = c.hash || bytes.IndexByte(v.Text, '#') >= 0
+	if c.distinct == nil {
+		c.distinct = map[string]bool{}
+	}
+	if len(c.distinct) < maxDistinct {
+		c.distinct[string(v.Text[:min(len(v.Text), longest)])] = true
+	}
+	if id := identifier(v.Text); c.n == 1 || id != c.id {
+		c.id = id
+		if c.n > 1 {
+			c.id = ""
+		}
+	}
+	for i := range cellTypes {
+		c.not[i] = c.not[i] || v.Kind != format.TextKind || !cellTypes[i].is(v.Text)
+	}
+}
+
+// cellType returns the type of texts.
+func (c *recordColumn) cellType() string {
+	for i := range cellTypes {
+		if !c.not[i] {
+			return cellTypes[i].typ
+		}
+	}
+	return cmp.Or(c.id, "string")
+}
+
+// isID reports whether texts are IDs of a type.
+func (c *recordColumn) isID() bool { return c.cellType() == c.id }
+
+// read reads the records.
+func (s *recordSample) read() error {
+	var r format.Record
+	for total := 0; s.lines+len(s.cells) < s.Limit && total < maxBytes; {
+		err := s.Scanner.Scan(&r)
+		_, refused := errors.AsType[*format.InputError](err)
+		switch {
+		case err == io.EOF:
+			return nil
+		case refused:
+			if s.failed++; len(s.errors) < 3 {
+				s.errors = append(s.errors, err.Error())
+			}
+			if s.failed > s.Limit {
+				return nil
+			}
+		case err != nil:
+			return err
+		case s.Format.Cells:
+			var values []format.Value
+			for _, v := range r.Values {
+				v.Name, v.Text = bytes.Clone(v.Name), bytes.Clone(v.Text)
+				values = append(values, v)
+				total += len(v.Name) + len(v.Text)
+			}
+			s.cells = append(s.cells, values)
+		default:
+			if err := s.add(r.Values); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add examines a record.
+func (s *recordSample) add(values []format.Value) error {
+	var point recordPoint
+	var series strings.Builder
+	for i := range values {
+		switch v := &values[i]; v.Part {
+		case format.MetricPart:
+			name := string(v.Text)
+			if s.Options.Metric != "" && name != s.Options.Metric {
+				return nil
+			}
+			if len(s.metrics) == maxMetrics {
+				return fmt.Errorf("%w: over %d", ErrMetrics, maxMetrics)
+			}
+			if s.metrics[name]++; s.metrics[name] == 1 {
+				s.metricOrder = append(s.metricOrder, name)
+			}
+			series.WriteString(name)
+		case format.TagPart:
+			series.WriteString("\x00" + string(v.Name) + "\x00" + string(v.Text))
+		case format.TimePart:
+			at, ok := format.ParseTime(v.Text, cmp.Or(s.Options.Unit, s.Format.Unit), s.Options.Zone)
+			point.at, point.timed = at.UnixNano(), ok
+		}
+	}
+	if s.lines++; !point.timed {
+		s.untimed++
+	}
+	point.series = series.String()
+	id := fmt.Sprintf("%s\x00%d", point.series, point.at)
+	_, known := s.points[id]
+	follows := s.Format.Points && s.last == id
+	s.scattered = s.scattered || known && !follows && s.Format.Points
+	s.points[id], s.last = point, id
+	for i := range values {
+		var err error
+		switch v := &values[i]; v.Part {
+		case format.MetricPart, format.TimePart:
+		case format.TagPart:
+			if !known || !s.Format.Points {
+				s.tagOrder, err = s.column(s.tags, s.tagOrder, v)
+			}
+		default:
+			s.fieldOrder, err = s.column(s.fields, s.fieldOrder, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// column examines a value of a tag or a field.
+func (s *recordSample) column(in map[string]*recordColumn, order []string, v *format.Value) ([]string, error) {
+	c := in[string(v.Name)]
+	if c == nil {
+		if len(in) == maxNames {
+			return order, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
+		}
+		c = &recordColumn{}
+		in[string(v.Name)] = c
+		order = append(order, string(v.Name))
+	}
+	c.add(v)
+	return order, nil
+}
+
+// events returns the number of events: lines, or points if lines are parts of them.
+func (s *recordSample) events() int {
+	if s.Format.Points {
+		return len(s.points)
+	}
+	return s.lines
+}
+
+// design derives the design.
+func (s *recordSample) design() (*design, error) {
+	narrow := len(s.metrics) > 1
+	if narrow && s.Format.Points {
+		return nil, fmt.Errorf("%w: %s: choose one with --metric", ErrMetrics, listed(s.metricOrder))
+	}
+	d := &design{table: s.Name, partition: -1, ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}."}
+	if len(s.metrics) == 1 {
+		d.table = s.metricOrder[0]
+	}
+	d.about = []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title, words.Count(float64(s.lines), "line", "lines"), words.Count(float64(s.events()), "event", "events"))}
+	for _, e := range s.errors {
+		d.about = append(d.about, "Not read: "+e)
+	}
+	d.loading = append([]string{"--format " + s.Format.Name}, s.Flags...)
+	if narrow {
+		d.series = append(d.series, designValue{source: s.Format.Metric, typ: "string", example: s.metricOrder[0], bytes: averageLength(s.metricOrder)})
+	}
+	if len(s.metrics) == 1 && s.Options.Metric != "" {
+		d.loading = append(d.loading, "--metric "+ShellQuoted(s.Options.Metric))
+	}
+	if s.Format.Cells {
+		d.timeName = s.Time
+	}
+	if s.guessed {
+		d.asks = append(d.asks, s.seriesQuestion())
+	}
+	s.addTags(d)
+	for _, name := range s.fieldOrder {
+		d.fields = append(d.fields, s.field(name))
+		if s.tags[name] != nil {
+			d.asks = append(d.asks, fmt.Sprintf("%s is a tag and a field, and write cannot tell them apart. Can one of them have another name?", show([]byte(name))))
+		}
+	}
+	if len(d.series) == 0 && s.Format.Metric != "" {
+		d.series = append(d.series, designValue{source: s.Format.Metric, typ: "string", example: d.table, bytes: len(d.table)})
+	}
+	if len(d.fields) == 0 {
+		return nil, fmt.Errorf("%w: no column is a field", ErrNoSchema)
+	}
+	s.time(d)
+	return d, nil
+}
+
+// averageLength returns the average length of texts.
+func averageLength(texts []string) int {
+	total := 0
+	for _, t := range texts {
+		total += len(t)
+	}
+	return total / max(1, len(texts))
+}
+
+// addTags adds the tags of all events to the series, and a string for the others.
+func (s *recordSample) addTags(d *design) {
+	others := 0
+	if !s.Format.Cells {
+		slices.Sort(s.tagOrder)
+	}
+	for _, name := range s.tagOrder {
+		c := s.tags[name]
+		if c.n < s.events() && !s.Format.Cells {
+			others++
+			continue
+		}
+		v := designValue{source: name, typ: "string", escape: c.hash, example: c.example, bytes: max(1, c.bytes/c.n)}
+		if t := c.cellType(); s.Format.Cells && (t == "int64" || c.isID()) {
+			v.typ, v.escape = t, false
+		}
+		if c.n < s.events() {
+			v.asks = append(v.asks, "Some events lack it, and are refused. What is it for them?")
+		}
+		d.series = append(d.series, v)
+	}
+	if others > 0 {
+		const bytes = 16
+		d.series = append(d.series, designValue{source: s.Format.Rest, typ: "string", escape: true, bytes: others * bytes, asks: []string{
+			fmt.Sprintf("It has the tags that some events lack, as in a=1,b=2, or - for none. The sample has %d of them. Do they tell one series from another?", others),
+		}})
+	}
+}
+
+// field derives a field.
+func (s *recordSample) field(name string) designValue {
+	c := s.fields[name]
+	v := designValue{source: name, optional: c.n < s.events()}
+	integers := c.kinds[format.IntKind] + c.kinds[format.UintKind]
+	switch text := c.kinds[format.TextKind]; {
+	case s.Format.Cells:
+		v.typ = c.cellType()
+	case c.kinds[format.BoolKind] == c.n:
+		v.typ = "bool"
+	case text == c.n:
+		v.typ = "string"
+	case s.Format.Typed && c.kinds[format.UintKind] == c.n:
+		v.typ = "uint64"
+	case s.Format.Typed && c.kinds[format.IntKind] == c.n:
+		v.typ = "int64"
+	case integers+c.kinds[format.FloatKind] == c.n:
+		v.typ = "float64"
+	default:
+		v.typ = "string"
+		v.asks = append(v.asks, "Its values have several types, and those of other types than this one are refused. Which type is it?")
+	}
+	switch {
+	case v.typ == "float64" && integers > 0 && s.Format.Typed:
+		v.asks = append(v.asks, "Some of its values are integers, and others are not. Is it a floating-point number?")
+	case v.typ == "string" || v.typ == "json":
+		v.bytes = max(1, c.bytes/c.n)
+	}
+	return v
+}
+
+// time sets the precision, the load and the bucket.
+func (s *recordSample) time(d *design) {
+	var times draftTimes
+	for _, p := range s.points {
+		if p.timed {
+			times = append(times, p.eventTime)
+		}
+	}
+	d.precision, d.step, d.count = times.measure()
+	if s.untimed > 0 {
+		d.asks = append(d.asks, fmt.Sprintf("%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have")))
+	}
+	if s.scattered && s.Format.Points {
+		d.asks = append(d.asks, "Lines of a point do not follow each other, and would replace each other: can they be sorted by series and time before they are loaded?")
+	}
+	d.bucket = bucketFor(d.step, len(d.fields))
+	if d.step == 0 {
+		d.bucketAsk = "How many events has a series a day? A row should have less than 20,000 cells."
+	}
+}
+
+// draftTimes are the times of a sample.
+type draftTimes []eventTime
+
+// measure returns the precision of times, the usual time between the events of a series, and the number
+// of series. Precisions below a millisecond are those of events that are as close.
+func (t draftTimes) measure() (precision, step time.Duration, series int) {
+	d := draft{}
+	d.count(t)
+	precision, step, series = d.precision, d.step, d.series
+	if precision >= time.Millisecond {
+		return precision, step, series
+	}
+	seen := map[eventTime]bool{}
+	for _, e := range t {
+		of := eventTime{e.series, e.at / int64(time.Millisecond)}
+		if seen[of] {
+			return precision, step, series
+		}
+		seen[of] = true
+	}
+	return time.Millisecond, step, series
+}
