@@ -28,7 +28,7 @@ type WindowOptions struct {
 	// reads its time range in parts, from the newest one, with a request for up to 64 windows, and so
 	// does one of all series combined (see By) with a Limit, if the row keys have the time before the
 	// values that the query does not give. With FillPrevious and FillLinear, and otherwise for several
-	// series, it holds the windows of one series in memory.
+	// series, it holds the windows with events of one series in memory.
 	NewestFirst bool
 	// Parallelism is the maximum number of goroutines that read several series, if there are more
 	// than 16,384 events. 0 means DefaultParallelism; a negative value means 1. The windows and

@@ -311,28 +311,36 @@ func (f *Fold) end(s *series) {
 		f.trail(s)
 		return
 	}
-	for _, w := range slices.Backward(f.filled(s)) {
-		f.give(w)
-	}
+	f.backward(s)
 }
 
-// filled returns the windows of a series with those that are filled.
-func (f *Fold) filled(s *series) []any {
+// backward yields the held windows of a series in reverse order, and fills those between them one by
+// one: a gap can have any number of windows.
+func (f *Fold) backward(s *series) {
 	if f.options.Fill == FillNone {
-		return s.closed
+		for _, w := range slices.Backward(s.closed) {
+			f.give(w)
+		}
+		return
 	}
-	var out []any
-	inner := &Fold{spec: f.spec, width: f.width, bounds: f.bounds, options: Options{Fill: f.options.Fill}, zero: f.zero, yield: func(w any) bool {
-		one := f.spec.new()
-		f.spec.assign(one, w)
-		out = append(out, one)
-		return true
-	}}
-	for _, w := range s.closed {
-		inner.next(s, w)
+	filling := make([]any, len(s.closed)) // what fills the windows after each
+	for i, w := range s.closed {
+		f.remember(s, w)
+		filling[i] = s.prev
 	}
-	inner.trail(s)
-	return out
+	high, next := f.bounds.end, any(nil)
+	for i := len(s.closed); i >= 0; i-- {
+		low := f.bounds.start
+		if s.prev = nil; i > 0 {
+			s.prev, low = filling[i-1], f.spec.common(filling[i-1]).End
+		}
+		f.gapBelow(s, high, low, next)
+		if i > 0 {
+			next = s.closed[i-1]
+			f.give(next)
+			high = f.spec.common(next).Start
+		}
+	}
 }
 
 // next yields a window, after those without events before it.
@@ -386,20 +394,27 @@ func (f *Fold) gap(s *series, to time.Time, next any) {
 }
 
 // gapAbove yields the windows without events, in reverse order, from the last one that was yielded
-// down to a time.
+// down to a time, without values.
 func (f *Fold) gapAbove(s *series, low time.Time) {
-	if f.options.Fill == FillNone || low.IsZero() {
+	if f.options.Fill == FillNone {
 		return
 	}
 	at := s.low
 	if at.IsZero() {
 		at = f.bounds.end
 	}
-	for at.After(low) && !f.finished {
+	f.gapBelow(s, at, low, nil)
+}
+
+// gapBelow yields the windows without events from a time down to another one, in reverse order. next is
+// the window after them; nil if there is none. There are none down to a zero time.
+func (f *Fold) gapBelow(s *series, at, low time.Time, next any) {
+	for !low.IsZero() && at.After(low) && !f.finished {
 		window := f.width.at(at.Add(-1), f.bounds)
 		w := f.spec.new()
 		f.name(w, s.of, window)
 		f.spec.common(w).Filled = true
+		f.fill(s, w, next)
 		f.give(w)
 		at = window.start
 	}
