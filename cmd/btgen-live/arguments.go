@@ -22,7 +22,7 @@ func parseValues(l *layout.Layout, what string, inputs []layout.Input, args []st
 		i := slices.IndexFunc(inputs, func(in layout.Input) bool { return in.Of(l).Name == name })
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("%q: want a value of the form name=value", arg)
+			return nil, fmt.Errorf("%q: want a value of the form name=value; %s takes %s", arg, what, forms(l, inputs))
 		case i < 0 && !slices.ContainsFunc(slices.Concat(l.Series, l.Fields), func(f layout.Field) bool { return f.Name == name }):
 			return nil, fmt.Errorf("%q: the schema has no value %q; it has %s", arg, name, allNames(l))
 		case i < 0:

@@ -55,6 +55,7 @@ read at a time.
 		},
 	}
 	s.flags(cmd, "app `profile` of the reads")
+	s.patient = true
 	cmd.Flags().StringVar(&s.addr, "addr", "localhost:8089", "host:port to listen on, on the loopback interface unless there is a certificate; port 0 chooses a free port")
 	cmd.Flags().StringVar(&s.cert, "tls-cert", "", "`file` with a certificate, to serve to other machines")
 	cmd.Flags().StringVar(&s.key, "tls-key", "", "`file` with the key of the certificate")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
@@ -147,9 +146,6 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (setup.Plan, error) {
 		err = now.save(ctx, l.save)
 	}
 	err = errors.Join(printPlan(cmd.OutOrStdout(), plan, err), l.printIdle(cmd.OutOrStdout(), tables))
-	if host := os.Getenv(store.EmulatorVariable); host != "" && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w (is an emulator running at %s, as BIGTABLE_EMULATOR_HOST says?)", err, host)
-	}
 	return plan, errors.Join(err, admin.Close())
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -19,6 +22,7 @@ type target struct {
 	timeout           time.Duration
 	appProfile        string // empty for the default profile
 	needed            bool   // the command cannot do without an instance
+	patient           bool   // an emulator may start later
 }
 
 // flags adds the flags to a command. appProfile is the help text of --app-profile.
@@ -65,6 +69,9 @@ func (t *target) check() error {
 
 // connect returns a client of the instance, with the options of generated code.
 func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
+	if err := t.emulates(ctx); err != nil {
+		return nil, err
+	}
 	config := bigtable.ClientConfig{AppProfile: t.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}
 	client, err := bigtable.NewClientWithConfig(ctx, t.project, t.instance, config, store.ClientOptions()...)
 	return client, t.connected(err)
@@ -72,6 +79,9 @@ func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
 
 // connectAdmin returns an admin client of the instance.
 func (t *target) connectAdmin(ctx context.Context) (*bigtable.AdminClient, error) {
+	if err := t.emulates(ctx); err != nil {
+		return nil, err
+	}
 	admin, err := bigtable.NewAdminClient(ctx, t.project, t.instance)
 	return admin, t.connected(err)
 }
@@ -82,4 +92,20 @@ func (t *target) connected(err error) error {
 		return nil
 	}
 	return fmt.Errorf("connecting to instance %s of project %s: %w", t.instance, t.project, err)
+}
+
+// emulates returns an error if the environment names an emulator that refuses connections: the client
+// would try again until the timeout.
+func (t *target) emulates(ctx context.Context) error {
+	host := os.Getenv(store.EmulatorVariable)
+	if host == "" || t.patient {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return fmt.Errorf("no emulator answers at %s, which %s names: start one with btgen-live emulator, or unset the variable: %w", words.Printable(host), store.EmulatorVariable, err)
+	}
+	return conn.Close()
 }

@@ -29,6 +29,9 @@ func (c *Comparison) bundles(a, b *layout.Layout) {
 			pos = t.Pos
 		}
 		had := old.ID != "" && !old.Drop
+		if had && new.Drop && old.ID != new.ID {
+			c.plain(bundleSafe, pos, t.ID, "table %q no longer has schema bundle %q, which setup leaves alone: it deletes only %q", t.ID, old.ID, new.ID)
+		}
 		switch {
 		case old.Same(new):
 		case new.Drop:

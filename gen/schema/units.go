@@ -305,7 +305,8 @@ func parseSpan(s string) (Span, error) {
 	}
 	d, err := ParseDuration(s)
 	if len(all) == 1 && all[0] == (quantity{number: s}) {
-		err = &problem{quote(s) + " has no unit", fmt.Sprintf("write `%[1]sm`, `%[1]sh` or `%[1]sd`", s)}
+		number := cmp.Or(strings.TrimLeft(s, "0"), "1") // a bucket of 0m would be too narrow
+		err = &problem{quote(s) + " has no unit", fmt.Sprintf("write `%[1]sm`, `%[1]sh` or `%[1]sd`", number)}
 	}
 	if err == nil && d < time.Minute {
 		err = &problem{"a bucket of " + s + " is narrower than a minute", "write `1m` or more"}
