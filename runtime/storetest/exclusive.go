@@ -47,9 +47,10 @@ func (s *exclusiveStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil || s.held != nil {
 		return err
 	}
-	switch m.(type) {
+	switch request := m.(type) {
 	case *bigtablepb.ReadRowsRequest:
 		s.held = s.rows.RLocker()
+		request.Filter = withoutPatterns(request.GetFilter())
 	case *bigtablepb.MutateRowsRequest:
 		s.held = s.rows
 	default:
