@@ -51,16 +51,36 @@ type api struct {
 	reading chan struct{} // has an element for each request that reads
 }
 
-// newAPI returns an API for schemas: the first of each name.
+// newAPI returns an API for schemas.
 func newAPI(layouts []*layout.Layout, client store.Client, o store.ReaderOptions) *api {
 	a := &api{schemas: map[string]*dynamic.Schema{}, client: client, options: o, reading: make(chan struct{}, maxReading)}
-	for _, l := range layouts {
-		if a.schemas[l.Name] == nil {
-			a.names = append(a.names, l.Name)
-			a.schemas[l.Name] = dynamic.New(l)
-		}
+	a.names = uniqueNames(layouts)
+	for i, l := range layouts {
+		a.schemas[a.names[i]] = dynamic.New(l)
 	}
 	return a
+}
+
+// uniqueNames returns the names of schemas, with their packages where several have the same, or else their files.
+func uniqueNames(layouts []*layout.Layout) []string {
+	forms := []func(l *layout.Layout) string{
+		func(l *layout.Layout) string { return l.Name },
+		func(l *layout.Layout) string { return l.Package + "." + l.Name },
+		func(l *layout.Layout) string { return l.File },
+	}
+	out := make([]string, len(layouts))
+	for _, form := range forms {
+		n := map[string]int{}
+		for _, l := range layouts {
+			n[form(l)]++
+		}
+		for i, l := range layouts {
+			if out[i] == "" && n[form(l)] == 1 {
+				out[i] = form(l)
+			}
+		}
+	}
+	return out
 }
 
 // invalid is a request that cannot be answered as it is.
@@ -534,7 +554,7 @@ func chosenWidth(s *selected, zone *time.Location, points int) (string, error) {
 		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to")
 	}
 	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone}}
-	p.setWidth(s.to.Sub(s.from) / time.Duration(points))
+	p.setWidth(max(time.Second, s.to.Sub(s.from)/time.Duration(points))) // windows of requests are no narrower
 	if _, err := window.Parse(p.Width, zone); err != nil {
 		return "", err
 	}

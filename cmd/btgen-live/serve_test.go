@@ -30,6 +30,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/web"
 	"github.com/btgen-dev/btgen/golden/testbrowser"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -203,6 +204,11 @@ func TestAPI(t *testing.T) {
 	if windows["every"] != "6h" || len(rowsIn(windows)) != 8 {
 		t.Errorf("got %v", windows)
 	}
+	for _, to := range []string{"2021-03-01T00:00:00Z", "2021-03-01T00:00:00.001Z", "2021-03-01T00:00:10Z", "2021-03-01T00:10:00Z"} {
+		if got := ask(t, h, 200, "windows", append(berlin, "points", "600", "from", "2021-03-01", "to", to)...); got["every"] != "1s" {
+			t.Errorf("to %s: windows of %v", to, got["every"])
+		}
+	}
 	if got := fmt.Sprint(windows["columns"].([]any)[2:5]); !strings.Contains(got, "name:start type:timestamp") {
 		t.Errorf("got %v", got)
 	}
@@ -274,6 +280,23 @@ func cities(answer map[string]any) []string {
 		found[row["city"].(string)] = true
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// TestAPINames serves schemas of the same name, in different packages and projects.
+func TestAPINames(t *testing.T) {
+	var layouts []*layout.Layout
+	for _, of := range [][3]string{{"a/event.yaml", "a", "Event"}, {"b/event.yaml", "b", "Event"}, {"b/other.yaml", "b", "Other"}, {"c/event.yaml", "b", "Event"}} {
+		text := strings.Replace(strings.Replace(servedSchema, "package: app", "package: "+of[1], 1), "name: Event", "name: "+of[2], 1)
+		r := gen.Resolve([]gen.Input{{Name: of[0], Text: []byte(text)}})
+		if err := r.Diagnostics.Err(); err != nil {
+			t.Fatal(err)
+		}
+		layouts = append(layouts, r.Layouts...)
+	}
+	a := newAPI(layouts, nil, store.ReaderOptions{})
+	if want := []string{"a.Event", "b/event.yaml", "Other", "c/event.yaml"}; !slices.Equal(a.names, want) || len(a.schemas) != 4 {
+		t.Errorf("got %v", a.names)
+	}
 }
 
 // TestAPIRow asks for the row of an event.

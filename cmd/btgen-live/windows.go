@@ -205,6 +205,9 @@ func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
 			w.options.Fields = append(w.options.Fields, store.Field(l.FieldName(&l.Fields[i])))
 		}
 	}
+	if len(w.options.Fields) == len(l.Fields) {
+		w.options.Fields = nil // the server need not select columns
+	}
 	return format.NewWindows(l, o), nil
 }
 
