@@ -188,6 +188,9 @@ func epoch(text []byte, unit time.Duration) (time.Time, bool) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return fromUnits(n, unit)
 	}
+	if t, ok := fraction(text, unit); ok {
+		return t, true
+	}
 	const longest, largest = 64, 30 // bytes, and exponents: others are no times, but take long
 	mantissa, exponent, _ := bytes.Cut(bytes.ToLower(text), []byte("e"))
 	if e, err := strconv.Atoi(string(exponent)); len(mantissa) > longest || len(exponent) > 0 && (err != nil || e > largest || e < -largest) {
@@ -204,6 +207,25 @@ func epoch(text []byte, unit time.Duration) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return time.Unix(seconds.Int64(), rest.Int64()).UTC(), true
+}
+
+// fraction is epoch for the usual numbers with a point. It returns false for others.
+func fraction(text []byte, unit time.Duration) (time.Time, bool) {
+	const most = 9 // digits after the point, so that their product with a second does not overflow
+	whole, digits, _ := bytes.Cut(text, []byte("."))
+	n, err := strconv.ParseUint(string(whole), 10, 63)
+	if err != nil || unit > time.Second || len(digits) > most || len(digits) > 0 && !isDigit(digits[0]) {
+		return time.Time{}, false
+	}
+	scale, part := int64(1), int64(0)
+	for _, c := range digits {
+		if !isDigit(c) {
+			return time.Time{}, false
+		}
+		part, scale = 10*part+int64(c-'0'), 10*scale
+	}
+	t, ok := fromUnits(int64(n), unit)
+	return t.Add(time.Duration(part * int64(unit) / scale)), ok
 }
 
 // fromUnits returns the time that is a number of units after 1970.

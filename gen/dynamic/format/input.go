@@ -234,6 +234,12 @@ func (p *parser) parserOf(c *Column) func(text []byte) (any, error) {
 	switch c.Type {
 	case schema.Timestamp:
 		return func(text []byte) (any, error) {
+			const date = len(time.DateOnly)
+			if len(text) <= date || text[date] != 'T' { // not in RFC 3339
+				if v, err := p.times.parse(text); v != nil || err != nil {
+					return v, err
+				}
+			}
 			v, err := own(text)
 			if err == nil {
 				return v, nil

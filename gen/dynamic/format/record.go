@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"slices"
 	"strings"
@@ -395,26 +394,35 @@ type seenPoint struct {
 // maxPoints is half of the number of points that are known.
 const maxPoints = 1 << 19
 
+// Parameters of FNV-1a, the hash of points and of their columns.
+const (
+	fnvBasis = 0xcbf29ce484222325
+	fnvPrime = 0x100000001b3
+)
+
 // add adds a point with columns. It reports whether an earlier one is the same with other columns, so
 // that it would be replaced, and its line.
 func (p *points) add(point []byte, columns []bool, line int) (before int, lost bool) {
 	if !p.partial {
 		return 0, false
 	}
-	has := fnv.New64a()
-	for _, seen := range columns {
-		_, _ = has.Write([]byte{map[bool]byte{true: 1}[seen]})
+	has, id := uint64(fnvBasis), uint64(fnvBasis)
+	for i, seen := range columns {
+		if seen {
+			has = (has ^ uint64(i)) * fnvPrime
+		}
 	}
-	h := fnv.New64a()
-	_, _ = h.Write(point)
-	known, ok := p.now[h.Sum64()]
+	for _, c := range point {
+		id = (id ^ uint64(c)) * fnvPrime
+	}
+	known, ok := p.now[id]
 	if !ok {
-		known, ok = p.then[h.Sum64()]
+		known, ok = p.then[id]
 	}
 	if len(p.now) >= maxPoints || p.now == nil {
 		p.now, p.then = map[uint64]seenPoint{}, p.now
 	}
-	of := seenPoint{has.Sum64(), line}
-	p.now[h.Sum64()] = of
+	of := seenPoint{has, line}
+	p.now[id] = of
 	return known.line, ok && known.columns != of.columns
 }
