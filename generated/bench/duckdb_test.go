@@ -60,8 +60,9 @@ type duckAnswers struct {
 	}
 }
 
-// askDuckDB asks DuckDB the queries about Parquet files. It skips the test if DuckDB is not available.
-func askDuckDB(t *testing.T, parquet string, all []query, runs int) (out duckAnswers) {
+// askDuckDB asks DuckDB queries, by name, about Parquet files, which are table cpu. It skips the test if
+// DuckDB is not available.
+func askDuckDB(t *testing.T, parquet string, sql map[string]string, runs int) (out duckAnswers) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -82,10 +83,6 @@ func askDuckDB(t *testing.T, parquet string, all []query, runs int) (out duckAns
 	}
 	if err := os.WriteFile(filepath.Join(dir, "duckdb.mjs"), script, 0o666); err != nil {
 		t.Fatal(err)
-	}
-	sql := map[string]string{}
-	for _, q := range all {
-		sql[q.name] = q.kind.sql(q)
 	}
 	asked, err := json.Marshal(map[string]any{"parquet": parquet, "queries": sql, "runs": runs})
 	if err != nil {
@@ -144,7 +141,11 @@ func TestDuckDB(t *testing.T) {
 	parquet := export(t, addr, f)
 	all := queries(f, rand.New(rand.NewPCG(29, 3)))
 	const runs = 5
-	duck := askDuckDB(t, parquet, all, runs)
+	sql := map[string]string{}
+	for _, q := range all {
+		sql[q.name] = q.kind.sql(q)
+	}
+	duck := askDuckDB(t, parquet, sql, runs)
 	on := newBed(t, addr)
 	r := fleetReader(on.wire, f)
 	var table strings.Builder
