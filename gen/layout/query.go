@@ -90,16 +90,8 @@ func (q *Query) Definition(l *Layout) codec.Query {
 func (q *Query) refused(l *Layout) (why, instead string) {
 	const key = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
 	t := q.Table
-	switch part := q.Part(); {
-	case part == nil:
-	case q.Partial:
-		if why := q.refusedPart(l, part.Form, &t.Segments[q.Before]); why != "" {
-			return why, key
-		}
-	case q.Before < len(t.BeforeTime()):
-		return fmt.Sprintf("another value precedes %s in its row keys", part.Of(l).Name), key
-	default:
-		return fmt.Sprintf("%s follows the time in its row keys", part.Of(l).Name), key
+	if why := q.Selection.Refused(); why != "" {
+		return why, key
 	}
 	for _, w := range q.Where() {
 		if why, instead := t.refusesWhere(l, &w); why != "" {
@@ -107,20 +99,6 @@ func (q *Query) refused(l *Layout) (why, instead string) {
 		}
 	}
 	return "", ""
-}
-
-// refusedPart returns why the rows with a prefix or a range of a segment are not adjacent; empty
-// if they are.
-func (q *Query) refusedPart(l *Layout, form codec.GivenPart, g *codec.Segment) string {
-	switch {
-	case g.Joined && q.Table.Width(g) == 0:
-		return fmt.Sprintf("%s has no fixed width and no delimiter after it in its row keys, which do not sort by it", g.Name)
-	case form == codec.GivenPrefix && (l.Series[g.Series].Type != schema.String || g.Form.Encoding != codec.KeyText):
-		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", g.Name)
-	case form == codec.GivenRange && (!q.Table.Sorts(g) || g.Form.Reverse):
-		return fmt.Sprintf("its row keys do not sort by %s", g.Name)
-	}
-	return ""
 }
 
 // hasSeries reports whether segments contain a series value.

@@ -1,6 +1,9 @@
 package codec
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Query defines which events a read or a deletion selects: those of all series with given values that
 // meet conditions.
@@ -214,6 +217,32 @@ func (s *Selection) joined() bool { return s.key.joinsVariable(s.key.before()) }
 // because the keys select the time. timed says whether, instead, the timestamps of cells do.
 func (s *Selection) Filters(timed bool) bool {
 	return len(s.Filtered) > 0 || !s.Timed && !timed || s.AmongKinds() || !s.Timed && s.key.joinsVariable(s.Before)
+}
+
+// Refused returns why the rows of a prefix or a range of a value are not adjacent, so that the key cannot
+// select them; empty if they are, or if whole values are given.
+func (s *Selection) Refused() string {
+	if s.given.Last == GivenValue || len(s.given.Series) == 0 {
+		return ""
+	}
+	k := s.key
+	i := k.SegmentOf(s.given.Series[len(s.given.Series)-1])
+	if i < 0 {
+		return "the value is not in its row keys"
+	}
+	switch g := &k.Segments[i]; {
+	case !s.Partial && s.Before < k.before():
+		return fmt.Sprintf("another value precedes %s in its row keys", g.Name)
+	case !s.Partial:
+		return fmt.Sprintf("%s follows the time in its row keys", g.Name)
+	case g.Joined && k.Width(g) == 0:
+		return fmt.Sprintf("%s has no fixed width and no delimiter after it in its row keys, which do not sort by it", g.Name)
+	case s.given.Last == GivenPrefix && (g.Type != StringSegment || g.Form.Encoding != KeyText):
+		return fmt.Sprintf("a prefix of %s is not a prefix in its row keys: it is no string stored as text", g.Name)
+	case s.given.Last == GivenRange && (!k.Sorts(g) || g.Form.Reverse):
+		return fmt.Sprintf("its row keys do not sort by %s", g.Name)
+	}
+	return ""
 }
 
 // AmongKinds reports whether the row ranges also contain rows of other kinds, which are those of

@@ -380,11 +380,11 @@ func (r *reading) sorts() bool { return !r.options.LatestOnly && !r.streams() }
 
 // ordered returns the events in the order that the caller wants.
 func (r *reading) ordered() func(yielder) {
-	switch {
-	case !r.options.LatestOnly:
+	if !r.options.LatestOnly {
 		return r.inPeriods
-	case r.statesTell():
-		return r.ofStates
+	}
+	if spans, tell := r.stateSpans(); tell {
+		return func(yield yielder) { r.ofStates(spans, yield) }
 	}
 	return r.reader.firstOfEach(r.inPeriods)
 }

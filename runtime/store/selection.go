@@ -151,7 +151,9 @@ type query struct {
 	partial bool
 	// apart is set if the rows of the fields of an event are not at the same place in the spans; see
 	// [ErrFieldRows].
-	apart      bool
+	apart bool
+	// refused is why the rows of the given prefix or range are not adjacent; see [codec.Selection.Refused].
+	refused    string
 	Conditions []codec.Condition
 	Older      []*query // for each of the earlier mappings
 	others     []*query // for the other layouts of the events
@@ -165,7 +167,7 @@ func (l *mapping) query(name string, given codec.Given, conditions []codec.Condi
 	rows := l.Key.Select(given)
 	q := &query{
 		Name: name, AllTimes: !rows.Timed, MultiSeries: rows.MultiSeries(), Contiguous: rows.Contiguous(), partial: rows.Partial, Conditions: conditions,
-		apart: l.Pattern.RowPerField() && !rows.Joins(),
+		apart: l.Pattern.RowPerField() && !rows.Joins(), refused: rows.Refused(),
 		Spans: func(e event) ([]codec.Span, error) { return rows.Spans(l.fill(new(keyContent), e), l.metrics) },
 	}
 	if q.apart && rows.Salts > 1 { // a span per salt has no metric

@@ -98,16 +98,27 @@ func (r *reader) stateOf(ctx context.Context, op *Operation, base event) (event,
 
 // stateQuery returns how the table of states answers a read of the newest event of each series; nil if
 // it cannot: without such a table, with several values or conditions, or if its keys begin with other
-// values than those of the query.
+// values than those of the query, or do not sort by them.
 func (r *reader) stateQuery(s *selection) *query {
 	if r.state == nil || s.many || len(s.conditions) > 0 {
 		return nil
 	}
 	q := r.state.mapping.queryOf(s)
-	if q.Keys != nil || q.matcher != nil {
+	if q.Keys != nil || q.matcher != nil || q.refused != "" {
 		return nil
 	}
 	return q
+}
+
+// stateSpans returns the spans in which the table of states has the rows of all series of the read with
+// events in the time range. It does not tell if it cannot store the given values, or the bounds of a
+// range: the other tables may.
+func (r *reading) stateSpans() (spans []codec.Span, tell bool) {
+	if !r.statesTell() {
+		return nil, false
+	}
+	spans, err := r.stateQuery.spansOf(bound{low: r.given, high: r.high})
+	return spans, err == nil
 }
 
 // statesTell reports whether the table of states has the rows of all series with events in the time
@@ -133,16 +144,12 @@ func (r *reading) statesTell() bool {
 
 // ofStates yields the newest event of each series in the time range, from the table of states as far as
 // it tells. Newer events than the range are rare, because it does not end in the past.
-func (r *reading) ofStates(yield yielder) {
+func (r *reading) ofStates(spans []codec.Span, yield yielder) {
 	s := r.reader.state
-	spans, err := r.stateQuery.find(bound{low: r.given, high: r.high})
-	if err != nil {
-		yield(r.reader.mapping.new(), err)
-		return
-	}
 	m := s.borrow()
 	defer s.release(m)
 	a := s.newestOnly(r.given, m)
+	var err error
 	if a.fetched, err = s.project(r.options.Fields); err != nil {
 		yield(r.reader.mapping.new(), err)
 		return
