@@ -101,7 +101,7 @@ func interleave(filters []Filter) Filter {
 // partFilter returns the filter of a part; nil if no cell can be live.
 func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 	cells := t.cellsOf(r, p, now)
-	if cells == nil {
+	if cells == nil && r.Runs == NoRuns {
 		return nil
 	}
 	var keys Filter
@@ -111,7 +111,14 @@ func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 		}
 	}
 	if t.Pattern.Bucketed() {
-		return chain(keys, t.projected(r.Projection), cells, t.columnsOf(p), r.Conditions.values())
+		var events Filter
+		if cells != nil {
+			events = chain(t.projected(r.Projection), cells, t.columnsOf(p), r.Conditions.values())
+		}
+		if events = t.withRuns(events, r, p, now); events == nil {
+			return nil
+		}
+		return chain(keys, events)
 	}
 	return chain(keys, t.meeting(r.Conditions, cells, chain(t.projected(r.Projection), cells)))
 }

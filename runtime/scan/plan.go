@@ -56,7 +56,13 @@ type Part struct {
 // Plan plans a read at time now. It keeps a reference to r.
 func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 	p := ReadPlan{From: r.From, To: r.To}
-	if since, bounded := t.Since(now); bounded && since.After(p.From) {
+	since, bounded := t.Since(now)
+	if bounded && r.Runs != NoRuns && t.Rollup != nil {
+		if ofRuns, runsBounded := t.sinceRuns(now); !runsBounded || ofRuns.Before(since) {
+			since, bounded = ofRuns, runsBounded
+		}
+	}
+	if bounded && since.After(p.From) {
 		p.From = since
 	}
 	if !t.End.IsZero() && t.End.Before(p.To) {

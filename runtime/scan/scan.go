@@ -26,6 +26,7 @@ type Table struct {
 	// Begin and End bound the times of the events that the table stores in this form;
 	// End is exclusive, and zero means no bound. Both are bucket boundaries.
 	Begin, End time.Time
+	Rollup     *Family    // the family of the rollup, whose cells are timed by the ends of buckets; nil if there is none
 	Tier       codec.Tier // from which age on Bigtable keeps cells in the infrequent access tier
 	ssd        time.Time  // searches for the newest event ignore older ones; see [Table.OnSSD]
 }
@@ -86,7 +87,20 @@ type Read struct {
 	// Conditions select events. In tables with a row per event, a row is read as a whole or not at
 	// all. Otherwise, the table must have a single column.
 	Conditions Conditions
+	// Runs selects the cells of the rollup.
+	Runs Runs
 }
+
+// Runs says which cells of the rollup a read gets in addition to those of events.
+type Runs int
+
+const (
+	NoRuns     Runs = iota
+	BesideRuns      // all cells of the rollup
+	// InsteadOfEvents also leaves out the events of rows with a run that has all changes. Events may be left
+	// out of other rows, too, which change at the same time.
+	InsteadOfEvents
+)
 
 // Request is one ReadRows request to Bigtable.
 type Request struct {
@@ -110,6 +124,9 @@ func (t Table) AllCells() Table {
 		if *life = (codec.Lifetime{Timestamp: life.Timestamp}); life.Timestamp != codec.TimestampWrite {
 			*life = codec.Lifetime{}
 		}
+	}
+	if t.Rollup != nil {
+		t.Rollup = &Family{Name: t.Rollup.Name}
 	}
 	return t
 }

@@ -86,12 +86,15 @@ func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, ke
 	write := bigtable.NewMutation()
 	p := &s.batch.pieces[piece]
 	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
+	if s.marker != nil {
+		wire.AddTo(write, nil, s.marker.append(nil, s.batch.entries[p.row].mark))
+	}
 	return w.ifAbsent(ctx, t, s, key, piece, write)
 }
 
 // ifAbsent applies a mutation unless the row has the event of a piece.
 func (w *writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int, m *bigtable.Mutation) (Outcome, error) {
-	ctx, cancel := call.Within(ctx, w.options.Timeout)
+	ctx, cancel := call.Within(ctx, t.timeout)
 	defer cancel()
 	exists := false
 	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.instant(piece)), nil, m), bigtable.GetCondMutationResult(&exists))

@@ -76,6 +76,16 @@ type delivery struct {
 	latestOnly bool  // one event per series suffices
 	marks      bool  // the marks of events are wanted
 	into       taker // takes events in columnar form; nil if they are yielded one by one
+	// runs decides what a read takes of rows with cells of a rollup; nil if it takes the events.
+	runs rowSource
+}
+
+// rowSource takes rows that have cells of a rollup.
+type rowSource interface {
+	// uses reports whether rows of a mapping are passed to row.
+	uses(l *mapping) bool
+	// row is assembler.inRow.
+	row(a *assembler, at time.Time, row wire.Row, yield yielder) bool
 }
 
 // rowAssembler assigns the cells of rows to events, and says which are live.
@@ -259,6 +269,14 @@ func (a *assembler) row(row wire.Row, yield yielder) bool {
 // inRow yields the events of a row that contains all their data, in order of time, given
 // the time in its key. It does not release the row.
 func (a *assembler) inRow(at time.Time, row wire.Row, yield yielder) bool {
+	if a.runs != nil && a.runs.uses(a.mapping) {
+		return a.runs.row(a, at, row, yield)
+	}
+	return a.eventsOf(at, row, yield)
+}
+
+// eventsOf is inRow for the events of the row.
+func (a *assembler) eventsOf(at time.Time, row wire.Row, yield yielder) bool {
 	a.one[0] = row
 	return a.mapping.form().events(a, at, a.one[:], yield)
 }

@@ -28,6 +28,11 @@ type batch struct {
 	rows    rowTable
 	waves   [][]int // indexes of entries
 
+	// Of the bucket of the current event, in a table with a rollup: the timestamp of the mark that each of
+	// its entries gets, and the size of that. The size is 0 in other tables.
+	mark     int64
+	markSize int
+
 	// The fields below distinguish the events of a row, unless single is set.
 	single    bool
 	instants  []instant // per piece
@@ -45,8 +50,9 @@ type history struct {
 // entry contains the mutations of one row.
 type entry struct {
 	key         []byte
-	count       int   // number of mutations
-	bytes       int   // size of the mutations
+	count       int   // number of mutations, with the mark
+	bytes       int   // size of the mutations, with the mark
+	mark        int64 // its timestamp
 	first, last int32 // pieces
 	wave        int32
 	row         int32 // the first entry of the same row
@@ -86,7 +92,7 @@ func (b *batch) add(event int, at instant, row *stagedRow) int {
 		b.keys = append(b.keys, row.key...)
 		i = b.begin(b.keys[len(b.keys)-len(row.key):], 0, -1)
 	}
-	if e := &b.entries[i]; e.count > 0 && (e.count+row.count > maxMutations || e.size()+row.end-row.begin > maxRequest) {
+	if e := &b.entries[i]; e.first >= 0 && (e.count+row.count > maxMutations || e.size()+row.end-row.begin > maxRequest) {
 		i = b.begin(e.key, int(e.wave)+1, i)
 	}
 	e := &b.entries[i]
@@ -128,7 +134,11 @@ func (b *batch) begin(key []byte, wave, before int) int {
 	case !b.single:
 		b.histories = append(b.histories, history{latest: instant{micros: math.MinInt64}})
 	}
-	b.entries = append(b.entries, entry{key: key, wave: int32(wave), first: -1, last: -1, row: row, before: int32(before), history: known})
+	e := entry{key: key, wave: int32(wave), first: -1, last: -1, row: row, before: int32(before), history: known}
+	if b.markSize > 0 {
+		e.count, e.bytes, e.mark = 1, b.markSize, b.mark
+	}
+	b.entries = append(b.entries, e)
 	if wave == len(b.waves) {
 		b.waves = slices.Grow(b.waves, 1)[:wave+1] // reuses the memory of an earlier wave
 		b.waves[wave] = b.waves[wave][:0]

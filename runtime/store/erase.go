@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -31,6 +32,8 @@ type erasures struct {
 	ctx     context.Context
 	rows    *rowReader
 	timeout time.Duration
+	marker  *marker // of the table
+	now     func() time.Time
 	options DeleteOptions
 	total   *Deletion
 	sum     *TableDeletion // of total
@@ -49,6 +52,8 @@ type erasures struct {
 type erasedRow struct {
 	key      string
 	mutation *bigtable.Mutation
+	start    time.Time     // of the bucket, in a table with a rollup
+	gone     rollup.Ranges // which of its times are deleted
 }
 
 // eraser returns an eraser for one table of the writer. It adds its counts to d.
@@ -58,7 +63,7 @@ func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 	return &eraser{
 		table: table, reader: r, mapping: t.mapping,
 		erasures: erasures{
-			rows: r.table, timeout: w.options.Timeout, options: o, total: d, sum: &d.Tables[w.tables[table].number], limit: w.perRequest,
+			rows: r.table, timeout: t.timeout, marker: t.marker, now: w.options.Now, options: o, total: d, sum: &d.Tables[w.tables[table].number], limit: w.perRequest,
 			op: Operation{Name: name, Table: t.id},
 		},
 	}
@@ -95,6 +100,8 @@ type rowEraser struct {
 	of      map[exactInstant]bool // the events to delete, and whether they were found; nil for all of the range
 	key     string                // of the current row
 	columns int                   // number of mutations of the row
+	start   time.Time             // of the row's bucket, in a table with a rollup
+	gone    rollup.Ranges         // which of its times are deleted
 	points  points                // of the row, in the columns of OpenTSDB
 	most    map[stamp]int         // how many events of each stamp the rows of a bucket have shown so far
 }
@@ -115,6 +122,9 @@ func (t *eraser) read(q *query, v bound, from, to time.Time, of map[exactInstant
 	r.high = v.high
 	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of, most: map[stamp]int{}}
 	r.withoutValues = true
+	if t.marker != nil {
+		r.runs = scan.BesideRuns
+	}
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -212,6 +222,9 @@ func (e *erasing) begin(row wire.Row, span int) (at time.Time, ours bool, err er
 		}
 	}
 	e.key, e.columns = row.Key(), 0
+	if e.marker != nil {
+		e.start, e.gone = at, e.goneIn(at)
+	}
 	return at, true, nil
 }
 
@@ -222,11 +235,38 @@ func (e *erasing) row(row wire.Row, span int) error {
 		return err
 	}
 	events, err := e.eraser.mapping.form().erase(e, at, row)
+	if err == nil && e.columns == 0 && e.marker != nil && !e.marker.table.Whole(at, e.now()) && hasFamily(row, e.marker.name) {
+		err = e.mutate(0, func(*bigtable.Mutation) {}) // a run may have events that have expired
+	}
 	if err != nil {
 		return err
 	}
 	e.counted(events)
 	return nil
+}
+
+// goneIn returns which times of a bucket are deleted.
+func (e *rowEraser) goneIn(start time.Time) rollup.Ranges {
+	end := e.marker.table.Bucket.End(start)
+	if e.of == nil {
+		from, to := e.a.from, e.a.to
+		if from.Before(start) {
+			from = start
+		}
+		return rollup.NewRanges([]rollup.Range{{From: from.Sub(start), To: earlier(to, end).Sub(start)}})
+	}
+	var all []rollup.Range
+	for at := range e.of {
+		if t := codec.FromMicros(at.micros).Add(time.Duration(at.nanos)); !t.Before(start) && t.Before(end) {
+			all = append(all, rollup.Range{From: t.Sub(start), To: t.Sub(start) + 1})
+		}
+	}
+	return rollup.NewRanges(all)
+}
+
+// hasFamily reports whether a row has cells of a family.
+func hasFamily(row wire.Row, family string) bool {
+	return slices.ContainsFunc(row.Columns(), func(c wire.Column) bool { return string(row.Bytes(c.Family)) == family })
 }
 
 // sequence returns the sequence number in the key of the current row, if there is one.
@@ -416,23 +456,26 @@ func (e *rowEraser) mutate(names int, add func(m *bigtable.Mutation)) error {
 		t.counts.Mutations++
 		return nil
 	}
-	size := names + mutationOverhead
+	size, mutations := names+mutationOverhead, 1
 	n := len(t.pending)
 	if n == 0 || t.pending[n-1].key != e.key {
 		size += wire.EntrySize([]byte(e.key), 0)
+		if t.marker != nil {
+			mutations, size = 2, size+mutationOverhead+20*len(e.gone)
+		}
 	}
-	if n > 0 && (t.counts.Mutations == t.limit || t.size+size > maxRequest) {
+	if n > 0 && (t.counts.Mutations+mutations > t.limit || t.size+size > maxRequest) {
 		if err := t.send(); err != nil {
 			return err
 		}
 		n = 0
 	}
 	if n == 0 || t.pending[n-1].key != e.key {
-		t.pending = append(t.pending, erasedRow{e.key, bigtable.NewMutation()})
+		t.pending = append(t.pending, erasedRow{e.key, bigtable.NewMutation(), e.start, e.gone})
 		n++
 	}
 	add(t.pending[n-1].mutation)
-	t.counts.Mutations++
+	t.counts.Mutations += mutations
 	t.size += size
 	return nil
 }
@@ -461,6 +504,9 @@ func (t *erasures) send() error {
 	if len(t.pending) > 0 {
 		keys, mutations := make([]string, len(t.pending)), make([]*bigtable.Mutation, len(t.pending))
 		for i, row := range t.pending {
+			if t.marker != nil {
+				t.marker.deletion(row.mutation, row.start, row.gone)
+			}
 			keys[i], mutations[i] = row.key, row.mutation
 		}
 		t.op.Requests++

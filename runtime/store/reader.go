@@ -157,8 +157,10 @@ type reading struct {
 	failed    error // the last error
 	// withoutValues reads cells without their values.
 	withoutValues bool
-	page          *paging // of a read of a page; else nil
-	stateQuery    *query  // how the table of states answers the read; nil if it cannot
+	page          *paging   // of a read of a page; else nil
+	stateQuery    *query    // how the table of states answers the read; nil if it cannot
+	runs          scan.Runs // which cells of the rollup to read
+	page          *paging   // of a read of a page; else nil
 	// within is the range of what follows the prefix of its only span, or of each of several spans
 	// that are merged, in the row keys to read.
 	within KeyRange
@@ -230,7 +232,7 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 	r.asked = scan.Read{
 		Spans: spans, AllTimes: r.q.AllTimes, Contiguous: r.q.Contiguous, MultiSeries: r.q.MultiSeries,
 		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: r.left(),
-		WithoutValues: r.withoutValues,
+		WithoutValues: r.withoutValues, Runs: r.runs,
 	}
 	if r.many != nil {
 		r.asked.Listed, r.asked.MultiSeries = r.many.listed, r.q.MultiSeries || len(r.many.some) > 1
@@ -242,7 +244,9 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 	if a.conditions, err = r.conditions(); err != nil || a.conditions.Never() {
 		return scan.ReadPlan{}, err
 	}
-	r.asked.Conditions = a.conditions
+	if r.asked.Conditions = a.conditions; a.runs != nil && a.runs.uses(r.reader.mapping) {
+		r.asked.Runs = scan.InsteadOfEvents
+	}
 	if r.q.matcher != nil {
 		a.match = r.matcher()
 	}

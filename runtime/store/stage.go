@@ -36,6 +36,7 @@ type stage struct {
 // staged is the part of a stage that one table gets.
 type staged struct {
 	cells    *Cells
+	marker   *marker // of the table
 	err      error   // why the current event is not stored in this table
 	instant  instant // of the current event
 	batch    batch
@@ -51,7 +52,7 @@ func newStage(w *writer) *stage {
 	l := w.tables[0].mapping
 	s := &stage{writer: w, event: l.new(), none: l.new(), tables: make([]staged, len(w.tables))}
 	for i := range s.tables {
-		s.tables[i].cells = newCells(w.tables[i].mapping)
+		s.tables[i].cells, s.tables[i].marker = newCells(w.tables[i].mapping), w.tables[i].marker
 		s.tables[i].batch.single = !w.tables[i].mapping.Pattern.Bucketed()
 	}
 	return s
@@ -162,9 +163,13 @@ func (s *stage) layOut(table int, event event) {
 	}
 	seconds := at.Unix()
 	sameBucket := t.from <= seconds && seconds < t.to
-	if l.Same != nil && !sameBucket {
+	if (l.Same != nil || t.marker != nil) && !sameBucket {
 		start := l.Key.Bucket.Start(*at)
 		t.from, t.to = start.Unix(), l.Key.Bucket.End(start).Unix()
+		if t.marker != nil {
+			t.batch.mark = t.to * 1e6
+			t.batch.markSize = len(t.marker.append(nil, t.batch.mark))
+		}
 	}
 	t.cells.again = l.Same != nil && s.last.exists() && sameBucket && l.Same(event, s.last)
 	if !t.cells.again {
@@ -341,10 +346,15 @@ func (t *staged) outbox(req []int) *wire.Outbox {
 		size += t.batch.entries[n].size()
 	}
 	out := wire.NewOutbox(len(req), size)
+	var mark []byte
 	for _, n := range req {
 		e := &t.batch.entries[n]
 		out.Entry(e.key, e.bytes)
 		t.batch.runs(e, func(begin, end int) { out.Add(t.cells.mutations[begin:end]) })
+		if t.marker != nil {
+			mark = t.marker.append(mark[:0], e.mark)
+			out.Add(mark)
+		}
 	}
 	return out
 }
@@ -353,6 +363,9 @@ func (t *staged) outbox(req []int) *wire.Outbox {
 func (t *staged) mutation(e *entry, names wire.Names) *bigtable.Mutation {
 	m := bigtable.NewMutation()
 	t.batch.runs(e, func(begin, end int) { wire.AddTo(m, names, t.cells.mutations[begin:end]) })
+	if t.marker != nil {
+		wire.AddTo(m, names, t.marker.append(nil, e.mark))
+	}
 	return m
 }
 

@@ -89,6 +89,9 @@ type Operation struct {
 	// it decoded: without ClientOptions all of them, and with ClientOptions none unless
 	// an interceptor prevents it, or the client diverts a single event to a session.
 	OrdinaryRequests int
+	// Runs is the number of buckets whose windows come from a rollup, without their events, and Inexact that of
+	// buckets whose windows are inexact; see window.Window.
+	Runs, Inexact int
 }
 
 // add adds the statistics of a part of the operation.
@@ -99,6 +102,8 @@ func (o *Operation) add(other *Operation) {
 	o.Bytes += other.Bytes
 	o.Requests += other.Requests
 	o.OrdinaryRequests += other.OrdinaryRequests
+	o.Runs += other.Runs
+	o.Inexact += other.Inexact
 }
 
 // received counts a row that a reader received.
@@ -179,6 +184,8 @@ type Mapping[E any] struct {
 	// State is the mapping of the same events to a table of codec.Latest, whose rows say which event
 	// of a series is the newest; nil if there is none. Readers search this table where it does not.
 	State *Mapping[E]
+	// Rollup describes the rollup of the table; nil if it has none.
+	Rollup *codec.Rollup
 
 	series   seriesValues[E]
 	sequence func(e *E) *uint32 // also in a mapping that does not store it
@@ -231,6 +238,9 @@ type TTLFields struct {
 func (l *mapping) shape() scan.Table {
 	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.Key.Time, Ties: l.Key.Ties() > 0, Begin: l.Since, End: l.until, Tier: l.Table.Tier}
 	t.Families = l.scanFamilies()
+	if l.Rollup != nil {
+		t.Rollup = &scan.Family{Name: l.Rollup.Family, Life: codec.Lifetime{}.Under(l.Rollup.GC, 0)}
+	}
 	e := l.new()
 	for i, c := range l.Columns {
 		required := !c.WrittenAt && !c.replaced && l.Missing(e, i) != nil

@@ -80,7 +80,7 @@ func Tables[E any](mappings []*Mapping[E]) []Table {
 	var tables []Table
 	for _, l := range mappings {
 		for _, p := range l.Periods() {
-			tables = addTable(tables, p.Table)
+			tables = addTable(tables, p.Table.withRollup(p.Rollup))
 		}
 	}
 	return tables
@@ -107,6 +107,14 @@ func (t Table) with(earlier Table) Table {
 		if !slices.ContainsFunc(t.Families, func(own Family) bool { return own.Name == f.Name }) {
 			t.Families = append(t.Families, f)
 		}
+	}
+	return t
+}
+
+// withRollup returns the table with the family of its rollup, if it has one.
+func (t Table) withRollup(r *codec.Rollup) Table {
+	if r != nil {
+		t.Families = append(slices.Clone(t.Families), Family{Name: r.Family, GC: r.GC, Life: codec.Lifetime{}.Under(r.GC, 0)})
 	}
 	return t
 }

@@ -26,6 +26,7 @@ type mapping struct {
 	Since     time.Time
 	Older     []*mapping
 	State     *mapping
+	Rollup    *codec.Rollup
 
 	Time      func(e event) *time.Time
 	TTLFields func(e event) TTLFields
@@ -73,7 +74,7 @@ func (l *Mapping[E]) untyped() *mapping {
 func (l *Mapping[E]) alone() *mapping {
 	m := &mapping{
 		events: eventsOf[E]{},
-		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision, Since: l.Since,
+		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
 		Time:      func(e event) *time.Time { return l.Time(e.pointer.(*E)) },
 		Check:     func(e event) error { return l.Check(e.pointer.(*E)) },
 		Set:       func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) },

@@ -240,7 +240,7 @@ func (w *windowPart) read(p *windowParts, r *windowsReading) (windows int) {
 	var err error
 	r.fold, err = r.start(r.options(), func(w any) bool {
 		windows++
-		return r.give(give(windowItem{window: r.clone(w)}))
+		return r.give(give(windowItem{window: r.spec.Clone(w)}))
 	})
 	r.reading.yield = r.one
 	if err != nil {

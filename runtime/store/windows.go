@@ -64,7 +64,6 @@ const maxFolded = 512
 func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
 	return func(yield func(W, error) bool) {
 		reader := r.untyped()
-		seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 		o := call.Last(opts)
 		if unknown := spec.Unknown(names(o.Fields)); unknown != "" {
 			var none W
@@ -74,21 +73,8 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 		if o.Fields != nil {
 			spec = spec.Of(names(o.Fields))
 		}
-		kind := windowsKind{
-			layout: &columns.columns, newColumns: func() any { return new(C) },
-			seriesOf: func(e event) any { return seriesOf(e.pointer.(*E)) },
-			eventOf: func(series any) event {
-				e := new(E)
-				*seriesOf(e) = *series.(*S)
-				return event{e}
-			},
-			setSeries: func(series any, e event) { *series.(*S) = *seriesOf(e.pointer.(*E)) },
-			clone:     spec.Clone,
-			start: func(o window.Options, yield func(w any) bool) (*window.Fold, error) {
-				return spec.Start(width, from, to, o, yield)
-			},
-			mapping: reader.mapping, from: from, to: to, width: width, WindowOptions: o,
-		}
+		kind := kindOf(reader.mapping, columns, spec)
+		kind.from, kind.to, kind.width, kind.WindowOptions = from, to, width, o
 		var none W
 		kind.read(ctx, reader, of.untyped(), func(w any, err error) bool {
 			if err != nil {
@@ -97,6 +83,32 @@ func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Col
 			return yield(*w.(*W), nil)
 		})
 	}
+}
+
+// kindOf returns what a read of windows knows of the types of a schema.
+func kindOf[S, E, C, W any](l *mapping, columns *Columns[E, C], spec *window.Spec[S, C, W]) windowsKind {
+	seriesOf := l.seriesOf.(func(e *E) *S)
+	return windowsKind{
+		layout: &columns.columns, newColumns: func() any { return new(C) },
+		seriesOf: func(e event) any { return seriesOf(e.pointer.(*E)) },
+		eventOf: func(series any) event {
+			e := new(E)
+			*seriesOf(e) = *series.(*S)
+			return event{e}
+		},
+		setSeries: func(series any, e event) { *series.(*S) = *seriesOf(e.pointer.(*E)) },
+		spec:      spec, mapping: l,
+	}
+}
+
+// windowsSpec is a window.Spec without its type parameters.
+type windowsSpec interface {
+	Clone(w any) any
+	StartAny(width window.Width, from, to time.Time, o window.Options, yield func(w any) bool) (*window.Fold, error)
+	CommonOf(w any) *window.Window
+	Stores() bool
+	AppendRun(dst []byte, r *window.Run) ([]byte, error)
+	ParseRun(r *window.Run, encoded []byte) error
 }
 
 // AppendWindows appends all windows of a read, such as that of a generated method, to slices, without an
@@ -171,8 +183,7 @@ type windowsKind struct {
 	seriesOf   func(e event) any      // pointer to the series of an event
 	eventOf    func(series any) event // an event with a copy of a series
 	setSeries  func(series any, e event)
-	clone      func(w any) any // copy of a window
-	start      func(o window.Options, yield func(w any) bool) (*window.Fold, error)
+	spec       windowsSpec
 	mapping    *mapping // the newest one
 	from, to   time.Time
 	width      window.Width
@@ -197,6 +208,12 @@ type windowsReading struct {
 	of      *selection
 	alone   int          // the number of events after which the read is split; 0 for never
 	parts   *windowParts // what follows, once it is split
+	runs    runsReading
+}
+
+// start starts a fold.
+func (k *windowsKind) start(o window.Options, yield func(w any) bool) (*window.Fold, error) {
+	return k.spec.StartAny(k.width, k.from, k.to, o, yield)
 }
 
 // newReading returns a read of a selection.
@@ -204,7 +221,7 @@ func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selecti
 	r := &windowsReading{windowsKind: k, of: s, columnsReading: columnsReading{into: k.layout, columns: k.newColumns()}}
 	r.reading = reader.beginSelected(ctx, s, q, k.from, k.to, []ReadOptions{{Fields: k.Fields}})
 	r.reading.op.Name = s.name + "Windows"
-	r.reading.assembler.into = r
+	r.reading.assembler.into, r.reading.assembler.runs = r, r
 	return r
 }
 
@@ -386,7 +403,7 @@ func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem,
 	o := part.options()
 	r.combine(part, &o)
 	part.fold, err = r.start(o, func(w any) bool {
-		items = append(items, windowItem{window: r.clone(w)})
+		items = append(items, windowItem{window: r.spec.Clone(w)})
 		windows++
 		return part.give(windows <= most)
 	})
@@ -422,6 +439,7 @@ func (r *windowsReading) consume(item windowItem) bool {
 // options returns the options of a fold of the events of a read.
 func (r *windowsReading) options() window.Options {
 	return window.Options{
+		Cells: r.cells(r.reading.reader.mapping),
 		ID: func(series any) string {
 			var id []byte
 			for _, v := range r.mapping.fill(&r.content, r.eventOf(series)).Series {
@@ -560,6 +578,15 @@ func (r *windowsReading) flush() bool {
 // foldOf folds the events in the slices, which are those of one series.
 func (r *windowsReading) foldOf(base event) bool {
 	defer r.into.truncate(r.columns, 0)
+	if !r.begins(base) {
+		return false
+	}
+	more, err := r.fold.Add(r.seriesOf(base), r.columns)
+	return r.goesOn(base, more, err)
+}
+
+// begins reports whether the read folds what comes next, of a series.
+func (r *windowsReading) begins(base event) bool {
 	if r.parts != nil && !r.parts.leads(base) {
 		return r.end() // a part reads it
 	}
@@ -567,14 +594,18 @@ func (r *windowsReading) foldOf(base event) bool {
 		return r.reading.count(base, nil) // yields the error
 	}
 	r.folded = true
-	more, err := r.fold.Add(r.seriesOf(base), r.columns)
+	return true
+}
+
+// goesOn reports whether the read goes on, given what the fold has returned.
+func (r *windowsReading) goesOn(base event, more bool, err error) bool {
 	if err != nil {
 		return r.failWith(err)
 	}
 	if !more || r.stopped {
 		return r.end()
 	}
-	if r.alone > 0 && r.reading.op.Events >= r.alone {
+	if r.alone > 0 && r.reading.op.Events+eventsOfRun*r.reading.op.Runs >= r.alone {
 		r.alone, r.parts = 0, r.split(base)
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
@@ -39,6 +40,9 @@ type writerTable struct {
 	id      string
 	api     bigtable.TableAPI
 	wire    *wirePath
+	marker  *marker // nil if the table has no rollup
+	// timeout limits each request that changes events.
+	timeout time.Duration
 	// retries is set if the client retries by itself without reporting it.
 	retries bool
 	newest  bool // the mapping is not an earlier one
@@ -69,7 +73,11 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		w.tables = append(w.tables, writerTable{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: isOfficial(client), newest: newest, number: number})
+		m := l.newMarker()
+		w.tables = append(w.tables, writerTable{
+			mapping: l, shape: l.shape(), id: id, api: api, wire: path, marker: m, timeout: m.within(o.Timeout),
+			retries: isOfficial(client), newest: newest, number: number,
+		})
 	}
 	// An event is in the tables of events before it is in that of states.
 	slices.SortStableFunc(w.tables, func(a, b writerTable) int { return btoi(a.state()) - btoi(b.state()) })
@@ -232,7 +240,7 @@ func (w *writer) atOnce(n int, f func(i int)) {
 
 // sendOne sends one request.
 func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
-	ctx, cancel := call.Within(ctx, w.options.Timeout)
+	ctx, cancel := call.Within(ctx, t.timeout)
 	defer cancel()
 	if e := &s.batch.entries[req[0]]; len(req) == 1 && e.first == e.last {
 		return t.sendRow(ctx, s, req)

@@ -27,12 +27,14 @@ type WindowColumns[S any] struct {
 	Events      []int64
 	Filled      []bool
 	Undecodable []int64
+	Inexact     []bool
 }
 
 // Append adds a window of a series.
 func (c *WindowColumns[S]) Append(w *Window, series S) {
 	c.Series, c.Start, c.End = append(c.Series, series), append(c.Start, w.Start), append(c.End, w.End)
 	c.Events, c.Filled, c.Undecodable = append(c.Events, w.Events), append(c.Filled, w.Filled), append(c.Undecodable, w.Undecodable)
+	c.Inexact = append(c.Inexact, w.Inexact)
 }
 
 // ValuesColumns hold the statistics of a field, of one window after the other; see [Values].

@@ -35,12 +35,8 @@ func (s *spec) code(w any, c *coding) {
 	c.time(&common.End)
 	c.int(&common.Events)
 	c.int(&common.Undecodable)
-	filled := int64(0)
-	if common.Filled {
-		filled = 1
-	}
-	c.int(&filled)
-	common.Filled = filled == 1
+	c.flag(&common.Filled)
+	c.flag(&common.Inexact)
 	for i := range s.parts {
 		s.parts[i].code(w, c)
 	}
@@ -75,6 +71,16 @@ func (c *coding) int(v *int64) {
 		c.failed = true
 	}
 	c.take(uint64(max(n, 0)))
+}
+
+// flag encodes a bool, or parses one.
+func (c *coding) flag(v *bool) {
+	n := int64(0)
+	if *v {
+		n = 1
+	}
+	c.int(&n)
+	*v = n == 1
 }
 
 // word encodes 64 bits, or parses them.
@@ -114,12 +120,9 @@ func (c *coding) value(v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.Bool:
-		is := int64(0)
-		if v.Bool() {
-			is = 1
-		}
-		c.int(&is)
-		v.SetBool(is == 1)
+		is := v.Bool()
+		c.flag(&is)
+		v.SetBool(is)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		n := v.Int()
 		c.int(&n)

@@ -22,6 +22,10 @@ type Options struct {
 	// Group clears the values of a series by which series are not grouped. The fold then holds all
 	// windows. If it is nil, each series has windows of its own.
 	Group func(series any)
+	// Cells divides windows into cells, from one multiple of it to the next, whose statistics are added up
+	// in order of time; 0 for no cells. Sums of floating-point numbers depend on it. Windows are then
+	// the same whether the events of a cell are added, or with [Fold.AddCell] their statistics.
+	Cells time.Duration
 	// Scattered says that the events of a series do not follow each other. The fold then holds all
 	// windows, and yields them at the end, by series.
 	Scattered bool
@@ -57,6 +61,9 @@ type series struct {
 	of     any
 	open   any
 	window span      // of open; zero if none is open
+	part   any       // of open: the events of a cell; nil if there are no cells
+	cell   span      // of part; zero if none is open
+	doubt  span      // what is left of the range of [Fold.Doubt]
 	closed []any     // windows that are not yielded yet
 	low    time.Time // start of the last window that was yielded, if they descend
 	prev   any       // the last window with events that was yielded, to fill others; nil if there is none
@@ -67,10 +74,11 @@ type series struct {
 // windows without events before the first one with events are then not yielded. The error wraps
 // [ErrWidth] or [ErrFill].
 func (s *Spec[S, C, W]) Start(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
-	return s.spec.start(width, from, to, o, yield)
+	return s.spec.StartAny(width, from, to, o, yield)
 }
 
-func (s *spec) start(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
+// StartAny is [Spec.Start].
+func (s *spec) StartAny(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
 	if err := width.Check(); err != nil {
 		return nil, err
 	}
@@ -79,6 +87,9 @@ func (s *spec) start(width Width, from, to time.Time, o Options, yield func(w an
 	}
 	return &Fold{spec: s, width: width, bounds: span{from, to}, options: o, yield: yield, byID: map[string]*series{}, zero: s.new()}, nil
 }
+
+// SetCells changes the width of cells from now on; see Options. Both widths must divide the time of the next event.
+func (f *Fold) SetCells(every time.Duration) { f.options.Cells = every }
 
 // Add folds a batch of events of one series, in order of time: c is a *C. It returns false if no
 // more events are wanted. The error wraps [ErrOrder].
@@ -90,13 +101,116 @@ func (f *Fold) Add(of, c any) (more bool, err error) {
 			return false, err
 		}
 		end := begin + until(times[begin:], s.window.end)
-		for i := range f.spec.parts {
-			f.spec.parts[i].add(s.open, times[begin:end], c, begin, end)
+		if f.options.Cells > 0 {
+			f.addCells(s, times, c, begin, end)
+		} else {
+			f.spec.add(s.open, times, c, begin, end)
 		}
 		f.spec.common(s.open).Events += int64(end - begin)
 		begin = end
 	}
 	return !f.finished, nil
+}
+
+// add adds events to the statistics of a window.
+func (s *spec) add(w any, times []time.Time, c any, begin, end int) {
+	for i := range s.parts {
+		s.parts[i].add(w, times[begin:end], c, begin, end)
+	}
+}
+
+// addCells adds events to the open window, cell by cell.
+func (f *Fold) addCells(s *series, times []time.Time, c any, begin, end int) {
+	for begin < end {
+		if !s.cell.holds(times[begin]) {
+			f.closeCell(s)
+			s.cell = Every(f.options.Cells).at(times[begin], f.bounds)
+			if s.part == nil {
+				s.part = f.spec.new()
+			}
+		}
+		last := begin + until(times[begin:end], s.cell.end)
+		f.spec.add(s.part, times, c, begin, last)
+		begin = last
+	}
+}
+
+// closeCell adds the open cell of a series to its window.
+func (f *Fold) closeCell(s *series) {
+	if s.cell.end.IsZero() {
+		return
+	}
+	f.spec.follow(s.open, s.part)
+	f.spec.assign(s.part, f.zero)
+	s.cell = span{}
+}
+
+// follow adds the statistics of a later window of the same series.
+func (s *spec) follow(to, later any) {
+	for i := range s.parts {
+		s.parts[i].follow(to, later)
+	}
+}
+
+// Holds reports whether a cell is in one window and in the range that is read.
+func (f *Fold) Holds(start, end time.Time) bool {
+	return !start.Before(f.bounds.start) && !end.After(f.bounds.end) && !f.width.at(start, f.bounds).end.Before(end)
+}
+
+// AddCell adds the statistics of a cell that [Fold.Holds]: w is a *W with the start and the end of the
+// cell, and is not kept. The events of the cell must not be added, too. It returns false if no more are wanted.
+// The error wraps [ErrOrder].
+func (f *Fold) AddCell(of, w any) (more bool, err error) {
+	s, c := f.enter(of), f.spec.common(w)
+	if err := f.openAt(s, c.Start); err != nil {
+		return false, err
+	}
+	f.closeCell(s)
+	f.spec.follow(s.open, w)
+	to := f.spec.common(s.open)
+	to.Events += c.Events
+	to.Inexact = to.Inexact || c.Inexact
+	return !f.finished, nil
+}
+
+// Doubt marks as inexact all windows of a series with times from <= time < to within the range that is
+// read, whether or not they have events. add adds the events and cells of the series in that range; it may be
+// nil. Doubt returns false if no more are wanted. The error wraps [ErrOrder], or is that of add.
+func (f *Fold) Doubt(of any, from, to time.Time, add func() (more bool, err error)) (more bool, err error) {
+	if from.Before(f.bounds.start) {
+		from = f.bounds.start
+	}
+	if f.bounds.end.Before(to) {
+		to = f.bounds.end
+	}
+	if !from.Before(to) {
+		return !f.finished, nil
+	}
+	s := f.enter(of)
+	s.doubt = span{from, to}
+	if err := f.doubtUntil(s, from); err != nil {
+		return false, err
+	}
+	if add != nil {
+		if more, err := add(); !more || err != nil {
+			return more, err
+		}
+	}
+	err = f.doubtUntil(s, to.Add(-1))
+	s.doubt = span{}
+	return !f.finished && err == nil, err
+}
+
+// doubtUntil marks windows that are in doubt, up to the one that holds a time.
+func (f *Fold) doubtUntil(s *series, at time.Time) error {
+	for s.doubt.start.Before(s.doubt.end) && !s.doubt.start.After(at) && !f.finished {
+		if err := f.open(s, s.doubt.start); err != nil {
+			return err
+		}
+		f.spec.common(s.open).Inexact = true
+		s.doubt.start = s.window.end
+	}
+	return nil
 }
 
 // Flag marks the window with a time as one that lacks an event of a series, which cannot be decoded.
@@ -131,12 +245,24 @@ func (f *Fold) openAt(s *series, at time.Time) error {
 	if s.window.holds(at) {
 		return nil
 	}
+	if err := f.doubtUntil(s, at); err != nil {
+		return err
+	}
+	return f.open(s, at)
+}
+
+// open is openAt for a window that is not in doubt.
+func (f *Fold) open(s *series, at time.Time) error {
+	if s.window.holds(at) {
+		return nil
+	}
 	if at.Before(s.window.start) {
 		return fmt.Errorf("%w: %s comes after %s", ErrOrder, at.Format(time.RFC3339Nano), s.window.start.Format(time.RFC3339Nano))
 	}
 	f.close(s)
 	s.window = f.width.at(at, f.bounds)
 	if !s.window.holds(at) {
+		s.window = span{}
 		return fmt.Errorf("%w: %s is outside the range that is read", ErrOrder, at.Format(time.RFC3339Nano))
 	}
 	return nil
@@ -200,6 +326,7 @@ func (f *Fold) close(s *series) {
 	if s.window.end.IsZero() {
 		return
 	}
+	f.closeCell(s)
 	f.name(s.open, s.of, s.window)
 	switch {
 	case f.options.Group != nil && !f.options.Scattered:
@@ -261,6 +388,7 @@ func (s *spec) combine(to, w any) {
 	c, other := s.common(to), s.common(w)
 	c.Events += other.Events
 	c.Undecodable += other.Undecodable
+	c.Inexact = c.Inexact || other.Inexact
 }
 
 // End yields what is left. It must be called once, after all events, and not after an error.

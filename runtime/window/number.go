@@ -253,6 +253,69 @@ func (s *Float64[T]) combine(o *Float64[T]) {
 	s.Values.combine(&o.Values)
 }
 
+// follow adds the values of a later window of the same series.
+func (s *Values[T]) follow(later *Values[T]) {
+	switch {
+	case later.Count == 0:
+	case s.Count == 0:
+		*s = *later
+	default:
+		s.Count += later.Count
+		s.Last, s.LastTime = later.Last, later.LastTime
+	}
+}
+
+func (s *Int[T]) follow(later *Int[T]) {
+	switch {
+	case later.Count == 0:
+		return
+	case s.Count == 0:
+		*s = *later
+		return
+	}
+	s.Min, s.Max = min(s.Min, later.Min), max(s.Max, later.Max)
+	s.sum.add(later.sum)
+	s.increase.add(step(s.Last, later.First))
+	s.increase.add(later.increase)
+	s.Values.follow(&later.Values)
+}
+
+// step returns the increase of a counter from one value to the next.
+func step[T Integer](from, to T) int128 {
+	if to >= from {
+		return int128{lo: uint64(to) - uint64(from)}
+	}
+	if to < 0 {
+		return int128{hi: -1, lo: uint64(to)}
+	}
+	return int128{lo: uint64(to)}
+}
+
+func (s *Float64[T]) follow(later *Float64[T]) {
+	switch {
+	case later.Count == 0:
+		return
+	case s.Count == 0:
+		*s = *later
+		return
+	}
+	if later.Min < s.Min || s.Min != s.Min {
+		s.Min = later.Min
+	}
+	if later.Max > s.Max || s.Max != s.Max {
+		s.Max = later.Max
+	}
+	s.sum += later.sum
+	switch from, to := s.Last, later.First; {
+	case to > from:
+		s.increase += float64(to) - float64(from)
+	case to != from:
+		s.increase += float64(to)
+	}
+	s.increase += later.increase
+	s.Values.follow(&later.Values)
+}
+
 // previous returns the values of a window after this one that is filled.
 func (s *Values[T]) previous() Values[T] {
 	return Values[T]{First: s.Last, Last: s.Last, FirstTime: s.LastTime, LastTime: s.LastTime}

@@ -15,6 +15,8 @@ type part struct {
 	field    string
 	add      func(w any, times []time.Time, c any, begin, end int)
 	combine  func(w, other any)
+	follow   func(w, later any)         // adds the statistics of a later window of the same series
+	run      func(w any, c *runColumns) // nil if runs cannot have the part
 	previous func(to, from any)
 	between  func(to, from, next any, at share)
 	carry    func(to, from any) // keeps the statistics of an earlier window if to has no values
@@ -32,6 +34,8 @@ type statistics[S, T any] interface {
 	add(times []time.Time, values []T)
 	none() bool
 	combine(other *S)
+	follow(later *S)
+	run(c *runColumns)
 	previous() S
 	between(next *S, at share) S
 	code(c *coding)
@@ -45,6 +49,8 @@ func newPart[C, W, S, T any, P statistics[S, T]](field string, of func(w *W) *S,
 		field:    field,
 		add:      func(w any, times []time.Time, c any, begin, end int) { each(c.(*C), times, begin, end, at(w).add) },
 		combine:  func(w, other any) { at(w).combine(of(other.(*W))) },
+		follow:   func(w, later any) { at(w).follow(of(later.(*W))) },
+		run:      func(w any, c *runColumns) { at(w).run(c) },
 		previous: func(to, from any) { *at(to) = at(from).previous() },
 		code:     func(w any, c *coding) { at(w).code(c) },
 		between:  func(to, from, next any, s share) { *at(to) = at(from).between(of(next.(*W)), s) },
@@ -209,6 +215,9 @@ func (s *Spec[S, C, W]) Clone(w any) any {
 // Combine adds a window of another series, with the same start. The windows of a group are combined in
 // the order in which reads return its series, on which sums of floating-point numbers depend.
 func (s *Spec[S, C, W]) Combine(to, other *W) { s.combine(to, other) }
+
+// CommonOf is [Spec.Common].
+func (s *spec) CommonOf(w any) *Window { return s.common(w) }
 
 // Common returns what all windows have.
 func (s *Spec[S, C, W]) Common(w *W) *Window { return s.common(w) }

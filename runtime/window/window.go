@@ -18,6 +18,9 @@ type Window struct {
 	Filled     bool      // no event is in the window; see [Fill]
 	// Undecodable is the number of events that the window lacks, because they cannot be decoded.
 	Undecodable int64
+	// Inexact says that the window may differ from the events that were written: they have expired, and
+	// the rollup of the table does not have all changes to them, or a field, or windows so narrow.
+	Inexact bool
 }
 
 // Fill says which windows without events are yielded, and what they contain. Such windows have

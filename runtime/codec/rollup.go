@@ -1,0 +1,45 @@
+package codec
+
+import "time"
+
+// Rollup describes how a table summarizes the events of each bucket by windows of time: as cells of a
+// family in the row of the bucket, with the end of the bucket as their timestamps.
+type Rollup struct {
+	Every  time.Duration // width of windows, in whole seconds; windows divide each bucket
+	After  time.Duration // how long after the end of a bucket its events are summarized
+	Family string        // has only the cells of the rollup
+	GC     GCRule        // of the family: a maximum age, or none
+	Fields []string      // names of the columns of the fields; nil for all
+	// Idle is set as long as readers do not use the rollup, because programs may be running that
+	// do not maintain it.
+	Idle bool
+}
+
+// Divides reports whether the windows of a rollup divide each bucket: windows are those of multiples of
+// Every since 1970 or, if Every is a whole number of weeks, since a Monday.
+func (r *Rollup) Divides(b Bucket) bool {
+	const day = 24 * time.Hour
+	switch {
+	case r.Every < time.Second || r.Every%time.Second != 0 || b.Endless():
+		return false
+	case b.Months > 0:
+		return day%r.Every == 0
+	}
+	origin := epoch
+	if r.Every%week == 0 {
+		origin = time.Unix(monday, 0)
+	}
+	every := int64(r.Every / time.Second)
+	return b.Every%r.Every == 0 && (b.origin().Unix()-origin.Unix())%every == 0
+}
+
+// Skew is how far apart the clocks of programs and of Bigtable may be. The exactness of rollups depends on
+// it only where events or the rollup expire.
+const Skew = time.Hour
+
+// Grace is how long a sealer waits after it has seen the marks of a row before it acts on them. Writers
+// use a mark for half of it.
+func (r *Rollup) Grace(b Bucket) time.Duration { return max(10*time.Minute, b.Widest()/48) }
+
+// Deadline is the longest time that a request which changes events of the table may take.
+func (r *Rollup) Deadline(b Bucket) time.Duration { return r.Grace(b) / 10 }

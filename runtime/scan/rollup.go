@@ -1,0 +1,74 @@
+package scan
+
+import (
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/rollup"
+)
+
+// withRuns adds the cells of the rollup to the filter of events; nil if nothing can be live. Cells that expire within
+// [codec.Skew] are left out: Bigtable may have collected one cell of a row and not yet another one.
+func (t *Table) withRuns(events Filter, r *Read, p codec.Part, now time.Time) Filter {
+	if r.Runs == NoRuns || t.Rollup == nil {
+		return events
+	}
+	from := t.Offset.Bucket.End(p.From)
+	to := t.Offset.Bucket.End(p.To.Add(-1)).Add(time.Millisecond)
+	windows := t.Rollup.Life.Windows(now.Add(codec.Skew), from, to)
+	if len(windows) == 0 {
+		return events
+	}
+	family := []string{t.Rollup.Name}
+	cells := Cells{Families: family, Windows: windows}
+	if r.Runs == BesideRuns || events == nil {
+		return interleave(some(cells, events))
+	}
+	changes := chain(cells, ColumnRange{Families: family, End: rollup.FirstRun})
+	runs := chain(cells, ColumnRange{Families: family, Begin: rollup.FirstRun, End: rollup.AfterRuns})
+	return Interleave{cells, Condition{If: changes, Then: events, Else: Condition{If: runs, Else: events}}}
+}
+
+// some returns the filters that are not nil.
+func some(filters ...Filter) (out []Filter) {
+	for _, f := range filters {
+		if f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// sinceRuns returns the time of the oldest event that a run can contain; false if there is no bound.
+func (t *Table) sinceRuns(now time.Time) (time.Time, bool) {
+	oldest, bounded := t.Rollup.Life.Since(now.Add(codec.Skew))
+	if !bounded {
+		return t.Begin, !t.Begin.IsZero()
+	}
+	start := t.Offset.Bucket.Start(oldest.Add(-1))
+	if start.Before(t.Begin) {
+		start = t.Begin
+	}
+	return start, true
+}
+
+// Changes returns the filter of the changes in rows whose buckets ended some time before now: names of columns, without values. With all, rows
+// without changes have the names of their runs, and one cell of an event, too.
+func (t *Table) Changes(now time.Time, after time.Duration, all bool) Filter {
+	family := []string{t.Rollup.Name}
+	windows := t.Rollup.Life.Windows(now.Add(codec.Skew), time.Time{}, now.Add(-after).Add(time.Millisecond))
+	cells := Cells{Families: family, Windows: windows}
+	if all {
+		return chain(Interleave{cells, chain(t.cellsIn(func(*Family) []codec.Window { return []codec.Window{{}} }), CellsPerRow(1))}, StripValues{})
+	}
+	return chain(cells, ColumnRange{Families: family, End: rollup.FirstRun}, StripValues{})
+}
+
+// Everything returns the filter of all cells of events and of the rollup.
+func (t *Table) Everything() Filter {
+	cells := Cells{Families: []string{t.Rollup.Name}}
+	for _, f := range t.Families {
+		cells.Families = append(cells.Families, f.Name)
+	}
+	return cells
+}

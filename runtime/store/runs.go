@@ -1,0 +1,266 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/rollup"
+	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// Reads of windows take each bucket from one of two sources: from its run, if that has all changes and the windows
+// consist of whole windows of the run, and from its events otherwise. Both are folded by the cells of the rollup, so that they
+// give the same windows, bit by bit. The filter leaves the events of buckets with a complete run on the server. If a
+// bucket needs its events nevertheless, they are read by themselves.
+
+// eventsOfRun is how many events take as long to fold as a run, roughly.
+const eventsOfRun = 64
+
+// runsReading is the state of a read of windows of a table with a rollup.
+type runsReading struct {
+	of    *mapping // of times and usable
+	times rollup.Times
+	found rollup.Row // of the current row
+	run   window.Run
+}
+
+// cells returns the width of the cells of a mapping; 0 if it has none.
+func (k *windowsKind) cells(l *mapping) time.Duration {
+	if l.Rollup == nil || !k.spec.Stores() {
+		return 0
+	}
+	return l.Rollup.Every
+}
+
+// enter continues with the columns and the cells of another mapping.
+func (r *windowsReading) enter(l *mapping) {
+	r.columnsReading.enter(l)
+	if r.fold != nil {
+		r.fold.SetCells(r.cells(l))
+	}
+}
+
+// uses implements rowSource.
+func (r *windowsReading) uses(l *mapping) bool {
+	return l.Rollup != nil && !l.Rollup.Idle && r.reading.assembler.conditions == nil && r.spec.Stores() && r.covers(l)
+}
+
+// covers reports whether the rollup of a mapping has all fields of the read.
+func (r *windowsReading) covers(l *mapping) bool {
+	has := l.Rollup.Fields
+	if has == nil {
+		return true
+	}
+	if r.Fields == nil {
+		return false
+	}
+	return !slices.ContainsFunc(r.Fields, func(f Field) bool { return !slices.Contains(has, string(f)) })
+}
+
+// rollupOf sets what the cells of the rollup in a row say. It reports whether the row also has other cells.
+func rollupOf(to *rollup.Row, row wire.Row, family string) (others bool) {
+	to.Reset()
+	columns := row.Columns()
+	for i := range columns {
+		c := &columns[i]
+		if string(row.Bytes(c.Family)) != family {
+			others = true
+			continue
+		}
+		for _, cell := range row.Cells(c)[:1] {
+			to.Add(string(row.Bytes(c.Qualifier)), row.Bytes(cell.Value))
+		}
+	}
+	return others
+}
+
+// bucketRow is a row of a table with a rollup that is being read.
+type bucketRow struct {
+	*windowsReading
+	a           *assembler
+	row         wire.Row
+	start, stop time.Time // of the bucket
+	whole       bool      // all events are there
+	events      bool      // the row has the events, as far as they are there
+	yield       yielder
+}
+
+// row implements rowSource.
+func (r *windowsReading) row(a *assembler, start time.Time, row wire.Row, yield yielder) bool {
+	s := &r.runs
+	if s.of != a.mapping {
+		s.of, s.times = a.mapping, a.mapping.times()
+	}
+	if !r.flush() || !r.begins(a.base) {
+		return false
+	}
+	others := rollupOf(&s.found, row, a.mapping.Rollup.Family)
+	_, has := s.found.Best()
+	b := &bucketRow{
+		windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), yield: yield,
+		whole: s.times.Whole(start, a.now()), events: others || !has && !s.found.Changed(),
+	}
+	switch s.found.Source(b.whole) {
+	case rollup.FromEvents:
+		return b.fromEvents()
+	case rollup.FromRun:
+		return b.fromRun(false)
+	case rollup.DoubtedRun:
+		return b.fromRun(true)
+	}
+	return b.doubted()
+}
+
+// fromRun folds the best run, whose windows may all be inexact.
+func (b *bucketRow) fromRun(doubted bool) bool {
+	err := b.parse()
+	switch {
+	case err == nil && !b.run().Lacks && !b.cuts():
+	case b.whole:
+		return b.fromEvents()
+	case err != nil:
+		if !b.fail(err) {
+			return b.end()
+		}
+		return b.doubted()
+	}
+	doubted = doubted || b.run().Lacks
+	b.reading.op.Runs++
+	inexact := doubted
+	add := func() (more bool, err error) {
+		more = true
+		for _, w := range b.run().Windows {
+			if !more || err != nil {
+				break
+			}
+			c := b.spec.CommonOf(w)
+			all, some := b.runs.found.Gone.Cover(rollup.Range{From: c.Start.Sub(b.start), To: c.End.Sub(b.start)})
+			c.Inexact = c.Inexact || some
+			switch {
+			case all || !b.overlaps(c):
+			case b.fold.Holds(c.Start, c.End):
+				more, err = b.fold.AddCell(b.series(), w)
+				inexact = inexact || c.Inexact
+			case !doubted:
+				more, err = b.fold.Doubt(b.series(), c.Start, c.End, nil)
+				inexact = true
+			}
+		}
+		return more, err
+	}
+	var more bool
+	if doubted {
+		more, err = b.doubt(add)
+	} else {
+		more, err = add()
+	}
+	if inexact {
+		b.reading.op.Inexact++
+	}
+	return b.goesOn(b.a.base, more, err)
+}
+
+func (b *bucketRow) run() *window.Run { return &b.runs.run }
+
+// series returns the series of the row.
+func (b *bucketRow) series() any { return b.seriesOf(b.a.base) }
+
+// overlaps reports whether a window has times in the range that is being read.
+func (b *bucketRow) overlaps(w *window.Window) bool {
+	return w.End.After(b.a.from) && w.Start.Before(b.a.to)
+}
+
+// cuts reports whether a window of the run is only in part in the range of the read, or in several windows.
+func (b *bucketRow) cuts() bool {
+	return slices.ContainsFunc(b.run().Windows, func(w any) bool {
+		c := b.spec.CommonOf(w)
+		return b.overlaps(c) && !b.fold.Holds(c.Start, c.End)
+	})
+}
+
+// parse parses the best run.
+func (b *bucketRow) parse() error {
+	value, _ := b.runs.found.Best()
+	err := parseRun(b.spec, b.run(), value, b.start, b.stop)
+	if err != nil {
+		return b.a.fail(b.row.Key(), b.a.mapping.Rollup.Family, time.Time{}, err)
+	}
+	return nil
+}
+
+// errOtherBucket is the error for a run of another bucket.
+var errOtherBucket = errors.New("it is that of another bucket")
+
+// parseRun parses the run of a bucket.
+func parseRun(spec windowsSpec, to *window.Run, value []byte, start, end time.Time) error {
+	if err := spec.ParseRun(to, value); err != nil {
+		return err
+	}
+	n := len(to.Windows)
+	if !to.Start.Equal(start) || n > 0 && spec.CommonOf(to.Windows[n-1]).End.After(end) {
+		return fmt.Errorf("%w: %w", window.ErrRun, errOtherBucket)
+	}
+	return nil
+}
+
+// doubted folds the events that are left. All windows of the bucket are inexact.
+func (b *bucketRow) doubted() bool {
+	b.reading.op.Inexact++
+	going := true
+	more, err := b.doubt(func() (bool, error) {
+		going = b.fromEvents() && b.flush()
+		return going, nil
+	})
+	return going && b.goesOn(b.a.base, more, err)
+}
+
+// doubt is [window.Fold.Doubt] for the part of the bucket that is being read.
+func (b *bucketRow) doubt(add func() (more bool, err error)) (more bool, err error) {
+	from, to := b.clip()
+	return b.fold.Doubt(b.series(), from, to, add)
+}
+
+// clip returns the part of the bucket that is being read.
+func (b *bucketRow) clip() (from, to time.Time) {
+	from = b.start
+	if from.Before(b.a.from) {
+		from = b.a.from
+	}
+	return from, earlier(b.stop, b.a.to)
+}
+
+// fromEvents folds the events.
+func (b *bucketRow) fromEvents() bool {
+	if b.events {
+		return b.a.eventsOf(b.start, b.row, b.yield)
+	}
+	return b.again()
+}
+
+// again reads the events of the row by themselves.
+func (b *bucketRow) again() bool {
+	r, t := &b.reading, b.reading.reader
+	asked := r.asked
+	asked.Runs, asked.Keys, asked.AllTimes = scan.NoRuns, nil, false
+	asked.From, asked.To = b.clip()
+	plan := t.shape.Plan(&asked, t.options.Now())
+	rows := []codec.Rows{{Keys: []string{b.row.Key()}}}
+	for i := range plan.Parts {
+		for row, err := range t.table.rows(r.ctx, &r.op, rows, t.table.filters.of(plan.Parts[i].Filter), 0) {
+			if err != nil {
+				return b.failWith(err)
+			}
+			more := b.a.eventsOf(b.start, row, b.yield)
+			row.Release()
+			if !more {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,336 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// everyType has windows with fields of all types that runs store.
+type everyType struct {
+	Window
+	Series string
+	Int    Int[int32]
+	Uint   Int[uint64]
+	Length Int[time.Duration]
+	Real   Float64[float64]
+	Single Float64[float32]
+	Name   Values[string]
+	Bytes  Values[[]byte]
+	ID     Values[[16]byte]
+	Flag   Values[bool]
+	At     Values[time.Time]
+	Kind   Values[runKind]
+}
+
+type runKind int32
+
+type everyColumns struct {
+	times  []time.Time
+	ints   []*int32
+	uints  []uint64
+	length []time.Duration
+	reals  []float64
+	single []float32
+	names  []string
+	bytes  [][]byte
+	ids    [][16]byte
+	flags  []bool
+	ats    []time.Time
+	kinds  []runKind
+}
+
+var everyParts = []Part[everyColumns, everyType]{
+	OptionalIntPart("int", func(w *everyType) *Int[int32] { return &w.Int }, func(c *everyColumns) []*int32 { return c.ints }),
+	IntPart("uint", func(w *everyType) *Int[uint64] { return &w.Uint }, func(c *everyColumns) []uint64 { return c.uints }),
+	IntPart("length", func(w *everyType) *Int[time.Duration] { return &w.Length }, func(c *everyColumns) []time.Duration { return c.length }),
+	FloatPart("real", func(w *everyType) *Float64[float64] { return &w.Real }, func(c *everyColumns) []float64 { return c.reals }),
+	FloatPart("single", func(w *everyType) *Float64[float32] { return &w.Single }, func(c *everyColumns) []float32 { return c.single }),
+	ValuesPart("name", func(w *everyType) *Values[string] { return &w.Name }, func(c *everyColumns) []string { return c.names }),
+	ValuesPart("bytes", func(w *everyType) *Values[[]byte] { return &w.Bytes }, func(c *everyColumns) [][]byte { return c.bytes }),
+	ValuesPart("id", func(w *everyType) *Values[[16]byte] { return &w.ID }, func(c *everyColumns) [][16]byte { return c.ids }),
+	ValuesPart("flag", func(w *everyType) *Values[bool] { return &w.Flag }, func(c *everyColumns) []bool { return c.flags }),
+	ValuesPart("at", func(w *everyType) *Values[time.Time] { return &w.At }, func(c *everyColumns) []time.Time { return c.ats }),
+	ValuesPart("kind", func(w *everyType) *Values[runKind] { return &w.Kind }, func(c *everyColumns) []runKind { return c.kinds }),
+}
+
+func everySpec(parts ...Part[everyColumns, everyType]) *Spec[string, everyColumns, everyType] {
+	return NewSpec(
+		func(w *everyType) *Window { return &w.Window },
+		func(w *everyType) *string { return &w.Series },
+		func(c *everyColumns) []time.Time { return c.times }, parts...)
+}
+
+var runStart = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+
+// drawEvents draws events of a day, in order of time.
+func drawEvents(t *rapid.T) everyColumns {
+	var c everyColumns
+	at := runStart
+	for range rapid.IntRange(0, 30).Draw(t, "events") {
+		if at = at.Add(rapid.SampledFrom([]time.Duration{0, 1, time.Millisecond, 10 * time.Minute, time.Hour, 5 * time.Hour}).Draw(t, "gap")); !at.Before(runStart.Add(24 * time.Hour)) {
+			break
+		}
+		var some *int32
+		if rapid.Bool().Draw(t, "some") {
+			some = rapid.Ptr(rapid.Int32(), false).Draw(t, "int")
+		}
+		c.times, c.ints, c.uints = append(c.times, at), append(c.ints, some), append(c.uints, rapid.SampledFrom([]uint64{0, 1, 7, math.MaxUint64}).Draw(t, "uint"))
+		c.length = append(c.length, time.Duration(rapid.SampledFrom([]int64{math.MinInt64, -1, 0, 5, math.MaxInt64}).Draw(t, "length")))
+		c.reals = append(c.reals, rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), -3}).Draw(t, "real"))
+		c.single = append(c.single, rapid.SampledFrom([]float32{0, 0.1, -2.5, math.MaxFloat32}).Draw(t, "single"))
+		c.names, c.bytes = append(c.names, rapid.StringN(0, 3, 9).Draw(t, "name")), append(c.bytes, rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "bytes"))
+		c.ids, c.flags = append(c.ids, [16]byte{byte(len(c.times))}), append(c.flags, rapid.Bool().Draw(t, "flag"))
+		c.ats, c.kinds = append(c.ats, at.Add(-1e15+7)), append(c.kinds, runKind(rapid.Int32().Draw(t, "kind")))
+	}
+	return c
+}
+
+// foldEvery returns the windows of events of a day.
+func foldEvery(t *rapid.T, spec *Spec[string, everyColumns, everyType], width Width, cells time.Duration, c *everyColumns) (out []*everyType) {
+	f, err := spec.Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w any) bool {
+		out = append(out, spec.Clone(w).(*everyType))
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := "s"
+	if len(c.times) > 0 {
+		if _, err := f.Add(&of, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.End()
+	return out
+}
+
+// oneSeries completes options for series that are strings.
+func oneSeries(o Options) Options {
+	o.ID = func(s any) string { return *s.(*string) }
+	o.Clone = func(s any) any {
+		out := *s.(*string)
+		return &out
+	}
+	return o
+}
+
+func anyOf(windows []*everyType) []any {
+	out := make([]any, len(windows))
+	for i, w := range windows {
+		out[i] = w
+	}
+	return out
+}
+
+// bitwise compares windows by all that they contain.
+var bitwise = cmp.Options{
+	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
+	cmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }),
+	cmp.AllowUnexported(Int[int32]{}, Int[uint64]{}, Int[time.Duration]{}, Float64[float64]{}, Float64[float32]{}, int128{}),
+	cmp.Comparer(func(a, b []byte) bool { return string(a) == string(b) }),
+}
+
+// TestRun encodes runs and parses them, into memory that is reused, with some of the fields.
+func TestRun(t *testing.T) {
+	var r Run
+	rapid.Check(t, func(t *rapid.T) {
+		events := drawEvents(t)
+		spec := everySpec(everyParts...)
+		windows := foldEvery(t, spec, Every(time.Hour), 0, &events)
+		for _, w := range windows {
+			w.Series, w.Inexact = "", rapid.IntRange(0, 9).Draw(t, "inexact") == 0
+		}
+		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: anyOf(windows)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := rapid.IntRange(0, len(everyParts)).Draw(t, "fields")
+		some := everySpec(everyParts[n:]...)
+		if err := some.ParseRun(&r, encoded); err != nil {
+			t.Fatal(err)
+		}
+		if r.Lacks || !r.Start.Equal(runStart) || r.Every != time.Hour || len(r.Windows) != len(windows) {
+			t.Fatalf("%+v", r)
+		}
+		if n > 0 {
+			return
+		}
+		for i, w := range r.Windows {
+			w := *w.(*everyType)
+			w.Series = windows[i].Series
+			if diff := cmp.Diff(*windows[i], w, bitwise); diff != "" {
+				t.Fatalf("window %d: %s", i, diff)
+			}
+		}
+		again, err := spec.AppendRun(nil, &r)
+		if err != nil || string(again) != string(encoded) {
+			t.Fatal("encoded again, it differs", err)
+		}
+		if err := everySpec(IntPart("new", func(w *everyType) *Int[uint64] { return &w.Uint }, func(c *everyColumns) []uint64 { return c.uints })).ParseRun(&r, encoded); err != nil || !r.Lacks {
+			t.Fatal("a field more:", r.Lacks, err)
+		}
+	})
+}
+
+// TestCells checks that windows are the same whether events are added, or the windows of runs, or both,
+// in any mixture, and that they are those without cells but for sums of floating-point numbers.
+func TestCells(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := drawEvents(t)
+		spec := everySpec(everyParts...)
+		cells := rapid.SampledFrom([]time.Duration{15 * time.Minute, time.Hour, 4 * time.Hour}).Draw(t, "cells")
+		width := rapid.SampledFrom([]Width{Every(time.Hour), Every(4 * time.Hour), Days(1, time.UTC), Whole(), Every(90 * time.Minute)}).Draw(t, "width")
+		want := foldEvery(t, spec, width, cells, &events)
+		stored := foldEvery(t, spec, Every(cells), 0, &events)
+		var got []*everyType
+		f, err := spec.Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w any) bool {
+			got = append(got, spec.Clone(w).(*everyType))
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, begin := "s", 0
+		for _, w := range stored {
+			end := begin + until(events.times[begin:], w.End)
+			if f.Holds(w.Start, w.End) && rapid.Bool().Draw(t, "from run") {
+				_, err = f.AddCell(&of, w)
+			} else {
+				part := events.slice(begin, end)
+				_, err = f.Add(&of, &part)
+			}
+			if begin = end; err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.End()
+		if diff := cmp.Diff(want, got, bitwise); diff != "" {
+			t.Fatalf("%v in cells of %v: %s", width, cells, diff)
+		}
+		plain := foldEvery(t, spec, width, 0, &events)
+		for i, w := range got {
+			w.Real, w.Single = plain[i].Real, plain[i].Single
+		}
+		if diff := cmp.Diff(plain, got, bitwise); diff != "" {
+			t.Fatalf("%v without cells: %s", width, diff)
+		}
+	})
+}
+
+// slice returns events [begin, end).
+func (c *everyColumns) slice(begin, end int) everyColumns {
+	return everyColumns{
+		c.times[begin:end], c.ints[begin:end], c.uints[begin:end], c.length[begin:end], c.reals[begin:end], c.single[begin:end],
+		c.names[begin:end], c.bytes[begin:end], c.ids[begin:end], c.flags[begin:end], c.ats[begin:end], c.kinds[begin:end],
+	}
+}
+
+// TestDoubt checks that all windows of a range are yielded as inexact, with and without events, and no others.
+func TestDoubt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := drawEvents(t)
+		spec := everySpec(everyParts...)
+		from := runStart.Add(time.Duration(rapid.IntRange(0, 48).Draw(t, "from")) * 30 * time.Minute)
+		to := from.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "length")) * 30 * time.Minute)
+		var got []string
+		f, err := spec.Start(Every(time.Hour), runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: 30 * time.Minute}), func(w any) bool {
+			c := spec.Common(w.(*everyType))
+			got = append(got, fmt.Sprint(c.Start.Hour(), " ", c.Events, " ", c.Inexact))
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := "s"
+		cut := func(at time.Time) int {
+			n, _ := slices.BinarySearchFunc(events.times, at, time.Time.Compare)
+			return n
+		}
+		add := func(begin, end int) (bool, error) {
+			if begin == end {
+				return true, nil
+			}
+			part := events.slice(begin, end)
+			return f.Add(&of, &part)
+		}
+		begin, end := cut(from), cut(to)
+		_, first := add(0, begin)
+		_, second := f.Doubt(&of, from, to, func() (bool, error) { return add(begin, end) })
+		_, third := add(end, len(events.times))
+		if err := errors.Join(first, second, third); err != nil {
+			t.Fatal(err)
+		}
+		f.End()
+		var want []string
+		for h := range 24 {
+			start := runStart.Add(time.Duration(h) * time.Hour)
+			n, inexact := cut(start.Add(time.Hour))-cut(start), from.Before(to) && start.Before(to) && from.Before(start.Add(time.Hour))
+			if n > 0 || inexact {
+				want = append(want, fmt.Sprint(h, " ", n, " ", inexact))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("from %v to %v: %s", from, to, diff)
+		}
+	})
+}
+
+// FuzzRun parses damaged runs: they yield errors that wrap ErrRun, or a run that is encoded equally.
+func FuzzRun(f *testing.F) {
+	spec := everySpec(everyParts...)
+	empty, _ := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour})
+	f.Add(empty[:len(empty)-checksumSize])
+	one := &everyType{Window: Window{Start: runStart, End: runStart.Add(time.Hour), Events: 1}}
+	one.Uint.add([]time.Time{runStart}, []uint64{5})
+	one.Name.add([]time.Time{runStart}, []string{"a"})
+	some, _ := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []any{one}})
+	f.Add(some[:len(some)-checksumSize])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var r Run
+		if err := spec.ParseRun(&r, withChecksum(body)); err != nil {
+			if !errors.Is(err, ErrRun) {
+				t.Fatal(err)
+			}
+			return
+		}
+		encoded, err := spec.AppendRun(nil, &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Run
+		if err := spec.ParseRun(&again, encoded); err != nil || len(again.Windows) != len(r.Windows) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestRunDamage checks that damage to any byte of a run is found.
+func TestRunDamage(t *testing.T) {
+	spec := everySpec(everyParts...)
+	one := &everyType{Window: Window{Start: runStart, End: runStart.Add(time.Hour), Events: 1}}
+	one.Uint.add([]time.Time{runStart}, []uint64{5})
+	run, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []any{one}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Run
+	for i := range run {
+		for _, damaged := range [][]byte{run[:i], slices.Concat(run[:i], []byte{run[i] ^ 0x40}, run[i+1:])} {
+			if err := spec.ParseRun(&r, damaged); !errors.Is(err, ErrRun) {
+				t.Fatalf("byte %d: %v", i, err)
+			}
+		}
+	}
+	later := slices.Clone(run[:len(run)-checksumSize])
+	later[1] = 2 // the version
+	if err := spec.ParseRun(&r, withChecksum(later)); !errors.Is(err, ErrRun) {
+		t.Fatal(err)
+	}
+}
