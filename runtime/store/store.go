@@ -26,7 +26,7 @@
 // The files form layers, which TestLayers lists and checks. From the top, each calls only itself
 // and those below it:
 //
-//   - moving: backfills with checkpoints, and digests of events
+//   - moving: backfills with checkpoints, rollups, and digests of events
 //   - deleting: deletions, and what generated readers and writers call
 //   - reading: readers, pages, and scanners of whole tables
 //   - writing: writers and batchers
