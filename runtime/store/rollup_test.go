@@ -3,9 +3,14 @@ package store
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -86,5 +91,96 @@ func TestRollup(t *testing.T) {
 	same(t, fmt.Sprint(plain), fmt.Sprint(gone))
 	if op.Runs != n || op.Inexact != 0 {
 		t.Errorf("%+v", op)
+	}
+}
+
+// rolledMappings are mappings with a rollup: of all patterns and forms of keys that have one.
+func rolledMappings() (all []*Mapping[sample]) {
+	for _, l := range partedMappings() {
+		if l.Pattern == codec.BucketNewCells && !l.Table.hasClasses() {
+			all = append(all, rolled(l, 40*24*time.Hour))
+		}
+	}
+	fine := rolled(offsetBlobs(), 0)
+	fine.Table.ID += "_kept"
+	return append(all, rolled(blobs(days()), 40*24*time.Hour), rolled(offsetBlobs(), 40*24*time.Hour), fine, rolled(unsorted(days()), 40*24*time.Hour))
+}
+
+// TestRollupReads compares windows from runs and events with those from events alone, bit by bit: of all
+// kinds of reads and tables, while some buckets are summarized, others are not, and others have changed since.
+func TestRollupReads(t *testing.T) {
+	const now = 86400 * 7
+	for _, l := range rolledMappings() {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(30, 2))
+			bt := newBigtable(t, l)
+			samples := partedSamples(random, l)
+			w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now))
+			events := *l
+			idle := *l.Rollup
+			idle.Idle, events.Rollup = true, &idle
+			every, fromRuns, fromEvents := &Query[sample]{Name: "All"}, 0, 0
+			for round := range testlong.Pick(4, 20) {
+				for i := range samples {
+					switch random.IntN(6) {
+					case 0:
+						samples[i].Value = random.Uint64()
+						must(t, w.Write(t.Context(), samples[i]))
+					case 1:
+						_, err := w.Delete(t.Context(), samples[i:i+1])
+						must(t, err)
+					}
+				}
+				if round%2 == 1 {
+					roll(t, bt, l, rollupNow(86400*3+random.IntN(86400*4)))
+				}
+				for range testlong.Pick(5, 20) {
+					of := every.Bind(sample{})
+					switch random.IntN(3) {
+					case 0:
+						of = Selection[sample]{Many: true}
+						for range 1 + random.IntN(30) {
+							of.Low = append(of.Low, sample{Series: samples[random.IntN(len(samples))].Series})
+						}
+					case 1:
+						of = SeriesOf(sample{Series: samples[random.IntN(len(samples))].Series})
+					}
+					from, to := at(random.IntN(86400)), at(86400+random.IntN(86400*5))
+					if random.IntN(2) == 0 {
+						from, to = from.Truncate(time.Hour), to.Truncate(24*time.Hour)
+					}
+					width := []time.Duration{20 * time.Minute, time.Hour, 90 * time.Minute, 24 * time.Hour, 48 * time.Hour}[random.IntN(5)]
+					o := WindowOptions{NewestFirst: random.IntN(3) == 0, Fill: window.Fill(random.IntN(4)), Limit: random.IntN(2) * random.IntN(100), Parallelism: random.IntN(4) - 1}
+					if random.IntN(4) == 0 {
+						o.By = []SeriesValue{}
+					}
+					if random.IntN(4) == 0 {
+						if o.Fields = []Field{}; l.Pattern == codec.BucketNewCells && l.Columns[0].Name == "v.1" && random.IntN(2) == 0 {
+							o.Fields = []Field{"v.1"}
+						}
+					}
+					read := func(l *Mapping[sample], add *int) (out []string) {
+						ro := clockAt(now)
+						ro.Hooks.End = func(_ context.Context, op Operation, _ error) { *add += op.Runs }
+						r := NewReader(bt.Client, l, ro)
+						r.reader.alone = 1 + random.IntN(1000)
+						for w, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of, from, to, window.Every(width), o) {
+							must(t, err)
+							out = append(out, fmt.Sprint(columnsText([]sampleWindow{w}), w.Inexact))
+						}
+						return out
+					}
+					want := read(&events, &fromEvents)
+					got := read(l, &fromRuns)
+					if !slices.Equal(want, got) {
+						t.Fatalf("%v from %v to %v, every %v, %+v:\n%s", of, from, to, width, o, cmp.Diff(want, got))
+					}
+				}
+			}
+			if fromRuns == 0 || fromEvents != 0 {
+				t.Errorf("%d buckets from runs, and %d without the rollup", fromRuns, fromEvents)
+			}
+		})
 	}
 }

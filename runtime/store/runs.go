@@ -141,8 +141,11 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 			c := b.spec.CommonOf(w)
 			all, some := b.runs.found.Gone.Cover(rollup.Range{From: c.Start.Sub(b.start), To: c.End.Sub(b.start)})
 			c.Inexact = c.Inexact || some
+			if all || !b.overlaps(c) {
+				continue
+			}
+			b.folded = true
 			switch {
-			case all || !b.overlaps(c):
 			case b.fold.Holds(c.Start, c.End):
 				more, err = b.fold.AddCell(b.series(), w)
 				inexact = inexact || c.Inexact
@@ -221,6 +224,7 @@ func (b *bucketRow) doubted() bool {
 
 // doubt is [window.Fold.Doubt] for the part of the bucket that is being read.
 func (b *bucketRow) doubt(add func() (more bool, err error)) (more bool, err error) {
+	b.folded = true
 	from, to := b.clip()
 	return b.fold.Doubt(b.series(), from, to, add)
 }

@@ -581,6 +581,7 @@ func (r *windowsReading) foldOf(base event) bool {
 	if !r.begins(base) {
 		return false
 	}
+	r.folded = true
 	more, err := r.fold.Add(r.seriesOf(base), r.columns)
 	return r.goesOn(base, more, err)
 }
@@ -593,7 +594,6 @@ func (r *windowsReading) begins(base event) bool {
 	if r.reading.ctx.Err() != nil {
 		return r.reading.count(base, nil) // yields the error
 	}
-	r.folded = true
 	return true
 }
 
