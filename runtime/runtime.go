@@ -11,6 +11,7 @@
 //   - setup reconciles live tables with schemas.
 //   - storetest starts an in-memory Bigtable for tests.
 //   - internal/wire decodes rows and encodes mutations inside the Bigtable client.
+//   - rollup says what the cells of rollups mean.
 //   - window summarizes events by windows of time.
 //   - internal/call has what the calls of store and setup have in common.
 package runtime
@@ -23,7 +24,7 @@ import (
 	"strings"
 )
 
-//go:embed codec/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go internal/call/*.go internal/wire/*.go
+//go:embed codec/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go internal/call/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that contains the runtime.
@@ -38,7 +39,7 @@ const ImportPath = Module + "/runtime"
 const BeamModule = ImportPath + "/beamstore"
 
 // packages are the directories of the packages, which their copies have, too.
-var packages = []string{"codec", "internal/call", "internal/wire", "scan", "setup", "store", "storetest", "window"}
+var packages = []string{"codec", "internal/call", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
 
 // Source is a source file of the runtime.
 type Source struct {

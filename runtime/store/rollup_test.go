@@ -122,16 +122,19 @@ func TestRollupReads(t *testing.T) {
 			idle.Idle, events.Rollup = true, &idle
 			every, fromRuns, fromEvents := &Query[sample]{Name: "All"}, 0, 0
 			for round := range testlong.Pick(4, 20) {
+				var written, deleted []sample
 				for i := range samples {
-					switch random.IntN(6) {
-					case 0:
+					switch random.IntN(5) {
+					case 0, 1:
 						samples[i].Value = random.Uint64()
-						must(t, w.Write(t.Context(), samples[i]))
-					case 1:
-						_, err := w.Delete(t.Context(), samples[i:i+1])
-						must(t, err)
+						written = append(written, samples[i])
+					case 2:
+						deleted = append(deleted, samples[i])
 					}
 				}
+				must(t, w.WriteAll(t.Context(), written))
+				_, err := w.Delete(t.Context(), deleted)
+				must(t, err)
 				if round%2 == 1 {
 					roll(t, bt, l, rollupNow(86400*3+random.IntN(86400*4)))
 				}

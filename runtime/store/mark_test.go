@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// TestMutations lists the requests that change rows: each sets a mark in a table with a rollup, which
+// TestMarks checks, or changes no events.
+func TestMutations(t *testing.T) {
+	var found []string
+	for _, dir := range []string{".", "../setup", "../beamstore", "../../cmd/btgen-live"} {
+		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		must(t, err)
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			must(t, err)
+			for _, d := range f.Decls {
+				of, ok := d.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				ast.Inspect(of, func(n ast.Node) bool {
+					call, ok := n.(*ast.CallExpr)
+					if !ok {
+						return true
+					}
+					switch s, ok := call.Fun.(*ast.SelectorExpr); {
+					case !ok:
+					case slices.Contains([]string{"Apply", "ApplyBulk", "ApplyReadModifyWrite", "Send", "DropRowRange", "DropAllRows"}, s.Sel.Name):
+						found = append(found, filepath.ToSlash(path)+" "+of.Name.Name+": "+s.Sel.Name)
+					}
+					return true
+				})
+			}
+		}
+	}
+	slices.Sort(found)
+	same(t, strings.Join([]string{
+		"../../cmd/btgen-live/rehearsal.go write: DropAllRows", // of a table of its own
+		"../setup/claim.go add: Apply",                         // records of setups
+		"absent.go sendIfAbsent: Apply",
+		"erase.go apply: ApplyBulk",
+		"seal.go apply: Apply", // replaces marks
+		"stage.go apply: Apply",
+		"stage.go applyBulk: ApplyBulk",
+		"writer.go sendOne: Send",
+	}, "\n"), strings.Join(slices.Compact(found), "\n"))
+}
+
+// rollupCells returns the names of the cells of the rollup in each row, and whether the row has others.
+func rollupCells(t *testing.T, bt *storetest.Bigtable, table string) (names map[string][]string, events map[string]string) {
+	t.Helper()
+	names, events = map[string][]string{}, map[string]string{}
+	must(t, bt.Client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for family, items := range row {
+			for _, item := range items {
+				if family == "h" {
+					names[row.Key()] = append(names[row.Key()], strings.TrimPrefix(item.Column, "h:"))
+				} else {
+					events[row.Key()] += fmt.Sprintln(item.Column, item.Timestamp, string(item.Value))
+				}
+			}
+		}
+		return true
+	}))
+	return names, events
+}
+
+// TestMarks checks that all that changes events sets a mark in each row that it changes, with the client's
+// encoding and with our own.
+func TestMarks(t *testing.T) {
+	l, source := rolled(days(), 0), days()
+	source.Table.ID = "source"
+	source.seriesOf, l.Table.WriteOnly = l.seriesOf, true
+	bt := newBigtable(t, l, source)
+	only := func(client Client) *Writer[sample] {
+		return NewWriter(client, []*Mapping[sample]{l, source})
+	}
+	plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
+	must(t, err)
+	defer func() { _ = plain.Close() }()
+	one := func(i int) sample {
+		return sample{Series: fmt.Sprint("s", i%3), Time: at(i * 40_000), Value: uint64(i)}
+	}
+	all := func() (out []sample) {
+		for i := range 9 {
+			out = append(out, one(i))
+		}
+		return out
+	}
+	first, query := one(1), (&Query[sample]{Name: "All"}).Bind(sample{})
+	next := uint64(0)
+	changed := func(e sample) sample {
+		next += 100
+		e.Value += next
+		return e
+	}
+	for name, change := range map[string]func(ctx context.Context, w *Writer[sample]) error{
+		"Write": func(ctx context.Context, w *Writer[sample]) error { return w.Write(ctx, changed(first)) },
+		"WriteAll": func(ctx context.Context, w *Writer[sample]) error {
+			events := all()
+			for i := range events {
+				events[i] = changed(events[i])
+			}
+			return w.WriteAll(ctx, events)
+		},
+		"Batcher": func(ctx context.Context, w *Writer[sample]) error {
+			b := NewBatcher(w, nil)
+			for _, e := range all() {
+				if err := b.Add(ctx, changed(e)); err != nil {
+					return err
+				}
+			}
+			return b.Close(ctx)
+		},
+		"IfAbsent": func(ctx context.Context, w *Writer[sample]) error {
+			next++
+			return w.Write(ctx, sample{Series: "absent", Time: at(int(next))}, WriteOptions{IfAbsent: true})
+		},
+		"Replace": func(ctx context.Context, w *Writer[sample]) error { return w.Replace(ctx, first, one(100)) },
+		"Delete": func(ctx context.Context, w *Writer[sample]) error {
+			_, err := w.Delete(ctx, all()[:5])
+			return err
+		},
+		"DeleteRange": func(ctx context.Context, w *Writer[sample]) error {
+			_, err := w.DeleteRange(ctx, query, at(20_000), at(200_000))
+			return err
+		},
+		"DeleteAll": func(ctx context.Context, w *Writer[sample]) error {
+			_, err := w.DeleteAll(ctx, SeriesOf(first))
+			return err
+		},
+		"Backfill": func(ctx context.Context, w *Writer[sample]) error {
+			if err := bt.Client.Open("source").Apply(ctx, "s1#2021-03-05", rowOfValue(changed(first).Value)); err != nil {
+				return err
+			}
+			_, err := Backfill(ctx, bt.Client, []*Mapping[sample]{l, source})
+			return err
+		},
+	} {
+		for how, client := range map[string]Client{"wire": bt.Client, "client": plain} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				w := only(client)
+				must(t, w.WriteAll(t.Context(), all()))
+				names, before := rollupCells(t, bt, l.Table.ID)
+				for row := range names {
+					m := bigtable.NewMutation()
+					m.DeleteCellsInFamily("h")
+					must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
+				}
+				must(t, change(t.Context(), w))
+				names, after := rollupCells(t, bt, l.Table.ID)
+				rows := 0
+				for _, row := range slices.Sorted(maps.Keys(merged(before, after))) {
+					if before[row] == after[row] {
+						continue
+					}
+					if rows++; len(names[row]) == 0 {
+						t.Errorf("row %s has changed, and has no mark", row)
+					}
+				}
+				if rows == 0 {
+					t.Error("no row has changed")
+				}
+			})
+		}
+	}
+}
+
+// rowOfValue returns a mutation that sets an event of the first day.
+func rowOfValue(value uint64) *bigtable.Mutation {
+	m := bigtable.NewMutation()
+	m.Set("f.1", "v.1", bigtable.Time(at(7)), codec.AppendBinaryUint64(nil, value))
+	return m
+}
+
+func merged(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// TestMarkIsUsedFor checks that a writer uses a mark for half of the grace, and that its requests end in a tenth of it.
+func TestMarkIsUsedFor(t *testing.T) {
+	l := rolled(days(), 0)
+	bt := newBigtable(t, l)
+	var longest atomic.Int64
+	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+			end, has := ctx.Deadline()
+			if !has {
+				end = time.Now().Add(time.Hour)
+			}
+			longest.Store(max(longest.Load(), int64(time.Until(end))))
+			return api.ApplyBulk(ctx, rows, muts)
+		}}
+	}}
+	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Timeout: NoTimeout})
+	m, now := w.writer.tables[0].marker, time.Now()
+	m.clock = func() time.Time { return now }
+	grace := l.Rollup.Grace(l.Key.Bucket)
+	if grace != 30*time.Minute {
+		t.Fatal(grace)
+	}
+	for i, want := range []int{1, 1, 2, 2, 3} {
+		must(t, w.WriteAll(t.Context(), []sample{{Series: "s", Time: at(i)}, {Series: "s", Time: at(i + 1)}}))
+		names, _ := rollupCells(t, bt, l.Table.ID)
+		if got := len(names["s#2021-03-05"]); got != want {
+			t.Fatalf("after write %d: %d marks", i, got)
+		}
+		now = now.Add(grace/2 - time.Minute*time.Duration(1+i%2))
+		if i%2 == 1 {
+			now = now.Add(3 * time.Minute)
+		}
+	}
+	if got := time.Duration(longest.Load()); got > grace/10 || got < grace/20 {
+		t.Errorf("requests may take %v", got)
+	}
+}
