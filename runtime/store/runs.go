@@ -132,6 +132,7 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 	doubted = doubted || b.run().Lacks
 	b.reading.op.Runs++
 	inexact := doubted
+	of := b.series()
 	add := func() (more bool, err error) {
 		more = true
 		for _, w := range b.run().Windows {
@@ -147,11 +148,11 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 			b.folded = true
 			switch {
 			case b.fold.Holds(c.Start, c.End):
-				more, err = b.fold.AddCell(b.series(), w)
-				inexact = inexact || c.Inexact
+				more, err = b.fold.AddCell(of, w)
+				inexact, of = inexact || c.Inexact, nil
 			case !doubted:
 				more, err = b.fold.Doubt(b.series(), c.Start, c.End, nil)
-				inexact = true
+				inexact, of = true, nil
 			}
 		}
 		return more, err

@@ -158,7 +158,7 @@ func (f *Fold) Holds(start, end time.Time) bool {
 }
 
 // AddCell adds the statistics of a cell that [Fold.Holds]: w is a *W with the start and the end of the
-// cell, and is not kept. The events of the cell must not be added, too. It returns false if no more are wanted.
+// cell, and is not kept. The series may be nil, for that of the last call. The events of the cell must not be added, too. It returns false if no more are wanted.
 // The error wraps [ErrOrder].
 func (f *Fold) AddCell(of, w any) (more bool, err error) {
 	s, c := f.enter(of), f.spec.common(w)
@@ -277,8 +277,11 @@ func until(times []time.Time, end time.Time) int {
 	return n
 }
 
-// enter makes the series of the next events current.
+// enter makes the series of the next events current: that of the last ones if it is nil.
 func (f *Fold) enter(of any) *series {
+	if of == nil {
+		return f.now
+	}
 	id := f.options.ID(of)
 	if f.now != nil && f.nowID == id {
 		return f.now

@@ -53,7 +53,10 @@ type Run struct {
 	// Lacks is set by [Spec.ParseRun] if the run does not have all fields.
 	Lacks bool
 
-	spare []any // windows for the next run
+	spare   []any // windows for the next run
+	zero    any
+	head    runHead
+	columns runColumns
 }
 
 // ErrRun is the error for a stored run that is damaged, or of a version that is unknown.
@@ -227,19 +230,19 @@ func (f wordForm) size(w uint64) int {
 // ParseRun sets r to an encoded run, and reuses its windows. It ignores fields that the windows do
 // not have. The series of windows stay, and times are in UTC. The error wraps [ErrRun].
 func (s *spec) ParseRun(r *Run, encoded []byte) error {
-	*r = Run{Windows: r.Windows[:0], spare: append(r.spare, r.Windows...)}
+	r.spare = append(r.spare, r.Windows...)
+	r.Windows, r.Lacks = r.Windows[:0], false
 	n := len(encoded) - checksumSize
 	if n < 0 || encoded[n] != runChecksumField<<3|byte(protowire.Fixed32Type) || binary.LittleEndian.Uint32(encoded[n+1:]) != crc32.Checksum(encoded[:n], castagnoli) {
 		return fmt.Errorf("%w: its checksum does not match", ErrRun)
 	}
-	var h runHead
+	h, c := &r.head, &r.columns
 	if err := h.parse(encoded[:n]); err != nil {
 		return err
 	}
-	if err := s.begin(r, &h); err != nil {
+	if err := s.begin(r, h); err != nil {
 		return err
 	}
-	var c runColumns
 	for i := range s.parts {
 		p := &s.parts[i]
 		at := slices.IndexFunc(h.fields, func(f []byte) bool { return string(nameOf(f)) == p.field })
@@ -256,7 +259,7 @@ func (s *spec) ParseRun(r *Run, encoded []byte) error {
 		}
 		for _, w := range r.Windows {
 			c.start, c.end = s.common(w).Start, s.common(w).End
-			p.run(w, &c)
+			p.run(w, c)
 		}
 		if c.failed != nil || !c.complete() {
 			return fmt.Errorf("%w: field %s has another type or number of values", ErrRun, p.field)
@@ -274,6 +277,7 @@ type runHead struct {
 }
 
 func (h *runHead) parse(b []byte) error {
+	*h = runHead{numbers: h.numbers[:0], events: h.events[:0], inexact: h.inexact[:0], fields: h.fields[:0]}
 	for len(b) > 0 {
 		number, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -293,7 +297,7 @@ func (h *runHead) parse(b []byte) error {
 		return fmt.Errorf("%w: it has version %d, and this program knows %d", ErrRun, h.version, runVersion)
 	case h.every == 0 || h.every > uint64(maxEvery/time.Second) || h.start < minStart || h.start > maxStart:
 		return fmt.Errorf("%w: windows of %d seconds from %d", ErrRun, h.every, h.start)
-	case len(h.events) != len(h.numbers) || h.inexact != nil && len(h.inexact) != len(h.numbers):
+	case len(h.events) != len(h.numbers) || len(h.inexact) > 0 && len(h.inexact) != len(h.numbers):
 		return fmt.Errorf("%w: it does not have a number of events for each window", ErrRun)
 	}
 	return nil
@@ -376,19 +380,21 @@ func parseWords(dst []uint64, form wordForm, b []byte) ([]uint64, error) {
 // begin makes the windows of a run, without their statistics.
 func (s *spec) begin(r *Run, h *runHead) error {
 	r.Start, r.Every = time.Unix(h.start, 0).UTC(), time.Duration(h.every)*time.Second
-	zero := s.new()
+	if r.zero == nil {
+		r.zero = s.new()
+	}
 	for i, number := range h.numbers {
 		if number > uint64(maxEvery/r.Every) || i > 0 && number <= h.numbers[i-1] {
 			return fmt.Errorf("%w: its windows are not in order", ErrRun)
 		}
-		inexact := h.inexact != nil && h.inexact[i] == 1
+		inexact := len(h.inexact) > 0 && h.inexact[i] == 1
 		if events := h.events[i]; events > math.MaxInt64 || events == 0 && !inexact {
 			return fmt.Errorf("%w: a window has %d events", ErrRun, events)
 		}
 		var w any
 		if n := len(r.spare); n > 0 {
 			w, r.spare = r.spare[n-1], r.spare[:n-1]
-			s.assign(w, zero)
+			s.assign(w, r.zero)
 		} else {
 			w = s.new()
 		}
