@@ -308,6 +308,20 @@ func (s *schemaFile) setup() jen.Code {
 	)
 }
 
+// rollup declares the function that summarizes buckets:
+//
+//	func RollupBalloon(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error)
+func (s *schemaFile) rollup() jen.Code {
+	return gocode.Doc(fmt.Sprintf("%s summarizes the buckets of %s that have ended and have changed; see store.Rollup.", s.names.Rollup, s.tableList())).Add(notInlined()).
+		Func().Id(s.names.Rollup).
+		Params(ctxParam(), s.clientParam(), s.optsParam("RollupOptions")).
+		Params(s.store("RollupReport"), jen.Error()).Block(
+		jen.Return(s.store("Rollup").Call(
+			jen.Id("ctx"), jen.Id("client"), jen.Id(s.names.Mappings), jen.Id(s.names.Table(s.layout.Rollups()[0]).Columns), jen.Id(s.names.Windows), jen.Id("opts").Op("..."),
+		)),
+	)
+}
+
 // backfill declares the function that copies events between tables:
 //
 //	func BackfillBalloon(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error)

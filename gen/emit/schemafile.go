@@ -53,6 +53,9 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods(), s.windowType(), s.windowColumns(), s.seriesConsts())
 	s.add(s.setup())
+	if s.names.Rollup != "" {
+		s.add(s.rollup())
+	}
 	if s.names.Backfill != "" {
 		s.add(s.backfill())
 	}

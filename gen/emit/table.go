@@ -143,6 +143,9 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 			jen.Return(jen.Op("&").Id("e").Dot("Sequence")))})
 	}
 	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
+	if t.Rollup != nil {
+		fields = append(fields, field{"Rollup", jen.Op("&").Add(s.lit(*t.Rollup))})
+	}
 	if !t.Since.IsZero() {
 		fields = append(fields, field{"Since", gocode.Date(t.Since)})
 	}

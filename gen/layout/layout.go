@@ -67,12 +67,14 @@ type Table struct {
 	codec.Key       // of its rows
 	Unknown    bool // the key has another segment that is invalid
 	KeyPos     diag.Pos
-	BucketPos  diag.Pos // position of the bucket's label, or of the bucket
-	WidthPos   diag.Pos // position of the bucket's width
-	Sequence   bool     // the sequence follows the time in the qualifier, if that is where times are
-	Families   []Family // one per element of Layout.Classes, in order, if events have classes
-	Columns    []Column // in the order of the fields, or of a serialized event; then those of the write time
-	Blob       Format   // of a serialized event
+	BucketPos  diag.Pos      // position of the bucket's label, or of the bucket
+	WidthPos   diag.Pos      // position of the bucket's width
+	Sequence   bool          // the sequence follows the time in the qualifier, if that is where times are
+	Families   []Family      // one per element of Layout.Classes, in order, if events have classes
+	Columns    []Column      // in the order of the fields, or of a serialized event; then those of the write time
+	Blob       Format        // of a serialized event
+	Rollup     *codec.Rollup // nil if there is none
+	RollupPos  diag.Pos
 	// Slots is the maximum number of events of a series in a bucket: one per instant at
 	// the schema's precision.
 	Slots int64

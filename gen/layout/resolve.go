@@ -177,6 +177,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.older(t)
 	r.points(t, s)
 	r.checkVersions(t)
+	r.rollup(t, s)
 	if s.RowKeySchema.V {
 		r.keyFields(t, s.RowKeySchema.Pos)
 		t.Structured = t.KeyFields != nil

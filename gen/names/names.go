@@ -27,6 +27,7 @@ type Schema struct {
 	Batcher, NewBatcher            string
 	Reader, NewReader              string
 	Setup                          string
+	Rollup                         string // empty without a rollup
 	Backfill                       string // empty if there is only one table
 	Mappings                       string // the variable with the mappings of all tables
 	Beam, BeamSpec                 string // the functions that give pipelines access; empty if there are none
@@ -145,6 +146,9 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	n.Reader, n.NewReader = as(l.Name+"Reader"), as("New"+l.Name+"Reader")
 	n.Batcher, n.NewBatcher = as(l.Name+"Batcher"), as("New"+l.Name+"Batcher")
 	n.Setup, n.Check = as("Setup"+l.Name), as("check"+l.Name)
+	if len(l.Rollups()) > 0 {
+		n.Rollup = as("Rollup" + l.Name)
+	}
 	if len(l.Tables) > 1 {
 		n.Backfill = as("Backfill" + l.Name)
 	}

@@ -131,6 +131,8 @@ var layoutKeys = []key[Table]{
 		also("For serialized patterns. For example, {column: e, format: protobuf}."),
 	set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }).
 		also("One of max_age, max_versions, any_of, all_of, one_second, default_expiration, classes and keep. For example, {max_age: 30d}, or {keep: forever}, which must be explicit."),
+	set("rollup", "the summary of each bucket by windows of time, which outlives its events", rollupForm, func(t *Table) *Rollup { return &t.Rollup }).
+		also("For example, {every: 1h, family: h, ttl: {max_age: 104w}}. Readers take windows from it where it has all changes. In an earlier layout, none says that it has no rollup."),
 }
 
 var tableBlock = block[Table]{

@@ -78,6 +78,9 @@ func (t Table) over(above *Table) Table {
 	if t.TTL == nil && len(t.Families) == 0 {
 		t.TTL = above.TTL
 	}
+	if !t.Rollup.Pos.IsValid() {
+		t.Rollup = above.Rollup
+	}
 	return t
 }
 

@@ -88,6 +88,7 @@ type Table struct {
 	Values    Value[string] // as in Field, or "opentsdb"
 	Blob      Blob
 	TTL       *TTL // nil if the file has none
+	Rollup    Rollup
 	Splits    []Value[string]
 	// RowKeySchema is whether GoogleSQL can read the segments of the key as columns.
 	RowKeySchema Value[bool]

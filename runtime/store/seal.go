@@ -119,6 +119,9 @@ func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapp
 			if p.Rollup.Fields != nil {
 				kind = kindOf(p, columns, spec.Of(p.Rollup.Fields))
 			}
+			if p.layout != nil {
+				kind.layout = p.layout
+			}
 			s := newSealer(client, p, kind, o)
 			report.Tables = append(report.Tables, s.reader.table.id)
 			err := s.run(ctx)

@@ -1,0 +1,111 @@
+package layout
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Rollups returns the layouts with a rollup.
+func (l *Layout) Rollups() []*Table {
+	return slices.DeleteFunc(l.AllPeriods(), func(t *Table) bool { return t.Rollup == nil })
+}
+
+// Age returns the age at which the first data of events expire; 0 if none do by age.
+func (t *Table) Age() (first time.Duration) {
+	for _, f := range t.Families {
+		for _, term := range f.Life.Retention {
+			if term.MaxAge > 0 && (first == 0 || term.MaxAge < first) {
+				first = term.MaxAge
+			}
+		}
+	}
+	return first
+}
+
+// rollup resolves the rollup of a table.
+func (r *resolver) rollup(t *Table, s *schema.Table) {
+	of := &s.Rollup
+	if !of.Pos.IsValid() || of.None || !r.summarizes(t, s) {
+		return
+	}
+	t.Rollup, t.RollupPos = &codec.Rollup{
+		Every: of.Every.V, After: of.After.V, Family: of.Family.V, Idle: of.Serves.IsSet() && !of.Serves.V,
+	}, of.Pos
+	r.rollupFamily(t, s)
+	r.rollupFields(t, of)
+	if !t.Rollup.Divides(t.Bucket) {
+		r.errorf(of.Every.Pos, "write a width that divides the bucket, such as "+diag.Code("every: "+dividing(t)), "windows of %s do not divide the buckets of table %q", schema.FormatDuration(of.Every.V), t.ID)
+	}
+}
+
+// dividing returns the widest usual width of windows that divides the buckets of a table.
+func dividing(t *Table) string {
+	for _, text := range []string{"1d", "1h", "15m", "1m"} {
+		d, _ := schema.ParseDuration(text)
+		if (&codec.Rollup{Every: d}).Divides(t.Bucket) && d < t.Bucket.Widest() {
+			return text
+		}
+	}
+	return "1s"
+}
+
+// summarizes rejects tables that cannot have a rollup.
+func (r *resolver) summarizes(t *Table, s *schema.Table) bool {
+	pos := s.Rollup.Pos
+	switch {
+	case !t.Pattern.Bucketed() || t.Endless():
+		r.errorf(pos, "use a table with buckets; it may be another table of the schema", "a rollup summarizes buckets, and table %q has none", t.ID)
+	case t.Metrics() || t.HasPoints():
+		r.errorf(pos, "use "+patternsWith(codec.Pattern.Versioned), "the events of a bucket of table %q are in several rows, or several in a cell, so that a rollup cannot follow their changes", t.ID)
+	case t.HasClasses() || slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.EventTimed() }):
+		r.errorf(pos, "use `ttl: {max_age: 30d}`, measured from the event, or `ttl: {keep: forever}`",
+			"the events of a bucket of table %q expire at different times, which a rollup could not tell from those that were never written", t.ID)
+	case slices.ContainsFunc(t.Families, func(f Family) bool {
+		return slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 })
+	}):
+		r.errorf(pos, "use `ttl: {max_age: 30d}`, or `ttl: {keep: forever}`", "max_versions lets events of table %q expire when others are written, which a rollup cannot follow", t.ID)
+	default:
+		return true
+	}
+	return false
+}
+
+// rollupFamily resolves the family of a rollup.
+func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
+	of := &s.Rollup
+	if slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == of.Family.V }) {
+		r.errorf(of.Family.Pos, "use a family of its own, such as `family: h`", "family %q has the events of table %q", of.Family.V, t.ID)
+	}
+	if of.TTL == nil {
+		return
+	}
+	if of.TTL.Kind != schema.MaxAge && of.TTL.Kind != schema.KeepForever || of.TTL.From.V == "write" {
+		r.errorf(of.TTL.Pos, "write `ttl: {max_age: 104w}` or `ttl: {keep: forever}`", "the cells of a rollup expire by age, or never")
+		return
+	}
+	t.Rollup.GC = gcRule(of.TTL)
+	age, own := t.Age(), t.Rollup.GC.MaxAge
+	least := t.Bucket.Widest() + t.Rollup.After + 4*t.Rollup.Grace(t.Bucket)
+	switch {
+	case age > 0 && age < least:
+		r.errorf(t.Families[0].GCPos, "keep events for at least "+schema.FormatDuration(least.Round(time.Minute)+time.Minute), "events of table %q may expire before their bucket is summarized", t.ID)
+	case own > 0 && (age == 0 && t.Families[0].HasGC || own <= age):
+		r.errorf(of.TTL.Pos, "keep it longer than events, or remove it", "the rollup of table %q expires before its events, and is not needed", t.ID)
+	}
+}
+
+// rollupFields resolves the fields of a rollup.
+func (r *resolver) rollupFields(t *Table, of *schema.Rollup) {
+	for _, name := range of.Fields {
+		i := slices.IndexFunc(r.layout.Fields, func(f Field) bool { return f.Name == name.V })
+		if i < 0 {
+			r.errorf(name.Pos, "name fields of the schema", "there is no field %q", name.V)
+			continue
+		}
+		t.Rollup.Fields = append(t.Rollup.Fields, r.layout.FieldName(&r.layout.Fields[i]))
+	}
+}
