@@ -32,6 +32,6 @@ tables, and runs an emulator with the tables. It rejects the schemas that btgen 
 Exit codes: 0 success, 1 findings, 2 failure.`,
 	}
 	root.AddCommand(newSetup(), newPlan(), newVerify(), newInfer(), newRead(), newWindows(), newPlot(), newWrite(), newCount(), newStats(),
-		newServe(), newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
+		newServe(), newDelete(), newBackfill(), newRollup(), newDeleteTable(), newEmulator(), cli.NewVersion())
 	return root
 }

@@ -1,12 +1,15 @@
 package dynamic
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -58,7 +61,7 @@ func windows(l *layout.Layout) *windowsSpec {
 		case f.Type == schema.Duration:
 			parts[i] = window.AnyIntPart(name, statisticsOf[window.Int[time.Duration]](l, i), in)
 		default:
-			parts[i] = window.AnyValuesPart(name, statisticsOf[window.Values[any]](l, i), in)
+			parts[i] = window.AnyValuesPart(name, statisticsOf[window.Values[any]](l, i), in, value.Stored(f))
 		}
 	}
 	return window.NewSpec(
@@ -79,4 +82,15 @@ func statisticsOf[S any](l *layout.Layout, field int) func(w *Window) *S {
 		}
 		return w.fields[field].(*S)
 	}
+}
+
+// Rollup summarizes the events of all tables with a rollup; see [store.Rollup]. The error is
+// store.ErrNoRollup if the schema has no such table.
+func (s *Schema) Rollup(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
+	for _, t := range s.layout.Tables {
+		if slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return p.Rollup != nil }) {
+			return store.Rollup(ctx, client, s.Mappings(), s.tables[t].columns, s.windows, opts...)
+		}
+	}
+	return store.RollupReport{}, store.ErrNoRollup
 }

@@ -127,9 +127,22 @@ func AnyFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in
 	return numberPart(field, of, ofType[C, T](in))
 }
 
+// AnyForm is how runs store values of any type: as generated code, which has other types, does.
+type AnyForm struct {
+	Zero any                      // of the type of generated code
+	To   func(v any) any          // converts a value to that type
+	From func(v any) (any, error) // converts it back
+}
+
 // AnyValuesPart is like [AnyIntPart] for a field that is no number. It ignores nil.
-func AnyValuesPart[C, W any](field string, of func(w *W) *Values[any], in func(c *C) []any) Part[C, W] {
-	return newPart(field, of, ofType[C, any](in))
+func AnyValuesPart[C, W any](field string, of func(w *W) *Values[any], in func(c *C) []any, form AnyForm) Part[C, W] {
+	p := newPart(field, of, ofType[C, any](in))
+	run := p.run
+	p.run = func(w any, c *runColumns) {
+		c.form = &form
+		run(w, c)
+	}
+	return p
 }
 
 // all passes on all values.

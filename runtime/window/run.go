@@ -428,6 +428,7 @@ type runColumns struct {
 	counted    int // windows so far
 	at         int // windows with values so far
 	failed     error
+	form       *AnyForm // of values of any types
 }
 
 func (c *runColumns) reset() {
@@ -437,7 +438,7 @@ func (c *runColumns) reset() {
 	for i := range c.texts {
 		c.texts[i] = c.texts[i][:0]
 	}
-	c.parses, c.counted, c.at, c.failed = false, 0, 0, nil
+	c.parses, c.counted, c.at, c.failed, c.form = false, 0, 0, nil, nil
 }
 
 // appendTo appends the encoded field.
@@ -653,6 +654,8 @@ func (c *runColumns) value(which int, v reflect.Value) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Interface:
+		c.any(which, v)
 	case reflect.Bool:
 		is := uint64(0)
 		if v.Bool() {
@@ -698,6 +701,33 @@ func (c *runColumns) value(which int, v reflect.Value) {
 	default:
 		c.fail(errTypes)
 	}
+}
+
+// any codes a value of any type as its form says.
+func (c *runColumns) any(which int, v reflect.Value) {
+	if c.form == nil {
+		c.fail(errTypes)
+		return
+	}
+	stored := reflect.New(reflect.TypeOf(c.form.Zero)).Elem()
+	if !c.parses {
+		to := reflect.ValueOf(c.form.To(v.Interface()))
+		if !to.IsValid() || to.Type() != stored.Type() {
+			c.fail(errTypes)
+			return
+		}
+		stored.Set(to)
+	}
+	c.value(which, stored)
+	if !c.parses || c.failed != nil {
+		return
+	}
+	from, err := c.form.From(stored.Interface())
+	if err != nil || from == nil {
+		c.fail(ErrRun)
+		return
+	}
+	v.Set(reflect.ValueOf(from))
 }
 
 // text codes bytes.
