@@ -2,12 +2,15 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -185,5 +188,117 @@ func TestRollupReads(t *testing.T) {
 				t.Errorf("%d buckets from runs, and %d without the rollup", fromRuns, fromEvents)
 			}
 		})
+	}
+}
+
+// TestRollupDamaged checks that a damaged run is not used: readers use the events as long as all are there, and report
+// it afterward, with all windows of its bucket.
+func TestRollupDamaged(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(60), Value: 7}, {Series: "s", Time: at(3700), Value: 8}}))
+	roll(t, bt, l, rollupNow(86400*2))
+	table := bt.Client.Open(l.Table.ID)
+	row, err := table.ReadRow(t.Context(), "s#2021-03-05", bigtable.RowFilter(bigtable.FamilyFilter("h")))
+	must(t, err)
+	if len(row["h"]) != 1 {
+		t.Fatal(row)
+	}
+	run := row["h"][0]
+	m := bigtable.NewMutation()
+	m.Set("h", strings.TrimPrefix(run.Column, "h:"), run.Timestamp, append(slices.Clone(run.Value[:10]), 'x'))
+	must(t, table.Apply(t.Context(), "s#2021-03-05", m))
+	events := func(now int) (windows, inexact int, failed error) {
+		for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), day0, at(86400), window.Every(time.Hour)) {
+			if err != nil {
+				failed = err
+				continue
+			}
+			if windows++; w.Inexact {
+				inexact++
+			}
+		}
+		return windows, inexact, failed
+	}
+	if windows, inexact, err := events(86400 * 2); windows != 2 || inexact != 0 || err != nil {
+		t.Error(windows, inexact, err)
+	}
+	windows, inexact, err := events(86400 * 100)
+	if windows != 24 || inexact != 24 || !isDecodeError(err) || !errors.Is(err, window.ErrRun) {
+		t.Error(windows, inexact, err)
+	}
+}
+
+// TestRollupNarrower checks that windows that are narrower than those of the rollup, or cut by the range, are inexact
+// once the events have expired, and that none are left out.
+func TestRollupNarrower(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(60), Value: 7}, {Series: "s", Time: at(3700), Value: 8}, {Series: "s", Time: at(7300), Value: 9}}))
+	roll(t, bt, l, rollupNow(86400*2))
+	for _, tt := range []struct {
+		from, to int
+		width    time.Duration
+		want     string
+	}{
+		{0, 86400, time.Hour, "0 1 false; 3600 1 false; 7200 1 false"},
+		{0, 86400, 30 * time.Minute, "0 0 true; 1800 0 true; 3600 0 true; 5400 0 true; 7200 0 true; 9000 0 true"},
+		{0, 86400, 90 * time.Minute, "0 1 true; 5400 1 true"},
+		{1800, 9000, time.Hour, "0 0 true; 3600 1 false; 7200 0 true"},
+		{0, 86400, 2 * time.Hour, "0 2 false; 7200 1 false"},
+	} {
+		var got []string
+		for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(86400*100)), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(tt.from), at(tt.to), window.Every(tt.width)) {
+			must(t, err)
+			got = append(got, fmt.Sprint(int(w.Start.Sub(day0).Seconds()), w.Events, w.Inexact))
+		}
+		same(t, tt.want, strings.ReplaceAll(strings.Join(got, "; "), "  ", " "))
+	}
+}
+
+// TestRollupLayouts checks windows over several layouts by time: without a rollup, by hours, and by quarters of an hour in
+// narrower buckets.
+func TestRollupLayouts(t *testing.T) {
+	const ttl = 40 * 24 * time.Hour
+	hours := codec.Bucket{Every: 6 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixMillis}}}
+	newest := rolled(withKey(days(), "layouts", codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: hours}), ttl)
+	newest.Rollup.Every = 15 * time.Minute
+	middle, oldest := rolled(days(), ttl), rolled(days(), ttl)
+	middle.Table.ID, oldest.Table.ID, oldest.Rollup = "layouts", "oldest", nil
+	newest.Since, middle.Since = at(86400*4), at(86400*2)
+	newest.Older = []*Mapping[sample]{middle, oldest}
+	for _, m := range []*Mapping[sample]{newest, middle, oldest} {
+		adjusted(m, func(m *mapping) { m.layout = &intoColumns(m).columns })
+	}
+	bt := newBigtable(t, newest)
+	var events []sample
+	for i := range 6 * 24 * 12 {
+		events = append(events, sample{Series: "s", Time: at(i * 300), Value: uint64(i)})
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{newest}, writeAt(86400*6)).WriteAll(t.Context(), events))
+	if report := roll(t, bt, newest, rollupNow(86400*7)); report.Sealed != 2+2*4 || report.Windows != 2*24+2*96 {
+		t.Fatalf("%+v", report)
+	}
+	for _, width := range []time.Duration{time.Hour, 3 * time.Hour, 24 * time.Hour} {
+		got, op := windowsAt(t, bt, newest, 86400*7, "s", day0, at(86400*6), window.Every(width))
+		var all []sampleWindow
+		fold, err := sampleWindows.Start(window.Every(width), day0, at(86400*6), window.Options{ID: func(any) string { return "" }, Clone: func(s any) any { return s }},
+			func(w any) bool { all = append(all, *w.(*sampleWindow)); return true })
+		must(t, err)
+		of, c := "s", sampleColumns{}
+		for i := range events {
+			c.add(&events[i])
+		}
+		_, err = fold.Add(&of, &c)
+		must(t, err)
+		fold.End()
+		var want []string
+		for _, w := range all {
+			want = append(want, columnsText([]sampleWindow{w})[0]+" +false")
+		}
+		same(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
+		if op.Runs != 2+2*4 || op.Events != 2*24*12 {
+			t.Errorf("%+v", op)
+		}
 	}
 }
