@@ -32,10 +32,11 @@ func rolled(l *Mapping[sample], ttl time.Duration) *Mapping[sample] {
 
 // rollupNow returns options of a rollup at a time, which does not wait.
 func rollupNow(seconds int) RollupOptions {
-	return RollupOptions{Now: func() time.Time { return at(seconds) }, test: &rollupTest{
-		random: randomID, sleep: func(context.Context, time.Duration) error { return nil },
-	}}
+	return RollupOptions{Now: func() time.Time { return at(seconds) }, Sleep: noSleep}
 }
+
+// noSleep does not wait.
+func noSleep(context.Context, time.Duration) error { return nil }
 
 // windowsAt returns the windows of a series.
 func windowsAt(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int, series string, from, to time.Time, width window.Width) (out []string, op Operation) {

@@ -190,7 +190,7 @@ func (p *protocolTable) look(t *testing.T, cells rowCells, now time.Time, id uin
 	return p.record(cells, func() error {
 		_, err := Rollup(t.Context(), p.client, []*Mapping[sample]{p.l}, p.into, sampleWindows, RollupOptions{
 			Now: func() time.Time { return now }, Workers: -1, All: all,
-			test: &rollupTest{random: numbers(id), sleep: func(context.Context, time.Duration) error { return nil }},
+			Sleep: noSleep, test: &rollupTest{random: numbers(id)},
 		})
 		return err
 	})

@@ -34,6 +34,8 @@ type RollupOptions struct {
 	// of the client go, for example with WaitForReplication of an admin client. It is nil if
 	// the instance has one cluster.
 	Consistent func(ctx context.Context, table string) error
+	// Sleep waits; nil for a wait in fact. A test need not wait if nothing is written meanwhile.
+	Sleep func(ctx context.Context, d time.Duration) error
 	// Now is the clock for times to live; time.Now if nil.
 	Now func() time.Time
 	// Timeout limits each request; see ReaderOptions.Timeout.
@@ -49,7 +51,6 @@ type RollupOptions struct {
 // rollupTest replaces what is random.
 type rollupTest struct {
 	random func() uint64
-	sleep  func(ctx context.Context, d time.Duration) error
 	most   int
 }
 
@@ -143,7 +144,6 @@ type sealer struct {
 	mapping *mapping
 	times   rollup.Times
 	random  func() uint64
-	sleep   func(ctx context.Context, d time.Duration) error
 
 	mu          sync.Mutex
 	counts      RollupCounts
@@ -152,10 +152,13 @@ type sealer struct {
 
 // newSealer returns a sealer for the rows of a mapping.
 func newSealer(client Client, l *mapping, kind windowsKind, o RollupOptions) *sealer {
-	s := &sealer{RollupOptions: o, kind: kind, mapping: l, times: l.times(), random: randomID, sleep: realClock.sleep}
+	s := &sealer{RollupOptions: o, kind: kind, mapping: l, times: l.times(), random: randomID}
 	s.kind.width = window.Every(l.Rollup.Every)
 	if o.test != nil {
-		s.random, s.sleep = o.test.random, o.test.sleep
+		s.random = o.test.random
+	}
+	if s.Sleep == nil {
+		s.Sleep = realClock.sleep
 	}
 	alone := *l
 	alone.Older = nil
@@ -194,7 +197,7 @@ func (s *sealer) run(ctx context.Context) error {
 // settle waits until the marks of the notes are not used any more, and seals the rows.
 func (s *sealer) settle(ctx context.Context, op *Operation, notes []note) error {
 	s.tell(s.times.Grace)
-	if err := s.sleep(ctx, s.times.Grace); err != nil {
+	if err := s.Sleep(ctx, s.times.Grace); err != nil {
 		return err
 	}
 	if s.Consistent != nil {

@@ -40,7 +40,6 @@ import (
 //	  repeated uint64 uint_first = 14, uint_last = 15, uint_min = 16, uint_max = 17;
 //	  repeated double double_first = 18, double_last = 19, double_min = 20, double_max = 21;
 //	  repeated double double_sum = 22, double_increase = 23;
-//	  repeated float float_first = 24, float_last = 25, float_min = 26, float_max = 27;
 //	  repeated bytes bytes_first = 28, bytes_last = 29;
 //	  repeated uint64 bool_first = 30, bool_last = 31;
 //	  repeated sint64 time_first = 32, time_last = 33;             // seconds since 1970
@@ -95,7 +94,6 @@ const (
 	doubleFirst  = 18
 	doubleSum    = 22
 	doubleRise   = 23
-	floatFirst   = 24
 	bytesFirst   = 28
 	boolFirst    = 30
 	timeFirst    = 32
@@ -111,7 +109,6 @@ const (
 	varints
 	zigzags
 	fixed64s
-	fixed32s
 )
 
 // wordForms has the form of each column.
@@ -125,8 +122,7 @@ var wordForms = func() (forms [columnsEnd]wordForm) {
 	set(zigzags, sumLow, intFirst-1)
 	set(zigzags, intFirst, uintFirst)
 	set(varints, uintFirst, doubleFirst)
-	set(fixed64s, doubleFirst, floatFirst)
-	set(fixed32s, floatFirst, bytesFirst)
+	set(fixed64s, doubleFirst, doubleRise+1)
 	set(varints, boolFirst, timeFirst)
 	set(zigzags, timeFirst, nanosFirst)
 	set(varints, nanosFirst, columnsEnd)
@@ -203,8 +199,6 @@ func appendWords(dst []byte, number protowire.Number, form wordForm, words []uin
 		switch form {
 		case fixed64s:
 			dst = binary.LittleEndian.AppendUint64(dst, w)
-		case fixed32s:
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(w))
 		case zigzags:
 			dst = protowire.AppendVarint(dst, protowire.EncodeZigZag(int64(w)))
 		default:
@@ -219,8 +213,6 @@ func (f wordForm) size(w uint64) int {
 	switch f {
 	case fixed64s:
 		return 8
-	case fixed32s:
-		return 4
 	case zigzags:
 		return protowire.SizeVarint(protowire.EncodeZigZag(int64(w)))
 	}
@@ -347,11 +339,8 @@ func (h *runHead) take(number protowire.Number, typ protowire.Type, value []byte
 // parseWords appends the elements of a packed field.
 func parseWords(dst []uint64, form wordForm, b []byte) ([]uint64, error) {
 	size := 0
-	switch form {
-	case fixed64s:
+	if form == fixed64s {
 		size = 8
-	case fixed32s:
-		size = 4
 	}
 	if size > 0 && len(b)%size != 0 {
 		return dst, fmt.Errorf("%w: a list of numbers is incomplete", ErrRun)
@@ -362,8 +351,6 @@ func parseWords(dst []uint64, form wordForm, b []byte) ([]uint64, error) {
 		switch form {
 		case fixed64s:
 			w = binary.LittleEndian.Uint64(b)
-		case fixed32s:
-			w = uint64(binary.LittleEndian.Uint32(b))
 		default:
 			if w, n = protowire.ConsumeVarint(b); n < 0 {
 				return dst, fmt.Errorf("%w: a list of numbers is incomplete", ErrRun)
@@ -582,16 +569,11 @@ func integerOf[T Integer](c *runColumns, which int, v *T) {
 	}
 }
 
+// floatOf is integerOf for floating-point numbers, which are stored with 64 bits.
 func floatOf[T Float](c *runColumns, which int, v *T) {
-	if odd := T(1<<24) + 1; odd != 1<<24 { // it has 64 bits
-		wide := float64(*v)
-		c.float(doubleFirst+which, &wide)
-		*v = T(wide)
-		return
-	}
-	word := uint64(math.Float32bits(float32(*v)))
-	c.word(floatFirst+which, &word)
-	*v = T(math.Float32frombits(uint32(word)))
+	wide := float64(*v)
+	c.float(doubleFirst+which, &wide)
+	*v = T(wide)
 }
 
 // begins codes what the statistics of all types have. It reports whether there are values.

@@ -44,6 +44,9 @@ func NewWindows(l *layout.Layout, o WindowOptions) *Windows {
 	w.add(Column{Field: layout.Field{Name: "end", Type: schema.Timestamp, Optional: !o.Micros}, micros: o.Micros})
 	w.add(Column{Field: layout.Field{Name: "events", Type: schema.Int64}})
 	w.add(Column{Field: layout.Field{Name: "undecodable", Type: schema.Int64}})
+	if len(l.Rollups()) > 0 {
+		w.add(Column{Field: layout.Field{Name: "inexact", Type: schema.Bool}})
+	}
 	if o.Filled {
 		w.add(Column{Field: layout.Field{Name: "filled", Type: schema.Bool}})
 	}
@@ -74,6 +77,9 @@ func (w *Windows) Columns() []Column { return w.columns }
 // start or no end.
 func (w *Windows) Row(of *dynamic.Window) *dynamic.Event {
 	values := append(w.row.Values[:0], w.at(of.Start), w.at(of.End), of.Events, of.Undecodable)
+	if len(w.layout.Rollups()) > 0 {
+		values = append(values, of.Inexact)
+	}
 	if w.options.Filled {
 		values = append(values, of.Filled)
 	}

@@ -1,0 +1,156 @@
+package gen
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+const rollupSchema = `btgen: v1
+package: app
+name: Kind
+series: {host: string}
+fields:
+  text: string
+  raw: bytes
+  flag: bool
+  small: int32
+  count: uint64
+  real: float64
+  single: {type: float32, optional: true}
+  at: timestamp
+  took: duration
+  id: uuid
+  state: {type: enum, of: {on: 1, off: 7}}
+  extra: json
+tables:
+  kinds:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [host, bucket]}
+    bucket: 1d
+    family: m
+    ttl: {max_age: 30d}
+    rollup: {every: 1h, family: h, ttl: {max_age: 52w}}
+`
+
+// kindWindow has the statistics of the fields as generated code has them.
+type kindWindow struct {
+	window.Window
+	Host   string
+	Text   window.Values[string]
+	Raw    window.Values[[]byte]
+	Flag   window.Values[bool]
+	Small  window.Int[int32]
+	Count  window.Int[uint64]
+	Real   window.Float64[float64]
+	Single window.Float64[float32]
+	At     window.Values[time.Time]
+	Took   window.Int[time.Duration]
+	ID     window.Values[codec.UUID]
+	State  window.Values[int32]
+	Extra  window.Values[json.RawMessage]
+}
+
+// kindColumns are events of generated code, of which the test has none.
+type kindColumns struct{}
+
+// TestRollupOfAnySchema summarizes events of all types without generated code, reads the windows back after the events have
+// expired, and compares them with those of the events; generated code reads the same runs.
+func TestRollupOfAnySchema(t *testing.T) {
+	result := Resolve([]Input{{Name: "kind.yaml", Text: []byte(rollupSchema)}})
+	if err := result.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := dynamic.New(result.Layouts[0])
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
+		return err
+	})
+	day := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	clock := func(days int) func() time.Time { return func() time.Time { return day.AddDate(0, 0, days) } }
+	var events []dynamic.Event
+	for i := range 40 {
+		e := dynamic.Event{Series: []any{"a"}, Time: day.Add(time.Duration(i) * 17 * time.Minute), Values: []any{
+			fmt.Sprint("t", i), []byte{byte(i)}, i%2 == 0, int64(-i), uint64(i) << 60, 0.1 * float64(i), float64(float32(0.3)), day.Add(time.Duration(i)), time.Duration(-i),
+			fmt.Sprintf("00000000-0000-0000-0000-0000000000%02d", i), []string{"on", "off"}[i%2], fmt.Sprintf(`{"n":%d}`, i),
+		}}
+		if i%3 == 0 {
+			e.Values[6] = nil
+		}
+		events = append(events, e)
+	}
+	if err := s.NewWriter(b.Client, store.WriterOptions{Now: clock(1)}).WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	read := func(days int) (out []dynamic.Window) {
+		reader := s.NewReader(b.Client, store.ReaderOptions{Now: clock(days)})
+		for w, err := range reader.Windows(t.Context(), dynamic.Series([]any{"a"}), day, day.AddDate(0, 0, 1), window.Every(2*time.Hour)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, w)
+		}
+		return out
+	}
+	before := read(1)
+	report, err := s.Rollup(t.Context(), b.Client, store.RollupOptions{Now: clock(2), Sleep: func(context.Context, time.Duration) error { return nil }})
+	if err != nil || report.Sealed != 1 || report.Windows != 12 {
+		t.Fatal(report, err)
+	}
+	if diff := cmp.Diff(before, read(100), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" || len(before) != 6 {
+		t.Errorf("%d windows: %s", len(before), diff)
+	}
+	row, err := b.Client.Open("kinds").ReadRow(t.Context(), "a#2021-03-05", bigtable.RowFilter(bigtable.FamilyFilter("h")))
+	if err != nil || len(row["h"]) != 1 {
+		t.Fatal(row, err)
+	}
+	var run window.Run
+	if err := kindSpec.ParseRun(&run, row["h"][0].Value); err != nil || run.Lacks {
+		t.Fatal(run.Lacks, err)
+	}
+	w := run.Windows[0].(*kindWindow)
+	got := strings.TrimSuffix(fmt.Sprintln(w.Events, w.Text.Last, w.Raw.Last, w.Flag.Last, w.Small.Min, w.Count.BigSum(), w.Real.Sum(), w.Single.Last, w.Single.Count, w.At.Last, w.Took.Min, w.ID.Last, w.State.Last, string(w.Extra.Last)), "\n")
+	want := `4 t3 [3] false -3 6917529027641081856 0.6000000000000001 0.3 2 2021-03-05 00:00:00.000000003 +0000 UTC -3ns 00000000-0000-0000-0000-000000000003 7 {"n":3}`
+	if got != want {
+		t.Errorf("want %s\ngot  %s", want, got)
+	}
+	again, err := kindSpec.AppendRun(nil, &run)
+	if err != nil || string(again) != string(row["h"][0].Value) {
+		t.Error("generated code encodes the run differently", err)
+	}
+}
+
+var kindSpec = window.NewSpec(
+	func(w *kindWindow) *window.Window { return &w.Window },
+	func(w *kindWindow) *string { return &w.Host },
+	func(*kindColumns) []time.Time { return nil },
+	window.ValuesPart("text", func(w *kindWindow) *window.Values[string] { return &w.Text }, none[string]),
+	window.ValuesPart("raw", func(w *kindWindow) *window.Values[[]byte] { return &w.Raw }, none[[]byte]),
+	window.ValuesPart("flag", func(w *kindWindow) *window.Values[bool] { return &w.Flag }, none[bool]),
+	window.IntPart("small", func(w *kindWindow) *window.Int[int32] { return &w.Small }, none[int32]),
+	window.IntPart("count", func(w *kindWindow) *window.Int[uint64] { return &w.Count }, none[uint64]),
+	window.FloatPart("real", func(w *kindWindow) *window.Float64[float64] { return &w.Real }, none[float64]),
+	window.FloatPart("single", func(w *kindWindow) *window.Float64[float32] { return &w.Single }, none[float32]),
+	window.ValuesPart("at", func(w *kindWindow) *window.Values[time.Time] { return &w.At }, none[time.Time]),
+	window.IntPart("took", func(w *kindWindow) *window.Int[time.Duration] { return &w.Took }, none[time.Duration]),
+	window.ValuesPart("id", func(w *kindWindow) *window.Values[codec.UUID] { return &w.ID }, none[codec.UUID]),
+	window.ValuesPart("state", func(w *kindWindow) *window.Values[int32] { return &w.State }, none[int32]),
+	window.ValuesPart("extra", func(w *kindWindow) *window.Values[json.RawMessage] { return &w.Extra }, none[json.RawMessage]),
+)
+
+// none returns no values.
+func none[T any](*kindColumns) []T { return nil }
