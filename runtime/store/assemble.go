@@ -84,6 +84,8 @@ type delivery struct {
 type rowSource interface {
 	// uses reports whether rows of a mapping are passed to row.
 	uses(l *mapping) bool
+	// runs returns which cells of rollups to read of a mapping that it uses.
+	runs(l *mapping) scan.Runs
 	// row is assembler.inRow.
 	row(a *assembler, at time.Time, row wire.Row, yield yielder) bool
 }

@@ -303,3 +303,42 @@ func TestRollupLayouts(t *testing.T) {
 		}
 	}
 }
+
+// TestRollupFields checks windows of fields that the rollup does not have: those of events as long as they are there, and inexact
+// ones afterward. It also checks that series of which only runs are left are found, in a table whose labels do not sort.
+func TestRollupFields(t *testing.T) {
+	l := rolled(unsorted(days()), 40*24*time.Hour)
+	l.Rollup.Fields = []string{"note"}
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{{Series: "a", Time: at(60), Value: 7}, {Series: "b", Time: at(3700), Value: 8}}))
+	roll(t, bt, l, rollupNow(86400*2))
+	for _, tt := range []struct {
+		now    int
+		fields []Field
+		want   string
+	}{
+		{86400 * 2, nil, "a 0 1 7 false; b 3600 1 8 false"},
+		{86400 * 2, []Field{}, "a 0 1 0 false; b 3600 1 0 false"},
+		{86400 * 100, []Field{}, "a 0 1 0 false; b 3600 1 0 false"},
+	} {
+		var got []string
+		for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(tt.now)), intoColumns(l.untyped()), sampleWindows, (&Query[sample]{Name: "All"}).Bind(sample{}), day0, at(86400), window.Every(time.Hour), WindowOptions{Fields: tt.fields}) {
+			must(t, err)
+			got = append(got, fmt.Sprint(w.Series, " ", int(w.Start.Sub(day0).Seconds()), " ", w.Events, " ", w.Value.Last, " ", w.Inexact))
+		}
+		same(t, tt.want, strings.Join(got, "; "))
+	}
+	windows, inexact := 0, 0
+	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(86400*100)), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "b"}), day0, at(86400), window.Every(time.Hour)) {
+		must(t, err)
+		if windows++; w.Inexact {
+			inexact++
+		}
+		if w.Start.Equal(at(3600)) && w.Events != 1 {
+			t.Error(w)
+		}
+	}
+	if windows != 24 || inexact != 24 {
+		t.Error(windows, inexact)
+	}
+}

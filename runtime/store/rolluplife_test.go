@@ -29,7 +29,6 @@ type rollupLife struct {
 	into   *Columns[sample, sampleColumns]
 	now    time.Time                       // by the clock of Bigtable
 	events map[string]map[time.Time]uint64 // by series: all that were written and not deleted
-	late   map[string]time.Time            // of windows: when they may have become inexact
 
 	exact, inexact, runs int
 }

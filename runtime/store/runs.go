@@ -47,19 +47,17 @@ func (r *windowsReading) enter(l *mapping) {
 
 // uses implements rowSource.
 func (r *windowsReading) uses(l *mapping) bool {
-	return l.Rollup != nil && !l.Rollup.Idle && r.reading.assembler.conditions == nil && r.spec.Stores() && r.covers(l)
+	return l.Rollup != nil && !l.Rollup.Idle && r.reading.assembler.conditions == nil && r.spec.Stores()
 }
 
-// covers reports whether the rollup of a mapping has all fields of the read.
-func (r *windowsReading) covers(l *mapping) bool {
+// runs implements rowSource. A read of a field that the rollup does not have needs the events, as long as they
+// are there; later, its windows are inexact.
+func (r *windowsReading) runs(l *mapping) scan.Runs {
 	has := l.Rollup.Fields
-	if has == nil {
-		return true
+	if has == nil || r.Fields != nil && !slices.ContainsFunc(r.Fields, func(f Field) bool { return !slices.Contains(has, string(f)) }) {
+		return scan.InsteadOfEvents
 	}
-	if r.Fields == nil {
-		return false
-	}
-	return !slices.ContainsFunc(r.Fields, func(f Field) bool { return !slices.Contains(has, string(f)) })
+	return scan.BesideRuns
 }
 
 // rollupOf sets what the cells of the rollup in a row say. It reports whether the row also has other cells.
@@ -92,7 +90,7 @@ type bucketRow struct {
 
 // row implements rowSource.
 func (r *windowsReading) row(a *assembler, start time.Time, row wire.Row, yield yielder) bool {
-	s := &r.runs
+	s := &r.rows
 	if s.of != a.mapping {
 		s.of, s.times = a.mapping, a.mapping.times()
 	}
@@ -140,7 +138,7 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 				break
 			}
 			c := b.spec.CommonOf(w)
-			all, some := b.runs.found.Gone.Cover(rollup.Range{From: c.Start.Sub(b.start), To: c.End.Sub(b.start)})
+			all, some := b.rows.found.Gone.Cover(rollup.Range{From: c.Start.Sub(b.start), To: c.End.Sub(b.start)})
 			c.Inexact = c.Inexact || some
 			if all || !b.overlaps(c) {
 				continue
@@ -169,7 +167,7 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 	return b.goesOn(b.a.base, more, err)
 }
 
-func (b *bucketRow) run() *window.Run { return &b.runs.run }
+func (b *bucketRow) run() *window.Run { return &b.rows.run }
 
 // series returns the series of the row.
 func (b *bucketRow) series() any { return b.seriesOf(b.a.base) }
@@ -189,7 +187,7 @@ func (b *bucketRow) cuts() bool {
 
 // parse parses the best run.
 func (b *bucketRow) parse() error {
-	value, _ := b.runs.found.Best()
+	value, _ := b.rows.found.Best()
 	err := parseRun(b.spec, b.run(), value, b.start, b.stop)
 	if err != nil {
 		return b.a.fail(b.row.Key(), b.a.mapping.Rollup.Family, time.Time{}, err)

@@ -337,7 +337,7 @@ func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d deci
 	if failed != nil {
 		return d, failed
 	}
-	found := &r.runs.found
+	found := &r.rows.found
 	rollupOf(found, row, s.mapping.Rollup.Family)
 	if d.verdict = found.Verdict(&s.times, start, s.Now(), noted); d.verdict < rollup.Compute {
 		return d, nil
@@ -391,7 +391,7 @@ func (s *sealer) fold(b *bucketRow, d *decision, undecodable *error) (failed err
 	going := false
 	switch d.verdict {
 	case rollup.Rewrite:
-		going = b.fromRun(r.runs.found.Doubted())
+		going = b.fromRun(r.rows.found.Doubted())
 	case rollup.Salvage:
 		going = b.doubted()
 	default:

@@ -34,17 +34,18 @@ func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E]
 	seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
 		s := of.untyped()
-		reader.series(ctx, s, reader.query(s), from, to)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
+		reader.series(ctx, s, reader.query(s), from, to, scan.NoRuns)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
 	}
 }
 
-// series is [ReadSeries] without its type parameters. It yields events with only the series.
+// series is [ReadSeries] without its type parameters. It yields events with only the series, and with
+// scan.BesideRuns those with windows of a rollup, too.
 //
 //go:noinline
-func (r *reader) series(ctx context.Context, s *selection, q *query, from, to time.Time) func(yielder) {
+func (r *reader) series(ctx context.Context, s *selection, q *query, from, to time.Time, runs scan.Runs) func(yielder) {
 	return func(yield yielder) {
 		read := r.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
-		read.op.Name = q.Name + "Series"
+		read.op.Name, read.runs = q.Name+"Series", runs
 		l := &listing{read: &read, newest: r.mapping}
 		if len(r.older) > 0 || r.mapping.Pattern.RowPerField() || !q.Contiguous {
 			l.seen = map[string]bool{}

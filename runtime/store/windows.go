@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -208,7 +209,7 @@ type windowsReading struct {
 	of      *selection
 	alone   int          // the number of events after which the read is split; 0 for never
 	parts   *windowParts // what follows, once it is split
-	runs    runsReading
+	rows    runsReading
 }
 
 // start starts a fold.
@@ -340,7 +341,11 @@ func (r *windowsReading) bySeries() (complete bool) {
 		each.given = &every
 	}
 	complete = true
-	reader.series(r.reading.ctx, r.of, r.reading.q, r.from, r.to)(func(e event, err error) bool {
+	runs := scan.NoRuns
+	if slices.ContainsFunc(append([]*mapping{reader.mapping}, reader.mapping.Older...), r.uses) {
+		runs = scan.BesideRuns
+	}
+	reader.series(r.reading.ctx, r.of, r.reading.q, r.from, r.to, runs)(func(e event, err error) bool {
 		if err != nil {
 			complete = isDecodeError(err)
 			return r.fail(err) && complete
