@@ -234,7 +234,7 @@ func (p *rollupLife) check() {
 // TestRollupLife checks windows at every moment of the life of a table.
 func TestRollupLife(t *testing.T) {
 	var exact, inexact, runs int
-	for seed := range uint64(testlong.Pick(2, 40)) {
+	for seed := range uint64(testlong.Pick(2, 6)) {
 		l := rolled(days(), lifeTTL)
 		l.Rollup.GC.MaxAge = rollupLifeTTL
 		p := &rollupLife{t: t, random: rand.New(rand.NewPCG(30, seed)), l: l, into: intoColumns(l.untyped()), now: day0.Add(9 * time.Hour), events: map[string]map[time.Time]uint64{}}

@@ -652,7 +652,7 @@ func TestRollupProtocol(t *testing.T) {
 	table := newProtocolTable(t)
 	for _, clusters := range []int{1, 2} {
 		for name, actors := range scenarios(clusters) {
-			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(1500, 250_000), protocolTable: table, fault: protocolFault{token: true}}
+			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(1500, 60_000), protocolTable: table, fault: protocolFault{token: true}}
 			rounds := 2
 			p.actors = append(slices.Clone(actors), seals(0, rounds), seals(0, 1))
 			begun := time.Now()
