@@ -160,7 +160,6 @@ type reading struct {
 	page          *paging   // of a read of a page; else nil
 	stateQuery    *query    // how the table of states answers the read; nil if it cannot
 	runs          scan.Runs // which cells of the rollup to read
-	page          *paging   // of a read of a page; else nil
 	// within is the range of what follows the prefix of its only span, or of each of several spans
 	// that are merged, in the row keys to read.
 	within KeyRange
