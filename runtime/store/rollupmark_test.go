@@ -57,9 +57,10 @@ func TestMutations(t *testing.T) {
 	same(t, strings.Join([]string{
 		"../../cmd/btgen-live/rehearsal.go write: DropAllRows", // of a table of its own
 		"../setup/claim.go add: Apply",                         // records of setups
-		"absent.go sendIfAbsent: Apply",
+		"absent.go ifAbsent: Apply",
 		"erase.go apply: ApplyBulk",
-		"seal.go apply: Apply", // replaces marks
+		"seal.go apply: Apply",   // replaces marks
+		"settle.go apply: Apply", // of a table of states, which has no rollup
 		"stage.go apply: Apply",
 		"stage.go applyBulk: ApplyBulk",
 		"writer.go sendOne: Send",
