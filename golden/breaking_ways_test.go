@@ -111,7 +111,7 @@ func (e edit) text(f evolve.Finding) *pasteboard {
 var (
 	fieldText = regexp.MustCompile(`^\w+: \{type: `)
 	attribute = regexp.MustCompile(`^(type|values|default|optional|column|number|of|was|family): `)
-	ofTable   = regexp.MustCompile(`^(pattern|key|bucket|blob|ttl|family|since): `)
+	ofTable   = regexp.MustCompile(`^(pattern|key|bucket|blob|ttl|family|since|rollup): `)
 )
 
 // paste returns the schema with all that a way out says; empty if it says nothing to paste.

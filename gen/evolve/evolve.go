@@ -32,6 +32,7 @@ const (
 	atColumn
 	atSince
 	atServes
+	atRollup
 	atEnum // a value of the enum of a column, or of a segment
 )
 
@@ -86,6 +87,7 @@ func Compare(old, new *lock.Layout) []Change {
 	} else {
 		c.beside()
 	}
+	c.rollups()
 	return c.changes
 }
 
@@ -167,6 +169,7 @@ func blobRestore(l *lock.Layout) string {
 func Merge(old, new *lock.Layout) lock.Layout {
 	out := *new
 	out.Number, out.Accepted = old.Number, old.Accepted
+	mergeRollups(old, &out)
 	out.Columns = slices.Clone(new.Columns)
 	if old.Blob != new.Blob { // the keys of the columns have a different meaning
 		return out

@@ -184,6 +184,9 @@ func (c *comparer) age(old, new lock.Family) {
 	case old.GC.Equal(new.GC):
 	case !b.Outlives(a) && c.new.Pattern.NewestOnly():
 		c.add(stateShorter, at, "the ttl of family %q changes from %s to %s: deploy readers before you run setup, which deletes rows that older programs expect", new.Name, ttlText(old), ttlText(new))
+	case b.Outlives(a) && c.holds(new.Name):
+		at.way.text = "let a new layout begin with another family and the longer ttl, with since and before"
+		c.add(eventsLonger, at, "the ttl of family %q changes from %s to %s, and the table has a rollup: programs would take buckets to be complete whose first events are deleted", new.Name, ttlText(old), ttlText(new))
 	case !b.Outlives(a):
 		c.add(lifeChanged, at, "the ttl of family %q changes from %s to %s: stored events are deleted", new.Name, ttlText(old), ttlText(new))
 	default:

@@ -244,6 +244,7 @@ func forgottenIn(table string, old, new *lock.Layout, unstated bool) []lost {
 			out = append(out, lost{"accepted-" + name, fmt.Sprintf("the accepted change %s of table %q", a.Change, table), ""})
 		}
 	}
+	out = append(out, forgottenRollups(table, old, new)...)
 	if old.Blob != new.Blob {
 		return out // another finding, and the keys of columns mean something else
 	}

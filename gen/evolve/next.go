@@ -85,6 +85,8 @@ func (f *Finding) Report() diag.Diagnostic {
 	case f.Accept == "":
 	case f.Rule == readLacks && f.pair != nil && len(f.pair.lacks) > 0:
 		d.Note += "\nonce the table is backfilled: " + f.Accept
+	case f.Rule == rollupServes:
+		d.Note += "\nonce all programs mark what they change: " + f.Accept
 	default:
 		d.Note += "\nif losing stored events is acceptable: " + f.Accept
 	}

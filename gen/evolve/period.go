@@ -224,6 +224,7 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 		}
 		c.addPeriod(p, sub, change)
 	}
+	c.takenFamilies(p, sub, m)
 }
 
 // addPeriod adds a change of a layout of a table.

@@ -55,6 +55,15 @@ func (c *Comparison) reads() {
 
 // moves adds the findings for the reads that a table serves for the first time.
 func (c *Comparison) moves(p *pair, moves []move) {
+	lost := map[string]bool{}
+	for _, m := range moves {
+		if m.from != nil && m.from.table != nil && m.read != lock.LatestName && windowsMove(m.from.old, p.facts) {
+			lost[m.read] = true
+			keep := way{text: "keep " + readText(m.read) + " in table " + m.from.table.ID + ": " + quotedCode("table: "+quoted(m.from.table.ID))}
+			c.add(p, windowsLost, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
+				"%s moves from table %q, whose rollup has windows of expired events, to %q", readText(m.read), m.from.table.ID, p.table.ID)
+		}
+	}
 	if len(p.lacks) > 0 && len(moves) > 0 {
 		lacks := lackText(p.lacks[0])
 		c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + lacks, way: way{text: c.backfillHint(p, moves)}},
@@ -63,7 +72,7 @@ func (c *Comparison) moves(p *pair, moves []move) {
 	}
 	for _, m := range moves {
 		switch {
-		case m.from == nil:
+		case m.from == nil || lost[m.read]:
 		case !outlives(p.facts, m.from.facts):
 			keep := way{text: "keep " + readText(m.read) + " in table " + m.from.table.ID + keepHint(m)}
 			c.add(p, readLacks, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},

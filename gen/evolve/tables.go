@@ -302,6 +302,8 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 		return firstPos(t.SincePos, t.Pos)
 	case atServes:
 		return firstPos(t.WriteOnlyPos, t.Pos)
+	case atRollup:
+		return firstPos(t.RollupPos, t.Pos)
 	case atPattern:
 		return t.PatternPos
 	case atKey:
@@ -312,7 +314,7 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 	case atBucket:
 		return firstPos(t.WidthPos, t.BucketPos, t.Pos)
 	case atFamily, atAge:
-		for _, f := range t.Families {
+		for _, f := range t.AllFamilies() {
 			if f.Name == change.family && change.place == atAge {
 				return firstPos(f.GCPos, t.Pos)
 			} else if f.Name == change.family {

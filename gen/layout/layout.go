@@ -75,6 +75,8 @@ type Table struct {
 	Blob       Format        // of a serialized event
 	Rollup     *codec.Rollup // nil if there is none
 	RollupPos  diag.Pos
+	// RollupFamily is the family of the rollup, which Families does not have; nil without a rollup.
+	RollupFamily *Family
 	// Slots is the maximum number of events of a series in a bucket: one per instant at
 	// the schema's precision.
 	Slots int64

@@ -227,8 +227,8 @@ func (r *resolver) checkApart(newer, older *Table) {
 	if newer.ID != older.ID || len(shared) == 0 || newer.Unknown || older.Unknown {
 		return
 	}
-	for _, names := range shared {
-		a, b := &newer.Families[names[0]], &older.Families[names[1]]
+	for _, f := range shared {
+		a, b := &f[0], &f[1]
 		if a.Strategy != b.Strategy || a.GC.String() != b.GC.String() || a.Life.Default != b.Life.Default {
 			r.errorf(b.GCPos, "omit ttl, or give this layout another family: "+diag.Code("family: "+schema.Quoted(b.Name+"_old")),
 				"family %q has a different ttl in a newer layout, but a family has one rule for all its data", b.Name)
@@ -261,13 +261,12 @@ func (r *resolver) apartHint(newer, older *Table) string {
 	}, "\n")
 }
 
-// sharedFamilies returns the indexes of the families that two layouts have in common.
-func sharedFamilies(a, b *Table) [][2]int {
-	var out [][2]int
-	for i := range a.Families {
-		for j := range b.Families {
-			if a.Families[i].Name == b.Families[j].Name {
-				out = append(out, [2]int{i, j})
+// sharedFamilies returns the families that two layouts have in common, as each has it.
+func sharedFamilies(a, b *Table) (out [][2]Family) {
+	for _, f := range a.AllFamilies() {
+		for _, g := range b.AllFamilies() {
+			if f.Name == g.Name {
+				out = append(out, [2]Family{f, g})
 			}
 		}
 	}

@@ -44,6 +44,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.checkWas()
 	r.checkFamilies()
 	r.layout.Read = r.readable()
+	r.nameRollupFields()
 	r.states()
 	r.queries()
 	r.checkPeriods()

@@ -26,6 +26,25 @@ func (t *Table) Age() (first time.Duration) {
 	return first
 }
 
+// AllFamilies returns the families of the table: those of events, and then that of the rollup, if it has one.
+func (t *Table) AllFamilies() []Family {
+	if t.RollupFamily == nil {
+		return t.Families
+	}
+	return append(slices.Clone(t.Families), *t.RollupFamily)
+}
+
+// FieldsOfRollup returns the names that runs of the rollup have for fields, and the fields.
+func (l *Layout) FieldsOfRollup(t *Table) (names []string, fields []*Field) {
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		if name := l.FieldName(f); t.Rollup.Fields == nil || slices.Contains(t.Rollup.Fields, name) {
+			names, fields = append(names, name), append(fields, f)
+		}
+	}
+	return names, fields
+}
+
 // rollup resolves the rollup of a table.
 func (r *resolver) rollup(t *Table, s *schema.Table) {
 	of := &s.Rollup
@@ -77,6 +96,10 @@ func (r *resolver) summarizes(t *Table, s *schema.Table) bool {
 // rollupFamily resolves the family of a rollup.
 func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 	of := &s.Rollup
+	t.RollupFamily = &Family{Pos: of.Family.Pos, Name: of.Family.V, GCPos: of.Family.Pos, HasGC: true}
+	if of.TTL != nil {
+		t.RollupFamily.GCPos = of.TTL.Pos
+	}
 	if slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == of.Family.V }) {
 		r.errorf(of.Family.Pos, "use a family of its own, such as `family: h`", "family %q has the events of table %q", of.Family.V, t.ID)
 	}
@@ -88,6 +111,7 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 		return
 	}
 	t.Rollup.GC = gcRule(of.TTL)
+	t.RollupFamily.GC, t.RollupFamily.Life, t.RollupFamily.Strategy = t.Rollup.GC, codec.Lifetime{}.Under(t.Rollup.GC, 0), strategies[of.TTL.Kind]
 	age, own := t.Age(), t.Rollup.GC.MaxAge
 	least := t.Bucket.Widest() + t.Rollup.After + 4*t.Rollup.Grace(t.Bucket)
 	switch {
@@ -98,14 +122,31 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 	}
 }
 
-// rollupFields resolves the fields of a rollup.
+// rollupFields resolves the fields of a rollup. It sets their names in the schema.
 func (r *resolver) rollupFields(t *Table, of *schema.Rollup) {
 	for _, name := range of.Fields {
-		i := slices.IndexFunc(r.layout.Fields, func(f Field) bool { return f.Name == name.V })
-		if i < 0 {
+		if r.layout.field(name.V) == nil {
 			r.errorf(name.Pos, "name fields of the schema", "there is no field %q", name.V)
 			continue
 		}
-		t.Rollup.Fields = append(t.Rollup.Fields, r.layout.FieldName(&r.layout.Fields[i]))
+		t.Rollup.Fields = append(t.Rollup.Fields, name.V)
+	}
+}
+
+// field returns the field with a name; nil if there is none.
+func (l *Layout) field(name string) *Field {
+	i := slices.IndexFunc(l.Fields, func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &l.Fields[i]
+}
+
+// nameRollupFields gives the fields of rollups the names that reads have for them, which depend on all tables.
+func (r *resolver) nameRollupFields() {
+	for _, t := range r.layout.Rollups() {
+		for i, name := range t.Rollup.Fields {
+			t.Rollup.Fields[i] = r.layout.FieldName(r.layout.field(name))
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // it, with all families.
 type StoredTable struct {
 	ID        string
-	Families  []Family         // each once; those of the newest layouts first
+	Families  []Family         // each once, also those of rollups; those of the newest layouts first
 	Splits    []string         // sorted
 	Delimiter string           // of KeyFields; empty for ordered code
 	KeyFields []codec.KeyField // as in Table
@@ -68,7 +68,7 @@ func StoredTables(layouts []*Layout) []StoredTable {
 func (s *StoredTable) add(l *Layout, t *Table) {
 	older := slices.ContainsFunc(s.Layouts, func(have StoredLayout) bool { return have.Schema == l })
 	s.Layouts = append(s.Layouts, StoredLayout{l, t})
-	for _, f := range t.Families {
+	for _, f := range t.AllFamilies() {
 		if !slices.ContainsFunc(s.Families, func(have Family) bool { return have.Name == f.Name }) {
 			s.Families = append(s.Families, f)
 		}

@@ -139,7 +139,7 @@ var familyPattern = regexp.MustCompile(`^[-_.a-zA-Z0-9]+$`)
 
 // familyName is L05: characters and length of family names.
 func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.Families {
+	for _, f := range t.AllFamilies() {
 		switch {
 		case f.Name == "": // reported with the table
 		case !familyPattern.MatchString(f.Name):
@@ -174,7 +174,7 @@ func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 
 // gcRuleSize is L09: the size of a garbage collection rule on the wire.
 func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.Families {
+	for _, f := range t.AllFamilies() {
 		if n := f.GC.WireSize(); n > maxGCRuleBytes {
 			report.at(f.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable allows at most %d", n, maxGCRuleBytes)
 		}
@@ -183,7 +183,7 @@ func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
 
 // gcRuleAge is L10: ages in whole seconds.
 func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.Families {
+	for _, f := range t.AllFamilies() {
 		for rule := range allRules(f.GC) {
 			switch {
 			case rule.Kind != codec.GCMaxAge:

@@ -72,8 +72,9 @@ func separateFamilies(layouts []*layout.Layout, found *diag.List) {
 	for _, l := range layouts {
 		for _, t := range l.Tables {
 			for _, period := range t.Periods() {
-				for i := range period.Families {
-					f := &period.Families[i]
+				all := period.AllFamilies()
+				for i := range all {
+					f := &all[i]
 					at, one := place{period.ID, f.Name}, user{l, t, period, f}
 					for _, first := range users[at] {
 						if first.of == t {
@@ -128,7 +129,7 @@ const maxFamilies = 100
 func manyFamilies(tables []*layout.Table, report reporter) {
 	families := map[string]bool{}
 	for _, t := range tables {
-		for _, f := range t.Families {
+		for _, f := range t.AllFamilies() {
 			families[f.Name] = true
 		}
 		if len(families) > maxFamilies {

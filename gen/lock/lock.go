@@ -95,7 +95,9 @@ type Layout struct {
 	Sequence   bool             // a tie-breaker follows the time in the qualifier
 	Blob       layout.Format    // of serialized events; empty if fields are stored one by one
 	BlobColumn string
-	Families   []Family     // sorted by name
+	Families   []Family     // of events, sorted by name
+	Rollups    []Rollup     // sorted by family: that of the layout, and those that it had
+	Summaries  []Summary    // sorted by name: the fields in runs of the rollups
 	Columns    []Column     // sorted by Key, including those no longer in use
 	Accepted   []Acceptance // the changes from the next older layout, sorted by Change
 }
@@ -126,6 +128,32 @@ type Family struct {
 	Timestamp codec.TimestampSource // the meaning of its cell timestamps
 	Default   time.Duration         // TimestampShifted: the lifetime of events that do not specify one
 	Class     bool                  // whether it belongs to a TTL class
+}
+
+// Rollup is a family with windows of the events of a layout.
+type Rollup struct {
+	Family  string
+	Every   time.Duration // width of windows
+	GC      codec.GCRule
+	Idle    bool // writers maintain it, and readers do not use it
+	Retired bool // the layout no longer has it, but its family may have cells that say nothing about later events
+}
+
+// Summary is a field of events of which a rollup has statistics.
+type Summary struct {
+	Name    string // that of the field in runs
+	Type    schema.Type
+	Retired bool // later runs do not have it
+}
+
+// Rollup returns the rollup of the layout; nil if it has none.
+func (l *Layout) Rollup() *Rollup {
+	for i := range l.Rollups {
+		if !l.Rollups[i].Retired {
+			return &l.Rollups[i]
+		}
+	}
+	return nil
 }
 
 // Column is how one field of the event is stored.
@@ -209,6 +237,14 @@ func factsOf(l *layout.Layout, t *layout.Table) Layout {
 		facts.Families = append(facts.Families, Family{f.Name, f.GC.Normalize(), f.Life.Timestamp, f.Life.Default, f.Class > 0})
 	}
 	slices.SortFunc(facts.Families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
+	if r := t.Rollup; r != nil {
+		facts.Rollups = []Rollup{{Family: r.Family, Every: r.Every, GC: r.GC.Normalize(), Idle: r.Idle}}
+		names, fields := l.FieldsOfRollup(t)
+		for i, name := range names {
+			facts.Summaries = append(facts.Summaries, Summary{Name: name, Type: fields[i].Type})
+		}
+		facts.SortRollups()
+	}
 	for _, c := range t.Columns {
 		if c.Field == layout.WholeEvent {
 			facts.Columns = append(facts.Columns, serialized(l, t)...)
@@ -405,6 +441,12 @@ func (l *Layout) Older() []Column {
 		}
 	}
 	return out
+}
+
+// SortRollups sorts the rollups and the summaries.
+func (l *Layout) SortRollups() {
+	slices.SortFunc(l.Rollups, func(a, b Rollup) int { return cmp.Compare(a.Family, b.Family) })
+	slices.SortFunc(l.Summaries, func(a, b Summary) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // SortColumns sorts the columns.

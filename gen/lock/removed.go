@@ -1,6 +1,9 @@
 package lock
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Removed returns the tables ("table") and column families ("table/family") that store events
 // only of layouts that an accepted change removed or replaced, sorted: no schema of the lock
@@ -14,9 +17,15 @@ func (l *Lock) Removed() []string {
 			current = 0
 		}
 		for k := range t.Layouts {
-			for _, place := range t.places(&t.Layouts[k]) {
+			l := &t.Layouts[k]
+			for _, place := range t.places(l) {
 				all[place] = true
 				used[place] = used[place] || k < current
+			}
+			for _, r := range l.Rollups {
+				place := t.tableOf(l) + "/" + r.Family
+				all[place] = true
+				used[place] = used[place] || k < current && !r.Retired
 			}
 		}
 	}
@@ -30,12 +39,12 @@ func (l *Lock) Removed() []string {
 	return out
 }
 
-// places returns the table of a layout, and its families.
+// tableOf returns the table of a layout.
+func (t *Table) tableOf(l *Layout) string { return cmp.Or(l.Table, t.Name) }
+
+// places returns the table of a layout, and the families of its events.
 func (t *Table) places(l *Layout) []string {
-	id := l.Table
-	if id == "" {
-		id = t.Name
-	}
+	id := t.tableOf(l)
 	out := []string{id}
 	for _, f := range l.Families {
 		out = append(out, id+"/"+f.Name)

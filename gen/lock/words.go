@@ -380,6 +380,22 @@ func (f *Family) code(w *words) {
 	w.flag("class", &f.Class)
 }
 
+// code is the words of a rollup.
+func (r *Rollup) code(w *words) {
+	put(w, &r.Family, asWord)
+	put(w, &r.Every, asDuration)
+	put(w, &r.GC, asRule)
+	w.flag("idle", &r.Idle)
+	w.flag("retired", &r.Retired)
+}
+
+// code is the words of a field in runs.
+func (s *Summary) code(w *words) {
+	put(w, &s.Name, asQuoted)
+	put(w, &s.Type, asType)
+	w.flag("retired", &s.Retired)
+}
+
 // code is the words of a column.
 func (c *Column) code(w *words) {
 	put(w, &c.Key, asQuoted)

@@ -118,7 +118,7 @@ func (r *windowsReading) row(a *assembler, start time.Time, row wire.Row, yield 
 func (b *bucketRow) fromRun(doubted bool) bool {
 	err := b.parse()
 	switch {
-	case err == nil && !b.run().Lacks && !b.cuts():
+	case err == nil && !b.run().Lacks && !b.cuts() && !(b.whole && b.run().Every != b.a.mapping.Rollup.Every):
 	case b.whole:
 		return b.fromEvents()
 	case err != nil:

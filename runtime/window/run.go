@@ -49,7 +49,7 @@ type Run struct {
 	Start   time.Time     // of the bucket
 	Every   time.Duration // width of windows, whole seconds
 	Windows []any         // pointers to windows, in order of time; those without events are inexact
-	// Lacks is set by [Spec.ParseRun] if the run does not have all fields.
+	// Lacks is set by [Spec.ParseRun] if the run does not have all fields with their types.
 	Lacks bool
 
 	spare   []any // windows for the next run
@@ -220,23 +220,48 @@ func (f wordForm) size(w uint64) int {
 }
 
 // ParseRun sets r to an encoded run, and reuses its windows. It ignores fields that the windows do
-// not have. The series of windows stay, and times are in UTC. The error wraps [ErrRun].
+// not have, and reports in r.Lacks that the run does not have all fields, or has one with values of another type, as in
+// another version of a schema. The series of windows stay, and times are in UTC. The error wraps [ErrRun].
 func (s *spec) ParseRun(r *Run, encoded []byte) error {
-	r.spare = append(r.spare, r.Windows...)
-	r.Windows, r.Lacks = r.Windows[:0], false
 	n := len(encoded) - checksumSize
 	if n < 0 || encoded[n] != runChecksumField<<3|byte(protowire.Fixed32Type) || binary.LittleEndian.Uint32(encoded[n+1:]) != crc32.Checksum(encoded[:n], castagnoli) {
+		r.clear()
 		return fmt.Errorf("%w: its checksum does not match", ErrRun)
 	}
+	if err := r.head.parse(encoded[:n]); err != nil {
+		r.clear()
+		return err
+	}
+	var others []int // parts of other types
+	for {
+		r.clear()
+		if err := s.begin(r, &r.head); err != nil {
+			return err
+		}
+		r.Lacks = others != nil
+		other, err := s.parseParts(r, others)
+		if err != nil || other < 0 {
+			return err
+		}
+		others = append(others, other)
+	}
+}
+
+// clear removes the windows of a run.
+func (r *Run) clear() {
+	r.spare = append(r.spare, r.Windows...)
+	r.Windows, r.Lacks = r.Windows[:0], false
+}
+
+// parseParts sets the statistics of windows, apart from those of some parts. It returns the first part whose
+// values in the run have another type, which may be set in part then; -1 if there is none.
+func (s *spec) parseParts(r *Run, except []int) (other int, err error) {
 	h, c := &r.head, &r.columns
-	if err := h.parse(encoded[:n]); err != nil {
-		return err
-	}
-	if err := s.begin(r, h); err != nil {
-		return err
-	}
 	for i := range s.parts {
 		p := &s.parts[i]
+		if slices.Contains(except, i) {
+			continue
+		}
 		at := slices.IndexFunc(h.fields, func(f []byte) bool { return string(nameOf(f)) == p.field })
 		if at < 0 {
 			r.Lacks = true
@@ -244,20 +269,20 @@ func (s *spec) ParseRun(r *Run, encoded []byte) error {
 		}
 		c.reset()
 		if err := c.parse(h.fields[at]); err != nil {
-			return err
+			return -1, err
 		}
 		if c.parses = true; len(c.words[columnCount]) != len(r.Windows) {
-			return fmt.Errorf("%w: field %s does not have a count for each window", ErrRun, p.field)
+			return -1, fmt.Errorf("%w: field %s does not have a count for each window", ErrRun, p.field)
 		}
 		for _, w := range r.Windows {
 			c.start, c.end = s.common(w).Start, s.common(w).End
 			p.run(w, c)
 		}
 		if c.failed != nil || !c.complete() {
-			return fmt.Errorf("%w: field %s has another type or number of values", ErrRun, p.field)
+			return i, nil
 		}
 	}
-	return nil
+	return -1, nil
 }
 
 // runHead is what a run has in common for all fields.
@@ -573,7 +598,9 @@ func integerOf[T Integer](c *runColumns, which int, v *T) {
 func floatOf[T Float](c *runColumns, which int, v *T) {
 	wide := float64(*v)
 	c.float(doubleFirst+which, &wide)
-	*v = T(wide)
+	if *v = T(wide); float64(*v) != wide && wide == wide {
+		c.fail(ErrRun)
+	}
 }
 
 // begins codes what the statistics of all types have. It reports whether there are values.

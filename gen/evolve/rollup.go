@@ -1,0 +1,345 @@
+package evolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The rules that this file applies.
+var (
+	rollupServes = data(Rule{
+		ID: "E25", Title: "reads use a rollup that may lack changes",
+		Reason: "Programs whose code does not have the rollup, or has another one, change events without a mark: windows that were summarized before do not show these changes.",
+		Fix:    "Write `serves: false` in the rollup, run setup, and deploy all programs that write. Then run btgen-live rollup with --all, remove `serves: false`, and accept the change: the lock notes that all programs mark what they change.",
+	})
+	windowsLost = data(Rule{
+		ID: "E26", Title: "windows of a rollup are no longer read",
+		Reason: "A rollup has windows of events that have expired. They are not read if the rollup is removed, gets another family, narrower windows or fewer fields, or a field another type, or if a read moves to a table without it.",
+		Fix:    "Keep the rollup until its windows have expired. A different rollup can begin with a new layout, with `since` and `before`.",
+	})
+	familyTaken = data(Rule{
+		ID: "E27", Title: "a family of a removed rollup is used again, or a rollup is in a family of events",
+		Reason: "While the table had no rollup, events changed without a mark, so that windows that are still in the family are out of date. Cells of events and of a rollup cannot be told apart in one family.",
+		Fix:    "Choose a family that the table never had. The file btgen.lock lists those that it had.",
+	})
+	eventsLonger = data(Rule{
+		ID: "E28", Title: "a longer time to live of events with a rollup",
+		Reason: "Programs would take buckets to be complete whose first events Bigtable has already deleted, read them from what is left, and replace their windows.",
+		Fix:    "Begin a new layout with another family, with `since` and `before`. Accept the change if no event has expired yet.",
+	})
+	rollupAdded = rollout(Rule{
+		ID: "E46", Title: "a rollup is added with serves: false",
+		Reason: "Writes fail as long as the family does not exist. Programs with the old code change events without a mark.",
+		Fix:    "Run setup, and deploy all programs that write. Then run btgen-live rollup with --all, and remove `serves: false`.",
+	})
+	rollupChanged = rollout(Rule{
+		ID: "E47", Title: "a rollup gets a field, or one is removed that has only windows of events that are there",
+		Reason: "Programs with the old code summarize buckets without the field, and use a rollup that those with the new code no longer maintain.",
+		Fix:    "Before you remove a rollup, write `serves: false` in it, and deploy all programs that read. To add a field, stop summarizing until all programs that do so have the new code.",
+	})
+)
+
+// rollups compares the rollups of a layout.
+func (c *comparer) rollups() {
+	old, new := c.old.Rollup(), c.new.Rollup()
+	if old != nil && new != nil && old.Family == new.Family {
+		c.sameRollup(old, new)
+		return
+	}
+	if old != nil {
+		c.rollupGone(old)
+	}
+	if new != nil {
+		c.rollupArrives(new)
+	}
+}
+
+// expires reports whether the events of a layout expire, so that a rollup may have windows of some
+// that are not there.
+func expires(l *lock.Layout) bool {
+	return slices.ContainsFunc(l.Families, func(f lock.Family) bool { return f.GC.Kind != codec.GCNone })
+}
+
+// rollupText returns a rollup of a layout in the schema language, as far as it is a fact.
+func rollupText(l *lock.Layout, r lock.Rollup) string {
+	out := "rollup: {every: " + schema.FormatDuration(r.Every) + ", family: " + quoted(r.Family) + ", ttl: " + gcText(r.GC, false)
+	var fields []string
+	for _, s := range l.Summaries {
+		if of, known := column(l, s.Name); known && !s.Retired {
+			fields = append(fields, quoted(item(of)))
+		}
+	}
+	if written := slices.DeleteFunc(l.Live(), func(c lock.Column) bool { return c.Written }); len(fields) < len(written) {
+		out += ", fields: [" + strings.Join(fields, ", ") + "]"
+	}
+	if r.Idle {
+		out += ", serves: false"
+	}
+	return out + "}"
+}
+
+// atRollup returns a change of a rollup, and how to restore the old one, if there is one.
+func (c *comparer) atRollup(family string) Change {
+	out := Change{Item: family, place: atRollup}
+	if old := c.old.Rollup(); old != nil {
+		out.way.text = "restore " + quotedCode(rollupText(c.old, *old)) + ", or let a new layout begin with the change, with since and before"
+	}
+	return out
+}
+
+// rollupGone adds the change of a layout that no longer has a rollup.
+func (c *comparer) rollupGone(old *lock.Rollup) {
+	at := c.atRollup(old.Family)
+	switch {
+	case old.Idle:
+		c.add(harmless, at, "the rollup in family %q is removed: no reads use it", old.Family)
+	case expires(c.old):
+		at.Old, at.New = "family "+old.Family, "not read"
+		c.add(windowsLost, at, "the rollup in family %q is removed: its windows of expired events are no longer read", old.Family)
+	default:
+		c.add(rollupChanged, at, "the rollup in family %q is removed: programs with the old code use it, but its windows lack what programs with the new code change; first write serves: false, and deploy readers", old.Family)
+	}
+}
+
+// rollupArrives adds the change of a layout that gets a rollup.
+func (c *comparer) rollupArrives(new *lock.Rollup) {
+	at := c.atRollup(new.Family)
+	if new.Idle {
+		c.add(rollupAdded, at, "a rollup is added in family %q: run setup, deploy all programs that write, and run btgen-live rollup with --all before you remove serves: false", new.Family)
+		return
+	}
+	at.Old, at.New = "no marks", "windows that may lack changes"
+	idle := *new
+	idle.Idle = true
+	at.way.text = "write " + quotedCode(rollupText(c.new, idle)) + " until all programs that write have its code"
+	c.add(rollupServes, at, "a rollup is added in family %q, and used by reads: programs with the old code change events without a mark, so that its windows would lack these changes", new.Family)
+}
+
+// sameRollup compares a rollup that stays in its family.
+func (c *comparer) sameRollup(old, new *lock.Rollup) {
+	n := len(c.changes)
+	c.age(lock.Family{Name: old.Family, GC: old.GC}, lock.Family{Name: new.Family, GC: new.GC})
+	for i := range c.changes[n:] {
+		c.changes[n+i].way = way{restore: rollupText(c.old, *old)}
+	}
+	at := c.atRollup(new.Family)
+	lost := !old.Idle && expires(c.old)
+	switch {
+	case old.Idle && !new.Idle:
+		served := at
+		served.Old, served.New, served.way.text = "serves: false", "serves", "keep "+quotedCode(rollupText(c.old, *old))+" until all programs that write have the rollup, and btgen-live rollup has run with --all"
+		c.add(rollupServes, served, "reads use the rollup in family %q from now on: all programs that write must have its code, and btgen-live rollup must have run with --all", new.Family)
+	case !old.Idle && new.Idle && lost:
+		at.Old, at.New = "serves", "serves: false"
+		c.add(windowsLost, at, "reads no longer use the rollup in family %q: windows of expired events are not found", new.Family)
+	case !old.Idle && new.Idle:
+		c.add(harmless, at, "reads no longer use the rollup in family %q: the events are there", new.Family)
+	}
+	at = c.atRollup(new.Family)
+	at.Item += "/every"
+	at.Old, at.New = schema.FormatDuration(old.Every), schema.FormatDuration(new.Every)
+	switch {
+	case old.Every == new.Every:
+	case new.Every%old.Every == 0 || !lost:
+		c.add(harmless, at, "windows of the rollup in family %q become those of %s: stored ones are still read", new.Family, at.New)
+	default:
+		c.add(windowsLost, at, "windows of the rollup in family %q become those of %s: stored ones of %s do not say what these are", new.Family, at.New, at.Old)
+	}
+	c.summaries(new.Family, lost)
+}
+
+// summaries compares the fields of a rollup. lost is whether windows are not read any more without it.
+func (c *comparer) summaries(family string, lost bool) {
+	for _, old := range c.old.Summaries {
+		i := slices.IndexFunc(c.new.Summaries, func(s lock.Summary) bool { return s.Name == old.Name })
+		at := c.atRollup(family)
+		at.Item, at.Old = family+"/"+old.Name, old.Type.String()
+		switch {
+		case old.Retired || i < 0 && c.gone(old.Name):
+		case i < 0 && !lost, i >= 0 && !lost:
+		case i < 0:
+			if at.New = "not read"; c.moves(old.Name) {
+				at.way.text = "keep the column of the field"
+			}
+			c.add(windowsLost, at, "the rollup no longer has %q: its windows of expired events are not read, and later ones lack it", old.Name)
+		case !reads(old.Type, c.new.Summaries[i].Type):
+			at.New, at.way.text = c.new.Summaries[i].Type.String(), "keep the type, and add a field for the new values"
+			c.add(windowsLost, at, "the type of %q in the rollup changes from %s to %s: windows of expired events lack it", old.Name, at.Old, at.New)
+		}
+	}
+	for _, new := range c.new.Summaries {
+		i := slices.IndexFunc(c.old.Summaries, func(s lock.Summary) bool { return s.Name == new.Name })
+		at := c.atRollup(family)
+		at.Item, at.New, at.way.text = family+"/"+new.Name, new.Type.String(), "give the field a name that no other had"
+		switch {
+		case i >= 0 && !c.old.Summaries[i].Retired:
+		case i >= 0 && !c.has(new.Name):
+			at.Old = c.old.Summaries[i].Type.String()
+			c.add(familyTaken, at, "the rollup had a field %q before, which was removed: windows of that time would be read as those of this field", new.Name)
+		default:
+			c.add(rollupChanged, at, "the rollup gets %q: buckets that were summarized before lack it, and their windows are inexact once their events expire; stop summarizing with the old code first", new.Name)
+		}
+	}
+}
+
+// holds reports whether a family has events of which a rollup has windows, before and after the change.
+func (c *comparer) holds(family string) bool {
+	old, new := c.old.Rollup(), c.new.Rollup()
+	return old != nil && new != nil && old.Family == new.Family && family != new.Family
+}
+
+// moves reports whether the field that a rollup has under a name is in another column now.
+func (c *comparer) moves(name string) bool {
+	old, known := column(c.old, name)
+	return known && c.olderAt(old) != nil
+}
+
+// column returns the column of new events of which a rollup has statistics under a name.
+func column(l *lock.Layout, name string) (lock.Column, bool) {
+	live := l.Live()
+	i := slices.IndexFunc(live, func(c lock.Column) bool { return c.Key == name || item(c) == name })
+	if i < 0 {
+		return lock.Column{}, false
+	}
+	return live[i], true
+}
+
+// gone reports whether the field that a rollup has under a name was removed.
+func (c *comparer) gone(name string) bool {
+	old, known := column(c.old, name)
+	return known && find(c.new.Columns, old.Key, false) < 0 && c.olderAt(old) == nil
+}
+
+// has reports whether the layout had the field that a rollup has under a name.
+func (c *comparer) has(name string) bool {
+	_, had := column(c.old, name)
+	return had
+}
+
+// reads reports whether statistics of values of a type are also those of another one.
+func reads(old, new schema.Type) bool {
+	switch old {
+	case new:
+		return true
+	case schema.Int32:
+		return new == schema.Int64
+	case schema.Uint32:
+		return new == schema.Uint64
+	case schema.String:
+		return new == schema.Bytes
+	}
+	return false
+}
+
+// mergeRollups adds the rollups and the fields of rollups that a layout no longer has.
+func mergeRollups(old, out *lock.Layout) {
+	out.Rollups, out.Summaries = slices.Clone(out.Rollups), slices.Clone(out.Summaries)
+	for _, r := range old.Rollups {
+		if !slices.ContainsFunc(out.Rollups, func(o lock.Rollup) bool { return o.Family == r.Family }) {
+			r.Retired = true
+			out.Rollups = append(out.Rollups, r)
+		}
+	}
+	for _, s := range old.Summaries {
+		if !slices.ContainsFunc(out.Summaries, func(o lock.Summary) bool { return o.Name == s.Name }) {
+			s.Retired = true
+			out.Summaries = append(out.Summaries, s)
+		}
+	}
+	out.SortRollups()
+}
+
+// forgottenRollups returns the rollups, and their fields, that a layout has no longer.
+func forgottenRollups(table string, old, new *lock.Layout) (out []lost) {
+	for _, r := range old.Rollups {
+		if !slices.ContainsFunc(new.Rollups, func(o lock.Rollup) bool { return o.Family == r.Family }) {
+			out = append(out, lost{"rollup-" + r.Family, "the rollup in family " + quoted(r.Family) + " of table " + quoted(table), ""})
+		}
+	}
+	for _, s := range old.Summaries {
+		if !slices.ContainsFunc(new.Summaries, func(o lock.Summary) bool { return o.Name == s.Name }) {
+			out = append(out, lost{"summary-" + s.Name, "the field " + quoted(s.Name) + " of the rollup of table " + quoted(table), s.Type.String()})
+		}
+	}
+	return out
+}
+
+// takenFamilies adds the findings for families of a layout whose rows may have other cells there: of a rollup, or
+// of events in that of a rollup.
+func (c *Comparison) takenFamilies(p, sub *pair, m match) {
+	old, new := &m.old[0], &m.new[0]
+	place := placeOf(p.facts, new)
+	if r := new.Rollup(); r != nil {
+		if was := old.Rollup(); was == nil || was.Family != r.Family {
+			if what := c.usedFor(p, old, place, r.Family); what != "" {
+				c.taken(p, sub, r.Family, what, "windows and marks of the rollup", "the rollup is in family %q, which %s: stored cells would be taken for its windows and marks", r.Family, what)
+			}
+		}
+	}
+	for _, f := range new.Families {
+		known := slices.ContainsFunc(old.Families, func(o lock.Family) bool { return o.Name == f.Name })
+		if what := c.usedFor(p, old, place, f.Name); !known && what == aRollup {
+			c.taken(p, sub, f.Name, what, "events", "events are in family %q, which %s: its cells would be taken for those of events", f.Name, what)
+		}
+	}
+}
+
+// taken adds the finding for a family that has other cells: what it was used for, and what it has.
+func (c *Comparison) taken(p, sub *pair, family, was, has, format string, args ...any) {
+	c.addPeriod(p, sub, Change{
+		Rule: familyTaken, Item: family, Message: fmt.Sprintf(format, args...), place: atRollup, Old: "family " + family + ", which " + was, New: has + " in family " + family,
+		way: way{text: "choose a family that the table never had"},
+	})
+}
+
+// aRollup is what a family of a rollup was used for.
+const aRollup = "had a rollup before"
+
+// usedFor returns what a family was used for in rows of a layout: now, or by layouts that an accepted change
+// replaced or removed; empty if it was for nothing.
+func (c *Comparison) usedFor(p *pair, now *lock.Layout, place, family string) string {
+	all := []*lock.Layout{now}
+	add := func(t *lock.Table, from int) {
+		for i := range t.Layouts[from:] {
+			if l := &t.Layouts[from+i]; placeOf(t, l) == place {
+				all = append(all, l)
+			}
+		}
+	}
+	add(p.old, len(p.old.Periods()))
+	for i := range c.pairs {
+		if o := &c.pairs[i]; o.old != nil && o.old != p.old && o.facts == nil {
+			add(o.old, 0)
+		}
+	}
+	events := false
+	for _, l := range all {
+		if slices.ContainsFunc(l.Rollups, func(r lock.Rollup) bool { return r.Family == family }) {
+			return aRollup
+		}
+		events = events || slices.ContainsFunc(l.Families, func(f lock.Family) bool { return f.Name == family })
+	}
+	if events {
+		return "had events before"
+	}
+	return ""
+}
+
+// windowsMove reports whether a read that moves to another table no longer finds windows of expired events.
+func windowsMove(from, to *lock.Table) bool {
+	was, is := from.Newest().Rollup(), to.Newest().Rollup()
+	if was == nil || was.Idle || !expires(from.Newest()) {
+		return false
+	}
+	return is == nil || is.Idle || !outlivesRule(is.GC, was.GC) || was.Every%is.Every != 0
+}
+
+// outlivesRule reports whether a rule keeps cells at least as long as another one.
+func outlivesRule(a, b codec.GCRule) bool {
+	return codec.Lifetime{}.Under(a, 1).Outlives(codec.Lifetime{}.Under(b, 1))
+}
