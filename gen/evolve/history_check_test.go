@@ -165,6 +165,9 @@ func (h *life) check(v *version) error {
 	if err := checks[h.IntN(len(checks))](v, r); err != nil {
 		return err
 	}
+	if err := h.checkWindows(v); err != nil {
+		return err
+	}
 	if before == nil {
 		return nil
 	}

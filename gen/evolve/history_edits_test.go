@@ -266,6 +266,7 @@ var edits = []struct {
 		f := h.anyField(s)
 		f.family = map[string]string{"f": "g", "g": "f", "": "g"}[f.family]
 	}},
+	{"rollup", 10, func(h *life, s *drawn) { h.changeRollup(s, h.anyTable(s)) }},
 	{"layout", 8, func(h *life, s *drawn) { h.changeLayout(s, &h.anyTable(s).layouts[0]) }},
 
 	// Layouts by time.

@@ -79,7 +79,7 @@ func (r *run) variety() {
 	}
 	for name, n := range map[string]int{
 		"with several layouts": r.count.Layouts, "with older columns": r.count.Moved, "with TTL classes": r.count.Classes, "of two schemas": r.count.Two,
-		"after a backfill": r.count.Copied, "after other locks": r.count.Stale, "after acceptances": r.count.Accepted,
+		"of summarized buckets": r.count.Runs, "after a backfill": r.count.Copied, "after other locks": r.count.Stale, "after acceptances": r.count.Accepted,
 	} {
 		if n < r.count.cases()/100 {
 			r.t.Errorf("%d reads %s in %d edits", n, name, r.count.cases())

@@ -88,6 +88,7 @@ type drawnLayout struct {
 	text      bool
 	format    string // of serialized events
 	column    string // of serialized events
+	rollup    drawnRollup
 }
 
 // drawnFamily is a column family with its time to live.
@@ -303,6 +304,9 @@ func (s *drawn) layoutKeys(t *drawnTable, k int) []string {
 		add(patterns || above != nil && (l.format != above.format || l.column != above.column), "blob: {%sformat: %s}", column, l.format)
 	} else if above == nil && l.text || above != nil && (l.text != above.text || patterns) {
 		keys = append(keys, "values: "+map[bool]string{true: "text", false: "binary"}[l.text])
+	}
+	if above == nil && l.rollup.family != "" || above != nil && s.rollupText(l.rollup) != s.rollupText(above.rollup) {
+		keys = append(keys, "rollup: "+s.rollupText(l.rollup))
 	}
 	if above != nil && len(keys) == 0 { // an entry must have a key
 		keys = append(keys, "pattern: "+l.pattern)
@@ -577,6 +581,9 @@ func (r *random) layout(s *drawn) drawnLayout {
 		}
 	case r.chance(8) && !l.serialized() && !l.offsets():
 		l.families = []drawnFamily{{"f", l.ttl}, {"g", one(r, l.ttl, one(r, ttls...))}}
+	}
+	if r.chance(2) {
+		l.rollup = r.rollup(&l, r.chance(3))
 	}
 	return l
 }

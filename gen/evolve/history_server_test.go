@@ -54,15 +54,27 @@ func (m *memory) connect(ctx context.Context) (*bigtable.Client, error) {
 
 // call answers a request that is not a stream, in place of a connection: that of one row, and those that
 // the client sends to a new connection.
-func (m *memory) call(_ context.Context, _ string, request, _ any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
-	r, ok := request.(*bigtablepb.MutateRowRequest)
-	if !ok {
-		return nil
+func (m *memory) call(_ context.Context, _ string, request, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
+	apply := func(table string, key []byte, mutations []*bigtablepb.Mutation) error {
+		_, err := m.mutate(&bigtablepb.MutateRowsRequest{TableName: table, Entries: []*bigtablepb.MutateRowsRequest_Entry{{RowKey: key, Mutations: mutations}}})
+		return err
 	}
-	_, err := m.mutate(&bigtablepb.MutateRowsRequest{
-		TableName: r.TableName, Entries: []*bigtablepb.MutateRowsRequest_Entry{{RowKey: r.RowKey, Mutations: r.Mutations}},
-	})
-	return err
+	switch r := request.(type) {
+	case *bigtablepb.MutateRowRequest:
+		return apply(r.TableName, r.RowKey, r.Mutations)
+	case *bigtablepb.CheckAndMutateRowRequest:
+		found, err := m.filter(r.PredicateFilter, string(r.RowKey), m.rows(r.TableName)[string(r.RowKey)])
+		if err != nil {
+			return err
+		}
+		mutations := r.FalseMutations
+		if len(found) > 0 {
+			mutations = r.TrueMutations
+		}
+		reply.(*bigtablepb.CheckAndMutateRowResponse).PredicateMatched = len(found) > 0
+		return apply(r.TableName, r.RowKey, mutations)
+	}
+	return nil
 }
 
 // reset deletes all rows.
@@ -293,6 +305,19 @@ func (m *memory) filter(f *bigtablepb.RowFilter, key string, row []cell) ([]cell
 		}
 		slices.SortStableFunc(out, cell.compare)
 		return out, nil
+	case *bigtablepb.RowFilter_Condition_:
+		found, err := m.filter(f.Condition.PredicateFilter, key, row)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(found) > 0 && f.Condition.TrueFilter != nil:
+			return m.filter(f.Condition.TrueFilter, key, row)
+		case len(found) == 0 && f.Condition.FalseFilter != nil:
+			return m.filter(f.Condition.FalseFilter, key, row)
+		}
+		return nil, nil
+	case *bigtablepb.RowFilter_CellsPerRowOffsetFilter:
+		return row[min(len(row), int(f.CellsPerRowOffsetFilter)):], nil
 	case *bigtablepb.RowFilter_RowKeyRegexFilter:
 		return keep(func(cell) bool { return m.matches(f.RowKeyRegexFilter, key) })
 	case *bigtablepb.RowFilter_FamilyNameRegexFilter:

@@ -40,6 +40,9 @@ func inMemory(ctx context.Context) (*bench, error) {
 // onServer returns a bench with Google's in-memory server.
 func onServer(ctx context.Context, server *storetest.Bigtable) (*bench, error) {
 	conf := &bigtable.TableConf{ColumnFamilies: map[string]bigtable.Family{}}
+	for _, f := range rollupFamilies {
+		conf.ColumnFamilies[f] = bigtable.Family{}
+	}
 	for _, f := range append(families, "") {
 		for _, ttl := range append(ttls, classTTLs...) {
 			for _, r := range (&drawnLayout{family: f, ttl: ttl}).rules() {
@@ -130,6 +133,8 @@ type counts struct {
 	Two      int // reads of a project with two schemas
 	Copied   int // edits after which tables were backfilled
 	Stale    int // edits with another lock than the one before: reverts, merges and regenerated ones
+	Sealed   int // buckets that were summarized
+	Runs     int // buckets of which windows were read from rollups
 	Inexact  int // events with a value that cannot be converted, and an error
 }
 
@@ -183,6 +188,11 @@ func (h *history) run() error {
 		for _, l := range h.lives {
 			if err := l.write(l.newest(), h.IntN(4)); err != nil {
 				return err
+			}
+			if h.chance(2) {
+				if err := l.seal(l.newest(), h.chance(3)); err != nil {
+					return err
+				}
 			}
 		}
 		if err := h.step(); err != nil {
@@ -481,6 +491,9 @@ func (l *drawnLayout) places() (out [][2]string) {
 	for _, r := range l.rules() {
 		out = append(out, [2]string{l.table, r.family})
 	}
+	if l.rollup.family != "" {
+		out = append(out, [2]string{l.table, l.rollup.family})
+	}
 	return out
 }
 
@@ -513,13 +526,21 @@ func (h *history) unused(p *proposal) bool {
 }
 
 const (
-	lacking   = "E21" // reads from a table that must be backfilled before
-	forgotten = "E23" // a lock that lacks facts of the one before
+	lacking    = "E21" // reads from a table that must be backfilled before
+	forgotten  = "E23" // a lock that lacks facts of the one before
+	serving    = "E25" // a rollup that serves reads, and that all programs must maintain before
+	rollupIdle = "E46" // a rollup that is added, and serves no reads
 )
 
 // onlyLacking reports whether people can accept the changes without a loss: if they backfill.
 func onlyLacking(findings []evolve.Finding) bool {
-	return !slices.ContainsFunc(findings, func(f evolve.Finding) bool { return f.Rule.Class == evolve.Data && f.Diagnostic.Rule != lacking })
+	return !slices.ContainsFunc(findings, func(f evolve.Finding) bool { return f.Rule.Class == evolve.Data && !lossless(&f) })
+}
+
+// lossless reports whether a change of class Data can be accepted without a loss: if a table was filled, or all programs
+// maintain a rollup.
+func lossless(f *evolve.Finding) bool {
+	return f.Diagnostic.Rule == lacking || f.Diagnostic.Rule == serving && f.Old == "serves: false"
 }
 
 // accept accepts all changes: the stored events of the tables may be lost, and therefore are
@@ -532,7 +553,7 @@ func (h *history) accept(p *proposal) error {
 			continue
 		}
 		arguments = append(arguments, f.Name+"=nothing is stored")
-		if f.Diagnostic.Rule == lacking {
+		if lossless(&f) {
 			continue
 		}
 		_, item, _ := strings.Cut(f.Name, ":")
@@ -541,7 +562,7 @@ func (h *history) accept(p *proposal) error {
 			lost[i] = lost[i] || l.newest().stands(table) || p.versions[i].stands(table)
 		}
 	}
-	others := func(f *evolve.Finding) bool { return f.Rule.Class == evolve.Data && f.Diagnostic.Rule != lacking }
+	others := func(f *evolve.Finding) bool { return f.Rule.Class == evolve.Data && !lossless(f) }
 	if !slices.Contains(lost, true) && p.has(others) { // a table that was removed before
 		for i := range lost {
 			lost[i] = true
@@ -671,6 +692,11 @@ func (h *history) deploy(p *proposal) error {
 		if p.changed[i] {
 			if err := l.write(l.newest(), h.IntN(3)); err != nil {
 				return err
+			}
+			if h.chance(2) || p.has(func(f *evolve.Finding) bool { return f.Diagnostic.Rule == rollupIdle }) {
+				if err := l.seal(l.newest(), true); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -65,6 +65,27 @@ func expires(l *lock.Layout) bool {
 	return slices.ContainsFunc(l.Families, func(f lock.Family) bool { return f.GC.Kind != codec.GCNone })
 }
 
+// meanings compares what stored statistics of a field mean: of which events, and of which values of an enum.
+func (c *comparer) meanings(name string, at Change) {
+	old, was := column(c.old, name)
+	new, is := column(c.new, name)
+	if !was || !is {
+		return
+	}
+	at.way = way{text: "keep it as it was, and add a field"}
+	if old.Default == nil && new.Default != nil && old.Optional {
+		at.Old, at.New = presenceText(old), presenceText(new)
+		c.add(windowsLost, at, "field %q gets a default: stored windows do not count it for events that lack it, and those of the events do", item(new))
+	}
+	for _, v := range new.Enum {
+		if k := slices.IndexFunc(old.Enum, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name != v.Name }); k >= 0 && !v.Retired && storesNames(c.old, old) {
+			at.Old, at.New = valueText(old.Enum[k]), valueText(v)
+			c.add(windowsLost, at, "number %d of %q in the rollup was %s, and becomes %s: stored windows have numbers", v.Number, item(new), old.Enum[k].Name, v.Name)
+			return
+		}
+	}
+}
+
 // rollupText returns a rollup of a layout in the schema language, as far as it is a fact.
 func rollupText(l *lock.Layout, r lock.Rollup) string {
 	out := "rollup: {every: " + schema.FormatDuration(r.Every) + ", family: " + quoted(r.Family) + ", ttl: " + gcText(r.GC, false)
@@ -170,6 +191,9 @@ func (c *comparer) summaries(family string, lost bool) {
 		case !reads(old.Type, c.new.Summaries[i].Type):
 			at.New, at.way.text = c.new.Summaries[i].Type.String(), "keep the type, and add a field for the new values"
 			c.add(windowsLost, at, "the type of %q in the rollup changes from %s to %s: windows of expired events lack it", old.Name, at.Old, at.New)
+		}
+		if !old.Retired && i >= 0 {
+			c.meanings(old.Name, at)
 		}
 	}
 	for _, new := range c.new.Summaries {

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -81,16 +82,23 @@ func (r *resolver) summarizes(t *Table, s *schema.Table) bool {
 	case t.Metrics() || t.HasPoints():
 		r.errorf(pos, "use "+patternsWith(codec.Pattern.Versioned), "the events of a bucket of table %q are in several rows, or several in a cell, so that a rollup cannot follow their changes", t.ID)
 	case t.HasClasses() || slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.EventTimed() }):
-		r.errorf(pos, "use `ttl: {max_age: 30d}`, measured from the event, or `ttl: {keep: forever}`",
+		r.errorf(cmp.Or(t.Families[0].GCPos, pos), "use "+t.longEnough()+", measured from the event",
 			"the events of a bucket of table %q expire at different times, which a rollup could not tell from those that were never written", t.ID)
 	case slices.ContainsFunc(t.Families, func(f Family) bool {
 		return slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 })
 	}):
-		r.errorf(pos, "use `ttl: {max_age: 30d}`, or `ttl: {keep: forever}`", "max_versions lets events of table %q expire when others are written, which a rollup cannot follow", t.ID)
+		r.errorf(cmp.Or(t.Families[0].GCPos, pos), "use "+t.longEnough(), "max_versions lets events of table %q expire when others are written, which a rollup cannot follow", t.ID)
 	default:
 		return true
 	}
 	return false
+}
+
+// longEnough proposes a time to live of events that a rollup can follow.
+func (t *Table) longEnough() string {
+	const day = 24 * time.Hour
+	least := max(30*day, (t.Bucket.Widest() + new(codec.Rollup).Grace(t.Bucket)*4 + 4*day).Truncate(day))
+	return diag.Code("ttl: {max_age: " + schema.FormatDuration(least) + "}")
 }
 
 // rollupFamily resolves the family of a rollup.

@@ -29,6 +29,7 @@ func (t *Table) Rebuild(facts *Layout, like *layout.Layout, live bool) (*layout.
 	rebuildFamilies(l, out, facts)
 	rebuildColumns(l, out, facts, like, live)
 	l.Tables, l.Read = []*layout.Table{out}, out
+	rebuildRollup(l, out, facts)
 	return l, out
 }
 
@@ -102,6 +103,24 @@ func rebuildFamilies(l *layout.Layout, t *layout.Table, facts *Layout) {
 			family.Class = len(l.Classes)
 		}
 		t.Families = append(t.Families, family)
+	}
+}
+
+// rebuildRollup sets the rollup of a table.
+func rebuildRollup(l *layout.Layout, t *layout.Table, facts *Layout) {
+	r := facts.Rollup()
+	if r == nil {
+		return
+	}
+	t.Rollup = &codec.Rollup{Every: r.Every, After: schema.DefaultAfter, Family: r.Family, GC: r.GC, Idle: r.Idle}
+	var names []string
+	for _, s := range facts.Summaries {
+		if !s.Retired {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) < len(l.Fields) {
+		t.Rollup.Fields = names
 	}
 }
 

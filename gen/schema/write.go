@@ -229,6 +229,9 @@ func (t *Table) Lines(name string, segments []string) []string {
 	if t.TTL != nil {
 		add("ttl", t.TTL.String())
 	}
+	if t.Rollup.Pos.IsValid() {
+		add("rollup", t.Rollup.String())
+	}
 	if t.RowKeySchema.V {
 		add("row_key_schema", "true")
 	}

@@ -342,3 +342,33 @@ func TestRollupFields(t *testing.T) {
 		t.Error(windows, inexact)
 	}
 }
+
+// TestRollupWidths checks windows after the width of a rollup has changed: those of events as long as they are there,
+// and then those of the runs that say them.
+func TestRollupWidths(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	var events []sample
+	for i := range 24 * 4 {
+		events = append(events, sample{Series: "s", Time: at(i * 900), Value: uint64(i)})
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
+	roll(t, bt, l, rollupNow(86400*2))
+	for _, every := range []time.Duration{15 * time.Minute, 2 * time.Hour} {
+		other := *l
+		r := *l.Rollup
+		r.Every, other.Rollup = every, &r
+		for _, width := range []time.Duration{30 * time.Minute, time.Hour, 2 * time.Hour} {
+			want, _ := windowsAt(t, bt, l, 86400*2, "s", day0, at(86400), window.Every(width))
+			got, op := windowsAt(t, bt, &other, 86400*2, "s", day0, at(86400), window.Every(width))
+			same(t, fmt.Sprint(want), fmt.Sprint(got))
+			if op.Runs != 0 || op.Inexact != 0 {
+				t.Errorf("%v by %v: %+v", every, width, op)
+			}
+			later, op := windowsAt(t, bt, &other, 86400*100, "s", day0, at(86400), window.Every(width))
+			if exact := width >= time.Hour; op.Runs != 1 || exact != (op.Inexact == 0) || exact && fmt.Sprint(later) != fmt.Sprint(want) {
+				t.Errorf("%v by %v: %+v\n%s\nwant %s", every, width, op, later, want)
+			}
+		}
+	}
+}

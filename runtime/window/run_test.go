@@ -179,6 +179,39 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// TestRunOfOtherTypes parses runs of fields with the types that they had in another version of a schema: only these
+// are lacking, and nothing of them is in the windows.
+func TestRunOfOtherTypes(t *testing.T) {
+	texts := ValuesPart("int", func(w *everyType) *Values[string] { return &w.Name }, func(c *everyColumns) []string { return c.names })
+	moments := ValuesPart("flag", func(w *everyType) *Values[time.Time] { return &w.At }, func(c *everyColumns) []time.Time { return c.ats })
+	narrower := FloatPart("real", func(w *everyType) *Float64[float32] { return &w.Single }, func(c *everyColumns) []float32 { return c.single })
+	signed := IntPart("uint", func(w *everyType) *Int[int32] { return &w.Int }, func(c *everyColumns) []int32 { return nil })
+	others := everySpec(texts, moments, narrower, signed, everyParts[2])
+	var r Run
+	rapid.Check(t, func(t *rapid.T) {
+		events := drawEvents(t)
+		for i := range events.reals {
+			events.reals[i] = 0.1
+			events.ints[i] = new(int32)
+		}
+		spec := everySpec(everyParts...)
+		windows := foldEvery(t, spec, Every(time.Hour), 0, &events)
+		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: anyOf(windows)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := others.ParseRun(&r, encoded); err != nil || r.Lacks != (len(windows) > 0) || len(r.Windows) != len(windows) {
+			t.Fatal(r.Lacks, len(r.Windows), err)
+		}
+		for i, w := range r.Windows {
+			got, want := *w.(*everyType), everyType{Window: windows[i].Window, Length: windows[i].Length}
+			if diff := cmp.Diff(want, got, bitwise); diff != "" {
+				t.Fatalf("window %d: %s", i, diff)
+			}
+		}
+	})
+}
+
 // TestCells checks that windows are the same whether events are added, or the windows of runs, or both,
 // in any mixture, and that they are those without cells but for sums of floating-point numbers.
 func TestCells(t *testing.T) {
