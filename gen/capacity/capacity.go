@@ -25,6 +25,8 @@ type Plan struct {
 	BusiestSeries float64 `json:"busiest_series"`
 	Writes        Flow    `json:"writes"`
 	Reads         []Read  `json:"reads"` // declared ones
+	// Summaries are the rows that rollups read and write; nil if there are none.
+	Summaries *Flow `json:"summaries,omitempty"`
 	// RequestsADay are mutations of rows and read requests, on average.
 	WritesADay float64   `json:"writes_a_day"`
 	ReadsADay  float64   `json:"reads_a_day"`
@@ -111,10 +113,14 @@ func Of(l *layout.Layout) Plan {
 		e := estimate.Of(l, t)
 		rows := events * float64(t.RowsPerEvent())
 		bytes := events * e.Event.Upper
+		if e.Rollup != nil {
+			bytes += rows * e.Rollup.Mark.Bytes().Upper
+		}
 		p.Writes.Rows += rows * p.Peak
 		p.Writes.Bytes += bytes * p.Peak
 		p.WritesADay += rows * (24 * time.Hour).Seconds()
 		all.writes += max(rows, bytes/rowBytes) * p.Peak
+		p.summarize(&e, &all)
 	}
 	for _, r := range l.Expect.Reads {
 		read := ReadOf(l, r)
@@ -140,6 +146,23 @@ func Of(l *layout.Layout) Plan {
 		p.Nodes = append(p.Nodes, clusterOf(s, all))
 	}
 	return p
+}
+
+// summarize adds what it takes to summarize the buckets of a table: each row is read and written once, when its bucket has ended.
+func (p *Plan) summarize(e *estimate.Estimate, all *demand) {
+	if e.Rollup == nil {
+		return
+	}
+	if p.Summaries == nil {
+		p.Summaries = &Flow{}
+	}
+	rows := e.Rollup.Buckets * float64(e.Load.Series)
+	p.Summaries.Rows += rows
+	p.Summaries.Bytes += rows * e.Row.Upper
+	p.WritesADay += rows * (24 * time.Hour).Seconds()
+	all.seeks += rows
+	all.scanned += rows * e.Row.Upper
+	all.writes += rows * max(1, e.Rollup.Run.Bytes().Upper/rowBytes)
 }
 
 // largest returns the most data within the first year or in the steady state, and how much of it

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/estimate"
@@ -40,7 +41,12 @@ func storedOver(l *layout.Layout) []Stored {
 // is true if it never does.
 func steadyAfter(l *layout.Layout) (after time.Duration, forever bool) {
 	for _, t := range l.Tables {
-		for _, c := range estimate.Of(l, t).Cells {
+		e := estimate.Of(l, t)
+		cells := e.Cells
+		if e.Rollup != nil {
+			cells = append(slices.Clone(cells), e.Rollup.Run)
+		}
+		for _, c := range cells {
 			if c.Longest == 0 {
 				return 0, true
 			}

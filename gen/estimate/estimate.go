@@ -76,6 +76,8 @@ type Estimate struct {
 	// Rows is the number of rows of a series at that point; 0 if nothing is
 	// garbage-collected.
 	Rows float64
+	// Rollup is the size of the rollup; nil if there is none.
+	Rollup *Rollup
 }
 
 // EventsIn returns the number of events of a series in a duration.
@@ -113,14 +115,18 @@ func Of(l *layout.Layout, t *layout.Table) Estimate {
 	e.LeastRow = values/rows*e.EventsPerRow + float64(e.KeyBytes)
 	e.BytesADay = e.Event.times(e.Load.Rate * float64(e.Load.Series) * (24 * time.Hour).Seconds())
 	e.Shortest, e.Retention = t.Ages()
+	e.Rollup = rollupOf(l, t, &e)
 	for _, c := range e.Cells {
 		if c.Longest == 0 {
 			return e
 		}
 		e.Horizon = max(e.Horizon, c.Longest)
 	}
-	e.Table = e.StoredAfter(math.MaxInt64)
 	e.Rows = math.Ceil(e.EventsIn(e.Horizon+CollectionLag)/e.EventsPerRow) * rows
+	if e.Rollup != nil && e.Rollup.Run.Longest == 0 {
+		return e
+	}
+	e.Table = e.StoredAfter(math.MaxInt64)
 	return e
 }
 
@@ -149,6 +155,9 @@ func (e *Estimate) StoredAfter(age time.Duration) Bounds {
 	var out Bounds
 	for _, c := range e.Cells {
 		out = out.Plus(c.stored(age, e.Load.Rate).times(float64(e.Load.Series)))
+	}
+	if e.Rollup != nil {
+		out = out.Plus(e.Rollup.stored(age, e.Load))
 	}
 	return out
 }

@@ -33,7 +33,8 @@ const (
 	atSince
 	atServes
 	atRollup
-	atEnum // a value of the enum of a column, or of a segment
+	atSummary // a field of a rollup
+	atEnum    // a value of the enum of a column, or of a segment
 )
 
 // Change is a difference between two sets of facts.

@@ -216,7 +216,7 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 			change.Rule = lifeLongerClusters
 			change.Message += "; several clusters allow steps of 90 days"
 		}
-		if change.place == atColumn || change.place == atEnum {
+		if change.place == atColumn || change.place == atEnum || change.place == atSummary {
 			if seen[change.Rule.ID+change.Item] {
 				continue
 			}

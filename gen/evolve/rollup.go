@@ -78,6 +78,9 @@ func (c *comparer) meanings(name string, at Change) {
 		c.add(windowsLost, at, "field %q gets a default: stored windows do not count it for events that lack it, and those of the events do", item(new))
 	}
 	for _, v := range new.Enum {
+		if slices.Contains(old.Enum, v) {
+			continue
+		}
 		if k := slices.IndexFunc(old.Enum, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name != v.Name }); k >= 0 && !v.Retired && storesNames(c.old, old) {
 			at.Old, at.New = valueText(old.Enum[k]), valueText(v)
 			c.add(windowsLost, at, "number %d of %q in the rollup was %s, and becomes %s: stored windows have numbers", v.Number, item(new), old.Enum[k].Name, v.Name)
@@ -179,7 +182,7 @@ func (c *comparer) summaries(family string, lost bool) {
 	for _, old := range c.old.Summaries {
 		i := slices.IndexFunc(c.new.Summaries, func(s lock.Summary) bool { return s.Name == old.Name })
 		at := c.atRollup(family)
-		at.Item, at.Old = family+"/"+old.Name, old.Type.String()
+		at.place, at.Item, at.Old = atSummary, family+"/"+old.Name, old.Type.String()
 		switch {
 		case old.Retired || i < 0 && c.gone(old.Name):
 		case i < 0 && !lost, i >= 0 && !lost:
@@ -199,7 +202,7 @@ func (c *comparer) summaries(family string, lost bool) {
 	for _, new := range c.new.Summaries {
 		i := slices.IndexFunc(c.old.Summaries, func(s lock.Summary) bool { return s.Name == new.Name })
 		at := c.atRollup(family)
-		at.Item, at.New, at.way.text = family+"/"+new.Name, new.Type.String(), "give the field a name that no other had"
+		at.place, at.Item, at.New, at.way.text = atSummary, family+"/"+new.Name, new.Type.String(), "give the field a name that no other had"
 		switch {
 		case i >= 0 && !c.old.Summaries[i].Retired:
 		case i >= 0 && !c.has(new.Name):

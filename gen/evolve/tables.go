@@ -302,7 +302,7 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 		return firstPos(t.SincePos, t.Pos)
 	case atServes:
 		return firstPos(t.WriteOnlyPos, t.Pos)
-	case atRollup:
+	case atRollup, atSummary:
 		return firstPos(t.RollupPos, t.Pos)
 	case atPattern:
 		return t.PatternPos

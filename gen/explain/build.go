@@ -118,14 +118,18 @@ func loadOf(l *layout.Layout) Load {
 // tableOf explains the table of a schema with an index.
 func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
 	events := sample.Events(l, t, examples, moreExamples)
+	size := estimate.Of(l, t)
 	out := Table{
-		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: prose.Holds(l, t), WriteOnly: t.WriteOnly, Tier: tierOf(t), Bundle: bundleOf(l, t), Key: keyOf(l, t),
+		Rollup: rollupOf(t, &size), ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: prose.Holds(l, t), WriteOnly: t.WriteOnly, Tier: tierOf(t), Bundle: bundleOf(l, t), Key: keyOf(l, t),
 		Events: []Event{}, Rows: []Row{},
-		Size: sizeOf(estimate.Of(l, t)), Choices: choices(s, index, l, t), Guidance: guidanceOf(t),
+		Size: sizeOf(size), Choices: choices(s, index, l, t), Guidance: guidanceOf(t),
 		Periods: periodsOf(l, t),
 	}
 	for i := range t.Families {
 		out.Families = append(out.Families, familyOf(l, &t.Families[i]))
+	}
+	if t.RollupFamily != nil {
+		out.Families = append(out.Families, rollupFamily(t.RollupFamily))
 	}
 	for _, c := range t.AllColumns() {
 		out.Columns = append(out.Columns, columnOf(l, t, c))

@@ -21,6 +21,9 @@ func capacityRows(p *capacity.Plan) []capacityRow {
 		r := &p.Reads[i]
 		rows = append(rows, capacityRow{r.Method, words.Count(r.Rate, "call", "calls") + "/s", readMeans(r)})
 	}
+	if s := p.Summaries; s != nil {
+		rows = append(rows, capacityRow{"summaries", words.Count(s.Rows, "row", "rows") + "/s", "read and written once when their buckets have ended: up to " + words.Size(s.Bytes) + "/s; each pass also walks over all rows"})
+	}
 	rows = append(rows, capacityRow{"requests", words.Count(p.WritesADay+p.ReadsADay, "request", "requests") + " a day", requestsMeans(p)})
 	for _, s := range p.Storage {
 		rows = append(rows, capacityRow{"storage", words.Sizes(s.Bytes.Lower, s.Bytes.Upper), storageMeans(&s)})

@@ -183,6 +183,9 @@ func (w *markdownWriter) explainTable(s *Schema, t *Table) {
 	if t.Bundle != nil {
 		w.paragraph(t.Bundle.Means)
 	}
+	if t.Rollup != nil {
+		w.paragraph(t.Rollup.Means)
+	}
 	w.key(t)
 	w.periods(t)
 	w.rows(t)

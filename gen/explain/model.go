@@ -66,6 +66,7 @@ type Table struct {
 	WriteOnly bool     `json:"write_only,omitempty"` // the table is only written, since it has serves: false
 	Tier      *Tier    `json:"tier,omitempty"`
 	Bundle    *Bundle  `json:"schema_bundle,omitempty"`
+	Rollup    *Rollup  `json:"rollup,omitempty"`
 	Key       Key      `json:"key"`
 	Families  []Family `json:"families"`
 	Columns   []Column `json:"columns"`

@@ -190,6 +190,9 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	if t.Bundle != nil {
 		w.wrapped("  ", plain, t.Bundle.Means)
 	}
+	if t.Rollup != nil {
+		w.wrapped("  ", plain, t.Rollup.Means)
+	}
 	w.key(t)
 	w.periods(t)
 	w.rows(t)

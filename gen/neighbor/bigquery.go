@@ -56,6 +56,9 @@ func (r *renderer) externalTable(t *layout.StoredTable, name string) string {
 	options := externalOptions{ReadRowkeyAsString: textKeys(t), IgnoreUnspecifiedColumnFamilies: true}
 	var remarks strings.Builder
 	for i := range t.Families {
+		if onlyRollup(t, t.Families[i].Name) {
+			continue // queries aggregate events
+		}
 		family, about := r.externalFamily(t, t.Families[i].Name)
 		options.ColumnFamilies = append(options.ColumnFamilies, family)
 		for _, remark := range about {

@@ -131,8 +131,11 @@ func tableAbout(t *layout.StoredTable) string {
 	return fmt.Sprintf("Table %s contains %s.", t.ID, words.List(parts, "and"))
 }
 
-// familyAbout is a comment about a family that only earlier layouts use; empty for others.
+// familyAbout is a comment about a family that has a rollup, or that only earlier layouts use; empty for others.
 func familyAbout(t *layout.StoredTable, f *layout.Family) string {
+	if onlyRollup(t, f.Name) {
+		return comment("#", "Family %s has windows of the events, which outlive them.", f.Name)
+	}
 	for _, l := range t.Layouts {
 		if !l.Table.Until.IsZero() {
 			continue
@@ -144,6 +147,13 @@ func familyAbout(t *layout.StoredTable, f *layout.Family) string {
 		}
 	}
 	return comment("#", "Only earlier layouts have this family. It must stay until their events have expired.")
+}
+
+// onlyRollup reports whether a family has no events, but a rollup.
+func onlyRollup(t *layout.StoredTable, family string) bool {
+	return !slices.ContainsFunc(t.Layouts, func(l layout.StoredLayout) bool {
+		return slices.ContainsFunc(l.Table.Families, func(f layout.Family) bool { return f.Name == family })
+	})
 }
 
 // terraformSplits renders the split keys of a new table. It reports false if Terraform cannot
