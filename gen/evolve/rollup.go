@@ -20,7 +20,7 @@ var (
 	windowsLost = data(Rule{
 		ID: "E26", Title: "windows of a rollup are no longer read",
 		Reason: "A rollup has windows of events that have expired. They are not read if the rollup is removed, gets another family, narrower windows or fewer fields, or a field another type, or if a read moves to a table without it.",
-		Fix:    "Keep the rollup until its windows have expired. A different rollup can begin with a new layout, with `since` and `before`.",
+		Fix:    "Keep the rollup until its windows have expired. A different rollup can begin with a new layout that has another family of events, with `since` and `before`.",
 	})
 	familyTaken = data(Rule{
 		ID: "E27", Title: "a family of a removed rollup is used again, or a rollup is in a family of events",
@@ -111,7 +111,7 @@ func rollupText(l *lock.Layout, r lock.Rollup) string {
 func (c *comparer) atRollup(family string) Change {
 	out := Change{Item: family, place: atRollup}
 	if old := c.old.Rollup(); old != nil {
-		out.way.text = "restore " + quotedCode(rollupText(c.old, *old)) + ", or let a new layout begin with the change, with since and before"
+		out.way.text = "restore " + quotedCode(rollupText(c.old, *old)) + ", or let a new layout begin with the change and another family of events, with since and before"
 	}
 	return out
 }

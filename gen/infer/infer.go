@@ -16,6 +16,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 )
 
 // Sample is a part of a table.
@@ -102,10 +103,13 @@ type cell struct {
 
 // newTable returns the rows of a sample that have cells.
 func newTable(s Sample) *table {
-	t := &table{Sample: s}
+	t, others := &table{Sample: s}, rollups(s.Rows)
 	for _, r := range s.Rows {
 		out := row{key: r.Key()}
 		for _, family := range slices.Sorted(maps.Keys(r)) {
+			if others[family] {
+				continue
+			}
 			for _, item := range r[family] {
 				out.cells = append(out.cells, cell{family, strings.TrimPrefix(item.Column, family+":"), int64(item.Timestamp), item.Value})
 			}
@@ -116,6 +120,20 @@ func newTable(s Sample) *table {
 		}
 	}
 	return t
+}
+
+// rollups returns the families of a sample that have only cells of rollups: these say nothing about how events are stored.
+func rollups(rows []bigtable.Row) map[string]bool {
+	out := map[string]bool{}
+	for _, row := range rows {
+		for family, items := range row {
+			is := !slices.ContainsFunc(items, func(item bigtable.ReadItem) bool { return !rollup.Known(strings.TrimPrefix(item.Column, family+":")) })
+			if was, known := out[family]; !known || was {
+				out[family] = is
+			}
+		}
+	}
+	return out
 }
 
 // spread returns at most n elements of a slice, evenly spread.

@@ -28,7 +28,7 @@ func Rules() []Rule { return rules() }
 
 // rules builds the list on first use.
 var rules = sync.OnceValue(func() []Rule {
-	all := slices.Concat(columnRules(), changeRules(), keyRules(), limitRules(), ttlRules(), tierRules(), viewRules())
+	all := slices.Concat(columnRules(), changeRules(), keyRules(), limitRules(), ttlRules(), tierRules(), viewRules(), rollupRules())
 	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 })

@@ -211,7 +211,7 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 	if l.Expect.Rate == 0 || l.Expect.Series == 0 {
 		return
 	}
-	if e := report.size(); e.Horizon > 0 {
+	if e := report.size(); e.Horizon > 0 && e.Table.Typical > 0 {
 		kept := schema.FormatDuration(e.Retention)
 		switch {
 		case e.Horizon != e.Retention:
@@ -220,6 +220,14 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 			kept = schema.FormatDuration(e.Shortest) + " to " + kept
 		}
 		report.at(t.Pos, "plan for it, and monitor the actual size: the bounds do not include compression",
-			"the table takes %s: %s a day, kept for %s plus up to 7 days", sizes(e.Table), sizes(e.BytesADay), kept)
+			"the table takes %s: %s a day, kept for %s plus up to 7 days%s", sizes(e.Table), sizes(e.BytesADay), kept, windowsFor(t))
 	}
+}
+
+// windowsFor says how long the rollup of a table is kept; it is empty without one.
+func windowsFor(t *layout.Table) string {
+	if t.Rollup == nil {
+		return ""
+	}
+	return ", and windows for " + schema.FormatDuration(t.Rollup.GC.MaxAge)
 }

@@ -112,13 +112,6 @@ func (r *recorder) families() {
 	}
 }
 
-// rollup adds the families of rollups. How they summarize events may change: runs say it themselves.
-func (r *recorder) rollup() {
-	for _, rollup := range r.layout.Rollups {
-		r.add("rollup "+rollup.Family, "runs")
-	}
-}
-
 // aligned returns a bucket without an origin that changes nothing.
 func aligned(b codec.Bucket) codec.Bucket {
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)

@@ -19,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -216,6 +217,9 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			qualifier := strings.TrimPrefix(item.Column, family+":")
 			if strings.HasPrefix(qualifier, layout.MarkPrefix) && slices.ContainsFunc(readings, func(s reading) bool { return s.Table.Pattern.NewestOnly() }) {
 				continue // a deletion is in progress, or was killed
+			}
+			if rollup.Known(qualifier) && slices.ContainsFunc(readings, func(s reading) bool { return s.Table.Rollup != nil && s.Table.Rollup.Family == family }) {
+				continue // windows, or a mark
 			}
 			s, column, known := columnOf(readings, family, qualifier)
 			v.report.Columns.add(known)

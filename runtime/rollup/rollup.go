@@ -80,6 +80,12 @@ func totalOf(name string) (uint64, bool) {
 	return total &^ (1 << 63), err == nil && total >= 1<<63
 }
 
+// Known reports whether a name is that of a column of a mark, a deletion or a run.
+func Known(name string) bool {
+	_, is := totalOf(name)
+	return is || len(name) == 1+idSize && (name[0] == mark || name[0] == deletion)
+}
+
 // Row is what the cells of a rollup in a row say. The zero Row is one without cells.
 type Row struct {
 	Marks     []string // names of the marks

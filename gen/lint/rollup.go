@@ -1,0 +1,51 @@
+package lint
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// rollupRules are the rules for rollups.
+func rollupRules() []Rule {
+	return []Rule{
+		{
+			ID: "K28", Severity: diag.Warning, Title: "a rollup that no reads use", Source: judgment, check: unreadRollup,
+			Reason: "Windows of a series come from the table that serves Read, and those of a query from the table of the query. A rollup of another table costs a mark in each mutation and is never read.",
+			Fix:    "Give the rollup to the table that serves the reads, list its table first, or name it in a query.",
+		},
+		{
+			ID: "T23", Severity: diag.Warning, Title: "little time to summarize events before they expire", Source: judgment, check: briefRollup,
+			Reason: "A bucket whose events have begun to expire cannot be summarized exactly any more. If nothing summarizes the table over a long weekend, windows stay inexact.",
+			Fix:    "Keep events for a few days longer than their bucket.",
+		},
+	}
+}
+
+// unreadRollup is K28.
+func unreadRollup(l *layout.Layout, t *layout.Table, report reporter) {
+	if t.Rollup == nil || t.Rollup.Idle || t.WriteOnly || l.Read == t || slices.ContainsFunc(l.Queries, func(q layout.Query) bool { return q.Table == t }) {
+		return
+	}
+	report.at(t.RollupPos, "give the rollup to the table that serves the reads", "no read or query uses table %q, and so its rollup", t.ID)
+}
+
+// spareTime is how long nothing may summarize a table; our judgment.
+const spareTime = 3 * 24 * time.Hour
+
+// briefRollup is T23: fewer than three days between the first time at which a bucket can be summarized and the last.
+func briefRollup(_ *layout.Layout, t *layout.Table, report reporter) {
+	age := t.Age()
+	if t.Rollup == nil || age == 0 {
+		return
+	}
+	least := t.Bucket.Widest() + t.Rollup.After + 4*t.Rollup.Grace(t.Bucket)
+	if age >= least && age < least+spareTime {
+		const day = 24 * time.Hour
+		enough := schema.FormatDuration((least + spareTime + day - 1).Truncate(day))
+		report.at(t.Families[0].GCPos, "keep them for longer: "+diag.Code("ttl: {max_age: "+enough+"}"), "a bucket of table %q can be summarized for less than three days before its events begin to expire", t.ID)
+	}
+}
