@@ -52,14 +52,14 @@ func (t *Table) sinceRuns(now time.Time) (time.Time, bool) {
 	return start, true
 }
 
-// Changes returns the filter of the changes in rows whose buckets ended some time before now: names of columns, without values. With all, rows
-// without changes have the names of their runs, and one cell of an event, too.
+// Changes returns the filter of the changes in rows whose buckets ended some time before now: names of columns, without
+// values. With all, rows also have their runs, and the name of a cell of an event.
 func (t *Table) Changes(now time.Time, after time.Duration, all bool) Filter {
 	family := []string{t.Rollup.Name}
 	windows := t.Rollup.Life.Windows(now.Add(codec.Skew), time.Time{}, now.Add(-after).Add(time.Millisecond))
 	cells := Cells{Families: family, Windows: windows}
 	if all {
-		return chain(Interleave{cells, chain(t.cellsIn(func(*Family) []codec.Window { return []codec.Window{{}} }), CellsPerRow(1))}, StripValues{})
+		return Interleave{cells, chain(t.cellsIn(func(*Family) []codec.Window { return []codec.Window{{}} }), CellsPerRow(1), StripValues{})}
 	}
 	return chain(cells, ColumnRange{Families: family, End: rollup.FirstRun}, StripValues{})
 }

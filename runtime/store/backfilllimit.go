@@ -38,7 +38,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // piece returns the number of events that may be written at once, of at most n: those of a
 // tenth of a second, and at least one.
 func (l *limiter) piece(n int) int {
-	if l.rate <= 0 || l.rate/10 >= float64(n) {
+	if !(l.rate > 0) || l.rate/10 >= float64(n) {
 		return n
 	}
 	return max(1, int(l.rate/10))
@@ -47,7 +47,7 @@ func (l *limiter) piece(n int) int {
 // wait waits until n more events may be written: each of them takes its time before it is
 // written, the first one too.
 func (l *limiter) wait(ctx context.Context, n int) error {
-	if l.rate <= 0 {
+	if !(l.rate > 0) {
 		return nil
 	}
 	l.mu.Lock()

@@ -1,11 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -207,14 +203,10 @@ func (c checkpoint) differs(o checkpoint) string {
 	return ""
 }
 
-// parseCheckpoint parses the contents of a file: JSON and a line with its SHA-256.
+// parseCheckpoint parses the contents of a file.
 func parseCheckpoint(text []byte) (c checkpoint, err error) {
-	body, sum, found := bytes.Cut(text, []byte("\n"))
-	if !found || string(bytes.TrimSuffix(sum, []byte("\n"))) != checksum(body) {
-		return c, errors.New("damaged: the checksum is wrong")
-	}
-	if err := json.Unmarshal(body, &c); err != nil {
-		return c, fmt.Errorf("damaged: %w", err)
+	if err := parseChecked(text, &c); err != nil {
+		return c, err
 	}
 	if c.Version != checkpointVersion {
 		return c, fmt.Errorf("version %d, not %d", c.Version, checkpointVersion)
@@ -244,15 +236,7 @@ func (c checkpoint) check() error {
 }
 
 // text returns the contents of a file.
-func (c checkpoint) text() ([]byte, error) {
-	body, err := json.Marshal(c)
-	return fmt.Appendf(body, "\n%s\n", checksum(body)), err
-}
-
-func checksum(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
-}
+func (c checkpoint) text() ([]byte, error) { return checkedText(c) }
 
 // saveNow writes the checkpoint unless it was written just now and the process will write
 // it again.
@@ -268,14 +252,7 @@ func (b *backfill[E]) save() error {
 	if b.file == nil {
 		return nil
 	}
-	text, err := b.checkpoint().text()
-	if err == nil && len(text) > maxCheckpoint {
-		err = fmt.Errorf("it would be larger than %d MB", maxCheckpoint>>20)
-	}
-	if err == nil {
-		err = b.file.write(text)
-	}
-	if err != nil {
+	if err := b.file.save(b.checkpoint()); err != nil {
 		return &CheckpointError{b.Checkpoint, "not writable", err}
 	}
 	b.progress.saved = time.Now()

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -115,6 +118,41 @@ func (f *checkpointFile) replace(text []byte) (err error) {
 		_ = dir.Close()
 	}
 	return nil
+}
+
+// save replaces the contents by a value as JSON.
+func (f *checkpointFile) save(contents any) error {
+	text, err := checkedText(contents)
+	switch {
+	case err != nil:
+		return err
+	case len(text) > maxCheckpoint:
+		return fmt.Errorf("it would be larger than %d MB", maxCheckpoint>>20)
+	}
+	return f.write(text)
+}
+
+// checkedText returns the contents of a file: JSON and a line with its SHA-256.
+func checkedText(contents any) ([]byte, error) {
+	body, err := json.Marshal(contents)
+	return fmt.Appendf(body, "\n%s\n", checksum(body)), err
+}
+
+// parseChecked is the inverse of checkedText.
+func parseChecked(text []byte, to any) error {
+	body, sum, found := bytes.Cut(text, []byte("\n"))
+	if !found || string(bytes.TrimSuffix(sum, []byte("\n"))) != checksum(body) {
+		return errors.New("damaged: the checksum is wrong")
+	}
+	if err := json.Unmarshal(body, to); err != nil {
+		return fmt.Errorf("damaged: %w", err)
+	}
+	return nil
+}
+
+func checksum(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
 }
 
 // A partial file is written next to the checkpoint, and then renamed. Its name is

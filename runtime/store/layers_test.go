@@ -21,7 +21,7 @@ var layers = []struct{ name, files string }{
 	{"writing", "writer batch batcher stage absent duplicate rollupmark"},
 	{"reading", "reader many latest latestmany parts page series together windows windowparts scanner state runs"},
 	{"deleting", "delete deletefound erase erasepoints held settle"},
-	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillstates backfillverify seal " +
+	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
 }
 

@@ -159,7 +159,7 @@ func (p *rollupLife) seal() {
 			busy = false
 		}
 	})
-	o := RollupOptions{Now: p.clock(), Workers: -1, All: p.random.IntN(4) == 0, Sleep: noSleep, test: &rollupTest{random: randomID, most: 1 + p.random.IntN(20)}}
+	o := RollupOptions{Now: p.clock(), Workers: -1, All: p.random.IntN(4) == 0, Sleep: noSleep, test: &rollupTest{random: randomID, chunk: 1 + p.random.IntN(20), queue: 1 + p.random.IntN(3)}}
 	_, err := Rollup(ctx, client, []*Mapping[sample]{p.l}, p.into, sampleWindows, o)
 	if err != nil && !errors.Is(err, errKilled) && status.Code(errors.Unwrap(err)) != codes.Unavailable {
 		p.t.Fatal(err)

@@ -59,7 +59,7 @@ func TestMutations(t *testing.T) {
 		"../setup/claim.go add: Apply",                         // records of setups
 		"absent.go ifAbsent: Apply",
 		"erase.go apply: ApplyBulk",
-		"seal.go apply: Apply",   // replaces marks
+		"seal.go send: Apply",    // replaces marks
 		"settle.go apply: Apply", // of a table of states, which has no rollup
 		"stage.go apply: Apply",
 		"stage.go applyBulk: ApplyBulk",

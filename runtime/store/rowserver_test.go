@@ -222,6 +222,7 @@ func (s *rowStream) SendMsg(m any) error {
 		if cells := s.server.cells.filter(r.GetFilter()); len(cells) > 0 && s.server.wanted(r.GetRows()) {
 			s.answer = func(m any) { m.(*bigtablepb.ReadRowsResponse).Chunks = s.server.chunks(cells) }
 		}
+	case *bigtablepb.SampleRowKeysRequest: // there are none
 	default:
 		return fmt.Errorf("request %T", m)
 	}

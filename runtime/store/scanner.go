@@ -87,11 +87,16 @@ func (s *Scanner[E]) Table() string { return s.scanner.id }
 func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) { return s.scanner.splits(ctx) }
 
 func (s *scanner) splits(ctx context.Context) ([]KeyRange, error) {
-	ctx, cancel := call.Within(ctx, s.option.Timeout)
+	return splits(ctx, s.api, s.id, s.option.Timeout)
+}
+
+// splits returns ranges of row keys of a table; see [Scanner.Splits].
+func splits(ctx context.Context, api bigtable.TableAPI, id string, timeout time.Duration) ([]KeyRange, error) {
+	ctx, cancel := call.Within(ctx, timeout)
 	defer cancel()
-	keys, err := s.api.SampleRowKeys(ctx)
+	keys, err := api.SampleRowKeys(ctx)
 	if err != nil {
-		return nil, missing(s.id, call.Explain(ctx, err))
+		return nil, missing(id, call.Explain(ctx, err))
 	}
 	slices.Sort(keys)
 	return rangesOf(keys), nil

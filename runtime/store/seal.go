@@ -23,13 +23,23 @@ import (
 type RollupOptions struct {
 	// TablePrefix precedes every table ID, for example "staging_".
 	TablePrefix string
-	// All also summarizes buckets without marks: those that were written before the table had a rollup.
-	// It reads a cell of each bucket.
+	// All also summarizes buckets without marks: those that were written before the table had a rollup, or before it
+	// had all of its fields, and those whose summary is damaged, as long as all their events are there.
+	// It reads the summary of each bucket.
 	All bool
-	// DryRun changes nothing. It does not wait.
+	// DryRun counts the buckets that have changed, and changes nothing. It does not wait.
 	DryRun bool
-	// Workers is the maximum number of concurrent requests. 0 means DefaultWorkers; a negative value means 1.
+	// Workers is the number of ranges of row keys that are searched, and of buckets that are summarized, concurrently.
+	// 0 means DefaultWorkers; a negative value means 1.
 	Workers int
+	// Rate is the maximum number of buckets per second that all workers summarize; 0 means no limit.
+	Rate float64
+	// Checkpoint is a file that records the progress, so that a call that ended, or whose process was killed, can be
+	// continued without another search for what it has done. It is created if it does not exist. If it belongs to another
+	// call, the error is a *CheckpointError. Empty means no file.
+	Checkpoint string
+	// Instance identifies the Bigtable instance in the checkpoint, for example "projects/p/instances/i". It may be empty.
+	Instance string
 	// Consistent waits until what was written to a table before the call has reached the cluster to which requests
 	// of the client go, for example with WaitForReplication of an admin client. It is nil if
 	// the instance has one cluster.
@@ -42,19 +52,22 @@ type RollupOptions struct {
 	Timeout time.Duration
 	// Hooks trace every operation.
 	Hooks Hooks
-	// Progress is called after each step; nil for no calls. Waiting is set before the wait.
+	// Progress is called from time to time and at the end, never concurrently; nil for no calls.
 	Progress func(RollupProgress)
 
 	test *rollupTest // of tests
 }
 
-// rollupTest replaces what is random.
+// rollupTest replaces what a test controls.
 type rollupTest struct {
 	random func() uint64
-	most   int
+	chunk  int // buckets that are read together; 0 for maxSealed
+	queue  int // chunks that wait; 0 for maxWaiting
+	save   func(write func(text []byte) error, text []byte) error
 }
 
-// RollupReport says what was done with the buckets that had changed.
+// RollupReport says what was done with the buckets that had changed. After a call that continued with a checkpoint, it
+// includes what earlier calls did.
 type RollupReport struct {
 	Tables []string // with their prefix
 	RollupCounts
@@ -67,7 +80,7 @@ type RollupCounts struct {
 	Inexact     int64 // of these, had events that may have expired, so that some of their windows are inexact
 	Clean       int64 // had been sealed by another process
 	Busy        int64 // changed again, and are left for the next call
-	Undecodable int64 // have events that cannot be decoded, and are left
+	Undecodable int64 // have events, or a run without its events, that cannot be decoded, and are left
 	Unknown     int64 // have cells of a later version, and are left
 	Windows     int64 // windows of the new runs
 }
@@ -80,8 +93,11 @@ func (c *RollupCounts) add(o RollupCounts) {
 // RollupProgress is the state of a call.
 type RollupProgress struct {
 	RollupCounts
-	Table   string
-	Waiting time.Duration // until the marks that were noted are not used any more
+	Share float64 // of the row keys of all tables that were searched, from 0 to 1
+	Rate  float64 // buckets per second that were summarized in this call
+	// Waiting is how long the buckets that are next have to wait, until the marks that were noted are not used any
+	// more; 0 if none has to.
+	Waiting time.Duration
 }
 
 // RollupError reports a bucket that was not summarized. The call can be repeated at any time.
@@ -99,18 +115,33 @@ func (e *RollupError) Error() string {
 func (e *RollupError) Unwrap() error { return e.Err }
 
 // Rollup summarizes the events of all buckets of the tables with a rollup that have ended and have changed since
-// they were summarized. It notes these buckets, waits for [codec.Rollup.Grace], and replaces the marks of each by its
-// windows. It can be stopped and repeated at any time, and by several processes at once, if the client uses an app
-// profile that routes to a single cluster and allows single-row transactions, which Bigtable checks, and
-// all of them use the same cluster.
+// they were summarized. It searches the tables for them, in ranges of row keys, waits for [codec.Rollup.Grace] after it
+// has found each, and replaces its marks by its windows. It can be stopped and repeated at any time, and by several
+// processes at once, if the client uses an app profile that routes to a single cluster and allows single-row
+// transactions, which Bigtable checks, and all of them use the same cluster.
 //
 // Buckets that change meanwhile are left for the next call, as are those with events that cannot be decoded, of which
 // it returns the first as a *DecodeError after everything else is done. Any other error ends the call.
 func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, C, W], opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
+	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
+	if s.Checkpoint != "" && !s.DryRun {
+		var err error
+		if s.file, err = openCheckpoint(s.Checkpoint); err != nil {
+			return s.report, err
+		}
+		defer s.file.unlock()
+		if write := s.file.write; s.test != nil && s.test.save != nil {
+			s.file.write = func(text []byte) error { return s.test.save(write, text) }
+		}
+	}
+	err := s.run(ctx)
+	return s.report, cmp.Or(err, s.undecodable)
+}
+
+// sealersOf returns the sealers of the tables with a rollup: one for each mapping. It sets defaults of the options.
+func sealersOf[S, E, C, W any](client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, C, W], o *RollupOptions) (all []*sealer) {
 	o.Now, o.Timeout, o.Workers = call.Clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout), max(1, cmp.Or(o.Workers, DefaultWorkers))
-	var report RollupReport
-	var undecodable error
 	for _, l := range untypedAll(mappings) {
 		for _, p := range l.Periods() {
 			if p.Rollup == nil {
@@ -123,42 +154,34 @@ func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapp
 			if p.layout != nil {
 				kind.layout = p.layout
 			}
-			s := newSealer(client, p, kind, o)
-			report.Tables = append(report.Tables, s.reader.table.id)
-			err := s.run(ctx)
-			report.add(s.counts)
-			if err != nil {
-				return report, err
-			}
-			undecodable = cmp.Or(undecodable, s.undecodable)
+			all = append(all, newSealer(client, p, kind, o))
 		}
 	}
-	return report, undecodable
+	return all
 }
 
-// sealer seals the rows of a table that have one mapping; see package rollup.
+// sealer seals the rows of a table that have one mapping; see package rollup. It is safe for concurrent use.
 type sealer struct {
-	RollupOptions
+	id      string // of the table, with its prefix
+	all     bool   // RollupOptions.All
+	now     func() time.Time
 	kind    windowsKind
 	reader  *reader
 	mapping *mapping
 	times   rollup.Times
 	random  func() uint64
-
-	mu          sync.Mutex
-	counts      RollupCounts
-	undecodable error // the first *DecodeError
+	sends   int // changes that are sent at a time, of rows that are read together
 }
 
 // newSealer returns a sealer for the rows of a mapping.
-func newSealer(client Client, l *mapping, kind windowsKind, o RollupOptions) *sealer {
-	s := &sealer{RollupOptions: o, kind: kind, mapping: l, times: l.times(), random: randomID}
+func newSealer(client Client, l *mapping, kind windowsKind, o *RollupOptions) *sealer {
+	s := &sealer{id: o.TablePrefix + l.Table.ID, all: o.All, now: o.Now, kind: kind, mapping: l, times: l.times(), random: randomID, sends: 1}
 	s.kind.width = window.Every(l.Rollup.Every)
 	if o.test != nil {
 		s.random = o.test.random
 	}
-	if s.Sleep == nil {
-		s.Sleep = realClock.sleep
+	if client == nil { // of a RollupParts that only describes steps
+		return s
 	}
 	alone := *l
 	alone.Older = nil
@@ -173,148 +196,99 @@ type note struct {
 	marks uint64 // rollup.Row.Note
 }
 
-// maxNotes is the largest number of rows that are noted before they are sealed.
-const maxNotes = 1_000_000
-
-// run notes rows, waits, and seals them, until all are sealed.
-func (s *sealer) run(ctx context.Context) error {
-	within := KeyRange{}
-	for {
-		op := Operation{Name: "Rollup", Table: s.reader.table.id}
-		opCtx := s.Hooks.start(ctx, &op)
-		rest, notes, err := s.note(opCtx, &op, within)
-		if err == nil && len(notes) > 0 && !s.DryRun {
-			err = s.settle(opCtx, &op, notes)
-		}
-		s.Hooks.end(opCtx, &op, err)
-		if err != nil || rest == nil {
-			return err
-		}
-		within = *rest
-	}
-}
-
-// settle waits until the marks of the notes are not used any more, and seals the rows.
-func (s *sealer) settle(ctx context.Context, op *Operation, notes []note) error {
-	s.tell(s.times.Grace)
-	if err := s.Sleep(ctx, s.times.Grace); err != nil {
-		return err
-	}
-	if s.Consistent != nil {
-		if err := s.Consistent(ctx, s.reader.table.id); err != nil {
-			return err
-		}
-	}
-	return s.sealAll(ctx, op, notes)
-}
-
-// tell reports progress.
-func (s *sealer) tell(waiting time.Duration) {
-	if s.Progress == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Progress(RollupProgress{RollupCounts: s.counts, Table: s.reader.table.id, Waiting: waiting})
-}
-
-// note returns the rows in a range that have changed and whose buckets have ended, and what is left of the range; nil
-// if nothing is.
-func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange) (rest *KeyRange, notes []note, err error) {
-	most := maxNotes
-	if s.test != nil && s.test.most > 0 {
-		most = s.test.most
-	}
-	now := s.Now()
+// note finds the rows in a range that have changed and whose buckets have ended. It calls claim for each row that it
+// receives, and found for each of these, and whether its marks may still be set, until one of them returns false.
+func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange, claim func(key string) bool, found func(n note, waits bool) bool) error {
+	now := s.now()
 	a := s.reader.newAssembler(s.mapping.new())
-	var found rollup.Row
+	var cells rollup.Row
+	var run window.Run
 	table := s.reader.table
-	for row, err := range table.rows(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Changes(now, s.times.After, s.All)), 0) {
+	for row, err := range table.rows(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Changes(now, s.times.After, s.all)), 0) {
 		if err != nil {
-			return nil, notes, err
+			return err
 		}
 		key := row.Key()
-		at, failed := a.timeOf(row)
-		rollupOf(&found, row, s.mapping.Rollup.Family)
-		row.Release()
-		if failed != nil || !s.times.Ended(at, now) {
+		if !claim(key) {
+			row.Release()
+			return nil
+		}
+		start, failed := a.timeOf(row)
+		if failed != nil || !s.times.Ended(start, now) {
+			row.Release()
 			continue // rows of other mappings have their own sealers, and those of nobody no events
 		}
-		if _, has := found.Best(); !found.Changed() && (has || !s.All) {
-			continue
-		}
-		notes = append(notes, note{key, found.Note()})
-		if len(notes) == most {
-			left := KeyRange{key + "\x00", within.End}
-			rest = &left
-			break
+		rollupOf(&cells, row, s.mapping.Rollup.Family)
+		changed, waits := s.stale(&cells, &run, start), cells.Changed()
+		row.Release()
+		if changed && !found(note{key, cells.Note()}, waits) {
+			return nil
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts.Noted += int64(len(notes))
-	return rest, notes, nil
+	return nil
 }
 
-// maxSealed is the number of rows that are read together.
-const maxSealed = 100
-
-// sealAll seals rows.
-func (s *sealer) sealAll(ctx context.Context, op *Operation, notes []note) error {
-	chunks := slices.Collect(slices.Chunk(notes, maxSealed))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan []note)
-	var running sync.WaitGroup
-	for range min(s.Workers, len(chunks)) {
-		running.Go(func() {
-			for chunk := range next {
-				if err := s.seal(ctx, op, chunk); err != nil {
-					cancel(err)
-				}
-			}
-		})
+// stale reports whether a row needs a new run. With all, it rejects a run that is damaged or lacks fields, if all events
+// are there.
+func (s *sealer) stale(cells *rollup.Row, run *window.Run, start time.Time) bool {
+	value, has := cells.Best()
+	switch {
+	case !s.all:
+		return cells.Changed()
+	case !has:
+		return true
+	case s.times.Final(start, s.now()):
+	case parseRun(s.kind.spec, run, value, start, s.times.Bucket.End(start)) != nil || run.Lacks:
+		cells.Reject()
+		return true
 	}
-	for _, chunk := range chunks {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- chunk
-		s.tell(0)
-	}
-	close(next)
-	running.Wait()
-	return context.Cause(ctx)
+	return cells.Changed()
 }
 
-// seal seals some rows.
-func (s *sealer) seal(ctx context.Context, op *Operation, notes []note) error {
+// sealed is what was done with some rows.
+type sealed struct {
+	mu sync.Mutex
+	RollupCounts
+	undecodable error // the first *DecodeError
+}
+
+// seal seals rows that were noted, none of which has a mark that may still be set. Changes are sent while further rows are read.
+func (s *sealer) seal(ctx context.Context, op *Operation, notes []note) (*sealed, error) {
 	marks := make(map[string]uint64, len(notes))
 	keys := make([]string, len(notes))
 	for i, n := range notes {
 		keys[i], marks[n.key] = n.key, n.marks
 	}
 	slices.Sort(keys)
-	table, own := s.reader.table, Operation{}
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		op.add(&own)
-	}()
-	for row, err := range table.rows(ctx, &own, []codec.Rows{{Keys: keys}}, table.filters.of(s.reader.shape.Everything()), 0) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := new(sealed)
+	var sending sync.WaitGroup
+	slots := make(chan struct{}, s.sends)
+	table, read := s.reader.table, Operation{}
+	for row, err := range table.rows(ctx, &read, []codec.Rows{{Keys: keys}}, table.filters.of(s.reader.shape.Everything()), 0) {
 		if err != nil {
-			return err
+			cancel(err)
+			break
 		}
 		d, err := s.decide(ctx, row, marks[row.Key()])
 		row.Release()
-		if err == nil {
-			err = s.apply(ctx, &own, d)
-		}
 		if err != nil {
-			return &RollupError{s.reader.table.id, d.key, err}
+			cancel(&RollupError{s.id, d.key, err})
+			break
 		}
+		slots <- struct{}{}
+		sending.Go(func() {
+			if err := s.apply(ctx, &d, done); err != nil {
+				cancel(&RollupError{s.id, d.key, err})
+			}
+			<-slots
+		})
 	}
-	return nil
+	sending.Wait()
+	op.add(&read)
+	op.Requests, op.OrdinaryRequests = op.Requests+int(done.Sealed), op.OrdinaryRequests+int(done.Sealed)
+	return done, context.Cause(ctx)
 }
 
 // decision is what a sealer does with a row.
@@ -324,6 +298,8 @@ type decision struct {
 	windows []any
 	inexact bool
 	change  *bigtable.Mutation // nil if nothing is changed
+
+	undecodable error // the first *DecodeError
 }
 
 // decide decides what to do with a row that was noted.
@@ -339,27 +315,22 @@ func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d deci
 	}
 	found := &r.rows.found
 	rollupOf(found, row, s.mapping.Rollup.Family)
-	if d.verdict = found.Verdict(&s.times, start, s.Now(), noted); d.verdict < rollup.Compute {
+	s.stale(found, &r.rows.run, start)
+	if d.verdict = found.Verdict(&s.times, start, s.now(), noted); d.verdict < rollup.Compute {
 		return d, nil
 	}
-	var undecodable error
 	b := &bucketRow{windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), events: true, yield: r.reading.count}
-	if err := s.fold(b, &d, &undecodable); err != nil {
+	if err := s.fold(b, &d); err != nil {
 		return d, err
 	}
-	if undecodable != nil && d.verdict == rollup.Compute {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.undecodable = cmp.Or(s.undecodable, undecodable)
-		s.counts.Undecodable++
-		return d, nil
+	if d.undecodable == nil || d.verdict == rollup.Salvage {
+		d.change, err = s.change(found, b.start, b.stop, d.windows)
 	}
-	d.change, err = s.change(found, b.start, b.stop, d.windows)
 	return d, err
 }
 
 // fold sets the windows of the run of a row.
-func (s *sealer) fold(b *bucketRow, d *decision, undecodable *error) (failed error) {
+func (s *sealer) fold(b *bucketRow, d *decision) (failed error) {
 	r := b.windowsReading
 	b.from, b.to = b.start, b.stop
 	b.a.from, b.a.to, b.a.ranksEnd, b.a.into = b.start, b.stop, scan.MaxTime, r
@@ -373,7 +344,7 @@ func (s *sealer) fold(b *bucketRow, d *decision, undecodable *error) (failed err
 			failed = err
 			return false
 		}
-		*undecodable = cmp.Or(*undecodable, err)
+		d.undecodable = cmp.Or(d.undecodable, err)
 		return true
 	}
 	r.reading.yield = r.one
@@ -428,41 +399,48 @@ func (s *sealer) change(found *rollup.Row, start, end time.Time, windows []any) 
 		m.DeleteCellsInColumn(family, name)
 	}
 	m.Set(family, rollup.RunName(found.Next(), s.random()), bigtable.Timestamp(codec.Micros(end)), value)
-	if !found.Changed() { // it has no run either
+	if len(replaced) == 0 {
 		return bigtable.NewCondMutation(bigtable.ColumnRangeFilter(family, rollup.FirstRun, rollup.AfterRuns), nil, m), nil
 	}
 	return bigtable.NewCondMutation(bigtable.ColumnRangeFilter(family, replaced[0], replaced[0]+"\x00"), m, nil), nil
 }
 
 // apply does what was decided, and counts it.
-func (s *sealer) apply(ctx context.Context, op *Operation, d decision) error {
-	var c RollupCounts
-	switch d.verdict {
-	case rollup.Clean:
-		c.Clean++
-	case rollup.Open, rollup.Busy:
-		c.Busy++
-	case rollup.Unknown:
-		c.Unknown++
-	}
+func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 	if d.change != nil {
-		ctx, cancel := call.Within(ctx, s.mapping.Rollup.Deadline(s.times.Bucket))
-		defer cancel()
-		op.Requests++
-		op.OrdinaryRequests++
-		exists := false
-		err := s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&exists))
-		if err != nil {
-			return missing(s.reader.table.id, call.Explain(ctx, err))
-		}
-		c.Sealed, c.Windows = 1, int64(len(d.windows))
-		if d.inexact {
-			c.Inexact++
+		if err := s.send(ctx, d); err != nil {
+			return err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts.add(c)
+	done.mu.Lock()
+	defer done.mu.Unlock()
+	switch {
+	case d.verdict == rollup.Clean:
+		done.Clean++
+	case d.verdict == rollup.Open || d.verdict == rollup.Busy:
+		done.Busy++
+	case d.verdict == rollup.Unknown:
+		done.Unknown++
+	case d.change == nil:
+		done.Undecodable++
+		done.undecodable = cmp.Or(done.undecodable, d.undecodable)
+	default:
+		done.Sealed, done.Windows = done.Sealed+1, done.Windows+int64(len(d.windows))
+		if d.inexact {
+			done.Inexact++
+		}
+	}
+	return nil
+}
+
+// send sends a change.
+func (s *sealer) send(ctx context.Context, d *decision) error {
+	ctx, cancel := call.Within(ctx, s.mapping.Rollup.Deadline(s.times.Bucket))
+	defer cancel()
+	exists := false
+	if err := s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&exists)); err != nil {
+		return missing(s.id, call.Explain(ctx, err))
+	}
 	return nil
 }
 

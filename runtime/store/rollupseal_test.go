@@ -1,0 +1,303 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/rollup"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// unmarked writes events of some series and days as a program would that knows no rollup, and returns the windows.
+func unmarked(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], series, days int) (want []string) {
+	t.Helper()
+	plain := *l
+	plain.Rollup = nil
+	var events []sample
+	for s := range series {
+		for i := range days * 12 {
+			events = append(events, sample{Series: fmt.Sprintf("s%02d", s), Time: at(i * 7200), Value: uint64(s*1000 + i)})
+		}
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{&plain}, writeAt(86400*days)).WriteAll(t.Context(), events))
+	return allWindows(t, bt, &plain, 86400*days)
+}
+
+// allWindows returns the windows of all series.
+func allWindows(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int) (out []string) {
+	t.Helper()
+	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, (&Query[sample]{Name: "All"}).Bind(sample{}), day0, at(now), window.Every(time.Hour)) {
+		must(t, err)
+		out = append(out, fmt.Sprint(columnsText([]sampleWindow{w}), w.Inexact))
+	}
+	return out
+}
+
+// runsIn returns the number of runs of each row.
+func runsIn(t *testing.T, bt *storetest.Bigtable, table string) map[string]int {
+	t.Helper()
+	names, _ := rollupCells(t, bt, table)
+	runs := map[string]int{}
+	for row, cells := range names {
+		for _, name := range cells {
+			if name >= rollup.FirstRun {
+				runs[row]++
+			}
+		}
+	}
+	return runs
+}
+
+// TestRollupAll checks that buckets without marks are summarized without a wait, and that damaged runs are replaced as
+// long as all events are there, and reported afterward.
+func TestRollupAll(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	want := unmarked(t, bt, l, 3, 5)
+	now := 86400*5 + 3600
+	if report := roll(t, bt, l, rollupNow(now)); report.Noted != 0 {
+		t.Errorf("buckets without marks: %+v", report)
+	}
+	o := rollupNow(now)
+	o.All, o.Sleep = true, func(context.Context, time.Duration) error { return errors.New("a wait") }
+	for i, damage := range []func(value []byte) []byte{
+		nil,
+		func(v []byte) []byte { return append(v[:len(v)-1], v[len(v)-1]^1) },
+		func([]byte) []byte { return nil },
+		func([]byte) []byte { // it lacks a field
+			run, err := sampleWindows.Of(nil).AppendRun(nil, &window.Run{Start: day0, Every: time.Hour})
+			must(t, err)
+			return run
+		},
+	} {
+		if damage != nil {
+			damageRuns(t, bt, l, damage)
+			if report := roll(t, bt, l, rollupNow(now)); report.Noted != 0 {
+				t.Errorf("%d: without All: %+v", i, report)
+			}
+		}
+		if report := roll(t, bt, l, o); report.Noted != 15 || report.Sealed != 15 || report.Inexact != 0 {
+			t.Errorf("%d: %+v", i, report)
+		}
+		if report := roll(t, bt, l, o); report.Noted != 0 {
+			t.Errorf("%d: again: %+v", i, report)
+		}
+		if got := allWindows(t, bt, l, 86400*5); !slices.Equal(want, got) {
+			t.Fatalf("%d: want %s, got %s", i, want, got)
+		}
+		for row, n := range runsIn(t, bt, l.Table.ID) {
+			if n != 1 {
+				t.Errorf("%d: row %s has %d runs", i, row, n)
+			}
+		}
+	}
+	// Once events may have expired, a damaged run is all that is left: it stays, with and without a mark.
+	damageRuns(t, bt, l, func([]byte) []byte { return []byte("damaged") })
+	o.Now = func() time.Time { return at(86400 * 44) }
+	if report := roll(t, bt, l, o); report.Noted != 0 {
+		t.Errorf("late: %+v", report)
+	}
+	m := bigtable.NewMutation()
+	m.Set("h", rollup.Mark(1), bigtable.Time(at(86400)), nil)
+	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s00#2021-03-05", m))
+	before, _ := rollupCells(t, bt, l.Table.ID)
+	o = rollupNow(86400 * 44)
+	report, err := Rollup(t.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	if !isDecodeError(err) || report.Noted != 1 || report.Undecodable != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	after, _ := rollupCells(t, bt, l.Table.ID)
+	same(t, fmt.Sprint(before), fmt.Sprint(after))
+}
+
+// damageRuns changes the values of all runs.
+func damageRuns(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], damage func(value []byte) []byte) {
+	t.Helper()
+	table := bt.Client.Open(l.Table.ID)
+	changes := map[string]*bigtable.Mutation{}
+	must(t, table.ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, cell := range row["h"] {
+			m := bigtable.NewMutation()
+			m.Set("h", strings.TrimPrefix(cell.Column, "h:"), cell.Timestamp, damage(cell.Value))
+			changes[row.Key()] = m
+		}
+		return true
+	}))
+	for row, m := range changes {
+		must(t, table.Apply(t.Context(), row, m))
+	}
+}
+
+// splitClient returns a client whose tables are split at some keys.
+func splitClient(bt *storetest.Bigtable, keys ...string) Client {
+	return fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return splitTable{api, keys} }}
+}
+
+type splitTable struct {
+	bigtable.TableAPI
+	keys []string
+}
+
+func (t splitTable) SampleRowKeys(context.Context) ([]string, error) {
+	return append(slices.Clone(t.keys), ""), nil
+}
+
+// TestRollupCheckpoint checks that a call that was killed at any write of its checkpoint, before or after it, is continued
+// without summarizing a bucket twice, and that nothing is left.
+func TestRollupCheckpoint(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	for _, all := range []bool{false, true} {
+		for kill := range 24 {
+			bt := newBigtable(t, l)
+			want := unmarked(t, bt, l, 4, 4)
+			if !all { // two more events give each bucket marks
+				w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*4))
+				for s := range 4 {
+					for day := range 4 {
+						must(t, w.Write(t.Context(), sample{Series: fmt.Sprintf("s%02d", s), Time: at(day * 86400), Value: uint64(s*1000 + day*12)}))
+					}
+				}
+			}
+			file := filepath.Join(t.TempDir(), "checkpoint")
+			o := rollupNow(86400*4 + 3600)
+			o.All, o.Checkpoint, o.Workers = all, file, 1+kill%3
+			saves := 0
+			o.test = &rollupTest{random: randomID, chunk: 3, queue: 2, save: func(write func(text []byte) error, text []byte) error {
+				if saves++; saves > kill/2 {
+					if kill%2 == 1 {
+						must(t, write(text))
+					}
+					return errKilled
+				}
+				return write(text)
+			}}
+			client := splitClient(bt, "s01", "s02#2021-03-06", "s03")
+			call := func() (RollupReport, error) {
+				return Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+			}
+			first, err := call()
+			if err != nil && !errors.Is(err, errKilled) {
+				t.Fatal(err)
+			}
+			killed := err != nil
+			o.test = &rollupTest{random: randomID}
+			second, err := call()
+			must(t, err)
+			if done := first.Sealed == 16 && second.Noted == 0; killed && !done && second.Sealed < first.Sealed-int64(3*o.Workers) || second.Sealed > 16 {
+				t.Fatalf("killed at %d: %+v, then %+v", kill, first, second)
+			}
+			if third, err := call(); err != nil || third.Noted != 0 {
+				t.Fatalf("a third call: %+v, %v", third, err)
+			}
+			if got := allWindows(t, bt, l, 86400*4); !slices.Equal(want, got) {
+				t.Fatalf("want %s, got %s", want, got)
+			}
+			for row, n := range runsIn(t, bt, l.Table.ID) {
+				if n != 1 {
+					t.Errorf("row %s has %d runs", row, n)
+				}
+			}
+		}
+	}
+}
+
+// TestRollupRefusesCheckpoints checks that a checkpoint of another call, or a damaged one, is refused.
+func TestRollupRefusesCheckpoints(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	unmarked(t, bt, l, 2, 2)
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	o := rollupNow(86400 * 3)
+	o.All, o.Checkpoint = true, file
+	roll(t, bt, l, o)
+	refused := func(change func(o *RollupOptions)) {
+		t.Helper()
+		of := o
+		change(&of)
+		_, err := Rollup(t.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, of)
+		if is := new(CheckpointError); !errors.As(err, &is) {
+			t.Errorf("%v", err)
+		}
+	}
+	refused(func(o *RollupOptions) { o.All = false })
+	refused(func(o *RollupOptions) { o.Instance = "projects/p/instances/i" })
+	refused(func(o *RollupOptions) { o.TablePrefix = "x_" })
+	refused(func(o *RollupOptions) { o.Checkpoint = t.TempDir() })
+	text, err := os.ReadFile(file)
+	must(t, err)
+	text[20] ^= 1
+	must(t, os.WriteFile(file, text, 0o600))
+	refused(func(*RollupOptions) {})
+}
+
+// TestRollupOrder checks that buckets are summarized after the wait and after the cluster is consistent, that ranges of
+// row keys together have each bucket once, and what progress says.
+func TestRollupOrder(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	var events []sample
+	for i := range 40 {
+		events = append(events, sample{Series: fmt.Sprintf("s%02d", i), Time: at(60)})
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
+	var mu sync.Mutex
+	waits, consistent, applied := 0, 0, 0
+	count := func(what *int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if *what++; consistent > waits || applied > 7*consistent {
+			t.Errorf("%d waits, %d calls of Consistent, %d changes", waits, consistent, applied)
+		}
+	}
+	client := fakeClient{splitClient(bt, "s05", "s20", "s21"), func(api bigtable.TableAPI) bigtable.TableAPI {
+		return sealedTable{tableFunc{TableAPI: api}, func(apply func() error) error {
+			count(&applied)
+			return apply()
+		}}
+	}}
+	o := rollupNow(86400 * 2)
+	o.test = &rollupTest{random: randomID, chunk: 7, queue: 1}
+	o.Sleep = func(_ context.Context, d time.Duration) error {
+		if grace := l.Rollup.Grace(l.Key.Bucket); d > grace || d < grace-time.Minute {
+			t.Errorf("it waits %v", d)
+		}
+		count(&waits)
+		return nil
+	}
+	o.Consistent = func(_ context.Context, table string) error {
+		same(t, l.Table.ID, table)
+		count(&consistent)
+		return nil
+	}
+	var last RollupProgress
+	waited := false
+	o.Progress = func(p RollupProgress) {
+		if p.Share < last.Share || p.Sealed < last.Sealed || p.Noted < p.Sealed {
+			t.Errorf("%+v after %+v", p, last)
+		}
+		waited, last = waited || p.Waiting > 0, p
+	}
+	o.DryRun = true
+	if report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o); err != nil || report.Noted != 40 || report.Sealed != 0 || waits+consistent+applied > 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	last, o.DryRun = RollupProgress{}, false
+	report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	if err != nil || report.Noted != 40 || report.Sealed != 40 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if !waited || last.Share != 1 || last.Sealed != 40 || applied != 40 {
+		t.Errorf("%+v", last)
+	}
+}

@@ -1,0 +1,358 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// sealing is one call of Rollup. Workers search ranges of row keys for rows that have changed, and collect these in
+// chunks. A chunk waits in the queue of its table until the marks that it has noted are not used any more, and is
+// then sealed by another worker. Rows without marks, which RollupOptions.All finds, need not wait: their runs replace
+// nothing.
+type sealing struct {
+	RollupOptions
+	sealers []*sealer
+	waiting []chan *sealChunk // of each sealer
+	ready   chan *sealChunk   // may be sealed
+	parts   []*sealPart
+	file    *checkpointFile // nil without a checkpoint
+	limit   limiter
+	began   time.Time
+
+	mu          sync.Mutex
+	report      RollupReport
+	undecodable error       // the first *DecodeError
+	ops         []Operation // of each sealer
+	new         int64       // rows that were sealed in this call
+	saved, told time.Time
+}
+
+// sealPart is a range of row keys of a table.
+type sealPart struct {
+	sealer int // its number
+	within KeyRange
+	rest   KeyRange            // what is left to search
+	done   bool                // nothing is
+	open   map[*sealChunk]bool // chunks that are not sealed
+}
+
+// sealChunk contains rows that are sealed together.
+type sealChunk struct {
+	part  *sealPart
+	notes []note
+	at    time.Time // when all of them had been noted
+}
+
+const (
+	maxSealed  = 100    // rows of a chunk
+	maxWaiting = 10_000 // chunks of a table that wait
+)
+
+// newSealing returns a call that has not begun.
+func newSealing(sealers []*sealer, o RollupOptions) *sealing {
+	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), limit: limiter{rate: o.Rate, clock: realClock}, ops: make([]Operation, len(sealers))}
+	queue := maxWaiting
+	if o.test != nil && o.test.queue > 0 {
+		queue = o.test.queue
+	}
+	for i, of := range sealers {
+		s.report.Tables = append(s.report.Tables, of.id)
+		s.waiting = append(s.waiting, make(chan *sealChunk, queue))
+		s.ops[i] = Operation{Name: "Rollup", Table: of.id}
+	}
+	slices.Sort(s.report.Tables)
+	s.report.Tables = slices.Compact(s.report.Tables)
+	if s.Sleep == nil {
+		s.Sleep = realClock.sleep
+	}
+	return s
+}
+
+// run executes the call.
+func (s *sealing) run(ctx context.Context) (failed error) {
+	for i := range s.ops {
+		opCtx := s.Hooks.start(ctx, &s.ops[i])
+		defer func() { s.Hooks.end(opCtx, &s.ops[i], failed) }()
+	}
+	s.began = time.Now()
+	if err := s.split(ctx); err != nil {
+		return err
+	}
+	if s.All && s.Consistent != nil && !s.DryRun { // for events that were written without marks
+		for _, table := range s.report.Tables {
+			if err := s.Consistent(ctx, table); err != nil {
+				return err
+			}
+		}
+	}
+	failed = s.work(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if failed == nil {
+		failed = s.save()
+	}
+	s.tellLocked(0, true)
+	return failed
+}
+
+// split splits the tables into ranges, or takes those of the checkpoint.
+func (s *sealing) split(ctx context.Context) error {
+	if s.file != nil {
+		if found, err := s.resume(); found || err != nil {
+			return err
+		}
+	}
+	for i, of := range s.sealers {
+		ranges, err := splits(ctx, of.reader.table.api, of.id, s.Timeout)
+		if err != nil {
+			return err
+		}
+		for _, r := range ranges {
+			s.parts = append(s.parts, newSealPart(i, r))
+		}
+	}
+	return nil
+}
+
+func newSealPart(sealer int, within KeyRange) *sealPart {
+	return &sealPart{sealer: sealer, within: within, rest: within, open: map[*sealChunk]bool{}}
+}
+
+// work searches and seals all ranges. It ends with the first error.
+func (s *sealing) work(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	run := func(group *sync.WaitGroup, f func() error) {
+		group.Go(func() {
+			if err := f(); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	var searching, delaying, working sync.WaitGroup
+	parts := make(chan *sealPart, len(s.parts))
+	for _, p := range s.parts {
+		parts <- p
+	}
+	close(parts)
+	for range min(s.Workers, len(s.parts)) {
+		run(&searching, func() error { return eachOf(parts, func(p *sealPart) error { return s.search(ctx, p) }) })
+	}
+	for i := range s.sealers {
+		run(&delaying, func() error { return s.delay(ctx, i) })
+	}
+	for range s.Workers {
+		run(&working, func() error { return eachOf(s.ready, func(c *sealChunk) error { return s.seal(ctx, c) }) })
+	}
+	searching.Wait()
+	for _, queue := range s.waiting {
+		close(queue)
+	}
+	delaying.Wait()
+	close(s.ready)
+	working.Wait()
+	return context.Cause(ctx)
+}
+
+// eachOf calls f for what a channel yields, until it fails.
+func eachOf[T any](c <-chan T, f func(T) error) error {
+	for v := range c {
+		if err := f(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends a chunk, or returns the cause of the end of ctx.
+func (c *sealChunk) send(ctx context.Context, to chan<- *sealChunk) error {
+	select {
+	case to <- c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// search notes the rows of a range. If its queue is full, it stops reading until there is room.
+func (s *sealing) search(ctx context.Context, p *sealPart) error {
+	var now, later *sealChunk // that are being filled
+	for !p.done {
+		var full *sealChunk
+		var failed error
+		found := func(n note, waits bool) bool {
+			to := &now
+			if waits {
+				to = &later
+			}
+			if c := s.noted(p, to, n); c == nil {
+				return true
+			} else if !waits {
+				failed = c.send(ctx, s.ready)
+				return failed == nil
+			} else {
+				select {
+				case s.waiting[p.sealer] <- c:
+				default:
+					full = c
+				}
+				return full == nil
+			}
+		}
+		if err := s.note(ctx, p, found); err != nil || failed != nil {
+			return errors.Join(err, failed)
+		}
+		if full == nil {
+			s.mu.Lock()
+			p.done = true
+			s.mu.Unlock()
+		} else if err := full.send(ctx, s.waiting[p.sealer]); err != nil {
+			return err
+		}
+	}
+	for c, to := range map[*sealChunk]chan *sealChunk{now: s.ready, later: s.waiting[p.sealer]} {
+		if c == nil {
+			continue
+		}
+		c.at = time.Now()
+		if err := c.send(ctx, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note calls found for rows of the rest of a range.
+func (s *sealing) note(ctx context.Context, p *sealPart, found func(n note, waits bool) bool) error {
+	var op Operation
+	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, found)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ops[p.sealer].add(&op)
+	return err
+}
+
+// noted adds a row to the chunk that is being filled. It returns the chunk if it is complete.
+func (s *sealing) noted(p *sealPart, to **sealChunk, n note) (complete *sealChunk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.Noted++
+	p.rest.Start = n.key + "\x00"
+	defer s.tellLocked(0, false)
+	if s.DryRun {
+		return nil
+	}
+	if *to == nil {
+		*to = &sealChunk{part: p}
+		p.open[*to] = true
+	}
+	c := *to
+	c.notes = append(c.notes, n)
+	most := maxSealed
+	if s.test != nil && s.test.chunk > 0 {
+		most = s.test.chunk
+	}
+	if len(c.notes) < most {
+		return nil
+	}
+	c.at, *to = time.Now(), nil
+	return c
+}
+
+// delay passes the chunks of a table on when their marks are not used any more, and the cluster has all that was written before.
+func (s *sealing) delay(ctx context.Context, sealer int) error {
+	of := s.sealers[sealer]
+	var consistent time.Time // the cluster has all that was written before
+	return eachOf(s.waiting[sealer], func(c *sealChunk) error {
+		due := c.at.Add(of.times.Grace)
+		if d := time.Until(due); d > 0 {
+			s.tell(d, true)
+			if err := s.Sleep(ctx, d); err != nil {
+				return err
+			}
+		}
+		if s.Consistent != nil && consistent.Before(due) {
+			begun := time.Now()
+			if err := s.Consistent(ctx, of.id); err != nil {
+				return err
+			}
+			consistent = begun
+		}
+		return c.send(ctx, s.ready)
+	})
+}
+
+// seal seals the rows of a chunk.
+func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
+	of := s.sealers[c.part.sealer]
+	for notes := range slices.Chunk(c.notes, s.limit.piece(len(c.notes))) {
+		if err := s.limit.wait(ctx, len(notes)); err != nil {
+			return err
+		}
+		var op Operation
+		done, err := of.seal(ctx, &op, notes)
+		s.mu.Lock()
+		s.ops[c.part.sealer].add(&op)
+		s.report.add(done.RollupCounts)
+		s.new += done.Sealed
+		if s.undecodable == nil {
+			s.undecodable = done.undecodable
+		}
+		s.tellLocked(0, false)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(c.part.open, c)
+	if time.Since(s.saved) < saveInterval && (s.test == nil || s.test.save == nil) {
+		return nil
+	}
+	return s.save()
+}
+
+// next returns the first row key of a range that is not finished: that of a row that was noted and is not sealed, or
+// that has not been searched; false if there is none.
+func (p *sealPart) next() (key string, more bool) {
+	if key, more = p.rest.Start, !p.done; len(p.open) == 0 {
+		return key, more
+	}
+	firsts := make([]string, 0, len(p.open))
+	for c := range maps.Keys(p.open) {
+		firsts = append(firsts, c.notes[0].key)
+	}
+	return slices.Min(firsts), true
+}
+
+// tell reports the progress.
+func (s *sealing) tell(waiting time.Duration, always bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tellLocked(waiting, always)
+}
+
+// tellLocked is tell with mu locked.
+func (s *sealing) tellLocked(waiting time.Duration, always bool) {
+	if s.Progress == nil || !always && time.Since(s.told) < tellInterval {
+		return
+	}
+	share := 0.0
+	for _, p := range s.parts {
+		if p.done {
+			share++
+		} else {
+			share += p.within.Done(p.rest.Start)
+		}
+	}
+	s.told = time.Now()
+	s.Progress(RollupProgress{
+		RollupCounts: s.report.RollupCounts, Share: share / float64(max(1, len(s.parts))),
+		Rate: float64(s.new) / max(time.Since(s.began).Seconds(), 1e-3), Waiting: waiting,
+	})
+}
