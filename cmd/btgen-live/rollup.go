@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -29,8 +31,10 @@ for the next run.
 It can be stopped and repeated at any time, and run by several processes at once. All of them
 need an app profile that routes to the same single cluster and allows single-row transactions.
 With --replicated, for instances with several clusters, it waits for replication first.
+With --checkpoint, the next run continues the search where this one was stopped.
 
---all also summarizes buckets that were written before the table had a rollup.
+--all also summarizes buckets that were written before the table had a rollup or some of its
+fields, and those with a damaged summary.
 
 Exit codes: 0 summarized; 2 failure.`,
 		Args: ofSchema(1),
@@ -42,7 +46,11 @@ Exit codes: 0 summarized; 2 failure.`,
 	cmd.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "count the buckets that have changed, and summarize none")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat until interrupted")
 	cmd.Flags().BoolVar(&f.replicated, "replicated", false, "wait for replication, for an instance with several clusters")
-	cmd.Flags().IntVar(&f.options.Workers, "workers", store.DefaultWorkers, "number of concurrent requests")
+	cmd.Flags().IntVar(&f.options.Workers, "workers", store.DefaultWorkers, "number of ranges of row keys to search, and of buckets to summarize, concurrently")
+	cmd.Flags().Float64Var(&f.options.Rate, "rate", 0, "maximum number of buckets per second; 0 for no limit")
+	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
+	cli.Exclusive(cmd, "a dry run makes no progress to keep", "checkpoint", "dry-run")
+	cli.Exclusive(cmd, "a dry run changes nothing, so the next one finds the same", "watch", "dry-run")
 	return cmd
 }
 
@@ -59,9 +67,6 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if f.options.Workers < 1 {
-		return fmt.Errorf("--workers %d: must be at least 1", f.options.Workers)
-	}
 	l, err := loadLayout(cmd.OutOrStdout(), f.schemas, args[0])
 	if err != nil {
 		return err
@@ -76,30 +81,79 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 		return errors.Join(err, client.Close())
 	}
 	progress := newMeter(cmd)
-	f.options.TablePrefix, f.options.Timeout = f.prefix, f.timeout
-	f.options.Progress = func(p store.RollupProgress) {
-		if p.Waiting > 0 {
-			progress.line("table %s: %s changed; waiting %s", p.Table, countOf(int(p.Noted), "bucket"), p.Waiting.Round(time.Second))
-		}
-	}
-	for again := true; again && err == nil; again = f.watch && ctx.Err() == nil {
-		var report store.RollupReport
-		if report, err = dynamic.New(l).Rollup(ctx, client, f.options); err == nil {
-			err = f.print(cmd.OutOrStdout(), report)
-		}
+	f.options.TablePrefix, f.options.Timeout, f.options.Progress = f.prefix, f.timeout, showSummarizing(progress)
+	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
+	for again := true; again && err == nil; again = f.watch {
+		err = f.once(ctx, cmd, dynamic.New(l), client)
+		progress.end()
 		if f.watch && err == nil {
-			wait(ctx, time.Minute)
+			err = wait(ctx, watchEvery)
 		}
 	}
-	progress.end()
 	return errors.Join(err, client.Close())
 }
 
-// wait waits, unless the context ends.
-func wait(ctx context.Context, d time.Duration) {
+// watchEvery is how long --watch waits between two searches.
+const watchEvery = 10 * time.Minute
+
+// check checks the flags.
+func (f *summarizing) check() error {
+	if err := f.target.check(); err != nil {
+		return err
+	}
+	switch {
+	case f.options.Workers < 1:
+		return fmt.Errorf("--workers %d: must be at least 1", f.options.Workers)
+	case math.IsNaN(f.options.Rate) || math.IsInf(f.options.Rate, 0) || f.options.Rate < 0:
+		return fmt.Errorf("--rate %g: must be a number of buckets per second, or 0 for no limit", f.options.Rate)
+	}
+	return nil
+}
+
+// once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded.
+func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, s *dynamic.Schema, client store.Client) error {
+	report, err := s.Rollup(ctx, client, f.options)
+	undecodable, is := errors.AsType[*store.DecodeError](err)
+	if err != nil && !is {
+		if report.Sealed > 0 {
+			err = fmt.Errorf("%w; %s summarized: repeat the command to continue", err, countOf(int(report.Sealed), "bucket"))
+		}
+		return err
+	}
+	if failed := f.print(cmd.OutOrStdout(), report); failed != nil {
+		return failed
+	}
+	if is && f.watch {
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), undecodable)
+	}
+	return err
+}
+
+// showSummarizing shows the progress.
+func showSummarizing(m *meter) func(store.RollupProgress) {
+	waiting := false
+	return func(p store.RollupProgress) {
+		text := fmt.Sprintf("%.1f%% searched, %s changed, %d summarized", 100*p.Share, countOf(int(p.Noted), "bucket"), p.Sealed)
+		if p.Waiting > 0 && !waiting {
+			m.line("%s; waiting %s", text, p.Waiting.Round(time.Second))
+		}
+		waiting = p.Waiting > 0
+		m.show(func() string {
+			if p.Rate > 0 {
+				return fmt.Sprintf("%s, %.0f/s", text, p.Rate)
+			}
+			return text
+		})
+	}
+}
+
+// wait waits, or returns the cause of the end of ctx.
+func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
+		return nil
 	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -131,7 +185,7 @@ func (f *summarizing) print(out io.Writer, r store.RollupReport) error {
 	}{
 		{r.Inexact, "have windows that are inexact, since events had expired before they were summarized"},
 		{r.Busy, "changed again, and are left for the next run"},
-		{r.Undecodable, "have events that cannot be decoded, and are left"},
+		{r.Undecodable, "have contents that cannot be decoded, and are left"},
 		{r.Unknown, "have cells that a later version has written, and are left"},
 	} {
 		if note.n > 0 {
