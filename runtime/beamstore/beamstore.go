@@ -1,4 +1,4 @@
-// Package beamstore reads, writes, copies, deletes and exports events with Apache Beam, for
+// Package beamstore reads, writes, copies, deletes, summarizes and exports events with Apache Beam, for
 // work that takes more than one machine. It is a separate module, so that only programs
 // with pipelines depend on Beam.
 //
@@ -45,6 +45,9 @@ type Schema[E any] struct {
 	Series func(event *E) E
 	// Queries are the queries of the schema by name.
 	Queries map[string]SchemaQuery[E]
+
+	// rollup returns the steps of a rollup. RegisterWindows sets it.
+	rollup func(client store.Client, o store.RollupOptions) (*store.RollupParts, error)
 }
 
 // SchemaQuery is a query of a schema.
@@ -116,6 +119,9 @@ func Register[E any](s *Schema[E]) *Schema[E] {
 	registerDoFn(func(fn *waitFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
 	registerDoFn(func(fn *checkFn[E]) reflectx.Func { return process5x1(fn.ProcessElement) })
 	registerDoFn(func(fn *settleFn[E]) reflectx.Func { return process3x1(fn.ProcessElement) })
+	registerDoFn(func(fn *noteFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
+	registerDoFn(func(fn *graceFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
+	registerDoFn(func(fn *sealFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
 	registerDoFn(func(fn *lineFn[E]) reflectx.Func { return process2x0(fn.ProcessElement) })
 	return s
 }
@@ -136,12 +142,15 @@ func init() {
 	register.Emitter2[int, []byte]()
 	register.Emitter2[[]byte, []byte]()
 	register.Emitter1[[]byte]()
+	register.Emitter1[int]()
 	register.Emitter1[Source]()
 	register.Iter1[Source]()
 	register.Iter1[bool]()
+	register.Iter1[int]()
 	register.Iter1[[]byte]()
 	registerDoFn(func(fn *fileFn) reflectx.Func { return process3x1(fn.ProcessElement) })
 	registerDoFn(func(fn *markFn) reflectx.Func { return process2x0(fn.ProcessElement) })
+	registerDoFn(func(fn *notedFn) reflectx.Func { return process3x0(fn.ProcessElement) })
 	registerDoFn(func(fn *shardFn) reflectx.Func { return process2x0(fn.ProcessElement) })
 }
 

@@ -41,11 +41,13 @@ type command struct {
 	skipUndecodable bool
 	repair, renew   bool
 	timeout         time.Duration
+	all, replicated bool
+	wait            time.Duration
 }
 
 // define defines the flags.
 func (c *command) define(f *flag.FlagSet) {
-	f.StringVar(&c.pipeline, "pipeline", "", "backfill, delete or export")
+	f.StringVar(&c.pipeline, "pipeline", "", "backfill, rollup, delete or export")
 	f.StringVar(&c.conn.Project, "bigtable_project", "", "project of the Bigtable instance")
 	f.StringVar(&c.conn.Instance, "bigtable_instance", "", "Bigtable instance")
 	f.StringVar(&c.conn.AppProfile, "bigtable_app_profile", "", "app profile of all requests (default: that of the instance)")
@@ -59,6 +61,9 @@ func (c *command) define(f *flag.FlagSet) {
 	f.BoolVar(&c.repair, "repair", false, "backfill: write only what differs, and delete from any target what the source lacks")
 	f.BoolVar(&c.renew, "renew_ages", false, "backfill: allow targets in which ages count from the write")
 	f.DurationVar(&c.timeout, "timeout", store.DefaultTimeout, "backfill: the time limit of requests; the pipeline waits three times as long for late ones")
+	f.BoolVar(&c.all, "all", false, "rollup: also summarize buckets without marks")
+	f.BoolVar(&c.replicated, "replicated", false, "rollup: wait for replication, for an instance with several clusters")
+	f.DurationVar(&c.wait, "wait", 0, "rollup: instead of the wait, in tests that write nothing meanwhile")
 	f.BoolVar(&c.skipUndecodable, "skip_undecodable", false, "count events that cannot be decoded, instead of failing")
 }
 
@@ -80,7 +85,7 @@ func (e *FlagError) Error() string { return fmt.Sprintf("--%s %s", e.Flag, e.Rea
 func (c *command) check() error {
 	switch {
 	case c.pipeline == "":
-		return &FlagError{"pipeline", "is required: backfill, delete or export"}
+		return &FlagError{"pipeline", "is required: backfill, rollup, delete or export"}
 	case c.conn.Project == "":
 		return &FlagError{"bigtable_project", "is required"}
 	case c.conn.Instance == "":
@@ -89,6 +94,10 @@ func (c *command) check() error {
 		return &FlagError{"timeout", "must be positive"}
 	case c.pipeline != "backfill" && (c.repair || c.renew):
 		return &FlagError{"repair", "and --renew_ages are options of --pipeline backfill"}
+	case c.pipeline != "rollup" && (c.all || c.replicated || c.wait > 0):
+		return &FlagError{"all", "and --replicated are options of --pipeline rollup"}
+	case c.pipeline == "rollup" && (!c.from.IsZero() || !c.to.IsZero() || c.source != ""):
+		return &FlagError{"from", "and --source cannot be used: all buckets that have changed are summarized"}
 	case c.pipeline == "delete" && c.to.IsZero():
 		return &FlagError{"to", "is required: events before this time are deleted, of all series"}
 	case c.pipeline == "delete" && c.source != "":
@@ -109,11 +118,13 @@ func build[E any](s *Schema[E], scope beam.Scope, c *command) error {
 			o.Targets = strings.Split(c.targets, ",")
 		}
 		return s.Backfill(scope, c.conn, o)
+	case "rollup":
+		return s.Rollup(scope, c.conn, RollupOptions{All: c.all, Replicated: c.replicated, SkipUndecodable: c.skipUndecodable, Wait: c.wait})
 	case "delete":
 		return s.Delete(scope, c.conn, DeleteOptions{From: c.from, To: c.to, SkipUndecodable: c.skipUndecodable})
 	case "export":
 		read := ReadOptions{From: c.from, To: c.to, Table: c.source, SkipUndecodable: c.skipUndecodable}
 		return s.Export(scope, c.conn, ExportOptions{ReadOptions: read, Path: c.output, Files: c.files})
 	}
-	return &FlagError{"pipeline", fmt.Sprintf("%s is unknown: write backfill, delete or export", c.pipeline)}
+	return &FlagError{"pipeline", fmt.Sprintf("%s is unknown: write backfill, rollup, delete or export", c.pipeline)}
 }

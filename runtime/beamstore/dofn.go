@@ -34,6 +34,10 @@ type (
 		reflectx.Func
 		call func(a, b any) any
 	}
+	func3x0 struct {
+		reflectx.Func
+		call func(a, b, c any)
+	}
 	func3x1 struct {
 		reflectx.Func
 		call func(a, b, c any) any
@@ -50,6 +54,7 @@ type (
 
 func (f func2x0) Call2x0(a, b any)           { f.call(a, b) }
 func (f func2x1) Call2x1(a, b any) any       { return f.call(a, b) }
+func (f func3x0) Call3x0(a, b, c any)        { f.call(a, b, c) }
 func (f func3x1) Call3x1(a, b, c any) any    { return f.call(a, b, c) }
 func (f func4x1) Call4x1(a, b, c, d any) any { return f.call(a, b, c, d) }
 
@@ -58,6 +63,7 @@ func (f func5x1) Call5x1(a, b, c, d, e any) any { return f.call(a, b, c, d, e) }
 var (
 	_ reflectx.Func2x0 = func2x0{}
 	_ reflectx.Func2x1 = func2x1{}
+	_ reflectx.Func3x0 = func3x0{}
 	_ reflectx.Func3x1 = func3x1{}
 	_ reflectx.Func4x1 = func4x1{}
 	_ reflectx.Func5x1 = func5x1{}
@@ -70,6 +76,10 @@ func process2x0[A, B any](f func(A, B)) reflectx.Func {
 
 func process2x1[A, B any](f func(A, B) error) reflectx.Func {
 	return func2x1{reflectx.MakeFunc(f), func(a, b any) any { return f(a.(A), b.(B)) }}
+}
+
+func process3x0[A, B, C any](f func(A, B, C)) reflectx.Func {
+	return func3x0{reflectx.MakeFunc(f), func(a, b, c any) { f(a.(A), b.(B), c.(C)) }}
 }
 
 func process3x1[A, B, C any](f func(A, B, C) error) reflectx.Func {

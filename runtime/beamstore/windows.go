@@ -115,6 +115,9 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 			return store.Windows(ctx, r, store.ColumnsOf[C](m), spec, of, from, to, width, o)
 		},
 	}
+	s.rollup = func(client store.Client, o store.RollupOptions) (*store.RollupParts, error) {
+		return store.NewRollupParts(client, s.Mappings, store.ColumnsOf[C](s.Mappings[0]), spec, o)
+	}
 	w.Encode = func(of W) []byte {
 		series := w.series(&of)
 		return spec.Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), &of)

@@ -389,6 +389,14 @@ func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, op
 	return setup.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
+// RollupSample summarizes the buckets of tables samples, samples_salted and
+// samples_now that have ended and have changed; see store.Rollup.
+//
+//go:noinline
+func RollupSample(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
+	return store.Rollup(ctx, client, sampleMappings, samplesColumns, sampleWindows, opts...)
+}
+
 // BackfillSample copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
 //
@@ -551,6 +559,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 	Key:       samplesKey,
 	Precision: time.Second,
 	Check:     checkSample,
+	Rollup:    &codec.Rollup{Every: 15 * time.Minute, After: 30 * time.Minute, Family: "h"},
 	State:     samplesNowMapping,
 })
 
