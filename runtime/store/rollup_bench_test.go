@@ -1,10 +1,22 @@
 package store
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -76,4 +88,137 @@ func BenchmarkParseRun(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/24, "ns/window")
 	b.ReportMetric(float64(len(run)), "bytes")
+}
+
+// replay answers reads with the responses that a server has given to the same requests before, so that nothing but the client uses
+// the CPUs.
+type replay struct {
+	server bigtablepb.BigtableClient
+	known  map[string][][]byte
+}
+
+// newReplay returns a client whose reads are replayed.
+func newReplay(b *testing.B, addr string) Client {
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<28)))
+	must(b, err)
+	r := &replay{bigtablepb.NewBigtableClient(conn), map[string][][]byte{}}
+	client, err := storetest.Connect(b.Context(), "127.0.0.1:1", grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s := &replayed{ctx: ctx, of: r, codec: encoding.GetCodecV2("proto")}
+			for _, o := range opts {
+				if forced, ok := o.(grpc.ForceCodecV2CallOption); ok {
+					s.codec = forced.CodecV2
+				}
+			}
+			return s, nil
+		}))
+	must(b, err)
+	b.Cleanup(func() { _, _ = client.Close(), conn.Close() })
+	return client
+}
+
+// replayed is a stream whose responses are in memory.
+type replayed struct {
+	ctx       context.Context
+	of        *replay
+	codec     encoding.CodecV2
+	responses [][]byte
+}
+
+func (s *replayed) Header() (metadata.MD, error) { return metadata.MD{}, nil }
+func (s *replayed) Trailer() metadata.MD         { return metadata.MD{} }
+func (s *replayed) CloseSend() error             { return nil }
+func (s *replayed) Context() context.Context     { return s.ctx }
+
+func (s *replayed) SendMsg(m any) error {
+	request := m.(*bigtablepb.ReadRowsRequest)
+	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
+	if err != nil {
+		return err
+	}
+	responses, known := s.of.known[string(key)]
+	if !known {
+		stream, err := s.of.server.ReadRows(s.ctx, request)
+		if err != nil {
+			return err
+		}
+		for {
+			response, err := stream.Recv()
+			if err == io.EOF {
+				break
+			} else if err != nil {
+				return err
+			}
+			encoded, err := proto.Marshal(response)
+			if err != nil {
+				return err
+			}
+			responses = append(responses, encoded)
+		}
+		s.of.known[string(key)] = responses
+	}
+	s.responses = responses
+	return nil
+}
+
+func (s *replayed) RecvMsg(m any) error {
+	if len(s.responses) == 0 {
+		return io.EOF
+	}
+	response := s.responses[0]
+	s.responses = s.responses[1:]
+	return s.codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(response)}, m)
+}
+
+// BenchmarkRollupReads compares reads of a month by hours from runs with reads from the events, alternately.
+func BenchmarkRollupReads(b *testing.B) {
+	const nDays = 30
+	for _, perHour := range []int{4, 60} {
+		b.Run(fmt.Sprintf("%d", perHour), func(b *testing.B) {
+			l := rolled(days(), 0)
+			bt := storetest.New(b, func(ctx context.Context, bt *storetest.Bigtable) error {
+				return SetUp(ctx, bt, "", Tables([]*Mapping[sample]{l}))
+			})
+			var events []sample
+			for i := range nDays * 24 * perHour {
+				events = append(events, sample{Series: "s", Time: at(i * 3600 / perHour), Value: uint64(i)})
+			}
+			must(b, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*nDays)).WriteAll(b.Context(), events))
+			_, err := Rollup(b.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, rollupNow(86400*nDays+3600))
+			must(b, err)
+			plain := *l
+			plain.Rollup = nil
+			client := newReplay(b, bt.Addr)
+			read := func(l *Mapping[sample]) (cpu time.Duration, cells int) {
+				o := ReaderOptions{Now: func() time.Time { return at(86400*nDays + 3600) }, Timeout: NoTimeout, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { cells += op.Cells }}}
+				r, n := NewReader(client, l, o), 0
+				begun := cputime.Spent()
+				for _, err := range Windows(b.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), day0, at(86400*nDays), window.Every(time.Hour)) {
+					must(b, err)
+					n++
+				}
+				cpu = cputime.Spent() - begun
+				if n != nDays*24 {
+					b.Fatalf("%d windows", n)
+				}
+				return cpu, cells
+			}
+			var fromRuns, fromEvents time.Duration
+			var runCells, eventCells int
+			read(l)
+			read(&plain)
+			for b.Loop() {
+				cpu, cells := read(&plain)
+				fromEvents, eventCells = fromEvents+cpu, cells
+				for range 10 {
+					cpu, cells = read(l)
+					fromRuns, runCells = fromRuns+cpu/10, cells
+				}
+			}
+			b.ReportMetric(float64(fromEvents)/float64(fromRuns), "×CPU")
+			b.ReportMetric(float64(eventCells)/float64(runCells), "×cells")
+			b.ReportMetric(float64(fromRuns.Nanoseconds())/float64(b.N)/(nDays*24), "ns/window")
+			b.ReportMetric(float64(fromEvents.Nanoseconds())/float64(b.N)/float64(len(events)), "ns/event")
+		})
+	}
 }
