@@ -97,8 +97,8 @@ func TestManual(t *testing.T) {
 func TestFlags(t *testing.T) {
 	instance := []string{"--bigtable_project=p", "--bigtable_instance=i"}
 	for text, args := range map[string][]string{
-		"--pipeline is required: backfill, rollup, delete or export":                   instance,
-		"--pipeline copy is unknown: write backfill, rollup, delete or export":         append(instance, "--pipeline=copy"),
+		"--pipeline is required: backfill, rollup, delete or export":           instance,
+		"--pipeline copy is unknown: write backfill, rollup, delete or export": append(instance, "--pipeline=copy"),
 		"--bigtable_project is required":                                       {"--pipeline=export"},
 		"--bigtable_instance is required":                                      {"--pipeline=export", "--bigtable_project=p"},
 		"--to is required: events before this time are deleted, of all series": append(instance, "--pipeline=delete"),

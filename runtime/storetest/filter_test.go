@@ -53,14 +53,18 @@ func randomFilter(r *rand.Rand) bigtable.Filter {
 		return strings.Join(out, "|")
 	}
 	all := []func() bigtable.Filter{
-		func() bigtable.Filter { return bigtable.FamilyFilter(pick("f", "fg", "f.g", "f|fg", "f\\.g", "none", "")) },
+		func() bigtable.Filter {
+			return bigtable.FamilyFilter(pick("f", "fg", "f.g", "f|fg", "f\\.g", "none", ""))
+		},
 		func() bigtable.Filter { return bigtable.ColumnFilter(names()) },
 		func() bigtable.Filter { return bigtable.StripValueFilter() },
 		func() bigtable.Filter { return bigtable.LatestNFilter(1 + r.IntN(2)) },
 		func() bigtable.Filter {
 			return bigtable.TimestampRangeFilterMicros(bigtable.Timestamp(1000*r.IntN(3)), bigtable.Timestamp(1000*(3+r.IntN(8))))
 		},
-		func() bigtable.Filter { return bigtable.InterleaveFilters(bigtable.ColumnFilter("a"), bigtable.FamilyFilter("fg")) },
+		func() bigtable.Filter {
+			return bigtable.InterleaveFilters(bigtable.ColumnFilter("a"), bigtable.FamilyFilter("fg"))
+		},
 	}
 	var chain []bigtable.Filter
 	for range 2 + r.IntN(3) {
