@@ -20,7 +20,7 @@ var layers = []struct{ name, files string }{
 	{"rows", "table mapping untyped keys selection selects period older columns points cells form where frame group assemble mark"},
 	{"writing", "writer batch batcher stage absent duplicate rollupmark"},
 	{"reading", "reader many latest latestmany parts page series together windows windowparts scanner state runs"},
-	{"deleting", "delete deletefound erase erasepoints held settle"},
+	{"deleting", "delete deletefound erase erasepoints held settle settleknown"},
 	{"moving", "digest backfill backfillcopy backfilllimit backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
 }

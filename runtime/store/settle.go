@@ -36,6 +36,7 @@ type settler struct {
 	state  int     // index of the table in writer.tables
 	column string  // of the marks
 	search *reader // of the events; nil if the writer does not know them
+	strict *reader // of the events, with an error for what is not known whole; nil if none are serialized
 	alone  *writer // of the table of states
 	repair bool    // step 3
 }
@@ -54,7 +55,10 @@ func (w *writer) newSettler(state int) *settler {
 	s.alone = &writer{options: o, tables: w.tables[state : state+1], perRequest: w.perRequest}
 	s.alone.stages.New = func() any { return newStage(s.alone) }
 	if w.events != nil {
-		s.search = newReader(w.client, w.events, ReaderOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout})
+		of := ReaderOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout}
+		if s.search = newReader(w.client, w.events, of); w.events.serializes() {
+			s.strict = newReader(w.client, w.events.strict(), of)
+		}
 	}
 	return s
 }
@@ -230,7 +234,7 @@ func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
 }
 
 // settle repairs a marked row. If its events keep changing, or if one of them cannot be decoded or
-// stored in the row, the mark stays, and readers search.
+// stored in the row, or may have fields that are unknown, the mark stays, and readers search.
 func (s *settler) settle(t *eraser, key string) error {
 	for range maxRounds {
 		found, err := s.show(t, key)
@@ -299,6 +303,9 @@ func (s *settler) round(t *eraser, key string, found *stateRow) (done bool, err 
 				return false, err
 			}
 			return false, t.flush()
+		}
+		if knows, err := s.knows(t, newest); err != nil || !knows {
+			return true, err // the mark stays
 		}
 		if err := s.alone.write(t.ctx, t.op.Name, s.listOf(newest), nil); err != nil {
 			return false, err

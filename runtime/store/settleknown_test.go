@@ -1,0 +1,177 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// meter is an event to which a field was added.
+type meter struct {
+	Series string
+	Time   time.Time
+	Level  int64
+	Added  *int64
+}
+
+type meterColumns struct {
+	Series []string
+	Time   []time.Time
+	Level  []int64
+	Added  []*int64
+}
+
+// meterTables returns the mappings of programs that know the added field, or not, to a table with all
+// events and to one with the newest. apart says that the added field has a family of its own.
+func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
+	level, levels := func(e *meter) *int64 { return &e.Level }, func(c *meterColumns) *[]int64 { return &c.Level }
+	added, addeds := func(e *meter) **int64 { return &e.Added }, func(c *meterColumns) *[]*int64 { return &c.Added }
+	table := func(id string, pattern codec.Pattern, apart bool) *Mapping[meter] {
+		families := []Family{{Name: "f"}}
+		parts := []Part[meter, meterColumns]{
+			SeriesPart(func(e *meter) *string { return &e.Series }, func(c *meterColumns) *[]string { return &c.Series }, stringSeries),
+			TimePart(func(e *meter) *time.Time { return &e.Time }, func(c *meterColumns) *[]time.Time { return &c.Time }),
+		}
+		if pattern.OneValue() {
+			serialize := func(dst []byte, e *meter) []byte {
+				if dst = strconv.AppendInt(dst, e.Level, 10); e.Added != nil && knows {
+					dst = fmt.Appendf(dst, " %d", *e.Added)
+				}
+				return dst
+			}
+			parse := func(e *meter, datum []byte) (err error) {
+				first, rest, has := bytes.Cut(datum, []byte(" "))
+				if e.Level, err = strconv.ParseInt(string(first), 10, 64); err == nil && has && knows {
+					e.Added = new(int64)
+					*e.Added, err = strconv.ParseInt(string(rest), 10, 64)
+				}
+				return err
+			}
+			parts = append(parts, EventColumn("e", serialize, parse, FieldPart(level, levels), OptionalPart(added, addeds)))
+		} else if parts = append(parts, RequiredColumn("level", codec.Binary.Int64, level, levels)); knows {
+			family := 0
+			if apart {
+				family, families = 1, append(families, Family{Name: "g"})
+			}
+			parts = append(parts, OptionalColumn("added", codec.Binary.Int64, added, addeds).In(family))
+		}
+		key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}}, Bucket: codec.EndlessBucket}
+		switch {
+		case !pattern.Bucketed():
+			key.Bucket, key.Time = codec.Bucket{}, codec.TimeFormat{Kind: codec.UnixMillis}
+			key.Segments = append(key.Segments, codec.Segment{Kind: codec.TimeSegment})
+		case !pattern.NewestOnly():
+			key.Bucket = bucketOf(24*time.Hour, "2006-01-02")
+			key.Segments = append(key.Segments, codec.Segment{Kind: codec.BucketSegment})
+		}
+		return NewMapping(NewColumns(parts...), Mapping[meter]{
+			Table: Table{ID: id, Families: families}, Pattern: pattern, Key: key, Precision: time.Millisecond,
+			Check: func(*meter) error { return nil },
+		})
+	}
+	all, now := table("all", pattern, apart), table("now", codec.Latest, false)
+	all.State = now
+	return []*Mapping[meter]{all, now}
+}
+
+// TestOlderProgramsRepairNothingUnknown deletes the newest event with a program that lacks a field that
+// the event before may have. Programs that know the field find it, however they read; if the event lacks
+// it, the row is repaired.
+func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []codec.Pattern{codec.BucketNewCells, codec.SingleUnserialized, codec.BucketSerialized, codec.SingleSerialized, codec.BucketOffsets} {
+		for _, apart := range []bool{false, true} {
+			if apart && pattern.OneValue() {
+				continue
+			}
+			v1, v2 := meterTables(pattern, false, apart), meterTables(pattern, true, apart)
+			bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error { return SetUp(ctx, b, "", Tables(v2)) })
+			older, newer := NewWriter(bt.Client, v1, writeAt(3600)), NewWriter(bt.Client, v2, writeAt(3600))
+			deletions := map[string]func(e meter) error{
+				"Delete": func(e meter) error { _, err := older.Delete(t.Context(), []meter{e}); return err },
+				"DeleteRange": func(e meter) error {
+					_, err := older.DeleteRange(t.Context(), SeriesOf(e), e.Time, e.Time.Add(time.Second))
+					return err
+				},
+				"Replace": func(e meter) error {
+					return older.Replace(t.Context(), e, meter{Series: "moved", Time: e.Time, Level: 3})
+				},
+				"backfill": func(e meter) error {
+					if _, err := older.Delete(t.Context(), []meter{e}); err != nil {
+						return err
+					}
+					if err := bt.Client.Open("now").Apply(t.Context(), e.Series, wholeRow()); err != nil {
+						return err
+					}
+					_, err := Backfill(t.Context(), bt.Client, v1, BackfillOptions{Source: "all", Target: "now", Now: clockAt(3600).Now})
+					return err
+				},
+			}
+			for name, remove := range deletions {
+				for _, has := range []bool{false, true} {
+					series := fmt.Sprint(name, has)
+					first, second := meter{Series: series, Time: at(60), Level: 1}, meter{Series: series, Time: at(120), Level: 2}
+					if has {
+						first.Added = new(int64)
+						*first.Added = 11
+					}
+					must(t, newer.Write(t.Context(), first))
+					must(t, newer.Write(t.Context(), second))
+					must(t, remove(second))
+					want := fmt.Sprint(1, has)
+					for how, got := range meterReads(t, bt, v2[0], series) {
+						if got != want {
+							t.Errorf("%s, apart %t, %s, %s: %s, want %s", pattern, apart, name, how, got, want)
+						}
+					}
+					row, err := bt.Client.Open("now").ReadRow(t.Context(), series)
+					must(t, err)
+					marked := false
+					for _, item := range row["f"] {
+						marked = marked || strings.Contains(item.Column, markPrefix)
+					}
+					if marked != has {
+						t.Errorf("%s, apart %t, %s, the event has the field: %t, but the row is marked: %t", pattern, apart, name, has, marked)
+					}
+				}
+			}
+		}
+	}
+}
+
+// meterReads returns the newest event of a series, by ways to read it.
+func meterReads(t *testing.T, bt *storetest.Bigtable, l *Mapping[meter], series string) map[string]string {
+	r := NewReader(bt.Client, l, clockAt(3600))
+	text := func(e meter) string { return fmt.Sprint(e.Level, e.Added != nil) }
+	newest, err := r.Latest(t.Context(), meter{Series: series})
+	must(t, err)
+	out := map[string]string{"Latest": text(newest)}
+	for e, err := range r.LatestMany(t.Context(), []meter{{Series: series}}) {
+		must(t, err)
+		out["LatestMany"] = text(e)
+	}
+	q := Query[meter]{Name: "All"}
+	for e, err := range r.Read(t.Context(), q.Bind(meter{}), at(0), at(7200), ReadOptions{LatestOnly: true}) {
+		must(t, err)
+		if e.Series == series {
+			out["LatestOnly"] = text(e)
+		}
+	}
+	return out
+}
+
+// wholeRow deletes a row.
+func wholeRow() *bigtable.Mutation {
+	m := bigtable.NewMutation()
+	m.DeleteRow()
+	return m
+}
