@@ -82,7 +82,8 @@ func ExamineUnmanaged(ctx context.Context, admin Admin, client store.Client, fou
 //     DeleteOptions.Removed contains the table or family.
 //   - The history knows every column family.
 //   - No cell is stored there that is younger than the age in the family's garbage collection
-//     rule, whoever wrote it; without an age, no cell at all.
+//     rule, whoever wrote it; without an age, no cell at all. A table of codec.Latest that
+//     DeleteOptions.Removed contains may have cells, since other tables have its events.
 //   - The table is not protected from deletion.
 //
 // If any name does not meet these conditions, it deletes nothing, and returns a *[KeptError].
@@ -208,7 +209,7 @@ func (x *examiner) examine(ctx context.Context, u *Unmanaged) (bool, error) {
 	case live.protected:
 		u.Keep = "it is protected from deletion: gcloud bigtable instances tables update " + u.Table + " --no-deletion-protection removes the protection"
 	default:
-		u.Keep, err = x.unexpired(ctx, u, live, families, past.kinds)
+		u.Keep, err = x.unexpired(ctx, u, live, families, past.kinds, past.newest)
 	}
 	return exists, err
 }
@@ -220,8 +221,9 @@ func (x *examiner) removed(u *Unmanaged) bool {
 	return ours && (slices.Contains(x.options.Removed, bare) || slices.Contains(x.options.Removed, table))
 }
 
-// unexpired returns why events may be alive; empty if none is. It sets u.Expired.
-func (x *examiner) unexpired(ctx context.Context, u *Unmanaged, live liveTable, families []string, kinds map[string]string) (string, error) {
+// unexpired returns why events may be alive; empty if none is, or if other tables have them: newest
+// says that the table only ever had the newest event of each series. It sets u.Expired.
+func (x *examiner) unexpired(ctx context.Context, u *Unmanaged, live liveTable, families []string, kinds map[string]string, newest bool) (string, error) {
 	now := x.options.Now()
 	if u.Until.After(now) {
 		return "its layout ends on " + showDay(u.Until), nil
@@ -231,6 +233,9 @@ func (x *examiner) unexpired(ctx context.Context, u *Unmanaged, live liveTable, 
 	}
 	if !u.Expired.IsZero() && !collected(u.Expired, now) {
 		return fmt.Sprintf("its layout ended on %s, and its newest event expires on %s: it can be deleted after %s", showDay(u.Until), showDay(u.Expired), showDay(u.Expired.Add(deletionDelay))), nil
+	}
+	if newest && x.removed(u) {
+		return "", nil
 	}
 	for _, name := range families {
 		cell, err := x.youngCell(ctx, u.Table, name, live.families[name].rule, now)
@@ -291,6 +296,8 @@ type past struct {
 	kinds map[string]string // meaning of the timestamps, by family of the table
 	until time.Time         // end of its last layout
 	open  bool              // a layout of it has no end
+	// newest is set if each layout has the newest event of each series alone.
+	newest bool
 }
 
 // pastOf returns what the history of a table has of the table or, unless it is empty, of a
@@ -321,8 +328,15 @@ func pastOf(history []RecordedLayout, family string) (past, error) {
 			}
 		}
 	}
+	p.newest = p.known && !slices.ContainsFunc(history, func(r RecordedLayout) bool { return !newestOnly(r.Layout) })
 	if p.open {
 		p.until = time.Time{}
 	}
 	return p, nil
+}
+
+// newestOnly reports whether each of some layouts has the newest event of each series alone.
+func newestOnly(text string) bool {
+	all, err := parseLayouts(text)
+	return err == nil && !slices.ContainsFunc(all, func(f facts) bool { return !codec.ParsePattern(f.values["pattern"]).NewestOnly() })
 }

@@ -71,6 +71,7 @@ func TestDeleteTables(t *testing.T) {
 		return func(t *testing.T, b *storetest.Bigtable) { put(t, b, "t", family, days) }
 	}
 	ended := until(daysAgo(60), daily)
+	const newest = `pattern: latest; delimiter: "#"; key: string text; names: host; family m: events; column "cpu": float64 in m`
 	for _, tt := range []struct {
 		name    string
 		layout  string
@@ -93,6 +94,10 @@ func TestDeleteTables(t *testing.T) {
 		{name: "removed by name", layout: daily, options: removed},
 		{name: "removed by name, and alive", layout: daily, options: removed, prepare: cell("m", 3), keep: "a cell that has not expired"},
 		{name: "removed by name, and kept forever", layout: daily, options: removed, prepare: func(t *testing.T, b *storetest.Bigtable) { forever(t, b); cell("m", 4000)(t, b) }, keep: "in family m (keep forever)"},
+		{name: "the newest events, which are alive, removed by name", layout: newest, options: removed, prepare: cell("m", 3)},
+		{name: "the newest events, without an age, removed by name", layout: newest, options: removed, prepare: func(t *testing.T, b *storetest.Bigtable) { forever(t, b); cell("m", 4000)(t, b) }},
+		{name: "the newest events, not removed", layout: newest, keep: "its layout has not ended"},
+		{name: "the newest events, and all of another schema", layout: newest, options: removed, prepare: func(t *testing.T, b *storetest.Bigtable) { set(t, b, foreign); cell("m", 3)(t, b) }, keep: "a cell that has not expired"},
 		{name: "empty, and kept forever", layout: ended, prepare: forever},
 		{name: "in use", layout: ended, tables: []store.Table{laidOut(daily)}, keep: "the schemas use it"},
 		{name: "protected", layout: ended, prepare: protect, keep: "it is protected from deletion: gcloud bigtable instances tables update t --no-deletion-protection"},
