@@ -181,8 +181,10 @@ func (e *BackfillError) Error() string {
 //
 // A target of codec.Latest gets the newest event of each series: what a search of the source finds
 // there, also if other programs write and delete events meanwhile. It needs no checkpoint, and a call
-// can be repeated at any time. With Repair, rows of series without events are deleted, too; Verify
-// compares each row with a search.
+// can be repeated at any time, also if requests of a killed one may still arrive. With Repair, rows that
+// differ from a search are repaired, and those of series without events are deleted, too; Verify compares each row
+// with a search. A row that cannot be decoded differs. Events counts series, each once; with DryRun, and
+// more than 100,000 of them, some may be counted several times.
 //
 // With Verify, it compares the events before BackfillOptions.To that neither table loses within
 // the next hour: by count and digest for each time range; see [Digester]. Ranges that differ

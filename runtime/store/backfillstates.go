@@ -5,19 +5,56 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // A table of codec.Latest is not filled with copies of events: each of its rows gets what a search of
 // the events finds, as after a deletion. So programs may write and delete meanwhile, a call can be
 // repeated at any time, and one that was killed leaves rows that are right or marked.
+//
+// The source shows which series lack a row, in any number of its ranges. Rows that exist are compared
+// or repaired in order of the target, where each series has one.
 
 // states fills or compares the rows of a table of states.
 type states[E any] struct {
 	*backfill[E]
+	writer  *writer
+	reader  *reader         // of the table of states
+	claimed map[string]bool // the last series that workers have begun to fill or compare; guarded by mu
+}
+
+// maxClaimed is the maximum number of claimed series.
+const maxClaimed = 100_000
+
+// stateWorker fills or compares the rows of the series in a range. Its marks are its own: several ranges
+// may have the same series.
+type stateWorker[E any] struct {
+	*states[E]
 	settler *settler
 	eraser  *eraser
-	reader  *reader // of the table of states
+}
+
+// worker returns a worker for a range.
+func (s *states[E]) worker(ctx context.Context) *stateWorker[E] {
+	d := s.writer.nothing()
+	w := &stateWorker[E]{s, s.writer.newSettler(0), s.writer.eraser(0, "Backfill", DeleteOptions{}, &d)}
+	w.eraser.ctx, w.eraser.settler = ctx, w.settler
+	return w
+}
+
+// claims reports whether no other worker has begun with a series.
+func (s *states[E]) claims(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.claimed[key] {
+		return false
+	}
+	if s.claimed == nil || len(s.claimed) == maxClaimed {
+		s.claimed = map[string]bool{}
+	}
+	s.claimed[key] = true
+	return true
 }
 
 // refusesStates returns an error for options that a backfill of a table of states does not have.
@@ -43,11 +80,8 @@ func (b *backfill[E]) fillStates(ctx context.Context, all []*mapping) error {
 	o := writerOptions([]WriterOptions{{
 		TablePrefix: b.TablePrefix, Tables: []string{b.target.Table.ID}, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, Hooks: b.Hooks,
 	}})
-	w := newWriter(b.client, all, o)
-	w.events = b.source
-	d := w.nothing()
-	s := &states[E]{backfill: b, settler: w.newSettler(0), eraser: w.eraser(0, "Backfill", DeleteOptions{}, &d)}
-	s.eraser.ctx, s.eraser.settler = ctx, s.settler
+	s := &states[E]{backfill: b, writer: newWriter(b.client, all, o)}
+	s.writer.events = b.source
 	s.reader = newReader(b.client, b.target, ReaderOptions{TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.Timeout})
 	if err := b.split(ctx); err != nil {
 		return err
@@ -79,13 +113,8 @@ func (s *states[E]) ofRange(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	var some []seriesState
-	of := map[string]int{}
-	flush := func() error {
-		err := s.series(ctx, some)
-		some, of = nil, map[string]int{}
-		return err
-	}
+	w := s.worker(ctx)
+	some := newSeriesStates(func(some []seriesState) error { return w.series(ctx, some) })
 	var counts BackfillCounts
 	for row, err := range scanner.Rows(ctx, r.Range, s.From, s.To) {
 		if err != nil {
@@ -99,28 +128,18 @@ func (s *states[E]) ofRange(ctx context.Context, i int) error {
 			e := event{&row.Events[i]}
 			key, err := s.target.rowKey(e, "")
 			if err != nil {
-				if err := s.eraser.skipSeries(err); err != nil {
+				if err := w.eraser.skipSeries(err); err != nil {
 					return err
 				}
 				continue
 			}
-			n, known := of[string(key)]
-			if !known {
-				n = len(some)
-				of[string(key)] = n
-				some = append(some, seriesState{key: string(key)})
-			}
-			if at := *s.source.Time(e); at.After(some[n].seen) {
-				some[n].seen = at
-			}
+			some.add(string(key), *s.source.Time(e))
 		}
-		if len(some) >= latestTogether {
-			if err := flush(); err != nil {
-				return err
-			}
+		if err := some.pass(latestTogether); err != nil {
+			return err
 		}
 	}
-	if err := flush(); err != nil {
+	if err := some.pass(0); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -137,6 +156,42 @@ type seriesState struct {
 	seen time.Time // of the newest of the events
 }
 
+// seriesStates are series that are passed on together.
+type seriesStates struct {
+	all []seriesState
+	of  map[string]int // their indexes by key
+	to  func(some []seriesState) error
+}
+
+// newSeriesStates returns no series.
+func newSeriesStates(to func(some []seriesState) error) *seriesStates {
+	return &seriesStates{of: map[string]int{}, to: to}
+}
+
+// add adds an event of a series.
+func (s *seriesStates) add(key string, at time.Time) {
+	n, known := s.of[key]
+	if !known {
+		n = len(s.all)
+		s.of[key] = n
+		s.all = append(s.all, seriesState{key: key})
+	}
+	if at.After(s.all[n].seen) {
+		s.all[n].seen = at
+	}
+}
+
+// pass passes the series on if there are as many or more.
+func (s *seriesStates) pass(many int) error {
+	if len(s.all) < many {
+		return nil
+	}
+	err := s.to(s.all)
+	s.all = s.all[:0]
+	clear(s.of)
+	return err
+}
+
 // told returns what the rows of some series tell.
 func (s *states[E]) told(ctx context.Context, some ...seriesState) ([]latestSeries, error) {
 	found := make([]latestSeries, len(some))
@@ -149,87 +204,105 @@ func (s *states[E]) told(ctx context.Context, some ...seriesState) ([]latestSeri
 	return found, s.reader.states(ctx, new(Operation), found)
 }
 
-// series fills or compares the rows of some series.
-func (s *states[E]) series(ctx context.Context, some []seriesState) error {
-	found, err := s.told(ctx, some...)
+// series fills the rows of some series, or compares those that do not exist.
+func (w *stateWorker[E]) series(ctx context.Context, some []seriesState) error {
+	found, err := w.told(ctx, some...)
 	if err != nil {
 		return err
 	}
 	for i := range some {
 		l := &found[i]
-		if l.done && !s.Repair && !s.Verify && !s.source.Time(l.event).Before(some[i].seen) {
+		switch {
+		case w.Verify && (l.done || l.mute), l.done && !w.source.Time(l.event).Before(some[i].seen), !w.claims(some[i].key):
 			continue
+		case w.Verify:
+			err = w.compare(ctx, &some[i], l)
+		default:
+			w.count(&w.report.Events)
+			err = w.fill(ctx, some[i].key, l, 0)
 		}
-		if err := s.one(ctx, &some[i], l); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one fills or compares the row of a series, given what it told.
-func (s *states[E]) one(ctx context.Context, of *seriesState, l *latestSeries) error {
-	if s.Verify {
-		return s.compare(ctx, of, l)
-	}
-	s.mu.Lock()
-	s.report.Events++
-	s.mu.Unlock()
-	if s.DryRun {
+// fill makes a row, given what it told, have what a search finds, at least up to a time in microseconds.
+func (w *stateWorker[E]) fill(ctx context.Context, key string, l *latestSeries, up int64) error {
+	if w.DryRun {
 		return nil
 	}
-	if err := s.limit.wait(ctx, 1); err != nil {
+	if err := w.limit.wait(ctx, 1); err != nil {
 		return err
 	}
-	up := int64(0)
-	if l.done && s.Repair {
-		up = s.source.Time(l.event).UnixMicro()
+	if l.mute { // what cannot be decoded may be newer than all events
+		found, err := w.settler.show(w.eraser, key)
+		if err != nil {
+			return err
+		}
+		up = found.newest
 	}
-	return s.settler.raise(s.eraser, of.key, up)
+	return w.settler.raise(w.eraser, key, up)
+}
+
+// rowState is what a row has, and what a search finds.
+type rowState struct {
+	row, want Digest
+	at        time.Time // of the event that is wanted, or else of the row
+	searched  bool      // the row is marked, so that readers search
+	found     bool      // the search found an event
+}
+
+// state returns what a row has that told something.
+func (w *stateWorker[E]) state(key string, l *latestSeries) (s rowState, err error) {
+	if l.done {
+		s.at = *w.source.Time(l.event)
+		if cells, err := w.settler.cellsOf(l.event); err == nil { // else, it has expired since it was read
+			s.row = digestOf(cells.mutations)
+		}
+	}
+	if l.mute {
+		shown, err := w.settler.show(w.eraser, key)
+		if err != nil {
+			return s, err
+		}
+		if s.at = codec.FromMicros(max(0, shown.newest)); shown.marked >= shown.newest {
+			s.searched = true
+			return s, nil
+		}
+		s.row = Digest{Events: 1} // with an event that cannot be decoded
+	}
+	newest, cells, err := w.settler.newest(w.eraser, key)
+	if s.found = newest.exists(); err == nil && s.found && cells != nil {
+		s.want, s.at = digestOf(cells.mutations), *w.source.Time(newest)
+	}
+	return s, err
 }
 
 // compare compares a row with what a search finds. Programs may be writing, so that it repeats what
 // differs.
-func (s *states[E]) compare(ctx context.Context, of *seriesState, l *latestSeries) error {
+func (w *stateWorker[E]) compare(ctx context.Context, of *seriesState, l *latestSeries) error {
 	for round := range compareRounds {
 		if round > 0 {
-			again, err := s.told(ctx, *of)
+			again, err := w.told(ctx, *of)
 			if err != nil {
 				return err
 			}
 			l = &again[0]
 		}
-		if l.mute {
-			break // readers search
-		}
-		row := Digest{}
-		if l.done {
-			cells, err := s.settler.cellsOf(l.event)
-			if err != nil {
-				continue
-			}
-			row = digestOf(cells.mutations)
-		}
-		newest, cells, err := s.settler.newest(s.eraser, of.key)
+		s, err := w.state(of.key, l)
 		if err != nil {
 			return err
 		}
-		want, at := Digest{}, time.Time{}
-		if newest.exists() && cells != nil {
-			want, at = digestOf(cells.mutations), *s.source.Time(newest)
-		} else if l.done {
-			at = *s.source.Time(l.event)
-		}
-		if want == row {
+		if s.searched || s.want == s.row {
 			break
 		}
 		if round == compareRounds-1 {
-			s.differs(Difference{From: at, To: at.Add(s.target.Precision), Source: want, Target: row})
+			w.differs(Difference{From: s.at, To: s.at.Add(w.target.Precision), Source: s.want, Target: s.row})
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report.Events++
+	w.count(&w.report.Events)
 	return nil
 }
 
@@ -242,7 +315,7 @@ func (s *states[E]) differs(d Difference) {
 	}
 }
 
-// rest repairs or compares the rows of series without events in the source.
+// rest repairs or compares the rows that exist.
 func (s *states[E]) rest(ctx context.Context) error {
 	ranges, err := s.rangesOf(ctx, s.target)
 	if err != nil {
@@ -253,51 +326,73 @@ func (s *states[E]) rest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		w := s.worker(ctx)
+		some := newSeriesStates(func(some []seriesState) error { return w.existing(ctx, some) })
 		for row, err := range scanner.Rows(ctx, ranges[i].Range, s.From, scan.MaxTime) {
-			if err != nil {
+			if _, series := s.target.ofKey(row.Key); err != nil && (series != nil || !isDecodeError(err)) {
 				var counts BackfillCounts
 				if err := s.undecodable(err, &counts); err != nil {
 					return err
 				}
 				continue
 			}
-			for i := range row.Events {
-				if err := s.without(row.Key, event{&row.Events[i]}); err != nil {
-					return err
-				}
+			if err != nil || len(row.Events) > 0 {
+				some.add(row.Key, time.Time{})
+			}
+			if err := some.pass(latestTogether); err != nil {
+				return err
 			}
 		}
-		return nil
+		return some.pass(0)
 	})
 }
 
-// without repairs or compares a row that has an event if a search finds none, or if it finds an older one
-// since the range of the series was repaired.
-func (s *states[E]) without(key string, e event) error {
-	newest, _, err := s.settler.newest(s.eraser, key)
-	if err != nil || newest.exists() && (s.Verify || !s.source.Time(newest).Before(*s.source.Time(e))) {
+// existing repairs or compares rows that exist, unless they were filled or compared as those of series in
+// the source.
+func (w *stateWorker[E]) existing(ctx context.Context, some []seriesState) error {
+	w.mu.Lock()
+	some = slices.DeleteFunc(slices.Clone(some), func(of seriesState) bool { return w.claimed[of.key] })
+	w.mu.Unlock()
+	found, err := w.told(ctx, some...)
+	if err != nil {
 		return err
 	}
-	if s.Verify {
-		cells, err := s.settler.cellsOf(e)
-		if err != nil {
-			return nil
+	for i := range some {
+		repaired := w.repair
+		if w.Verify {
+			repaired = w.compare
 		}
-		at := *s.source.Time(e)
-		s.differs(Difference{From: at, To: at.Add(s.target.Precision), Target: digestOf(cells.mutations)})
-		return nil
+		if err := repaired(ctx, &some[i], &found[i]); err != nil {
+			return err
+		}
 	}
-	if s.DryRun {
+	return nil
+}
+
+// repair repairs a row if it differs from what a search finds, or is marked.
+func (w *stateWorker[E]) repair(ctx context.Context, of *seriesState, l *latestSeries) error {
+	s, err := w.state(of.key, l)
+	switch {
+	case err != nil:
+		return err
+	case !s.searched && s.want == s.row:
+		w.count(&w.report.Events)
 		return nil
+	case !s.searched && !s.found:
+		w.count(&w.report.Deleted)
+	default:
+		w.count(&w.report.Events)
 	}
+	up := int64(0)
+	if l.done {
+		up = w.source.Time(l.event).UnixMicro()
+	}
+	return w.fill(ctx, of.key, l, up)
+}
+
+// count counts a series.
+func (s *states[E]) count(n *int64) {
 	s.mu.Lock()
-	s.report.Deleted++
-	s.mu.Unlock()
-	if err := s.settler.mark(s.eraser, key, s.source.Time(e).UnixMicro()); err != nil {
-		return err
-	}
-	if err := s.eraser.flush(); err != nil {
-		return err
-	}
-	return s.settler.settle(s.eraser, key)
+	defer s.mu.Unlock()
+	*n++
 }

@@ -21,6 +21,7 @@ type nowFill struct {
 	random *rand.Rand
 	series []string
 	kills  int
+	late   func() error // the request of a killed call
 }
 
 // newNowFill returns tables of which only that with all samples has some, as if programs had been
@@ -68,8 +69,15 @@ func (f *nowFill) program() {
 
 // between returns a client between whose requests a program does something, or kills it.
 func (f *nowFill) between() Client {
-	gate := func(_ string, do func() error) error {
+	gate := func(name string, do func() error) error {
+		if f.late != nil && f.random.IntN(8) == 0 {
+			f.arrive()
+		}
 		switch n := f.random.IntN(12); {
+		case n == 2 && f.kills > 0 && name == "writes" && f.late == nil:
+			f.kills--
+			f.late = do
+			return errNowKilled
 		case n == 0 && f.kills > 0:
 			f.kills--
 			return errNowKilled
@@ -85,6 +93,14 @@ func (f *nowFill) between() Client {
 	return tableClient{f.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return nowTable{wholeTable{api}, &nowStep{rows: -1}, gate}
 	}}
+}
+
+// arrive lets the late request arrive.
+func (f *nowFill) arrive() {
+	late := f.late
+	if f.late = nil; late != nil {
+		must(f.t, late())
+	}
 }
 
 // fill repeats a backfill until it is not killed.
@@ -108,7 +124,7 @@ func (f *nowFill) verified() int {
 }
 
 // TestBackfillStates fills a table with the newest samples while a program writes and deletes, with kills
-// at any request and lost replies. The table must then serve reads.
+// at any request, lost replies, and requests of killed calls that arrive later. The table must then serve reads.
 func TestBackfillStates(t *testing.T) {
 	for seed := range testlong.Pick(15, 120) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -123,6 +139,8 @@ func TestBackfillStates(t *testing.T) {
 				f.program()
 				f.agree(f.series...)
 			}
+			f.arrive()
+			f.agree(f.series...)
 			f.damaged()
 		})
 	}
@@ -168,6 +186,84 @@ func TestBackfillStatesDryRun(t *testing.T) {
 	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Now: c.clock})
 	if must(t, err); report.Events != 0 {
 		t.Errorf("a second call fills %d rows", report.Events)
+	}
+}
+
+// TestBackfillStatesInRanges checks that a series with events in several ranges, which workers read at the
+// same time, is counted, and found to differ, once.
+func TestBackfillStatesInRanges(t *testing.T) {
+	c := newNowCase(t, 100*24*time.Hour)
+	const series, days = 5, 4
+	var samples []sample
+	var keys []string
+	for i := range series {
+		for day := range days {
+			e := sample{Series: fmt.Sprintf("s%d", i), Time: at(86_400 * day)}
+			samples, keys = append(samples, e), append(keys, e.Series+"#"+e.Time.Format(time.DateOnly))
+		}
+	}
+	c.now = at(86_400 * days)
+	must(t, c.events().WriteAll(t.Context(), samples))
+	client := splitClient(c.Bigtable, keys...)
+	for _, tt := range []struct {
+		name        string
+		options     BackfillOptions
+		differences int
+	}{
+		{"dry run", BackfillOptions{DryRun: true}, 0},
+		{"empty", BackfillOptions{Verify: true}, series},
+		{"fill", BackfillOptions{}, 0},
+		{"filled", BackfillOptions{Verify: true}, 0},
+		{"repair", BackfillOptions{Repair: true}, 0},
+		{"repaired", BackfillOptions{Verify: true}, 0},
+	} {
+		tt.options.Target, tt.options.Now, tt.options.Workers = "now", c.clock, 4
+		report, err := Backfill(t.Context(), client, c.mappings, tt.options)
+		if must(t, err); report.Events != series || report.Rows != series*days || len(report.Differences) != tt.differences {
+			t.Errorf("%s: %d series in %d rows, %d differences", tt.name, report.Events, report.Rows, len(report.Differences))
+		}
+	}
+	c.agree("s0", "s4")
+}
+
+// TestBackfillUndecodableStates checks that rows that cannot be decoded differ, and are repaired, whether
+// they are newer or older than the events, or have none.
+func TestBackfillUndecodableStates(t *testing.T) {
+	for _, repair := range []bool{false, true} {
+		c := newNowCase(t, 500*time.Second)
+		w := c.writer(c.Client)
+		for _, s := range []string{"newer", "same", "older", "whole"} {
+			must(t, w.Write(t.Context(), sample{Series: s, Time: at(900), Value: 1, Note: []byte("n")}))
+		}
+		now := c.Client.Open("now")
+		damage := func(series string, at int) {
+			m := bigtable.NewMutation()
+			m.DeleteRow()
+			must(t, now.Apply(t.Context(), series, m))
+			m = bigtable.NewMutation()
+			m.Set("f.1", "note", bigtable.Time(day0.Add(time.Duration(at)*time.Second)), []byte("x"))
+			must(t, now.Apply(t.Context(), series, m))
+		}
+		damage("newer", 950)
+		damage("same", 900)
+		damage("older", 850)
+		damage("without events", 900)
+		all := []string{"newer", "same", "older", "whole", "without events"}
+		f := &nowFill{nowCase: c}
+		c.agree(all...)
+		if n := f.verified(); n != 4 {
+			t.Errorf("%d rows differ instead of 4", n)
+		}
+		report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: repair, Now: c.clock})
+		must(t, err)
+		c.agree(all...)
+		want := 1 // a back-fill looks only at series with events
+		if repair {
+			want = 0
+		}
+		if n := f.verified(); n != want || report.Deleted != int64(1-want) {
+			t.Errorf("repair %t: %d rows differ, %+v", repair, n, report)
+		}
 	}
 }
 

@@ -23,10 +23,16 @@ import (
 //     events of the series, unless the row has a newer event.
 //  2. The events are deleted from the other tables.
 //  3. Each marked row is repaired. All cells up to the time of the mark are deleted, since an older
-//     version may have been deleted before, or lack what a newer one hides. The newest event that is
-//     left is searched and written with its own time, so that it replaces no newer one.
+//     version may have been deleted before, or lack what a newer one hides. Unless the row still has
+//     a newer event then, the newest event that is left is searched and written with its own time, so
+//     that it replaces no newer one.
 //  4. The search is repeated. If it finds something else, another program has changed or deleted what
 //     was written, and step 3 is repeated. Otherwise, the mark is removed.
+//
+// A request that changes cells is sent only while the mark of its call is there, and the mark is removed
+// by a request of its own, when the replies to all others have arrived. So whatever arrives late, even
+// after the call was killed, finds the mark, and readers search. This is why calls share no marks, nor
+// do workers of one that may repair the same row.
 //
 // A call that stops between two steps leaves its marks. Readers then search until an event arrives that
 // is newer than the mark, the mark expires, or another deletion removes it: one removes marks of other
@@ -205,6 +211,7 @@ type stateRow struct {
 	newest  int64    // of the columns of events
 	last    int64    // of all columns
 	own     int64    // the mark of a call
+	marked  int64    // the last mark of other calls
 	columns []string // apart from marks
 	stale   []string // the columns of marks of calls that were killed
 }
@@ -212,7 +219,7 @@ type stateRow struct {
 // stateRow returns what a row shows. own is the column of the marks of a call. The values of marks must
 // have been read to know which are stale.
 func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
-	s := stateRow{newest: -1, last: -1, own: -1}
+	s := stateRow{newest: -1, last: -1, own: -1, marked: -1}
 	for family, c := range a.columnsOf(row) {
 		name, newest := string(row.Bytes(c.Qualifier)), row.Cells(c)[0]
 		s.last = max(s.last, newest.Micros)
@@ -220,6 +227,7 @@ func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
 		case name == own:
 			s.own = newest.Micros
 		case isMark(row, c):
+			s.marked = max(s.marked, newest.Micros)
 			if at := markedAt(row.Bytes(newest.Value)); !at.IsZero() && a.now().Sub(at) > maxMarkAge {
 				s.stale = append(s.stale, name)
 			}
@@ -236,17 +244,31 @@ func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
 // settle repairs a marked row. If its events keep changing, or if one of them cannot be decoded or
 // stored in the row, or may have fields that are unknown, the mark stays, and readers search.
 func (s *settler) settle(t *eraser, key string) error {
+	cleared := int64(-1) // the mark up to which this call has deleted the cells
 	for range maxRounds {
 		found, err := s.show(t, key)
 		if err != nil || found.own < 0 {
 			return err
 		}
+		if found.newest > found.own && found.own == cleared {
+			return s.unmark(t, key, &found)
+		}
+		cleared = found.own
 		done, err := s.round(t, key, &found)
 		if done || err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unmark removes the mark of this call, and those of calls that were killed.
+func (s *settler) unmark(t *eraser, key string, found *stateRow) error {
+	m := bigtable.NewMutation()
+	for _, name := range append(found.stale, s.column) {
+		m.DeleteCellsInColumn(t.mapping.Table.Families[0].Name, name)
+	}
+	return s.apply(t, key, m)
 }
 
 // show reads a row.
@@ -258,7 +280,7 @@ func (s *settler) show(t *eraser, key string) (stateRow, error) {
 	row, err := t.reader.table.one(t.ctx, &op, rows, filter, 0)
 	t.counted(op)
 	if err != nil || !row.Exists() {
-		return stateRow{own: -1}, err
+		return stateRow{newest: -1, last: -1, own: -1, marked: -1}, err
 	}
 	defer row.Release()
 	a := t.reader.rowAssembler()
@@ -274,24 +296,17 @@ func (t *eraser) counted(op Operation) {
 
 // round is a round of steps 3 and 4. It reports whether the row is repaired, or cannot be.
 func (s *settler) round(t *eraser, key string, found *stateRow) (done bool, err error) {
-	family := t.mapping.Table.Families[0].Name
-	unmark := func(m *bigtable.Mutation) {
-		for _, name := range append(found.stale, s.column) {
-			m.DeleteCellsInColumn(family, name)
-		}
-	}
-	clear := bigtable.NewMutation()
-	for _, name := range found.columns {
-		clear.DeleteTimestampRange(family, name, 0, bigtable.Timestamp(found.own+1000))
-	}
-	if found.newest > found.own {
-		unmark(clear)
-		return true, s.apply(t, key, clear)
-	}
 	if len(found.columns) > 0 {
-		if err := s.apply(t, key, clear); err != nil {
+		m := bigtable.NewMutation()
+		for _, name := range found.columns {
+			m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, name, 0, bigtable.Timestamp(found.own+1000))
+		}
+		if err := s.apply(t, key, m); err != nil {
 			return false, err
 		}
+	}
+	if found.newest > found.own {
+		return false, nil // another deletion may have removed it meanwhile
 	}
 	newest, cells, err := s.newest(t, key)
 	if err != nil || newest.exists() && cells == nil {
@@ -318,9 +333,7 @@ func (s *settler) round(t *eraser, key string, found *stateRow) (done bool, err 
 	if !newest.exists() || cells.micros < found.newest {
 		t.deletedNewest(found)
 	}
-	end := bigtable.NewMutation()
-	unmark(end)
-	return true, s.apply(t, key, end)
+	return true, s.unmark(t, key, found)
 }
 
 // deletedNewest counts a row whose newest event is deleted.
@@ -402,14 +415,20 @@ func (s *settler) cellsOf(e event) (*stateCells, error) {
 	return &stateCells{of.instant.micros, slices.Clone(of.cells.mutations)}, of.err
 }
 
-// raise writes the newest event of its series to a row that may lack it, or that has something else up to
-// a time, in microseconds.
+// raise makes a row have the newest event of its series, and deletes what else it has up to a time, in
+// microseconds; 0 for a row that has nothing newer than the event.
 func (s *settler) raise(t *eraser, key string, up int64) error {
-	newest, cells, err := s.newest(t, key)
-	if err != nil || !newest.exists() || cells == nil {
+	_, cells, err := s.newest(t, key)
+	if err != nil {
 		return err
 	}
-	if err := s.mark(t, key, max(cells.micros, up)); err != nil {
+	if cells != nil {
+		up = max(up, cells.micros)
+	}
+	if cells == nil && up <= 0 {
+		return nil
+	}
+	if err := s.mark(t, key, up); err != nil {
 		return err
 	}
 	if err := t.flush(); err != nil {

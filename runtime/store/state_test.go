@@ -316,6 +316,7 @@ type nowRun struct {
 	random *rand.Rand
 	steps  []*nowStep
 	asked  chan *nowStep
+	late   func() error // the request of a killed process
 	trace  []string
 }
 
@@ -384,10 +385,12 @@ func (t nowTable) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bigt
 }
 
 func (t nowTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
+	ctx = context.WithoutCancel(ctx) // a late request arrives when its call has ended
 	return t.gate("writes", func() error { return t.TableAPI.Apply(ctx, row, m, opts...) })
 }
 
 func (t nowTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) (errs []error, err error) {
+	ctx = context.WithoutCancel(ctx)
 	failed := t.gate("writes", func() error {
 		errs, err = t.TableAPI.ApplyBulk(ctx, rows, muts, opts...)
 		return err
@@ -469,6 +472,11 @@ func (r *nowRun) step(s *nowStep) {
 		s.kills--
 		s.answer <- errNowKilled
 		r.trace = append(r.trace, "killed")
+	case how == 3 && s.kills > 0 && r.late == nil && s.deletes() && s.name == "writes now": // before it arrives
+		s.kills--
+		r.late = s.do
+		s.answer <- errNowKilled
+		r.trace = append(r.trace, "in flight")
 	case how == 1 && s.kills > 0 && reads: // the stream breaks
 		s.kills--
 		s.rows = r.random.IntN(2)
@@ -485,7 +493,17 @@ func (r *nowRun) step(s *nowStep) {
 	default:
 		s.answer <- s.do()
 	}
+	if r.late != nil && r.random.IntN(12) == 0 {
+		r.arrive()
+	}
 	r.await(s)
+}
+
+// arrive lets the late request arrive.
+func (r *nowRun) arrive() {
+	must(r.t, r.late())
+	r.late = nil
+	r.trace = append(r.trace, "late")
 }
 
 // check compares what readers find with a search, as the model does.
@@ -533,7 +551,8 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 	return ""
 }
 
-// TestStateSteps runs the real steps of writers and deleters in random orders, with lost replies and kills.
+// TestStateSteps runs the real steps of writers and deleters in random orders, with lost replies,
+// kills, and requests of killed processes that arrive later.
 func TestStateSteps(t *testing.T) {
 	runs := testlong.Pick(60, 800)
 	c := newNowCase(t, 97*time.Second)
@@ -573,8 +592,13 @@ func TestStateSteps(t *testing.T) {
 func (r *nowRun) run() {
 	for {
 		open := slices.DeleteFunc(slices.Clone(r.steps), func(s *nowStep) bool { return s.done })
-		if len(open) == 0 {
+		if len(open) == 0 && r.late == nil {
 			break
+		}
+		if len(open) == 0 {
+			r.arrive()
+			r.check()
+			continue
 		}
 		s := open[r.random.IntN(len(open))]
 		r.trace = append(r.trace, fmt.Sprint(s.nowCall.name, s.how, " ", s.name))

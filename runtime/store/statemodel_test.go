@@ -3,15 +3,17 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // This file explores the protocol of the pattern latest: every interleaving of the requests of
 // writers, deleters, garbage collection and the clock on one series, on a model of its row and of
 // the table of events. A process that stops anywhere is one that takes no further step, so every
-// state is checked as if all processes had been killed in it.
+// state is checked as if all processes had been killed in it. A request of a killed process may arrive
+// at any later time.
 //
 // What is promised, in each state, for a reader that requests the row of a series (and searches the
 // events if the row does not tell), and for one that scans the rows of many series:
@@ -42,6 +44,19 @@ type nowState struct {
 	row    [2][nowTimes]byte   // two columns, whose cells have a time
 	marks  [2 * nowCallers]int // the time up to which the row does not tell; 0 if there is none
 	at     [nowCallers]nowProcess
+	late   nowRequest // of a killed process
+}
+
+// nowRequest is a request of a deletion or a back-fill that changes the row.
+type nowRequest struct {
+	of      int     // the index of its mark plus one; 0 for no request
+	mark    int     // the time of the mark to set
+	from    int     // the time from which cells of some columns are deleted
+	clear   int     // and up to which
+	columns [2]bool // of these
+	put     nowEvent
+	unmark  bool
+	seen    [2 * nowCallers]bool // marks of others to remove
 }
 
 // nowProcess is the progress of a process.
@@ -50,20 +65,25 @@ type nowProcess struct {
 	again    bool // it repeats the request of a step, once in its life
 	repeated bool // the whole call, after it was killed
 	up       int  // of a deletion: the time of its mark
+	cleared  int  // the time up to which it has deleted the cells
+	newer    bool // the row had a newer event
+	columns  [2]bool
 	found    nowEvent
 	before   [2]byte // what a writer replaced
 	had      bool
 	seen     [2 * nowCallers]bool // marks of others
 }
 
-// nowCall is a call of a process: a write or a deletion of a range of times.
+// nowCall is a call of a process: a write, a deletion of a range of times, or a worker of a back-fill.
 type nowCall struct {
 	name     string
 	write    nowEvent
 	from, to int
+	fills    bool
 }
 
 func (c *nowCall) deletes() bool { return c.to > 0 }
+func (c *nowCall) writes() bool  { return !c.deletes() && !c.fills }
 
 // nowVariant is a broken protocol.
 type nowVariant struct {
@@ -77,6 +97,8 @@ type nowVariant struct {
 	leaveNewer  bool // deleters leave the row empty if they find a newer event than they marked
 	allMarks    bool // deleters remove the marks of others, too
 	outlives    bool // the row lives longer than the events
+	atOnce      bool // deleters of a row with a newer event remove its old cells and the mark at once
+	together    bool // two workers share a mark
 }
 
 // nowModel explores the interleavings of some calls.
@@ -89,6 +111,9 @@ type nowModel struct {
 	clock   int  // the last time
 	states  int
 	failure string
+	empty   bool // the row has nothing at first, and is only read when a back-fill has ended
+	lates   bool // requests of killed processes may arrive late
+	held    bool // the next request that changes the row does
 }
 
 // alive reports whether a table with a time to live has an event of a time.
@@ -154,13 +179,6 @@ func (s *nowState) put(e nowEvent) {
 	}
 }
 
-// clear deletes the cells up to a time in one mutation.
-func (s *nowState) clear(up int) {
-	for i := range s.row {
-		clear(s.row[i][:up+1])
-	}
-}
-
 // steps calls add with the states after one step of any process.
 func (m *nowModel) steps(s nowState, add func(s nowState)) {
 	for i := range m.calls {
@@ -169,13 +187,13 @@ func (m *nowModel) steps(s nowState, add func(s nowState)) {
 			continue
 		}
 		run := m.writing
-		if m.calls[i].deletes() {
+		if !m.calls[i].writes() {
 			run = m.deleting
 		}
 		next := s
 		run(&next, i)
 		add(next)
-		if p.step > 0 && !p.again && !m.calls[i].deletes() { // the reply was lost, and the client sends the request of the last step again
+		if p.step > 0 && !p.again && m.calls[i].writes() { // the reply was lost, and the client sends the request of the last step again
 			next := s
 			next.at[i].step--
 			next.at[i].again = true
@@ -186,7 +204,20 @@ func (m *nowModel) steps(s nowState, add func(s nowState)) {
 			next := s
 			next.at[i] = nowProcess{repeated: true, again: p.again, before: p.before, had: p.had}
 			add(next)
+			if next, m.held = s, true; m.lates && next.late.of == 0 && !m.calls[i].writes() { // or its request is in flight
+				if run(&next, i); next.late.of > 0 {
+					next.at[i] = nowProcess{repeated: true}
+					add(next)
+				}
+			}
+			m.held = false
 		}
+	}
+	if s.late.of > 0 {
+		next := s
+		next.late = nowRequest{}
+		next.receive(&s.late)
+		add(next)
 	}
 	if s.now < m.clock {
 		next := s
@@ -208,8 +239,8 @@ func (m *nowModel) steps(s nowState, add func(s nowState)) {
 	}
 }
 
-// The steps of a deleter. From clearing on, they are repeated until a second search finds what was
-// written.
+// The steps of a deleter, and of a worker of a back-fill, which begins with another search. From looking
+// on, they are repeated until a second search finds what was written.
 const (
 	marking = iota
 	erasing1
@@ -219,15 +250,17 @@ const (
 	searching
 	refilling
 	verifying
+	unmarking
+	raising
 	deleted = 100
 )
 
 // done reports whether a call has returned.
 func (m *nowModel) done(i int, p *nowProcess) bool {
-	if m.calls[i].deletes() {
-		return p.step == deleted
+	if m.calls[i].writes() {
+		return p.step == 3
 	}
-	return p.step == 3
+	return p.step == deleted
 }
 
 // writing executes the next step of a writer: the event, the row, and the return.
@@ -247,17 +280,25 @@ func (m *nowModel) writing(s *nowState, i int) {
 	p.step++
 }
 
-// deleting executes the next step of a deleter.
+// deleting executes the next step of a deleter or a back-fill.
 func (m *nowModel) deleting(s *nowState, i int) {
 	p, call := &s.at[i], &m.calls[i]
+	r := nowRequest{of: m.markOf(s, i) + 1}
 	p.step++
 	switch p.step - 1 {
 	case marking:
+		if call.fills {
+			p.up, p.step = m.search(s).time, raising
+			if p.up == 0 {
+				*p = nowProcess{step: deleted, repeated: p.repeated}
+			}
+			return
+		}
 		p.up = call.to - 1
 		for of, at := range s.marks {
 			p.seen[of] = m.allMarks && at > 0
 		}
-		m.mark(s, i)
+		r.mark = p.up
 	case erasing1, erasing2: // two events are not deleted at once
 		for at := call.from; at < call.to; at++ {
 			if s.events[at] != [nowSequences][2]byte{} {
@@ -265,76 +306,110 @@ func (m *nowModel) deleting(s *nowState, i int) {
 				break
 			}
 		}
+		return
 	case looking:
-		if e, _, _ := m.inRow(s); e.time > p.up { // the row has a newer event: nothing to repair
-			s.clear(p.up)
-			m.unmark(s, i)
-		}
-	case clearing:
 		e, _, _ := m.inRow(s)
-		switch {
-		case !m.oneVersion:
-			s.clear(p.up)
-		case call.from <= e.time && e.time < call.to:
-			s.row[0][e.time], s.row[1][e.time] = 0, 0
+		p.newer, p.found = e.time > p.up, e
+		for column := range s.row {
+			p.columns[column] = s.row[column] != [nowTimes]byte{}
 		}
-		if m.noRefill {
-			m.unmark(s, i)
+		if p.newer && p.cleared == p.up {
+			p.step = unmarking
 		}
+		return
+	case clearing:
+		r.columns, r.clear, p.cleared = p.columns, p.up, p.up
+		if m.oneVersion {
+			r.from, r.clear = p.found.time, p.found.time
+		}
+		if p.newer {
+			p.step = looking
+		}
+		r.unmark = m.noRefill || m.atOnce && p.newer
 	case searching:
 		switch p.found = m.search(s); {
 		case p.found == nothing, p.found.time > p.up && m.leaveNewer:
-			m.unmark(s, i)
+			p.step = unmarking
 		case p.found.time > p.up:
-			p.up = p.found.time
-			m.mark(s, i)
-			p.step, p.found = looking, nothing
+			p.up, p.step = p.found.time, raising
 		}
+		return
+	case raising:
+		r.mark, p.step, p.found = p.up, looking, nothing
 	case refilling:
-		e := p.found
-		if m.refillNow {
-			e.time = nowTimes - 1
+		if r.put = p.found; m.refillNow {
+			r.put.time = nowTimes - 1
 		}
-		s.put(e)
-		if m.once {
-			m.unmark(s, i)
-		}
+		r.unmark = m.once
 	case verifying:
-		if m.search(s) == p.found {
-			m.unmark(s, i)
-		} else {
+		if p.step = unmarking; m.search(s) != p.found {
 			p.step, p.found = looking, nothing
 		}
+		return
+	case unmarking:
+		r.unmark = true
+	}
+	m.send(s, i, r)
+}
+
+// send sends a request. One that is held arrives later.
+func (m *nowModel) send(s *nowState, i int, r nowRequest) {
+	p := &s.at[i]
+	if m.noMark {
+		r.mark = 0
+	}
+	if r.unmark {
+		r.seen = p.seen
+		*p = nowProcess{step: deleted, repeated: p.repeated}
+	}
+	if m.held {
+		s.late = r
+	} else {
+		s.receive(&r)
 	}
 }
 
-// mark sets the mark of a call. Each call has its own, also one that is repeated.
-func (m *nowModel) mark(s *nowState, i int) {
-	if !m.noMark {
-		s.marks[s.markOf(i)] = s.at[i].up
+// receive executes a request.
+func (s *nowState) receive(r *nowRequest) {
+	mark := &s.marks[r.of-1]
+	*mark = max(*mark, r.mark)
+	for column, named := range r.columns {
+		if named {
+			clear(s.row[column][r.from : r.clear+1])
+		}
 	}
-}
-
-func (s *nowState) markOf(i int) int {
-	if s.at[i].repeated {
-		i += nowCallers
+	if r.put != nothing {
+		s.put(r.put)
 	}
-	return i
-}
-
-// unmark ends a deletion.
-func (m *nowModel) unmark(s *nowState, i int) {
-	s.marks[s.markOf(i)] = 0
-	for of, seen := range s.at[i].seen {
+	if !r.unmark {
+		return
+	}
+	*mark = 0
+	for of, seen := range r.seen {
 		if seen {
 			s.marks[of] = 0
 		}
 	}
-	s.at[i] = nowProcess{step: deleted, repeated: s.at[i].repeated}
+}
+
+// markOf returns the index of the mark of a call. Each call has its own, also one that is repeated.
+func (m *nowModel) markOf(s *nowState, i int) int {
+	of := i
+	if m.together && m.calls[i].fills {
+		of = 0
+	}
+	if s.at[i].repeated {
+		of += nowCallers
+	}
+	return of
 }
 
 // check returns what is wrong with a state; empty if nothing is.
 func (m *nowModel) check(s *nowState) string {
+	filled := func(i int) bool { return m.calls[i].fills && m.done(i, &s.at[i]) }
+	if m.empty && !filled(0) && !filled(len(m.calls)-1) {
+		return ""
+	}
 	truth := m.search(s)
 	e, tells, exists := m.inRow(s)
 	if !tells {
@@ -359,7 +434,7 @@ func (m *nowModel) allowed(s *nowState, e, truth nowEvent) string {
 	writes := func(of nowEvent, before *[2]byte) bool { // a call that has begun and not returned
 		for i := range m.calls {
 			c, p := &m.calls[i], &s.at[i]
-			if !c.deletes() && c.write == of && !m.done(i, p) && (p.step > 0 || p.again || p.repeated) && (before == nil || p.before == *before) {
+			if c.writes() && c.write == of && !m.done(i, p) && (p.step > 0 || p.again || p.repeated) && (before == nil || p.before == *before) {
 				return true
 			}
 		}
@@ -405,7 +480,9 @@ func (m *nowModel) explore(first []nowEvent) {
 	}
 	for _, e := range first {
 		start.events[e.time][e.sequence] = e.data
-		start.put(e)
+		if !m.empty {
+			start.put(e)
+		}
 	}
 	seen := map[nowState]bool{start: true}
 	queue := []nowState{start}
@@ -439,6 +516,7 @@ func nowCalls() []nowCall {
 		{name: "delete newest", from: 2, to: 3},
 		{name: "delete oldest", from: 1, to: 2},
 		{name: "delete both", from: 1, to: 3},
+		{name: "fill", fills: true},
 	}
 }
 
@@ -450,7 +528,7 @@ func conflict(calls []nowCall) bool {
 			case a.deletes() && b.deletes():
 			case a.from <= b.write.time && b.write.time < a.to, b.from <= a.write.time && a.write.time < b.to:
 				return true
-			case !a.deletes() && !b.deletes() && a.write.time == b.write.time:
+			case a.writes() && b.writes() && a.write.time == b.write.time:
 				return true
 			}
 		}
@@ -482,19 +560,26 @@ func nowStarts() [][]nowEvent {
 // explored explores combinations of n calls with a variant of the protocol, and returns the first
 // failure.
 func explored(v nowVariant, n int) (failure string, states int) {
-	combinations(nowCalls(), n, func(calls []nowCall) {
+	all := nowCalls()
+	if v.atOnce || v.together { // it takes deletions and back-fills to fail, which are the last ones
+		slices.Reverse(all)
+	}
+	combinations(all, n, func(calls []nowCall) {
 		if conflict(calls) {
 			return
 		}
 		for _, first := range nowStarts() {
 			for _, life := range []int{0, 2} {
-				if failure != "" {
-					return
+				for _, empty := range []bool{false, true} {
+					if failure != "" || empty && !calls[0].fills && !calls[n-1].fills {
+						continue
+					}
+					m := nowModel{nowVariant: v, calls: calls, life: life, clock: 4, collect: true, restart: n < 3, empty: empty}
+					m.lates = life == 0 || testlong.Pick(0, 1) == 1
+					m.explore(first)
+					states += m.states
+					failure = m.failure
 				}
-				m := nowModel{nowVariant: v, calls: calls, life: life, clock: 4, collect: true, restart: n < 3}
-				m.explore(first)
-				states += m.states
-				failure = m.failure
 			}
 		}
 	})
@@ -503,15 +588,13 @@ func explored(v nowVariant, n int) (failure string, states int) {
 
 // TestStateProtocol explores the protocol of the pattern latest.
 func TestStateProtocol(t *testing.T) {
-	n := 2
-	if os.Getenv("BTGEN_LONG") != "" {
-		n = 3
+	for n := 2; n <= testlong.Pick(2, 3); n++ {
+		failure, states := explored(nowVariant{}, n)
+		if failure != "" {
+			t.Error(failure)
+		}
+		t.Logf("%d calls: %d states", n, states)
 	}
-	failure, states := explored(nowVariant{}, n)
-	if failure != "" {
-		t.Error(failure)
-	}
-	t.Logf("%d states", states)
 }
 
 // TestStateProtocolVariants checks that the exploration finds what is wrong with broken protocols.
@@ -527,6 +610,8 @@ func TestStateProtocolVariants(t *testing.T) {
 		"an event above the mark is left": {leaveNewer: true},
 		"removing the marks of others":    {allMarks: true},
 		"a row that outlives the events":  {outlives: true},
+		"clearing and unmarking at once":  {atOnce: true},
+		"workers that share a mark":       {together: true},
 	} {
 		if failure, _ := explored(v, 2); failure == "" {
 			t.Errorf("%s: not found", name)
