@@ -97,7 +97,7 @@ var flagName = regexp.MustCompile(`(^|[\s(;,])--(from|to|query|table|prefix|ever
 // parameters replaces flags in a message by the parameters of requests.
 func parameters(text string) string {
 	return flagName.ReplaceAllStringFunc(text, func(found string) string {
-		return strings.ReplaceAll(strings.Replace(found, "--", "", 1), "-", "_")
+		return strings.Replace(strings.Replace(found, "--newest-first", "order=newest", 1), "--", "", 1)
 	})
 }
 

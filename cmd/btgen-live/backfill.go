@@ -43,7 +43,7 @@ source lacks and would still have by its time to live. Do not use it if the sour
 never had some of the events.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h.
+before now such as -36h or -7d.
 
 Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 		Args: ofSchema(1),

@@ -106,8 +106,12 @@ func (r *reading) check() error {
 
 // project returns the columns to print, and restricts the read to them.
 func (r *reading) project(s *selected) ([]format.Column, error) {
-	if s.of == ofTable && (r.options.LatestOnly || r.options.NewestFirst) {
-		return nil, errors.New("--latest and --newest-first need series values, or those of a query")
+	switch {
+	case s.of != ofTable:
+	case r.options.LatestOnly:
+		return nil, errors.New("the newest event of each series (--latest) needs series values, or those of a query")
+	case r.options.NewestFirst:
+		return nil, errors.New("events with the newest first (--newest-first) need series values, or those of a query")
 	}
 	l := s.schema.Layout()
 	columns := format.Columns(l)

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -32,7 +33,7 @@ of a range is excluded.
 
 // valuesHelp describes the forms of values on the command line.
 const valuesHelp = `Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h. Series values are text: bytes are base64, durations have the form
+before now such as -36h or -7d. Series values are text: bytes are base64, durations have the form
 1h30m, and timestamps are times.`
 
 // selection are the arguments and flags that select events.
@@ -302,11 +303,16 @@ func parseTime(flag, text string, now time.Time, zone *time.Location) (time.Time
 	if ago, err := time.ParseDuration(text); err == nil && ago <= 0 {
 		return now.Add(ago), nil
 	}
+	if before, is := strings.CutPrefix(text, "-"); is { // with days or weeks
+		if ago, err := schema.ParseDuration(before); err == nil {
+			return now.Add(-ago), nil
+		}
+	}
 	if date, err := time.Parse(time.DateOnly, text); err == nil {
 		return window.StartOfDay(date, cmp.Or(zone, time.UTC)), nil
 	}
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return at, nil
 	}
-	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h", flag, text)
+	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h or -7d", flag, text)
 }

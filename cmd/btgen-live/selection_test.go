@@ -36,3 +36,20 @@ func TestDates(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestTimesBeforeNow checks that durations before now have the units of the language and of Go.
+func TestTimesBeforeNow(t *testing.T) {
+	now := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
+	for text, ago := range map[string]time.Duration{
+		"-36h": 36 * time.Hour, "-1.5h": 90 * time.Minute, "-6d": 144 * time.Hour, "-1w": 168 * time.Hour, "-1d12h": 36 * time.Hour, "0": 0,
+	} {
+		if at, err := parseTime("--from", text, now, time.UTC); err != nil || !at.Equal(now.Add(-ago)) {
+			t.Errorf("%s: %v, %v", text, at, err)
+		}
+	}
+	for _, text := range []string{"6d", "36h", "-6", "--6d", "-"} {
+		if at, err := parseTime("--from", text, now, time.UTC); err == nil {
+			t.Errorf("%s: %v", text, at)
+		}
+	}
+}

@@ -48,7 +48,7 @@ bills compressed bytes, but its own codec is not public. With --format json, the
 the same for other patterns, which btgen explain --measured compares.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h.
+before now such as -36h or -7d.
 
 Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
 		Args: ofSchema(1),
