@@ -84,7 +84,8 @@ type ReadOptions struct {
 	// bucket_new_columns, the number of events at a time is the largest number of values that any
 	// requested field has at that time. If events are stored as one value, the read fetches all
 	// fields unless the slice is empty. The fields by which a query selects events are always read.
-	// An unknown field causes ErrNoField.
+	// An unknown field causes ErrNoField, unless events are stored as one value: such tables do not name
+	// their fields.
 	Fields []Field
 	// Page limits the read to one page; nil for no limit.
 	Page *Page
