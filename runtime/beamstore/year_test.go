@@ -113,6 +113,11 @@ expect:
 `)
 	y.weeks(5)
 	y.erase("umbra")
+	y.edit("a rollup", "", "    blob: {format: json}\n", "    blob: {format: json}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}, serves: false}\n")
+	y.weeks(2)
+	y.summarize(true)
+	y.edit("the rollup serves reads", "E25:trips/h=all programs mark, and all buckets are summarized", ", serves: false}", "}")
+	y.weeks(2)
 	y.edit("the state of now", "", "queries:\n", `  now:
     serves: false
     pattern: latest
@@ -128,7 +133,7 @@ queries:
 	y.edit("the state of now serves reads", "E21:now=it is filled and verified", "    serves: false\n", "")
 	y.weeks(3)
 	y.edit("buckets of the other table are wider", "", "    bucket: 1d\n    family: v\n", `    bucket: {every: 1w, label: "2006-01-02"}
-    since: 2025-11-03
+    since: 2025-12-01
     before: [{bucket: 1d, family: v}]
     family: w
 `)
@@ -150,6 +155,9 @@ queries:
 	begin, end := strings.Index(y.text, "  trips:\n"), strings.Index(y.text, "  by_vehicle:\n")
 	y.edit("the table that was moved is removed", "E01:trips=moved\nE21:salted=it is filled and verified", y.text[begin:end], "")
 	y.weeks(1)
+	if y.counts["buckets from a rollup"] < 1000 {
+		y.t.Error("few windows come from the rollup")
+	}
 	y.t.Logf("%s: %v", y.now.Format(time.DateOnly), y.counts)
 }
 
@@ -323,7 +331,37 @@ func (y *year) weeks(n int) {
 		}
 		y.now = y.now.AddDate(0, 0, 7)
 		y.check("a week")
+		if y.random.IntN(2) == 0 {
+			y.summarize(false)
+		}
 	}
+}
+
+// summarize summarizes what has changed, if there is a rollup, by calls that are killed.
+func (y *year) summarize(all bool) {
+	y.t.Helper()
+	newest := y.builds[len(y.builds)-1]
+	noWait := func(context.Context, time.Duration) error { return nil } // nothing is written meanwhile
+	o := store.RollupOptions{All: all, Now: y.clock, Sleep: noWait}
+	for range 3 {
+		ctx, kill := context.WithCancel(y.t.Context())
+		y.faults.after(y.random.IntN(40), kill)
+		_, err := newest.Rollup(ctx, y.bt.Client, o)
+		ended := ctx.Err() != nil
+		y.faults.after(0, nil)
+		kill()
+		if errors.Is(err, store.ErrNoRollup) {
+			return
+		}
+		if !ended {
+			y.must(err)
+		}
+		y.check("a summary that was killed")
+	}
+	report, err := newest.Rollup(y.t.Context(), y.bt.Client, o)
+	y.must(err)
+	y.t.Logf("%s: %+v", y.now.Format(time.DateOnly), report)
+	y.check("a summary")
 }
 
 // week lets programs change one series, in some order, some of them with a kill.
@@ -443,7 +481,7 @@ func (y *year) killed(do func(ctx context.Context) error) {
 func (y *year) fill(source, target string) {
 	y.t.Helper()
 	newest := y.builds[len(y.builds)-1]
-	o := store.BackfillOptions{Source: source, Target: target, Now: y.clock, Timeout: time.Second}
+	o := store.BackfillOptions{Source: source, Target: target, Now: y.clock, Timeout: 5 * time.Second}
 	if target != "now" {
 		o.Checkpoint = filepath.Join(y.t.TempDir(), "checkpoint")
 	}
@@ -559,7 +597,9 @@ var inPipelines = beamstore.Register(&beamstore.Schema[dynamic.Event]{
 func (y *year) check(what string) {
 	y.t.Helper()
 	newest := y.builds[len(y.builds)-1]
-	r := newest.NewReader(y.bt.Client, store.ReaderOptions{Now: y.clock})
+	o := store.ReaderOptions{Now: y.clock}
+	o.Hooks.End = func(_ context.Context, op store.Operation, _ error) { y.counts["buckets from a rollup"] += op.Runs }
+	r := newest.NewReader(y.bt.Client, o)
 	ctx := y.t.Context()
 	for _, of := range trips {
 		want := y.promised(func(o trip) bool { return o == of })
@@ -656,6 +696,9 @@ func (y *year) windows(what string, want []string, got iter.Seq2[dynamic.Window,
 		}
 		if !is {
 			y.t.Fatalf("%s: the sum is %v", what, sum)
+		}
+		if w.Inexact {
+			y.t.Fatalf("%s: the window of %v is inexact", what, w.Start)
 		}
 		found[w.Start.Format(time.DateOnly)] = [2]float64{float64(w.Events), value}
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -299,5 +301,45 @@ func TestRollupOrder(t *testing.T) {
 	}
 	if !waited || last.Share != 1 || last.Sealed != 40 || applied != 40 {
 		t.Errorf("%+v", last)
+	}
+}
+
+// TestRollupRepeats checks that a call repeats changes whose replies are lost, or that do not arrive.
+func TestRollupRepeats(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	want := unmarked(t, bt, l, 3, 5)
+	var mu sync.Mutex
+	tries := map[string]int{}
+	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, apply: func(ctx context.Context, row string, m *bigtable.Mutation) error {
+			mu.Lock()
+			tries[row]++
+			n := tries[row]
+			mu.Unlock()
+			lost := status.Error(codes.Unavailable, "the connection broke")
+			if n == 1 {
+				return lost
+			}
+			if err := api.Apply(ctx, row, m); err != nil || n > 2 {
+				return err
+			}
+			return lost
+		}}
+	}}
+	o := rollupNow(86400*5 + 3600)
+	o.All = true
+	report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	must(t, err)
+	if report.Sealed != 15 || len(tries) != 15 {
+		t.Errorf("%+v of %d rows", report, len(tries))
+	}
+	for row, n := range runsIn(t, bt, l.Table.ID) {
+		if n != 1 || tries[row] != 3 {
+			t.Errorf("row %s has %d runs after %d tries", row, n, tries[row])
+		}
+	}
+	if got := allWindows(t, bt, l, 86400*5); !slices.Equal(want, got) {
+		t.Errorf("want %s, got %s", want, got)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
@@ -433,16 +435,30 @@ func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 	return nil
 }
 
-// send sends a change.
+// send sends a change. The client does not repeat conditional requests; this one changes nothing if it was executed
+// before.
 func (s *sealer) send(ctx context.Context, d *decision) error {
 	ctx, cancel := call.Within(ctx, s.mapping.Rollup.Deadline(s.times.Bucket))
 	defer cancel()
-	exists := false
-	if err := s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&exists)); err != nil {
+	for pause := firstPause; ; pause *= 2 {
+		exists := false
+		err := s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&exists))
+		if err == nil {
+			return nil
+		}
+		if status.Code(err) == codes.Unavailable {
+			select {
+			case <-time.After(pause):
+				continue
+			case <-ctx.Done():
+			}
+		}
 		return missing(s.id, call.Explain(ctx, err))
 	}
-	return nil
 }
+
+// firstPause is how long a sealer waits before it repeats a request. Later pauses are twice as long each.
+const firstPause = 10 * time.Millisecond
 
 // ErrNoRollup is the error for a schema without a rollup.
 var ErrNoRollup = errors.New("no table of the schema has a rollup")
