@@ -116,7 +116,8 @@ expect:
 	y.edit("a rollup", "", "    blob: {format: json}\n", "    blob: {format: json}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}, serves: false}\n")
 	y.weeks(2)
 	y.summarize(true)
-	y.edit("the rollup serves reads", "E25:trips/h=all programs mark, and all buckets are summarized", ", serves: false}", "}")
+	const marked = "all programs mark, and all buckets are summarized"
+	y.edit("the rollup serves reads", "E25:trips/h="+marked+"\nE25:trips/h/until-2025-05-26="+marked+"\nE25:trips/h/until-2025-08-25="+marked, ", serves: false}", "}")
 	y.weeks(2)
 	y.edit("the state of now", "", "queries:\n", `  now:
     serves: false
