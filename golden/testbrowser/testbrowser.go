@@ -93,7 +93,12 @@ func shownOf(t *testing.T, name string, look Look, text string) string {
 func (b Browser) command(t *testing.T, look Look, args ...string) *exec.Cmd {
 	t.Helper()
 	scheme := map[bool]int{true: 0, false: 1}[look.dark]
+	profile, err := os.MkdirTemp("", "btgen-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // processes of the browser may still write there
 	return exec.CommandContext(t.Context(), b.path, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(),
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir=" + profile,
 		"--window-size=1400,1200", fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme)}, args...)...)
 }

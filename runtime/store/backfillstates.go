@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -127,11 +128,8 @@ func (s *states[E]) ofRange(ctx context.Context, i int) error {
 		for i := range row.Events {
 			e := event{&row.Events[i]}
 			key, err := s.target.rowKey(e, "")
-			if err != nil {
-				if err := w.eraser.skipSeries(err); err != nil {
-					return err
-				}
-				continue
+			if err != nil { // LatestOnly would miss the series
+				return fmt.Errorf("table %s cannot have a series of table %s: %w", s.target.Table.ID, s.source.Table.ID, err)
 			}
 			some.add(string(key), *s.source.Time(e))
 		}

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // nowFill is a table with the newest samples that is filled while a program writes and deletes.
@@ -263,6 +264,29 @@ func TestBackfillUndecodableStates(t *testing.T) {
 		}
 		if n := f.verified(); n != want || report.Deleted != int64(1-want) {
 			t.Errorf("repair %t: %d rows differ, %+v", repair, n, report)
+		}
+	}
+}
+
+// TestBackfillRefusedStates checks that a series that the keys of the table cannot have is an error: reads of the newest
+// events would miss it.
+func TestBackfillRefusedStates(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	now := c.mappings[0]
+	now.Key.Delimiter = ";"
+	now.Key.Segments = append(now.Key.Segments, codec.Segment{Kind: codec.ConstSegment, Const: "now"})
+	now.Put = func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, ";")
+		w.String("series", codec.KeyForm{}, e.Series)
+		w.Const("now")
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+	}
+	must(t, c.events().WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "b;c", Time: at(900)}}))
+	for _, verify := range []bool{false, true} {
+		_, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: verify, Now: c.clock})
+		if !errors.Is(err, codec.ErrDelimiter) {
+			t.Errorf("verify %t: %v", verify, err)
 		}
 	}
 }
