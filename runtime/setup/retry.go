@@ -3,7 +3,6 @@ package setup
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -85,21 +84,13 @@ func (r retryAdmin) setTier(ctx context.Context, table string, tier codec.Tier) 
 func (r retryAdmin) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {
 	ctx, cancel := call.Within(ctx, r.timeout)
 	defer cancel()
-	wait := 100 * time.Millisecond
-	for {
+	err = call.Again(ctx, 100*time.Millisecond, passing, func() error {
 		err := f(ctx)
-		if !passing(err) {
-			return lost, call.Explain(ctx, err)
-		}
 		code := status.Code(err)
 		lost = lost || code == codes.Unavailable || code == codes.DeadlineExceeded
-		select {
-		case <-ctx.Done():
-			return lost, call.Explain(ctx, err)
-		case <-time.After(wait/2 + rand.N(wait/2)): // avoids synchronizing with other processes
-		}
-		wait = min(2*wait, 5*time.Second)
-	}
+		return err
+	})
+	return lost, call.Explain(ctx, err)
 }
 
 // passing reports whether an error is transient: one that the client retries for reads,

@@ -440,25 +440,16 @@ func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 func (s *sealer) send(ctx context.Context, d *decision) error {
 	ctx, cancel := call.Within(ctx, s.mapping.Rollup.Deadline(s.times.Bucket))
 	defer cancel()
-	for pause := firstPause; ; pause *= 2 {
+	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
+	err := call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
 		exists := false
-		err := s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&exists))
-		if err == nil {
-			return nil
-		}
-		if status.Code(err) == codes.Unavailable {
-			select {
-			case <-time.After(pause):
-				continue
-			case <-ctx.Done():
-			}
-		}
+		return s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&exists))
+	})
+	if err != nil {
 		return missing(s.id, call.Explain(ctx, err))
 	}
+	return nil
 }
-
-// firstPause is how long a sealer waits before it repeats a request. Later pauses are twice as long each.
-const firstPause = 10 * time.Millisecond
 
 // ErrNoRollup is the error for a schema without a rollup.
 var ErrNoRollup = errors.New("no table of the schema has a rollup")
