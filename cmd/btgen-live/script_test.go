@@ -31,6 +31,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
 )
@@ -310,11 +311,13 @@ func TestSetupInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	conn, err := l.Accept() // setup has started
-	if err != nil {
-		t.Fatal(err)
+	for range 2 { // the first asks whether an emulator listens, the second is the client's
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
 	}
-	defer conn.Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -324,6 +327,18 @@ func TestSetupInterrupted(t *testing.T) {
 	}
 	if stdout.String() != "" || !strings.HasPrefix(stderr.String(), "btgen-live: listing the tables: interrupt signal received: ") {
 		t.Errorf("printed %q and, as a failure, %q", stdout.String(), stderr.String())
+	}
+}
+
+// An interrupt while the emulator is looked for does not say that there is none.
+func TestEmulatorInterrupted(t *testing.T) {
+	t.Setenv(store.EmulatorVariable, "127.0.0.1:1")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupt signal received")
+	cancel(interrupted)
+	err := new(target).emulates(ctx)
+	if !errors.Is(err, interrupted) || strings.Contains(err.Error(), "no emulator") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

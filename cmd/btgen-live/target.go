@@ -101,9 +101,11 @@ func (t *target) emulates(ctx context.Context) error {
 	if host == "" || t.patient {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
+	dial := net.Dialer{Timeout: 10 * time.Second}
+	conn, err := dial.DialContext(ctx, "tcp", host)
+	if err != nil && ctx.Err() != nil { // the user's interrupt or timeout says nothing about the emulator
+		return fmt.Errorf("connecting to the emulator at %s: %w: %w", words.Printable(host), context.Cause(ctx), err)
+	}
 	if err != nil {
 		return fmt.Errorf("no emulator answers at %s, which %s names: start one with btgen-live emulator, or unset the variable: %w", words.Printable(host), store.EmulatorVariable, err)
 	}
