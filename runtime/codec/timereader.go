@@ -70,13 +70,22 @@ func (r *TimeReader) Parse(s []byte) (time.Time, bool) {
 			}
 			continue
 		}
-		n, ok := digits(s[p.begin:p.end])
+		n, ok := clockNumber(s[p.begin:p.end])
 		if !ok || n >= p.limit {
 			return time.Time{}, false
 		}
 		since += time.Duration(n) * p.unit
 	}
 	return time.Unix(r.start+int64(since/time.Second), int64(since%time.Second)).UTC(), true
+}
+
+// clockNumber is digits for a number that mostly has two.
+func clockNumber(s []byte) (int64, bool) {
+	if len(s) != 2 {
+		return digits(s)
+	}
+	tens, ones := s[0]-'0', s[1]-'0'
+	return int64(tens)*10 + int64(ones), tens <= 9 && ones <= 9
 }
 
 // begin parses the first time of a date and remembers the date.

@@ -297,6 +297,10 @@ func (a *assembler) rows(rows []wire.Row, yield yielder) bool {
 	return true
 }
 
+// maxTogether is how many rows with a single event wait for others. More would leave the fast memory of
+// the processor before they are yielded.
+const maxTogether = 256
+
 // single processes a row with a single event. Like the functions below, it reports
 // whether the caller wants more. If the keys of a series end with the time, single
 // collects the rows that arrived together and yields their events together.
@@ -316,7 +320,7 @@ func (a *assembler) single(row wire.Row, yield yielder) bool {
 			return true
 		}
 	}
-	waits := a.known && !row.Last()
+	waits := a.known && !row.Last() && len(a.frame.times) < maxTogether
 	if !a.wanted(at) || !a.place(at, row) {
 		row.Release()
 	}
@@ -343,16 +347,17 @@ func (a *rowAssembler) place(at time.Time, row wire.Row) bool {
 	for n := range columns {
 		c := &columns[n]
 		to := a.placeOf(n, row, c)
-		if to.column < 0 {
+		cells := row.Cells(c)
+		if to.column < 0 || len(cells) == 0 {
 			continue
 		}
 		of := a.families[to.family].Class
 		if len(f.times) == before || of != class {
-			f.begin(row, at, of)
-			class = of
+			f.begin(row, at, of, to.column, &cells[0])
+			class, cells = of, cells[1:]
 		}
-		for _, cell := range row.Cells(c) {
-			f.put(to.column, &cell) // the newest wins
+		for i := range cells {
+			f.put(to.column, &cells[i]) // the newest wins
 		}
 	}
 	f.sortClasses(before, a.newestFirst)

@@ -207,17 +207,29 @@ func (f *frame) rowOf(column, k int) string {
 	return ""
 }
 
-// begin adds a single-event row without cells.
-func (f *frame) begin(row wire.Row, at time.Time, class int) {
+// begin adds a single-event row with a cell of a column; of none if column is negative.
+func (f *frame) begin(row wire.Row, at time.Time, class, column int, cell *wire.Cell) {
 	if len(f.times) == 0 {
 		f.class = class
 	}
-	f.mixed = f.mixed || class != f.class
-	f.times, f.classes, f.rows = append(f.times, at), append(f.classes, class), append(f.rows, row)
+	if class != f.class && !f.mixed {
+		f.mixed = true
+		for range f.times {
+			f.classes = append(f.classes, f.class)
+		}
+	}
+	if f.mixed {
+		f.classes = append(f.classes, class)
+	}
+	f.times, f.rows = append(f.times, at), append(f.rows, row)
 	for i := range f.columns {
 		c := &f.columns[i]
-		c.own = append(c.own, hole)
-		c.row, c.cells, c.holes = row, c.own, c.holes+1
+		if i == column {
+			c.own = append(c.own, *cell)
+		} else {
+			c.own, c.holes = append(c.own, hole), c.holes+1
+		}
+		c.row, c.cells = row, c.own
 	}
 }
 

@@ -300,10 +300,10 @@ func (q *request) take(arrived bigtable.Row) bool {
 		q.lost = err
 		return false
 	}
+	q.rows, q.last = q.rows+rows.Len(), append(q.last[:0], rows.At(rows.Len()-1).KeyBytes()...)
 	for i := range rows.Len() {
 		row := rows.At(i)
 		q.op.received(row)
-		q.rows, q.last = q.rows+1, append(q.last[:0], row.KeyBytes()...)
 		if q.stopped = !q.yield(row, nil); q.stopped {
 			return false
 		}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -16,6 +17,7 @@ var errWire = errors.New("not a ReadRows response")
 // client's message, a key or value is present if it is not empty.
 type chunk struct {
 	rowKey        Text
+	address       Text // the fields with family and qualifier, if both are short and follow each other
 	family        optional
 	qualifier     optional
 	micros        int64
@@ -166,24 +168,16 @@ func (c *chunk) parse(memory []byte, at int) error {
 }
 
 // short is the fast path of parse for chunks that contain just a cell and whose fields
-// are short and in ascending order. It returns false for any other.
+// are short and in ascending order. It returns false for any other. The chunk before it in the same
+// memory must be in c, whose family and qualifier it mostly has.
 func (c *chunk) short(memory []byte, at int) bool {
+	before := chunk{address: c.address, family: c.family, qualifier: c.qualifier}
 	*c = chunk{}
 	c.rowKey, at = shortText(memory, at, tagRowKey)
-	var family, qualifier Text
-	family, at = shortText(memory, at, tagFamilyName)
-	qualifier, at = shortText(memory, at, tagQualifier)
-	if family.End > 0 {
-		if !wrapped(memory[family.Begin:family.End]) || !utf8.Valid(memory[family.Begin+2:family.End]) {
-			return false
-		}
-		c.family = optional{Text{family.Begin + 2, family.End}, true}
-	}
-	if qualifier.End > 0 {
-		if !wrapped(memory[qualifier.Begin:qualifier.End]) {
-			return false
-		}
-		c.qualifier = optional{Text{qualifier.Begin + 2, qualifier.End}, true}
+	if same := at + before.address.Len(); same > at && same <= len(memory) && bytes.Equal(memory[at:same], memory[before.address.Begin:before.address.End]) {
+		c.address, c.family, c.qualifier, at = before.address, before.family, before.qualifier, same
+	} else if at = c.shortAddress(memory, at); at < 0 {
+		return false
 	}
 	if len(memory)-at >= minTime && memory[at] == tagTimestamp {
 		micros, n := shortVarint(memory[at+1:])
@@ -197,6 +191,29 @@ func (c *chunk) short(memory []byte, at int) bool {
 		c.commit, at = true, at+2
 	}
 	return at == len(memory)
+}
+
+// shortAddress decodes family and qualifier at the given offset, and returns the offset after them; -1 if
+// the fast path cannot decode them.
+func (c *chunk) shortAddress(memory []byte, at int) (next int) {
+	family, next := shortText(memory, at, tagFamilyName)
+	qualifier, next := shortText(memory, next, tagQualifier)
+	if family.End > 0 {
+		if !wrapped(memory[family.Begin:family.End]) || !utf8.Valid(memory[family.Begin+2:family.End]) {
+			return -1
+		}
+		c.family = optional{Text{family.Begin + 2, family.End}, true}
+	}
+	if qualifier.End > 0 {
+		if !wrapped(memory[qualifier.Begin:qualifier.End]) {
+			return -1
+		}
+		c.qualifier = optional{Text{qualifier.Begin + 2, qualifier.End}, true}
+	}
+	if c.family.given && c.qualifier.given {
+		c.address = Text{uint32(at), uint32(next)}
+	}
+	return next
 }
 
 // shortText returns the bytes of the field at the given offset and the offset after it
