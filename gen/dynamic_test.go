@@ -33,7 +33,7 @@ import (
 func TestDynamicModel(t *testing.T) {
 	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
 	schemas := model.Matrix(seed)
-	for i := range testlong.Pick(5, 40) {
+	for i := range testlong.Pick(5, 20) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
 	histories := model.Histories(seed)

@@ -24,7 +24,7 @@ func TestStates(t *testing.T) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	rapidChecks(t, testlong.Pick("2", "20"))
+	rapidChecks(t, testlong.Pick("2", "8"))
 	patterns := map[string]int{}
 	for i := range schemas {
 		s := &schemas[i]
