@@ -14,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -56,12 +57,11 @@ func TestHistoriesGenerated(t *testing.T) {
 	testlong.Skip(t, "compiles the code of histories")
 	dir := testlong.Scratch(t)
 	root := "github.com/btgen-dev/btgen/gen/evolve/" + filepath.ToSlash(dir)
-	m := &memory{}
-	client, err := m.connect(t.Context())
+	m := new(inmemory.Bigtable)
+	b, err := inMemory(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{client, m.reset}
 	var all []Snapshot
 	var imports, cases bytes.Buffer
 	first := number(t, seedVariable, 1)
@@ -76,7 +76,7 @@ func TestHistoriesGenerated(t *testing.T) {
 			generate(t, dir, root, name, v)
 			fmt.Fprintf(&imports, "\t%s %q\n", name, root+"/"+name+"/app")
 			fmt.Fprintf(&cases, "\t%d: func(t *testing.T, c *bigtable.Client, l *layout.Layout, series [][]any, o store.ReaderOptions) int {\n\t\treturn dynamictest.Reads(t, c, l, series, o, %s.New%sReader)\n\t},\n", len(all), name, v.drawn.name)
-			all = append(all, m.snapshot(uint64(seed), l))
+			all = append(all, snapshot(m, uint64(seed), l))
 		}
 	}
 	text := bytes.Replace(storedProgram, []byte("// IMPORTS\n"), imports.Bytes(), 1)
@@ -121,7 +121,7 @@ func generate(t *testing.T, dir, root, name string, v *version) {
 }
 
 // snapshot returns what a life has stored.
-func (m *memory) snapshot(seed uint64, l *life) Snapshot {
+func snapshot(m *inmemory.Bigtable, seed uint64, l *life) Snapshot {
 	v := l.newest()
 	out := Snapshot{Seed: seed, Schema: string(v.text), Now: l.now}
 	for _, series := range l.series {
@@ -132,9 +132,9 @@ func (m *memory) snapshot(seed uint64, l *life) Snapshot {
 		out.Series = append(out.Series, values)
 	}
 	for _, id := range allTables {
-		for key, row := range m.tables[id] {
+		for key, row := range m.Rows(id) {
 			for _, c := range row {
-				out.Cells = append(out.Cells, Cell{id, c.family, []byte(key), []byte(c.qualifier), c.value, c.micros})
+				out.Cells = append(out.Cells, Cell{id, c.Family, []byte(key), []byte(c.Qualifier), c.Value, c.Micros})
 			}
 		}
 	}

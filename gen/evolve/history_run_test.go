@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -46,7 +47,7 @@ func TestHistories(t *testing.T) {
 	r.cases = number(t, casesVariable, testlong.Pick(600, 10_000))
 	var workers sync.WaitGroup
 	for range min(1+r.cases/1000, runtime.GOMAXPROCS(0)) {
-		b, err := inMemory(t.Context())
+		b, err := inMemory(t.Context(), new(inmemory.Bigtable))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -31,10 +32,9 @@ type bench struct {
 }
 
 // inMemory returns a bench without a network.
-func inMemory(ctx context.Context) (*bench, error) {
-	m := &memory{}
-	client, err := m.connect(ctx)
-	return &bench{client, m.reset}, err
+func inMemory(ctx context.Context, b *inmemory.Bigtable) (*bench, error) {
+	client, err := b.Connect(ctx)
+	return &bench{client, func(context.Context) error { b.Reset(); return nil }}, err
 }
 
 // onServer returns a bench with Google's in-memory server.

@@ -108,8 +108,8 @@ var newLayout = time.Date(2021, 3, 29, 0, 0, 0, 0, time.UTC)
 
 // tables returns the stored tables, whose rows are generated when they are read. Tables whose
 // rows are single events or hours contain at most the last two weeks.
-func tables() map[string][]row {
-	out := map[string][]row{}
+func tables() map[string]table {
+	out := map[string]rows{}
 	for w := range weeks {
 		start := origin.Add(time.Duration(w) * week)
 		cellsOf := func(cells func([]reading) []cell) func() []cell {
@@ -136,7 +136,7 @@ func tables() map[string][]row {
 	for _, rows := range out {
 		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.key, b.key) })
 	}
-	return out
+	return inMemory(out)
 }
 
 // field is the column name and the text of a field of a reading.

@@ -197,20 +197,32 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 func export(t *testing.T, addr string, f *fleet) string {
 	t.Helper()
 	dir := t.TempDir()
-	command := filepath.Join(dir, "btgen-live.exe") // the extension matters to Windows alone
-	run := func(name string, args ...string) {
+	live := liveCommand(t, addr, "p", "i")
+	for day := fleetBegin; day.Before(f.end()); day = day.AddDate(0, 0, 1) {
+		date := day.Format(time.DateOnly)
+		live("read", "Usage", "--query", "All", "--from", date, "--to", day.AddDate(0, 0, 1).Format(time.DateOnly), "--output", filepath.Join(dir, date+".parquet"))
+	}
+	return filepath.Join(dir, "*.parquet")
+}
+
+// liveCommand returns a function that runs the command of the project with the schema of a fleet on a server, and
+// returns what it printed.
+func liveCommand(t *testing.T, addr, project, instance string) func(args ...string) string {
+	t.Helper()
+	command := filepath.Join(t.TempDir(), "btgen-live.exe") // the extension matters to Windows alone
+	run := func(name string, args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+addr)
-		if printed, err := cmd.CombinedOutput(); err != nil {
+		printed, err := cmd.CombinedOutput()
+		if err != nil {
 			t.Fatalf("%s: %v\n%s", cmd, err, printed)
 		}
+		return string(printed)
 	}
 	run("go", "build", "-o", command, "../../cmd/btgen-live")
-	for day := fleetBegin; day.Before(f.end()); day = day.AddDate(0, 0, 1) {
-		date := day.Format(time.DateOnly)
-		run(command, "read", "Usage", "--query", "All", "--from", date, "--to", day.AddDate(0, 0, 1).Format(time.DateOnly),
-			"--schemas", "../../schemas/cpu.yaml", "--project", "p", "--instance", "i", "--output", filepath.Join(dir, date+".parquet"))
+	return func(args ...string) string {
+		t.Helper()
+		return run(command, append(args, "--schemas", "../../schemas/cpu.yaml", "--project", project, "--instance", instance)...)
 	}
-	return filepath.Join(dir, "*.parquet")
 }

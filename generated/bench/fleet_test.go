@@ -14,9 +14,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// The readings of a fleet begin when those of TSBS do, and come as often.
+// fleetBegin is when the readings of a fleet begin, as do those of TSBS.
 var fleetBegin = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// fleetStep is the time between the readings of a host, as with TSBS.
 const fleetStep = 10 * time.Second
 
 // fleetFields are the fields of [cpu.UsageEvent].
@@ -36,17 +37,18 @@ var fleetFields = []struct {
 	{"usage_guest_nice", func(e *cpu.UsageEvent) *float64 { return &e.UsageGuestNice }},
 }
 
-// fleet is a fleet of hosts as TSBS's documentation describes it: each has tags that stay, and a
-// reading every ten seconds, whose ten values each follow a random walk between 0 and 100.
+// fleet is a fleet of hosts as TSBS's documentation describes it: each has tags that stay, and
+// readings, whose ten values each follow a random walk between 0 and 100.
 type fleet struct {
 	hosts  []cpu.UsageSeries
-	steps  int       // readings of each host
-	values []float64 // by host, step and field
+	step   time.Duration // between readings of a host
+	steps  int           // readings of each host
+	values []float64     // by host, step and field
 }
 
 // newFleet returns a fleet, which is always the same.
-func newFleet(hosts int, span time.Duration) *fleet {
-	f := &fleet{steps: int(span / fleetStep)}
+func newFleet(hosts int, span, step time.Duration) *fleet {
+	f := &fleet{step: step, steps: int(span / step)}
 	f.values = make([]float64, 0, hosts*f.steps*len(fleetFields))
 	for host := range hosts {
 		random := rand.New(rand.NewPCG(29, uint64(host)))
@@ -84,10 +86,10 @@ func hostTags(host int, random *rand.Rand) cpu.UsageSeries {
 }
 
 // end returns the end of the readings.
-func (f *fleet) end() time.Time { return fleetBegin.Add(time.Duration(f.steps) * fleetStep) }
+func (f *fleet) end() time.Time { return fleetBegin.Add(time.Duration(f.steps) * f.step) }
 
 // at returns the time of a reading.
-func (f *fleet) at(step int) time.Time { return fleetBegin.Add(time.Duration(step) * fleetStep) }
+func (f *fleet) at(step int) time.Time { return fleetBegin.Add(time.Duration(step) * f.step) }
 
 // reading returns the values of a reading, in the order of fleetFields.
 func (f *fleet) reading(host, step int) []float64 {
@@ -108,30 +110,53 @@ func (f *fleet) event(host, step int) cpu.UsageEvent {
 const fleetSalts = 8
 
 // tables returns the tables of schema cpu.
-func (f *fleet) tables() map[string][]row {
-	order := make([]int, len(f.hosts)) // of the hosts in row keys, without salts
-	for host := range order {
-		order[host] = host
+func (f *fleet) tables() map[string]table {
+	var salts [fleetSalts][]taggedHost
+	for host, s := range f.hosts {
+		salt := codec.Salt(fleetSalts, s.Hostname)
+		salts[salt] = append(salts[salt], taggedHost{host, tagsOf(s)})
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(tagsOf(f.hosts[a]), tagsOf(f.hosts[b])) })
-	rows := func(steps int, format func(t time.Time) string) []row {
-		out := make([]row, 0, len(f.hosts)*f.steps/steps)
-		for salt := range fleetSalts {
-			for begin := 0; begin < f.steps; begin += steps {
-				for _, host := range order {
-					if codec.Salt(fleetSalts, f.hosts[host].Hostname) == salt {
-						key := fmt.Sprintf("%d#%s#%s", salt, format(f.at(begin)), tagsOf(f.hosts[host]))
-						out = append(out, row{key, "m", func() []cell { return f.cells(host, begin, min(begin+steps, f.steps)) }})
-					}
-				}
-			}
+	for _, hosts := range salts {
+		slices.SortFunc(hosts, func(a, b taggedHost) int { return strings.Compare(a.tags, b.tags) })
+	}
+	return map[string]table{
+		"cpu":          fleetTable{f, salts, int(time.Hour / f.step), func(t time.Time) string { return t.Format("2006-01-02T15") }},
+		"cpu_readings": fleetTable{f, salts, 1, func(t time.Time) string { return fmt.Sprintf("%010d", t.Unix()) }},
+	}
+}
+
+// fleetTable is a table whose rows are generated when they are read.
+type fleetTable struct {
+	*fleet
+	salts  [fleetSalts][]taggedHost // in the order of row keys
+	each   int                      // readings of a row
+	format func(t time.Time) string // in row keys
+}
+
+// taggedHost is a host with the part of row keys after the time.
+type taggedHost struct {
+	host int
+	tags string
+}
+
+// times returns the number of rows of a host.
+func (t fleetTable) times() int { return (t.steps + t.each - 1) / t.each }
+
+// Len implements [table].
+func (t fleetTable) Len() int { return len(t.hosts) * t.times() }
+
+// Row implements [table].
+func (t fleetTable) Row(i int) row {
+	for salt, hosts := range t.salts {
+		if n := len(hosts) * t.times(); i >= n {
+			i -= n
+			continue
 		}
-		return out
+		begin, of := i/len(hosts)*t.each, hosts[i%len(hosts)]
+		key := fmt.Sprintf("%d#%s#%s", salt, t.format(t.at(begin)), of.tags)
+		return row{key, "m", func() []cell { return t.cells(of.host, begin, min(begin+t.each, t.steps)) }}
 	}
-	return map[string][]row{
-		"cpu":          rows(int(time.Hour/fleetStep), func(t time.Time) string { return t.Format("2006-01-02T15") }),
-		"cpu_readings": rows(1, func(t time.Time) string { return fmt.Sprintf("%010d", t.Unix()) }),
-	}
+	return row{}
 }
 
 // tagsOf returns the part of row keys after the time.

@@ -18,7 +18,7 @@ import (
 
 // vehicles are the tables of schema vehicles_now: a number of vehicles in 100 lines of a region, with an
 // event every quarter of an hour for a week.
-func vehicles(lines, perLine int) map[string][]row {
+func vehicles(lines, perLine int) map[string]table {
 	at := func(begin time.Time, n int) func() []cell {
 		return func() []cell {
 			var out []cell
@@ -30,7 +30,7 @@ func vehicles(lines, perLine int) map[string][]row {
 			return out
 		}
 	}
-	tables := map[string][]row{}
+	tables := map[string]rows{}
 	for line := range lines {
 		id := func(n int) int { return 10_000 + line*perLine + n } // numbers of one length sort as text
 		for hour := range weekHours {
@@ -48,7 +48,7 @@ func vehicles(lines, perLine int) map[string][]row {
 			tables["vehicle_now"] = append(tables["vehicle_now"], newest)
 		}
 	}
-	return tables
+	return inMemory(tables)
 }
 
 const weekHours = int(week / time.Hour)

@@ -21,9 +21,9 @@ import (
 const serveVariable = "BTGEN_BENCH_SERVER"
 
 // served are the tables that servers of benchmarks have.
-var served = map[string]func() map[string][]row{
+var served = map[string]func() map[string]table{
 	"tables": tables,
-	"fleet":  func() map[string][]row { return longFleet().tables() },
+	"fleet":  func() map[string]table { return longFleet().tables() },
 }
 
 func TestMain(m *testing.M) {
@@ -31,19 +31,19 @@ func TestMain(m *testing.M) {
 	if !serves {
 		os.Exit(m.Run())
 	}
-	if err := serve(tables()); err != nil {
+	if err := serve(newAnswers(tables())); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // serve prints its address and serves until its standard input ends.
-func serve(tables map[string][]row) error {
+func serve(answers *server) error {
 	listener, err := listen()
 	if err != nil {
 		return err
 	}
-	s := newServer(tables)
+	s := newServer(answers)
 	fmt.Println(listener.Addr())
 	go func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
@@ -59,29 +59,35 @@ func listen() (net.Listener, error) {
 
 // newServer returns a server of benchmarks. Its flow control windows are so
 // large that clients need not wait for it.
-func newServer(tables map[string][]row) *grpc.Server {
+func newServer(answers *server) *grpc.Server {
 	s := grpc.NewServer(append(serverOptions(),
 		grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20),
 	)...)
-	bigtablepb.RegisterBigtableServer(s, newAnswers(tables))
+	bigtablepb.RegisterBigtableServer(s, answers)
 	return s
 }
 
 // newAnswers returns what a server with the tables answers.
-func newAnswers(tables map[string][]row) *server {
+func newAnswers(tables map[string]table) *server {
 	return &server{tables: tables, answers: map[string][][]byte{}}
 }
 
 // startHere starts a server in this process, for tests, and returns its address.
-func startHere(t *testing.T, tables map[string][]row) (addr string) {
+func startHere(t *testing.T, tables map[string]table) (addr string) {
+	t.Helper()
+	return startAnswers(t, newAnswers(tables))
+}
+
+// startAnswers does the same with a server whose counts a test reads.
+func startAnswers(t *testing.T, answers *server) (addr string) {
 	t.Helper()
 	listener, err := listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(tables)
+	s := newServer(answers)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(listener) }()
 	t.Cleanup(func() {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +34,27 @@ type row struct {
 	cells       func() []cell
 }
 
+// table is a table of the server, with its rows in the order of their keys.
+type table interface {
+	Len() int
+	Row(i int) row
+}
+
+// rows is a table whose rows are in memory.
+type rows []row
+
+func (r rows) Len() int      { return len(r) }
+func (r rows) Row(i int) row { return r[i] }
+
+// inMemory returns tables whose rows are in memory.
+func inMemory(all map[string]rows) map[string]table {
+	out := map[string]table{}
+	for name, rows := range all {
+		out[name] = rows
+	}
+	return out
+}
+
 // cell is a cell of a row.
 type cell struct {
 	qualifier string
@@ -42,11 +66,24 @@ type cell struct {
 // receives again once, and replays them. It discards writes.
 type server struct {
 	bigtablepb.UnimplementedBigtableServer
-	tables  map[string][]row // in the order of their keys
+	tables  map[string]table
 	mu      sync.Mutex
 	answers map[string][][]byte // responses by request, as they are on the wire; nil after the first one
+	kept    int64               // their size in bytes
 	cells   atomic.Int64        // in the responses that it has computed
+
+	scanned scanned // for the responses that it has computed
 }
+
+// scanned is what a server reads for responses, whether or not it passes their filters.
+type scanned struct {
+	places int64 // runs of adjacent rows
+	rows   int64
+	bytes  int64 // of keys once per row, and of names, timestamps and values of all cells
+}
+
+// maxKept is the size after which the server forgets responses, in bytes.
+const maxKept int64 = 3 << 30
 
 // rawCodec sends bytes unchanged.
 type rawCodec struct{ encoding.CodecV2 }
@@ -115,6 +152,13 @@ func (s *server) known(request string) (responses [][]byte, again bool) {
 func (s *server) keep(request string, responses [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, response := range responses {
+		s.kept += int64(len(response))
+	}
+	if s.kept > maxKept {
+		clear(s.answers)
+		s.kept = 0
+	}
 	s.answers[request] = responses
 }
 
@@ -122,8 +166,10 @@ func (s *server) keep(request string, responses [][]byte) {
 func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []byte) error) error {
 	var response []byte
 	n := int64(0)
-	for _, row := range s.rows(request) {
-		cells, err := pass(request.Filter, row, row.cells())
+	for row := range s.rows(request) {
+		cells := row.cells()
+		s.scan(row, cells)
+		cells, err := pass(request.Filter, row, cells)
 		if err != nil {
 			return err
 		}
@@ -147,39 +193,85 @@ func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []
 	return send(response)
 }
 
-// rows returns the rows of a request, in its order.
-func (s *server) rows(request *bigtablepb.ReadRowsRequest) []row {
-	table := s.tables[request.TableName[strings.LastIndexByte(request.TableName, '/')+1:]]
-	var out []row
-	for _, row := range table {
-		if wanted(request.Rows, row.key) {
-			out = append(out, row)
-		}
+// scan counts a row in the ranges of a request.
+func (s *server) scan(r row, cells []cell) {
+	atomic.AddInt64(&s.scanned.rows, 1)
+	size := len(r.key)
+	for _, c := range cells {
+		size += len(r.family) + len(c.qualifier) + 8 + len(c.value)
 	}
-	if request.Reversed {
-		slices.Reverse(out)
-	}
-	return out
+	atomic.AddInt64(&s.scanned.bytes, int64(size))
 }
 
-// wanted reports whether a request includes a row.
-func wanted(set *bigtablepb.RowSet, key string) bool {
-	if slices.ContainsFunc(set.GetRowKeys(), func(k []byte) bool { return string(k) == key }) {
-		return true
-	}
-	return slices.ContainsFunc(set.GetRowRanges(), func(r *bigtablepb.RowRange) bool {
-		switch end := r.EndKey.(type) {
-		case *bigtablepb.RowRange_EndKeyOpen:
-			if key >= string(end.EndKeyOpen) {
-				return false
-			}
-		case *bigtablepb.RowRange_EndKeyClosed:
-			if key > string(end.EndKeyClosed) {
-				return false
+// scannedBy returns what the requests of a function add to what the server has scanned. There are no others.
+func (s *server) scannedBy(read func()) scanned {
+	s.scanned = scanned{}
+	read()
+	return s.scanned
+}
+
+// rows yields the rows of a request, in its order.
+func (s *server) rows(request *bigtablepb.ReadRowsRequest) iter.Seq[row] {
+	return func(yield func(row) bool) {
+		table, ok := s.tables[request.TableName[strings.LastIndexByte(request.TableName, '/')+1:]]
+		if !ok {
+			return
+		}
+		parts := wanted(table, request.Rows)
+		atomic.AddInt64(&s.scanned.places, int64(len(parts)))
+		if request.Reversed {
+			slices.Reverse(parts)
+		}
+		for _, p := range parts {
+			for i := range p.end - p.begin {
+				if i += p.begin; request.Reversed {
+					i = p.begin + p.end - 1 - i
+				}
+				if !yield(table.Row(i)) {
+					return
+				}
 			}
 		}
-		return key > string(r.GetStartKeyOpen()) && key >= string(r.GetStartKeyClosed())
-	})
+	}
+}
+
+// part is a part of the rows of a table.
+type part struct{ begin, end int }
+
+// wanted returns the parts of a table that a request includes, in order.
+func wanted(of table, set *bigtablepb.RowSet) []part {
+	first := func(in func(key string) bool) int { // the first row from which on all are in a range
+		return sort.Search(of.Len(), func(i int) bool { return in(of.Row(i).key) })
+	}
+	var all []part
+	for _, key := range set.GetRowKeys() {
+		all = append(all, part{first(func(k string) bool { return k >= string(key) }), first(func(k string) bool { return k > string(key) })})
+	}
+	for _, r := range set.GetRowRanges() {
+		p := part{0, of.Len()}
+		switch start := r.StartKey.(type) {
+		case *bigtablepb.RowRange_StartKeyClosed:
+			p.begin = first(func(k string) bool { return k >= string(start.StartKeyClosed) })
+		case *bigtablepb.RowRange_StartKeyOpen:
+			p.begin = first(func(k string) bool { return k > string(start.StartKeyOpen) })
+		}
+		switch end := r.EndKey.(type) {
+		case *bigtablepb.RowRange_EndKeyOpen:
+			p.end = first(func(k string) bool { return k >= string(end.EndKeyOpen) })
+		case *bigtablepb.RowRange_EndKeyClosed:
+			p.end = first(func(k string) bool { return k > string(end.EndKeyClosed) })
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.begin, b.begin) })
+	var out []part
+	next := 0 // after the rows so far
+	for _, p := range all {
+		if p.begin = max(p.begin, next); p.begin < p.end {
+			out, next = append(out, p), p.end
+		}
+	}
+	return out
 }
 
 // Field numbers of google.bigtable.v2.ReadRowsResponse, its chunks, and of wrapped values.

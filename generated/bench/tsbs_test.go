@@ -335,7 +335,7 @@ func longFleet() *fleet {
 		}
 		return usual
 	}
-	return newFleet(size(fleetHosts, 100), time.Duration(size(fleetHours, 72))*time.Hour)
+	return newFleet(size(fleetHosts, 100), time.Duration(size(fleetHours, 72))*time.Hour, fleetStep)
 }
 
 // fleetReader returns a reader at the end of the readings.
@@ -377,7 +377,7 @@ func checkQueries(t *testing.T, client *bigtable.Client, f *fleet, seed uint64) 
 // definitions: with what a generated writer has stored, and with a larger fleet.
 func TestTSBS(t *testing.T) {
 	t.Run("stored", func(t *testing.T) {
-		f := newFleet(9, 20*time.Minute)
+		f := newFleet(9, 20*time.Minute, fleetStep)
 		b := cputest.New(t)
 		var events []cpu.UsageEvent
 		for host := range f.hosts {
@@ -392,7 +392,7 @@ func TestTSBS(t *testing.T) {
 		checkStored(t, b.Client, f)
 	})
 	t.Run("fleet", func(t *testing.T) {
-		f := testlong.Pick(func() *fleet { return newFleet(9, 25*time.Hour) }, longFleet)()
+		f := testlong.Pick(func() *fleet { return newFleet(9, 25*time.Hour, fleetStep) }, longFleet)()
 		checkQueries(t, newBed(t, startHere(t, f.tables())).wire, f, 2)
 	})
 }

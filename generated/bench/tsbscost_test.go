@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -69,27 +70,55 @@ func answerSize(all []answer) (n int64) {
 	return n
 }
 
-// TestTSBSCosts prints the table of docs/tsbs.md: what the answer to each query takes, with generated code
-// and with code by hand on the official client.
+// TestTSBSCosts prints tables of docs/tsbs.md: what the answer to each query takes, with generated code
+// and with code by hand on the official client, and what Bigtable's nodes would read for it. Answers must be those of
+// the definitions.
 func TestTSBSCosts(t *testing.T) {
 	if os.Getenv(fleetHosts) == "" {
 		t.Skipf("it measures: %s=100 runs it", fleetHosts)
 	}
 	f := longFleet()
 	on := newBed(t, startAway(t, "fleet"))
-	var table strings.Builder
+	inside := newAnswers(f.tables()) // its counts can be read
+	counted := newBed(t, startAnswers(t, inside))
+	var costs, nodes strings.Builder
 	for _, q := range queries(f, rand.New(rand.NewPCG(29, 3))) {
-		answers, err := q.byHand(t.Context(), on.ordinary)
-		if err != nil {
-			t.Fatalf("%s: %v", q.name, err)
+		answers := q.kind.model(f, q)
+		for _, read := range []func() ([]answer, error){
+			func() ([]answer, error) { return q.byHand(t.Context(), on.ordinary) },
+			func() ([]answer, error) { return q.read(t.Context(), fleetReader(on.wire, f)) },
+		} {
+			if got, err := read(); err != nil || !reflect.DeepEqual(answers, got) {
+				t.Errorf("%s: %d rows instead of %d, %v", q.name, len(got), len(answers), err)
+			}
 		}
-		const runs = 5
+		runs := 5
+		if len(f.hosts) > 100 {
+			runs = 1
+		}
 		g := generatedCost(t, on, q, f, runs)
 		h := costOf(t, on, runs, func() error { _, err := q.byHand(t.Context(), on.ordinary); return err })
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %.1f | %.1f |\n", q.name, grouped(q.readings(f)), grouped(len(answers)), grouped(g.Requests), grouped(g.Rows), grouped(g.Cells),
+		fmt.Fprintf(&costs, "| `%s` | %s | %s | %s | %s | %s | %s | %s | %.1f | %.1f |\n", q.name, grouped(q.readings(f)), grouped(len(answers)), grouped(g.Requests), grouped(g.Rows), grouped(g.Cells),
 			kilobytes(g.received), timesAs(g.received, answerSize(answers)), milliseconds(g.spent), milliseconds(h.spent))
+		n := inside.scannedBy(func() {
+			if _, err := q.drain(t.Context(), fleetReader(counted.wire, f)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		fmt.Fprintf(&nodes, "| `%s` | %s | %s | %s | %s | %.1f |\n", q.name, grouped(int(n.places)), grouped(int(n.rows)), kilobytes(n.bytes), kilobytes(g.received), milliseconds(n.bound()))
 	}
-	t.Logf("%d hosts, %v\n%s", len(f.hosts), f.end().Sub(fleetBegin), &table)
+	t.Logf("%d hosts, %v\n%s\n%s", len(f.hosts), f.end().Sub(fleetBegin), &costs, &nodes)
+}
+
+// What Google states for a node with SSD (https://cloud.google.com/bigtable/docs/performance), per second.
+const (
+	nodeReads = 17_000 // of single rows
+	nodeScan  = 220e6  // in bytes, of adjacent rows
+)
+
+// bound is the time that one node takes at these rates.
+func (s scanned) bound() time.Duration {
+	return time.Duration((float64(s.places)/nodeReads + float64(s.bytes)/nodeScan) * float64(time.Second))
 }
 
 // grouped formats a number with groups of three digits.

@@ -44,7 +44,7 @@ const watchers = "^(TestMissingTable|TestLateEventInPart|TestWireDisabled|TestCl
 // canned are tests of answers that no server sends, of models, of orders of requests, which a test
 // chooses whatever carries them, and of windows and tiers, whose rows are never requested one by one. Each takes
 // long, and sessions make no difference to them.
-const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSteps|Test.*Windows.*|TestTSBS|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults)$"
+const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSteps|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults)$"
 
 // loads are the shares of the calls for single rows that clients divert. TestGeneratedCodeWithSessions also
 // has clients with sessions that divert none.

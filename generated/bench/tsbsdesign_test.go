@@ -1,0 +1,341 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/golden/inmemory"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables of designs in docs/tsbs.md")
+
+// design is a decision of schema cpu, taken otherwise.
+type design struct {
+	name  string
+	edits []edit
+	// What differs in how queries are answered.
+	oneTag   bool // series have only a hostname
+	newest   bool // lastpoint is one read
+	unsifted bool // no table finds readings by their values
+	sealed   bool // buckets are summarized
+}
+
+// edit replaces all occurrences of a text in the schema.
+type edit struct{ old, new string }
+
+// Parts of schema cpu.
+const (
+	saltText  = "{hash: [hostname], buckets: 8}, "
+	otherTags = ", region, datacenter, rack, os, arch, team, service, service_version, service_environment"
+	keepText  = "    family: m\n    ttl: {keep: forever}\n  cpu_readings:"
+)
+
+// designs are what docs/tsbs.md compares. The first is the schema itself.
+var designs = []design{
+	{name: "schema"},
+	{name: "salt", edits: []edit{{saltText, ""}}},
+	{name: "order", edits: []edit{
+		{saltText + "bucket, hostname", "hostname, bucket"}, {saltText + "{time: unix_s}, hostname", "hostname, {time: unix_s}"},
+		{"    series: true\n", "    series: true\n    scan: all hosts\n"}, {"  Busy:\n    by: []\n", "  Busy:\n    by: []\n    scan: all hosts\n"},
+	}},
+	{name: "narrow", edits: []edit{{"bucket: 1h", "bucket: 10m"}}},
+	{name: "wide", edits: []edit{{"bucket: 1h", "bucket: 1d"}}},
+	{name: "packed", edits: append(numbered(), edit{"pattern: bucket_new_cells", "pattern: bucket_serialized\n    blob: {column: e, format: protobuf}"})},
+	{name: "readings", unsifted: true, edits: []edit{
+		{between("  cpu_readings:\n", "\nqueries:"), ""}, {between("  BusyByHost:\n", "\nexpect:"), ""},
+	}},
+	{name: "latest", newest: true, edits: []edit{
+		{"\nqueries:", "  cpu_now:\n    pattern: latest\n    key: {delimiter: \"#\", segments: [hostname" + otherTags + "]}\n    family: n\n    ttl: {keep: forever}\n\nqueries:"},
+	}},
+	{name: "rollup", sealed: true, edits: []edit{
+		{keepText, strings.Replace(keepText, "forever}\n", "forever}\n    rollup: {every: 1h, family: r, ttl: {keep: forever}}\n", 1)},
+	}},
+	{name: "tags", oneTag: true, edits: []edit{{otherTags, ""}, {between("  region: ", "\ntime:"), ""}}},
+}
+
+// cpuText is the text of schema cpu.
+var cpuText = func() string {
+	text, err := os.ReadFile("../../schemas/cpu.yaml")
+	if err != nil {
+		return "" // the test of the designs fails
+	}
+	return string(text)
+}()
+
+// between returns the part of the schema from one text until before another.
+func between(from, to string) string {
+	_, after, _ := strings.Cut(cpuText, from)
+	part, _, _ := strings.Cut(after, to)
+	return from + part
+}
+
+// numbered gives the fields numbers of protobuf.
+func numbered() (out []edit) {
+	for i, f := range fleetFields {
+		line := between("  "+f.name+":", "}")
+		out = append(out, edit{line, fmt.Sprintf("%s, number: %d", line, i+1)})
+	}
+	return out
+}
+
+// schema returns the schema of a design.
+func (d *design) schema(t *testing.T) *dynamic.Schema {
+	t.Helper()
+	text := cpuText
+	for _, e := range d.edits {
+		if e.old == "" || !strings.Contains(text, e.old) {
+			t.Fatalf("design %s: the schema does not contain %q", d.name, e.old)
+		}
+		text = strings.ReplaceAll(text, e.old, e.new)
+	}
+	layouts, found := gen.Layouts([]gen.Input{{Name: d.name + ".yaml", Text: []byte(text)}})
+	if err := found.Err(); err != nil || len(layouts) != 1 {
+		t.Fatalf("design %s: %v", d.name, err)
+	}
+	return dynamic.New(layouts[0])
+}
+
+// events returns the readings of a fleet.
+func (d *design) events(f *fleet) []dynamic.Event {
+	var out []dynamic.Event
+	for host := range f.hosts {
+		series := d.series(f, host)
+		for step := range f.steps {
+			e := dynamic.Event{Series: series, Time: f.at(step)}
+			for _, v := range f.reading(host, step) {
+				e.Values = append(e.Values, v)
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// series returns the series values of a host.
+func (d *design) series(f *fleet, host int) (out []any) {
+	for _, tag := range strings.Split(tagsOf(f.hosts[host]), "#") {
+		out = append(out, tag)
+	}
+	if d.oneTag {
+		return out[:1]
+	}
+	return out
+}
+
+// read returns the answers to a query.
+func (d *design) read(ctx context.Context, r *dynamic.Reader, l *dynamic.Schema, q query) (out []answer, err error) {
+	if q.width > 0 {
+		return d.windows(ctx, r, l, q)
+	}
+	for e, err := range d.readings(ctx, r, q) {
+		if err != nil {
+			return nil, err
+		}
+		a := answer{Host: e.Series[0].(string), Time: e.Time}
+		for _, v := range e.Values {
+			a.Values = append(a.Values, v.(float64))
+		}
+		if q.kind != busy || a.Values[0] > threshold {
+			out = append(out, a)
+		}
+	}
+	return sortedAnswers(out), nil
+}
+
+// byHosts selects the hosts of a query, or all of them.
+func byHosts(q query) dynamic.Selection {
+	if q.hosts == nil {
+		return dynamic.Query("All", nil)
+	}
+	var hosts []any
+	for _, host := range q.hosts {
+		hosts = append(hosts, host)
+	}
+	return dynamic.Query("ByHosts", dynamic.Values{hosts})
+}
+
+// windows returns the answers to a query for windows.
+func (d *design) windows(ctx context.Context, r *dynamic.Reader, l *dynamic.Schema, q query) (out []answer, err error) {
+	o, statistic := store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}, Parallelism: -1}, dynamic.Max
+	switch q.kind {
+	case mean:
+		o.By, statistic = append(o.By, cpu.UsageSeriesHostname), dynamic.Mean
+	case lastMaxima:
+		o.NewestFirst, o.Limit, q.from = true, 5, time.Time{}
+	}
+	for w, err := range r.Windows(ctx, byHosts(q), q.from, q.to, window.Every(q.width), o) {
+		if err != nil {
+			return nil, err
+		}
+		a := answer{Time: w.Start}
+		a.Host, _ = w.Series[0].(string)
+		for i := range q.fields {
+			a.Values = append(a.Values, statistic.Of(&w, &l.Layout().Fields[i], i).(float64))
+		}
+		out = append(out, a)
+	}
+	if q.kind == mean {
+		sortedAnswers(out)
+	}
+	return out, nil
+}
+
+// readings returns the readings of a query.
+func (d *design) readings(ctx context.Context, r *dynamic.Reader, q query) func(func(dynamic.Event, error) bool) {
+	above := []any{math.Nextafter(threshold, 100), math.Inf(1)}
+	switch {
+	case q.kind == busy && d.unsifted:
+		return r.Read(ctx, byHosts(q), q.from, q.to)
+	case q.kind == busy && q.hosts != nil:
+		return r.Read(ctx, dynamic.Query("BusyByHost", dynamic.Values{q.hosts[0], above}), q.from, q.to)
+	case q.kind == busy:
+		return r.Read(ctx, dynamic.Query("Busy", dynamic.Values{above}), q.from, q.to)
+	case d.newest:
+		return r.Read(ctx, byHosts(q), q.from, q.to.Add(1), store.ReadOptions{LatestOnly: true})
+	}
+	var hosts [][]any
+	for s, err := range r.ReadSeries(ctx, byHosts(q), q.from, q.to) {
+		if err != nil {
+			return func(yield func(dynamic.Event, error) bool) { yield(dynamic.Event{}, err) }
+		}
+		hosts = append(hosts, s)
+	}
+	return r.LatestMany(ctx, hosts)
+}
+
+// designCost is what an answer takes with a design.
+type designCost struct {
+	requests, ranges, rows, cells, bytes int
+	passed                               inmemory.Amount
+}
+
+// costs stores the readings of a fleet with a design, and returns how much that is, and what the answers to queries take. They
+// must be the right ones.
+func (d *design) costs(t *testing.T, f *fleet, all []query, want [][]answer) (stored inmemory.Amount, out []designCost) {
+	t.Helper()
+	b, l := new(inmemory.Bigtable), d.schema(t)
+	client := connected(t)(b.Connect(t.Context()))
+	d.store(t, client, l, f)
+	var c designCost
+	o := store.ReaderOptions{Now: f.end}
+	o.Hooks.End = func(_ context.Context, done store.Operation, _ error) {
+		c.requests, c.rows, c.cells, c.bytes = c.requests+done.Requests, c.rows+done.Rows, c.cells+done.Cells, c.bytes+done.Bytes
+	}
+	r := l.NewReader(client, o)
+	for i, q := range all {
+		before, ranges := b.Scanned()
+		c = designCost{}
+		got, err := d.read(t.Context(), r, l, q)
+		if err != nil || !q.same(want[i], got) {
+			t.Errorf("design %s, %s: %d rows instead of %d, %v", d.name, q.name, len(got), len(want[i]), err)
+		}
+		c.passed, c.ranges = b.Scanned()
+		c.passed.Rows, c.passed.Bytes, c.ranges = c.passed.Rows-before.Rows, c.passed.Bytes-before.Bytes, c.ranges-ranges
+		out = append(out, c)
+	}
+	return b.Stored(), out
+}
+
+// store stores the readings of a fleet.
+func (d *design) store(t *testing.T, client *bigtable.Client, l *dynamic.Schema, f *fleet) {
+	t.Helper()
+	if err := l.NewWriter(client, store.WriterOptions{Now: f.end}).WriteAll(t.Context(), d.events(f)); err != nil {
+		t.Fatal(err)
+	}
+	if !d.sealed {
+		return
+	}
+	after := func() time.Time { return f.end().Add(24 * time.Hour) } // buckets have ended
+	report, err := l.Rollup(t.Context(), client, store.RollupOptions{Now: after, Sleep: func(context.Context, time.Duration) error { return nil }})
+	if err != nil || report.Sealed == 0 {
+		t.Fatal(report, err)
+	}
+}
+
+// TestTSBSDesigns checks the tables of docs/tsbs.md that compare the designs, and that all of them give
+// the right answers.
+func TestTSBSDesigns(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // most of the data stays
+	f := newFleet(8, 25*time.Hour, time.Minute)       // readings every ten seconds take six times as long
+	all := queries(f, rand.New(rand.NewPCG(29, 3)))
+	var want [][]answer
+	for _, q := range all {
+		want = append(want, q.kind.model(f, q))
+	}
+	page, err := os.ReadFile(tsbsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	var stored inmemory.Amount
+	var costs []designCost
+	for i := range designs {
+		d := &designs[i]
+		has, takes := d.costs(t, f, all, want)
+		if i == 0 {
+			stored, costs = has, takes
+		}
+		m := marks{"<!-- design " + d.name + " -->\n", "<!-- end of design -->"}
+		if text, err = m.fill(tsbsPage, text, designTable(all, stored, has, costs, takes)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(tsbsPage, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if text != string(page) {
+		t.Errorf("%s is out of date: go test ./generated/bench -run %s -update", tsbsPage, t.Name())
+	}
+}
+
+// tsbsPage is the page about TSBS.
+const tsbsPage = "../../docs/tsbs.md"
+
+// designTable renders what answers take with the schema, or what changes with another design.
+func designTable(all []query, stored, has inmemory.Amount, costs, takes []designCost) string {
+	var out strings.Builder
+	out.WriteString("| query | requests | ranges | rows | cells | kB | rows passed | kB passed |\n|---|---|---|---|---|---|---|---|\n")
+	line := func(name string, cells ...string) {
+		if text := strings.Join(cells, " | "); reflect.DeepEqual(costs, takes) || strings.Contains(text, arrow) {
+			fmt.Fprintf(&out, "| %s | %s |\n", name, text)
+		}
+	}
+	for i, q := range all {
+		a, b := costs[i], takes[i]
+		line("`"+q.name+"`", change(a.requests, b.requests), change(a.ranges, b.ranges), change(a.rows, b.rows), change(a.cells, b.cells), changeOf(a.bytes, b.bytes, 1000),
+			change(a.passed.Rows, b.passed.Rows), changeOf(a.passed.Bytes, b.passed.Bytes, 1000))
+	}
+	line("stored", "", "", change(stored.Rows, has.Rows), change(stored.Cells, has.Cells), changeOf(stored.Bytes, has.Bytes, 1000), "", "")
+	return out.String()
+}
+
+const arrow = " → "
+
+// change shows a number, or how it changes by more than a twentieth.
+func change(from, to int) string { return changeOf(from, to, 1) }
+
+// changeOf does the same in a unit.
+func changeOf(from, to, unit int) string {
+	a, b := grouped(from/unit), grouped(to/unit)
+	if a == b || 20*max(from-to, to-from) <= from {
+		return a
+	}
+	return a + arrow + b
+}

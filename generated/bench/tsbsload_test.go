@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/generated/cpu/cputest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// fleetLines is the environment variable with the name of a file that TSBS itself has generated, for use case cpu-only in
+// format influx.
+const fleetLines = "BTGEN_TSBS_LINES"
+
+// TestTSBSLoaded loads what TSBS has generated, as docs/tsbs.md shows, and compares the answers of generated code with those
+// of plain loops over the lines.
+func TestTSBSLoaded(t *testing.T) {
+	name := os.Getenv(fleetLines)
+	if name == "" {
+		t.Skipf("it needs TSBS: %s=FILE runs it", fleetLines)
+	}
+	f, err := readFleet(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := cputest.New(t)
+	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance)
+	begin := time.Now()
+	printed := live("write", "Usage", name, "--format", "influx")
+	t.Logf("%d hosts, %v, in %v: %s", len(f.hosts), f.end().Sub(fleetBegin), time.Since(begin).Round(time.Second), printed)
+	checkQueries(t, b.Client, f, 3)
+}
+
+// readFleet reads a file of lines as a fleet.
+func readFleet(name string) (*fleet, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	f, hosts := &fleet{step: fleetStep}, map[string]int{}
+	var values [][]float64 // by host
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		s, reading, nanos, err := parseLine(lines.Text())
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		host, ok := hosts[s.Hostname]
+		if !ok {
+			host, hosts[s.Hostname] = len(f.hosts), len(f.hosts)
+			f.hosts, values = append(f.hosts, s), append(values, nil)
+		}
+		if at := f.at(len(values[host]) / len(fleetFields)); s != f.hosts[host] || nanos != at.UnixNano() {
+			return nil, fmt.Errorf("line %d: %v at %d, want %v at %v", n, s, nanos, f.hosts[host], at)
+		}
+		values[host] = append(values[host], reading...)
+	}
+	for _, v := range values {
+		f.values = append(f.values, v...)
+	}
+	f.steps = len(f.values) / len(fleetFields) / max(1, len(f.hosts))
+	return f, lines.Err()
+}
+
+// parseLine parses a line of TSBS, which escapes nothing.
+func parseLine(line string) (s cpu.UsageSeries, values []float64, nanos int64, err error) {
+	parts := strings.Split(line, " ")
+	if len(parts) != 3 {
+		return s, nil, 0, fmt.Errorf("%d parts", len(parts))
+	}
+	of := func(list string) map[string]string {
+		out := map[string]string{}
+		for _, pair := range strings.Split(list, ",") {
+			name, value, _ := strings.Cut(pair, "=")
+			out[name] = value
+		}
+		return out
+	}
+	tags, fields := of(parts[0]), of(parts[1])
+	s = cpu.UsageSeries{
+		Hostname: tags["hostname"], Region: tags["region"], Datacenter: tags["datacenter"], Rack: tags["rack"], OS: tags["os"], Arch: tags["arch"],
+		Team: tags["team"], Service: tags["service"], ServiceVersion: tags["service_version"], ServiceEnvironment: tags["service_environment"],
+	}
+	for _, f := range fleetFields {
+		v, err := strconv.Atoi(strings.TrimSuffix(fields[f.name], "i"))
+		if err != nil {
+			return s, nil, 0, err
+		}
+		values = append(values, float64(v))
+	}
+	nanos, err = strconv.ParseInt(parts[2], 10, 64)
+	return s, values, nanos, err
+}
