@@ -113,6 +113,9 @@ func ruleChange(table string, f store.Family, have codec.GCRule) Change {
 	default:
 		c.loss(have.Retention(0), f.GC.Retention(0))
 	}
+	if f.Rollup && !have.Retention(0).Covers(f.GC.Retention(0)) {
+		c.hazard("longer_age", "E28", partial)
+	}
 	if dropped || relaxesAge(have, f.GC) {
 		c.because("T10", "rejected if the table is replicated: "+replicated)
 	}
@@ -121,6 +124,10 @@ func ruleChange(table string, f store.Family, have codec.GCRule) Change {
 
 // oneSecond is the rule of one-second expiration.
 var oneSecond = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
+
+// partial says what a rule that was shorter may have left of rows with a rollup: events without the earlier ones of
+// their bucket, or windows without the mark of a change.
+const partial = "the table has a rollup: of rows that the shorter rule has deleted in part, programs would take the rest for all"
 
 // replicated explains rule T10.
 const replicated = "Bigtable then raises an age by at most 90 days at a time and cannot drop a rule"

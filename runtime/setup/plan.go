@@ -111,7 +111,7 @@ type Change struct {
 	// Splits is the number of initial split keys, for AddTable.
 	Splits int
 	// Hazards are the reasons for which the change must be allowed by name:
-	// "shorter_age", "fewer_versions", "one_second", "default_expiration", "drop_rule",
+	// "shorter_age", "fewer_versions", "longer_age", "one_second", "default_expiration", "drop_rule",
 	// "value_type", "row_key_schema", "drop_tier", "change_bundle", "drop_bundle",
 	// "drop_protection", "older_layout", "other_layout",
 	// "unexpired_layout", "unfinished_layout" or "begun_layout".

@@ -104,6 +104,19 @@ func TestPlanRules(t *testing.T) {
 		// No rule.
 		{maxAge(7), store.Family{}, "drop_rule:t/m", "max_age 7d → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
 		{maxVersions(3), store.Family{}, "drop_rule:t/m", "max_versions 3 → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
+		// With a rollup.
+		{maxAge(7), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m", "max_age 7d → 30d (" + partial + ") [E28]"},
+		{maxAge(7), store.Family{GC: maxAge(98), Rollup: true}, "longer_age:t/m", "max_age 7d → 98d (" + partial + "; " + replicated + ") [E28, T10]"},
+		{maxAge(30), store.Family{GC: maxAge(7), Rollup: true}, "shorter_age:t/m", "max_age 30d → 7d (deletes data older than 7d) [T09]"},
+		{codec.GCRule{}, store.Family{GC: maxAge(7), Rollup: true}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d) [T09]"},
+		{
+			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m",
+			"any_of(max_age 30d, max_versions 3) → max_age 30d (" + partial + ") [E28]",
+		},
+		{
+			maxAge(7), store.Family{Rollup: true}, "drop_rule+longer_age:t/m",
+			"max_age 7d → keep forever (keeps every cell forever; " + partial + "; " + replicated + ") [E28, T10]",
+		},
 		// Expiry.
 		{
 			maxAge(30), store.Family{GC: second, Life: expiry}, "one_second:t/m",

@@ -50,8 +50,8 @@ type Admin interface {
 //
 // # Refused changes
 //
-// Setup refuses a change that may delete data or cannot be undone unless Options.Allow
-// contains its [Change.Name]. If it refuses any change, it changes nothing and returns
+// Setup refuses a change that may delete data or cannot be undone, and one that keeps more data of a
+// table with a rollup, unless Options.Allow contains its [Change.Name]. If it refuses any change, it changes nothing and returns
 // a *[RefusedError]. It ignores names of other changes, so a program may keep a name;
 // but a name that is kept allows the next change with that name, too.
 //
@@ -194,6 +194,8 @@ func merge(t *store.Table, other store.Table) error {
 		case !alike(t.Families[i], f):
 			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
 				"two schemas declare family %s with different times to live: rename one of them", f.Name)}
+		default:
+			t.Families[i].Rollup = t.Families[i].Rollup || f.Rollup
 		}
 	}
 	switch {

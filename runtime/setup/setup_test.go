@@ -325,6 +325,11 @@ var hazards = []struct {
 			"rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule) [T10]", true,
 	},
 	{
+		"longer_age:t/f", store.Family{GC: age(7 * day), Rollup: true}, store.Family{GC: age(30 * day), Rollup: true},
+		"~ rule of family f of table t: max_age 7d → 30d (the table has a rollup: " +
+			"of rows that the shorter rule has deleted in part, programs would take the rest for all) [E28]", false,
+	},
+	{
 		"one_second:t/f", store.Family{GC: age(30 * day)},
 		store.Family{GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
 		"~ rule of family f of table t: max_age 30d → 1s " +

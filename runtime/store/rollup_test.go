@@ -30,6 +30,31 @@ func rolled(l *Mapping[sample], ttl time.Duration) *Mapping[sample] {
 	return l
 }
 
+// TestFamiliesWithRollup checks that setup knows all families on whose completeness a rollup relies, whichever of
+// the layouts by time of a table has it.
+func TestFamiliesWithRollup(t *testing.T) {
+	for _, newest := range []bool{true, false} {
+		older, newer := days(), days()
+		if newest {
+			newer = rolled(newer, 0)
+		} else {
+			older = rolled(older, 0)
+		}
+		newer.Older = []*Mapping[sample]{older}
+		older.Table.Families = append(older.Table.Families, Family{Name: "gone"})
+		got := map[string]bool{}
+		for _, f := range Tables([]*Mapping[sample]{newer})[0].Families {
+			got[f.Name] = f.Rollup
+		}
+		if diff := cmp.Diff(map[string]bool{newer.Table.Families[0].Name: true, "h": true, "gone": !newest}, got); diff != "" {
+			t.Errorf("newest %v: -want +got\n%s", newest, diff)
+		}
+		if newer.Table.Families[0].Rollup || older.Table.Families[0].Rollup {
+			t.Error("the mapping has changed")
+		}
+	}
+}
+
 // rollupNow returns options of a rollup at a time, which does not wait.
 func rollupNow(seconds int) RollupOptions {
 	return RollupOptions{Now: func() time.Time { return at(seconds) }, Sleep: noSleep}

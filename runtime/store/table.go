@@ -46,6 +46,8 @@ type Family struct {
 	// Class is the TTL class of the family's events, counting from 1; 0 if events have
 	// no class.
 	Class int
+	// Rollup reports whether the family has events that a rollup summarizes, or the rollup itself.
+	Rollup bool `json:",omitempty"`
 }
 
 // KeySchema defines how GoogleSQL for Bigtable reads the row keys of a table: as one
@@ -104,8 +106,11 @@ func (t Table) with(earlier Table) Table {
 	}
 	t.Families = slices.Clone(t.Families)
 	for _, f := range earlier.Families {
-		if !slices.ContainsFunc(t.Families, func(own Family) bool { return own.Name == f.Name }) {
+		i := slices.IndexFunc(t.Families, func(own Family) bool { return own.Name == f.Name })
+		if i < 0 {
 			t.Families = append(t.Families, f)
+		} else {
+			t.Families[i].Rollup = t.Families[i].Rollup || f.Rollup
 		}
 	}
 	return t
@@ -113,8 +118,12 @@ func (t Table) with(earlier Table) Table {
 
 // withRollup returns the table with the family of its rollup, if it has one.
 func (t Table) withRollup(r *codec.Rollup) Table {
-	if r != nil {
-		t.Families = append(slices.Clone(t.Families), Family{Name: r.Family, GC: r.GC, Life: codec.Lifetime{}.Under(r.GC, 0)})
+	if r == nil {
+		return t
+	}
+	t.Families = append(slices.Clone(t.Families), Family{Name: r.Family, GC: r.GC, Life: codec.Lifetime{}.Under(r.GC, 0)})
+	for i := range t.Families {
+		t.Families[i].Rollup = true
 	}
 	return t
 }
