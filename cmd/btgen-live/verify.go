@@ -150,6 +150,9 @@ func reportText(r *verify.Report) string {
 	if r.Events != nil {
 		fmt.Fprintf(&b, ", complete events %s", r.Events)
 	}
+	if r.Windows != nil {
+		fmt.Fprintf(&b, ", buckets of the rollup like their events %s", r.Windows)
+	}
 	b.WriteString("\n")
 	if r.Times.Readable < r.Times.Total {
 		fmt.Fprintf(&b, "  times of events that agree with timestamps of cells: %s\n", r.Times)

@@ -87,10 +87,29 @@ func statisticsOf[S any](l *layout.Layout, field int) func(w *Window) *S {
 // Rollup summarizes the events of all tables with a rollup; see [store.Rollup]. The error is
 // store.ErrNoRollup if the schema has no such table.
 func (s *Schema) Rollup(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
-	for _, t := range s.layout.Tables {
-		if slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return p.Rollup != nil }) {
-			return store.Rollup(ctx, client, s.Mappings(), s.tables[t].columns, s.windows, opts...)
-		}
+	columns := s.rollupColumns()
+	if columns == nil {
+		return store.RollupReport{}, store.ErrNoRollup
 	}
-	return store.RollupReport{}, store.ErrNoRollup
+	return store.Rollup(ctx, client, s.Mappings(), columns, s.windows, opts...)
+}
+
+// RollupParts returns the steps of [Schema.Rollup]; see [store.NewRollupParts].
+func (s *Schema) RollupParts(client store.Client, o store.RollupOptions) (*store.RollupParts, error) {
+	columns := s.rollupColumns()
+	if columns == nil {
+		return nil, store.ErrNoRollup
+	}
+	return store.NewRollupParts(client, s.Mappings(), columns, s.windows, o)
+}
+
+// rollupColumns returns the columns of the first table with a rollup; nil if there is none.
+func (s *Schema) rollupColumns() *store.Columns[Event, Columns] {
+	i := slices.IndexFunc(s.layout.Tables, func(t *layout.Table) bool {
+		return slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return p.Rollup != nil })
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.tables[s.layout.Tables[i]].columns
 }

@@ -82,7 +82,10 @@ type Report struct {
 	// Events are the events in the sampled rows, as readers find them: without those that have
 	// expired. Readable are those with all of their required fields. A row that no read of a series
 	// looks for counts as one event that is not readable.
-	Events   *Share    `json:"events,omitempty"` // nil for rows that were read before
+	Events *Share `json:"events,omitempty"` // nil for rows that were read before
+	// Windows are the buckets of a rollup whose windows were compared with their events, as long as all of these are there.
+	// Readable are those that agree. It is nil for rows that were read before, and for a table without a rollup.
+	Windows  *Share    `json:"windows,omitempty"`
 	Findings []Finding `json:"findings"`
 }
 
@@ -90,7 +93,7 @@ type Report struct {
 var ErrNoTable = errors.New("the table does not exist")
 
 // Table samples a table. schemas are all schemas that have the table, at least one. It reads
-// at most options.Rows rows and maxBytes, then the events of the same rows, and holds one row in memory.
+// at most options.Rows rows and maxBytes, then the events of the same rows and their windows, and holds one row in memory.
 func Table(ctx context.Context, client store.Client, schemas []Schema, options Options) (*Report, error) {
 	id := options.Prefix + schemas[0].Table.ID
 	v := newVerifier(id, schemas)
@@ -106,6 +109,9 @@ func Table(ctx context.Context, client store.Client, schemas []Schema, options O
 	v.report.Sample = &sampled
 	if err == nil {
 		err = v.events(ctx, client, options, ranges)
+	}
+	if err == nil {
+		err = v.windows(ctx, client, options, ranges)
 	}
 	return v.done(), err
 }

@@ -131,6 +131,9 @@ func (r *Row) Add(name string, value []byte) {
 // Best returns the encoded run with the highest total; false if there is none.
 func (r *Row) Best() ([]byte, bool) { return r.value, r.best != "" }
 
+// BestName returns the name of the column of the run with the highest total; empty if there is none.
+func (r *Row) BestName() string { return r.best }
+
 // Reject makes the best run one that is only replaced, as if it were a mark that is not counted.
 func (r *Row) Reject() { r.best, r.value = "", nil }
 

@@ -304,24 +304,32 @@ type decision struct {
 	undecodable error // the first *DecodeError
 }
 
-// decide decides what to do with a row that was noted.
-func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d decision, err error) {
-	d.key = row.Key()
+// bucket returns a row, with what the cells of the rollup in it say. The error is that of its key.
+func (s *sealer) bucket(ctx context.Context, row wire.Row) (*bucketRow, error) {
 	k := s.kind
 	r := &windowsReading{windowsKind: &k, columnsReading: columnsReading{into: k.layout, columns: k.newColumns()}}
 	r.reading = s.reader.begin(ctx, &s.reader.whole, s.mapping.new(), time.Time{}, scan.MaxTime, nil)
 	a := &r.reading.assembler
-	start, failed := a.timeOf(row)
-	if failed != nil {
-		return d, failed
+	start, err := a.timeOf(row)
+	if err != nil {
+		return nil, err
 	}
-	found := &r.rows.found
-	rollupOf(found, row, s.mapping.Rollup.Family)
-	s.stale(found, &r.rows.run, start)
-	if d.verdict = found.Verdict(&s.times, start, s.now(), noted); d.verdict < rollup.Compute {
+	rollupOf(&r.rows.found, row, s.mapping.Rollup.Family)
+	return &bucketRow{windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), events: true, yield: r.reading.count}, nil
+}
+
+// decide decides what to do with a row that was noted.
+func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d decision, err error) {
+	d.key = row.Key()
+	b, err := s.bucket(ctx, row)
+	if err != nil {
+		return d, err
+	}
+	found := &b.rows.found
+	s.stale(found, b.run(), b.start)
+	if d.verdict = found.Verdict(&s.times, b.start, s.now(), noted); d.verdict < rollup.Compute {
 		return d, nil
 	}
-	b := &bucketRow{windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), events: true, yield: r.reading.count}
 	if err := s.fold(b, &d); err != nil {
 		return d, err
 	}

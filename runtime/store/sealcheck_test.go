@@ -1,0 +1,114 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// checkRuns checks the runs of a mapping at a time. It returns how many it has compared, and which differ.
+func checkRuns(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int) (compared int, wrong []*RunError) {
+	t.Helper()
+	p, err := NewRollupParts(bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, rollupNow(now))
+	must(t, err)
+	for i := range p.Tables() {
+		n, err := p.Check(t.Context(), i, KeyRange{}, func(e *RunError) bool {
+			wrong = append(wrong, e)
+			return true
+		})
+		must(t, err)
+		compared += n
+	}
+	return compared, wrong
+}
+
+// TestRunsAreChecked checks that each run that differs from the events of its bucket is found, with its first window that
+// differs, in all kinds of tables, and that none is where reads use the events.
+func TestRunsAreChecked(t *testing.T) {
+	for _, l := range rolledMappings() {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
+			bt := newBigtable(t, l)
+			const n, now = 5, 86400*5 + 3600
+			plain := *l
+			plain.Rollup = nil
+			write := func(l *Mapping[sample], events ...sample) {
+				t.Helper()
+				must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
+			}
+			var events []sample
+			for i := range n * 24 {
+				events = append(events, sample{Series: "s", Time: at(i*3600 + 60), Value: uint64(i)})
+			}
+			write(l, events...)
+			expect := func(what string, now, compared int, windows ...time.Time) []*RunError {
+				t.Helper()
+				got, wrong := checkRuns(t, bt, l, now)
+				var at []time.Time
+				for _, e := range wrong {
+					at = append(at, e.Window)
+				}
+				slices.SortFunc(at, time.Time.Compare)
+				if got != compared || !slices.EqualFunc(windows, at, time.Time.Equal) {
+					t.Fatalf("%s: %d compared, %v", what, got, wrong)
+				}
+				return wrong
+			}
+			expect("no runs", now, 0)
+			buckets := int(roll(t, bt, l, rollupNow(now)).Sealed)
+			expect("runs", now, buckets)
+			// Another value in the first bucket, and an event more in the last one, in a window of its own or not.
+			write(&plain, sample{Series: "s", Time: at(7200 + 60), Value: 1000})
+			e := expect("a value", now, buckets, at(7200))[0]
+			if !errors.Is(e, ErrWrongRun) || !strings.Contains(e.Error(), "2021-03-05T02:00:00Z") || !strings.HasPrefix(e.Column, "h:r") || e.Row == "" || !strings.HasSuffix(l.Table.ID, e.Table) {
+				t.Error(e)
+			}
+			if _, err := NewWriter(bt.Client, []*Mapping[sample]{&plain}, writeAt(now)).DeleteRange(t.Context(), SeriesOf(sample{Series: "s"}), at(86400*n-3600), at(86400*n)); err != nil {
+				t.Fatal(err)
+			}
+			if buckets > 1 {
+				expect("an event less", now, buckets, at(7200), at(86400*n-3600))
+			}
+			// Reads of a row with a mark use its events.
+			write(l, sample{Series: "s", Time: at(86400*n - 7200), Value: 5}, sample{Series: "s", Time: at(10800), Value: 5})
+			expect("marks", now, max(0, buckets-2))
+			roll(t, bt, l, rollupNow(now))
+			expect("again", now, buckets)
+			damageRuns(t, bt, l, func(v []byte) []byte { return v[:len(v)-1] })
+			for _, e := range expect("damage", now, buckets, make([]time.Time, buckets)...) {
+				if !errors.Is(e, window.ErrRun) || e.Reason() != e.Err.Error() {
+					t.Error(e)
+				}
+			}
+			if l.Table.Families[0].GC.MaxAge > 0 {
+				expect("expired", 86400*100, 0)
+			}
+		})
+	}
+}
+
+// TestChecksEnd checks that a check ends when its caller has enough.
+func TestChecksEnd(t *testing.T) {
+	l := rolled(days(), 0)
+	bt := newBigtable(t, l)
+	unmarked(t, bt, l, 3, 2)
+	o := rollupNow(86400*2 + 3600)
+	o.All = true
+	roll(t, bt, l, o)
+	damageRuns(t, bt, l, func([]byte) []byte { return nil })
+	p, err := NewRollupParts(bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	must(t, err)
+	var found []string
+	compared, err := p.Check(t.Context(), 0, KeyRange{Start: "s01"}, func(e *RunError) bool {
+		found = append(found, e.Row)
+		return len(found) < 3
+	})
+	must(t, err)
+	same(t, "3 [s01#2021-03-05 s01#2021-03-06 s02#2021-03-05]", fmt.Sprint(compared, " ", found))
+}
