@@ -62,9 +62,14 @@ func defaults(opts []Options) Options {
 //   - a client span named after the operation and the table, such as
 //     "WriteAll balloon_buckets", with the attributes db.system.name,
 //     db.collection.name, db.operation.name, and btgen.events, btgen.expired,
-//     btgen.rows, btgen.cells, btgen.bytes and btgen.requests from [store.Operation];
+//     btgen.rows, btgen.cells, btgen.bytes and btgen.requests from [store.Operation], and with
+//     btgen.rollup.runs, btgen.rollup.events and btgen.rollup.inexact if it is a read of
+//     windows of a table with a rollup: its Runs, Folded and Inexact;
 //   - its duration in seconds in the histogram db.client.operation.duration;
-//   - the number of its events in the counter btgen.events.
+//   - the number of its events in the counter btgen.events;
+//   - the number of buckets of a table with a rollup whose windows it has read in the counter
+//     btgen.rollup.buckets, whose attribute btgen.rollup.source is "run" or "events", and
+//     how many of them were inexact in the counter btgen.rollup.inexact.
 //
 // A failed operation has the attribute error.type and the status of its error. The
 // error is that of creating the instruments.
@@ -81,6 +86,10 @@ func Hooks(opts ...Options) (store.Hooks, error) {
 	if err != nil {
 		return store.Hooks{}, err
 	}
+	rollups, err := newRollupCounters(meter)
+	if err != nil {
+		return store.Hooks{}, err
+	}
 	tracer := o.TracerProvider.Tracer(scope)
 	return store.Hooks{
 		Start: func(ctx context.Context, op store.Operation) context.Context {
@@ -91,6 +100,9 @@ func Hooks(opts ...Options) (store.Hooks, error) {
 			span, labels := trace.SpanFromContext(ctx), attributes(op)
 			span.SetAttributes(attribute.Int("btgen.events", op.Events), attribute.Int("btgen.expired", op.Expired), attribute.Int("btgen.rows", op.Rows),
 				attribute.Int("btgen.cells", op.Cells), attribute.Int("btgen.bytes", op.Bytes), attribute.Int("btgen.requests", op.Requests))
+			if op.Runs+op.Folded > 0 {
+				span.SetAttributes(attribute.Int("btgen.rollup.runs", op.Runs), attribute.Int("btgen.rollup.events", op.Folded), attribute.Int("btgen.rollup.inexact", op.Inexact))
+			}
 			if err != nil {
 				kind := semconv.ErrorTypeKey.String(errorType(err))
 				labels = append(labels, kind)
@@ -103,8 +115,32 @@ func Hooks(opts ...Options) (store.Hooks, error) {
 				duration.Record(ctx, time.Since(start).Seconds(), set)
 			}
 			events.Add(ctx, int64(op.Events), set)
+			rollups.add(ctx, op, labels)
 		},
 	}, nil
+}
+
+// rollupCounters count the buckets of tables with a rollup whose windows were read.
+type rollupCounters struct{ buckets, inexact metric.Int64Counter }
+
+func newRollupCounters(meter metric.Meter) (c rollupCounters, err error) {
+	c.buckets, err = meter.Int64Counter("btgen.rollup.buckets", metric.WithUnit("{bucket}"), metric.WithDescription("Buckets of rollups whose windows were read, by their source: the rollup, or events."))
+	if err != nil {
+		return c, err
+	}
+	c.inexact, err = meter.Int64Counter("btgen.rollup.inexact", metric.WithUnit("{bucket}"), metric.WithDescription("Buckets of rollups whose windows were inexact."))
+	return c, err
+}
+
+// add counts the buckets of an operation. Operations without any add nothing, so that they have no series of zeros.
+func (c rollupCounters) add(ctx context.Context, op store.Operation, labels []attribute.KeyValue) {
+	if op.Runs+op.Folded == 0 {
+		return
+	}
+	for source, n := range map[string]int{"run": op.Runs, "events": op.Folded} {
+		c.buckets.Add(ctx, int64(n), metric.WithAttributes(labels...), metric.WithAttributes(attribute.String("btgen.rollup.source", source)))
+	}
+	c.inexact.Add(ctx, int64(op.Inexact), metric.WithAttributes(labels...))
 }
 
 // startKey is the context key of the time at which an operation began.

@@ -3,6 +3,8 @@ package otelstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,42 @@ func TestHooks(t *testing.T) {
 		if e.Value != want {
 			t.Errorf("%d events of %v", e.Value, e.Attributes.ToSlice())
 		}
+	}
+}
+
+// TestRollupSources checks that the buckets of windows are counted by their source.
+func TestRollupSources(t *testing.T) {
+	o, spans, metrics := providers()
+	hooks, err := otelstore.Hooks(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []store.Operation{
+		{Name: "Windows", Table: "t", Runs: 365, Folded: 2, Inexact: 1}, {Name: "Windows", Table: "t", Folded: 3}, {Name: "Read", Table: "t", Events: 5},
+	} {
+		hooks.End(hooks.Start(t.Context(), op), op, nil)
+	}
+	for i, want := range []string{"365 2 1", "0 3 0", "<nil> <nil> <nil>"} {
+		var got []string
+		for _, key := range []attribute.Key{"btgen.rollup.runs", "btgen.rollup.events", "btgen.rollup.inexact"} {
+			got = append(got, fmt.Sprint(valueOf(spans.Ended()[i].Attributes(), key).AsInterface()))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("span %d: %s instead of %s", i, got, want)
+		}
+	}
+	all, got := collected(t, metrics), map[string]int64{}
+	for _, name := range []string{"btgen.rollup.buckets", "btgen.rollup.inexact"} {
+		for _, p := range all[name].Data.(metricdata.Sum[int64]).DataPoints {
+			source, _ := p.Attributes.Value("btgen.rollup.source")
+			if op, _ := p.Attributes.Value("db.operation.name"); op.AsString() != "Windows" {
+				t.Errorf("%s: %v", name, p.Attributes.ToSlice())
+			}
+			got[name+" "+source.AsString()] = p.Value
+		}
+	}
+	if want := map[string]int64{"btgen.rollup.buckets run": 365, "btgen.rollup.buckets events": 5, "btgen.rollup.inexact ": 1}; !maps.Equal(got, want) {
+		t.Errorf("%v instead of %v", got, want)
 	}
 }
 

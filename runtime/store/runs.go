@@ -257,6 +257,7 @@ func (b *bucketRow) again() bool {
 		for row, err := range t.table.rows(r.ctx, &r.op, rows, t.table.filters.of(plan.Parts[i].Filter), 0) {
 			if err != nil {
 				return b.failWith(err)
+	b.reading.op.Folded++
 			}
 			more := b.a.eventsOf(b.start, row, b.yield)
 			row.Release()

@@ -89,9 +89,10 @@ type Operation struct {
 	// it decoded: without ClientOptions all of them, and with ClientOptions none unless
 	// an interceptor prevents it, or the client diverts a single event to a session.
 	OrdinaryRequests int
-	// Runs is the number of buckets whose windows come from a rollup, without their events, and Inexact that of
-	// buckets whose windows are inexact; see window.Window.
-	Runs, Inexact int
+	// Runs is the number of buckets whose windows come from a rollup, without their events, Folded that of other buckets
+	// of tables with a rollup, whose windows come from events, and Inexact that of those of both whose windows are
+	// inexact; see window.Window.
+	Runs, Folded, Inexact int
 }
 
 // add adds the statistics of a part of the operation.
@@ -103,6 +104,7 @@ func (o *Operation) add(other *Operation) {
 	o.Requests += other.Requests
 	o.OrdinaryRequests += other.OrdinaryRequests
 	o.Runs += other.Runs
+	o.Folded += other.Folded
 	o.Inexact += other.Inexact
 }
 
