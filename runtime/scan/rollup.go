@@ -24,9 +24,23 @@ func (t *Table) withRuns(events Filter, r *Read, p codec.Part, now time.Time) Fi
 	if r.Runs == BesideRuns || events == nil {
 		return interleave(some(cells, events))
 	}
-	changes := chain(cells, ColumnRange{Families: family, End: rollup.FirstRun})
+	changes := interleave(some(chain(cells, ColumnRange{Families: family, End: rollup.FirstRun}), cutCells(family, r.Cut, from, to)))
 	runs := chain(cells, ColumnRange{Families: family, Begin: rollup.FirstRun, End: rollup.AfterRuns})
 	return Interleave{cells, Condition{If: changes, Then: events, Else: Condition{If: runs, Else: events}}}
+}
+
+// cutCells returns the filter of the cells of buckets that a read cuts, of those that end in [from, to); nil if there are none.
+func cutCells(family []string, ends []time.Time, from, to time.Time) Filter {
+	var windows []codec.Window
+	for _, end := range ends {
+		if !end.Before(from) && end.Before(to) {
+			windows = append(windows, codec.Window{From: codec.Micros(end), To: codec.Micros(end.Add(time.Millisecond))})
+		}
+	}
+	if windows == nil {
+		return nil
+	}
+	return Cells{Families: family, Windows: windows}
 }
 
 // some returns the filters that are not nil.

@@ -89,6 +89,9 @@ type Read struct {
 	Conditions Conditions
 	// Runs selects the cells of the rollup.
 	Runs Runs
+	// Cut has the ends of buckets whose events InsteadOfEvents also reads if they have a run: the read cuts a window of
+	// it.
+	Cut []time.Time
 }
 
 // Runs says which cells of the rollup a read gets in addition to those of events.

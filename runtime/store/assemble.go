@@ -84,8 +84,8 @@ type delivery struct {
 type rowSource interface {
 	// uses reports whether rows of a mapping are passed to row.
 	uses(l *mapping) bool
-	// runs returns which cells of rollups to read of a mapping that it uses.
-	runs(l *mapping) scan.Runs
+	// ask sets which cells of the rollup to read of a mapping that it uses.
+	ask(l *mapping, of *scan.Read)
 	// row is assembler.inRow.
 	row(a *assembler, at time.Time, row wire.Row, yield yielder) bool
 }

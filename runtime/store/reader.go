@@ -245,7 +245,7 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 		return scan.ReadPlan{}, err
 	}
 	if r.asked.Conditions = a.conditions; a.runs != nil && a.runs.uses(r.reader.mapping) {
-		r.asked.Runs = a.runs.runs(r.reader.mapping)
+		a.runs.ask(r.reader.mapping, &r.asked)
 	}
 	if r.q.matcher != nil {
 		a.match = r.matcher()

@@ -111,7 +111,7 @@ func TestRollup(t *testing.T) {
 	}
 	// The first and the last window are cut, so that their buckets are read from their events.
 	half, op := windowsAt(t, bt, l, 86400*n+3600, "s", at(1800), at(86400*n-1800), window.Every(2*time.Hour))
-	if op.Runs != n-2 || op.Events != 2*24*4-4 || len(half) != len(plain) {
+	if op.Runs != n-2 || op.Folded != 2 || op.Events != 2*24*4-4 || len(half) != len(plain) || op.Requests != 1 {
 		t.Errorf("%+v", op)
 	}
 	// Once the events have expired, only runs are left.
@@ -325,6 +325,62 @@ func TestRollupLayouts(t *testing.T) {
 		same(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 		if op.Runs != 2+2*4 || op.Events != 2*24*12 {
 			t.Errorf("%+v", op)
+		}
+	}
+}
+
+// TestRollupRequests checks that reads of windows of summarized buckets take no more requests than those of events, whatever the range
+// and the windows are, and no events of buckets that they do not cut.
+func TestRollupRequests(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	const series, n, now = 6, 10, 86400*10 + 3600
+	var events []sample
+	for i := range series * n * 24 * 2 {
+		events = append(events, sample{Series: fmt.Sprint("s", i%series), Time: at(i / series * 1800), Value: uint64(i)})
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
+	roll(t, bt, l, rollupNow(now))
+	kolkata := time.FixedZone("Kolkata", 19800)
+	for _, tt := range []struct {
+		from, to int // in minutes
+		width    window.Width
+		runs     int // of each series
+	}{
+		{0, n * 1440, window.Every(time.Hour), n},
+		{0, n * 1440, window.Whole(), n},
+		{30, n * 1440, window.Every(time.Hour), n - 1},
+		{0, n*1440 - 1, window.Every(24 * time.Hour), n - 1},
+		{61, n*1440 - 61, window.Every(2 * time.Hour), n - 2},
+		{61, n*1440 - 61, window.Whole(), n - 2},
+		{60, n*1440 - 60, window.Every(2 * time.Hour), n},
+		{100, 130, window.Every(2 * time.Hour), 0},
+		{0, n * 1440, window.Every(20 * time.Minute), 0},
+		{0, n * 1440, window.Every(90 * time.Minute), 0},
+		{0, n * 1440, window.Days(1, kolkata), 0},
+		{0, n * 1440, window.Days(2, time.FixedZone("", 7200)), n},
+	} {
+		for _, descending := range []bool{false, true} {
+			var op Operation
+			o := clockAt(now)
+			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
+			read := func(l *Mapping[sample]) (out []string) {
+				for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, (&Query[sample]{Name: "All"}).Bind(sample{}), at(tt.from*60), at(tt.to*60), tt.width, WindowOptions{NewestFirst: descending}) {
+					must(t, err)
+					out = append(out, fmt.Sprint(columnsText([]sampleWindow{w}), w.Inexact))
+				}
+				return out
+			}
+			got := read(l)
+			used := op
+			plain := *l
+			plain.Rollup = nil
+			cells := *l.Rollup
+			cells.Idle, plain.Rollup = true, &cells
+			want := read(&plain)
+			if !slices.Equal(want, got) || used.Requests != op.Requests || used.Runs != series*tt.runs || used.Runs > 0 && used.Cells >= op.Cells {
+				t.Errorf("%+v: %+v instead of %+v: %v", tt, used, op, cmp.Diff(want, got))
+			}
 		}
 	}
 }

@@ -50,14 +50,32 @@ func (r *windowsReading) uses(l *mapping) bool {
 	return l.Rollup != nil && !l.Rollup.Idle && r.reading.assembler.conditions == nil && r.spec.Stores()
 }
 
-// runs implements rowSource. A read of a field that the rollup does not have needs the events, as long as they
-// are there; later, its windows are inexact.
-func (r *windowsReading) runs(l *mapping) scan.Runs {
-	has := l.Rollup.Fields
-	if has == nil || r.Fields != nil && !slices.ContainsFunc(r.Fields, func(f Field) bool { return !slices.Contains(has, string(f)) }) {
-		return scan.InsteadOfEvents
+// ask implements rowSource. A read of a field that the rollup does not have, or of windows that are not made of whole
+// windows of the rollup, needs the events, as long as they are there; later, its windows are inexact. So do those of the
+// first and of the last bucket, if the range cuts a window of it.
+func (r *windowsReading) ask(l *mapping, of *scan.Read) {
+	has, every := l.Rollup.Fields, l.Rollup.Every
+	lacks := has != nil && (r.Fields == nil || slices.ContainsFunc(r.Fields, func(f Field) bool { return !slices.Contains(has, string(f)) }))
+	if lacks || r.fold.Cuts(every, r.around()) {
+		of.Runs = scan.BesideRuns
+		return
 	}
-	return scan.BesideRuns
+	of.Runs = scan.InsteadOfEvents
+	if !window.OnGrid(every, of.From) {
+		of.Cut = append(of.Cut, l.Key.Bucket.End(of.From))
+	}
+	if !window.OnGrid(every, of.To) {
+		of.Cut = append(of.Cut, l.Key.Bucket.End(of.To.Add(-1)))
+	}
+}
+
+// around returns the time in the range that is closest to now: the windows there are like most that have events.
+func (r *windowsReading) around() time.Time {
+	at := earlier(r.reading.reader.options.Now(), r.to.Add(-1))
+	if at.Before(r.from) {
+		return r.from
+	}
+	return at
 }
 
 // rollupOf sets what the cells of the rollup in a row say. It reports whether the row also has other cells.
@@ -239,6 +257,7 @@ func (b *bucketRow) clip() (from, to time.Time) {
 
 // fromEvents folds the events.
 func (b *bucketRow) fromEvents() bool {
+	b.reading.op.Folded++
 	if b.events {
 		return b.a.eventsOf(b.start, b.row, b.yield)
 	}
@@ -257,7 +276,6 @@ func (b *bucketRow) again() bool {
 		for row, err := range t.table.rows(r.ctx, &r.op, rows, t.table.filters.of(plan.Parts[i].Filter), 0) {
 			if err != nil {
 				return b.failWith(err)
-	b.reading.op.Folded++
 			}
 			more := b.a.eventsOf(b.start, row, b.yield)
 			row.Release()

@@ -157,6 +157,18 @@ func (f *Fold) Holds(start, end time.Time) bool {
 	return !start.Before(f.bounds.start) && !end.After(f.bounds.end) && !f.width.at(start, f.bounds).end.Before(end)
 }
 
+// Cuts reports whether windows around a time divide cells of a width, which divide time as [Every] does.
+func (f *Fold) Cuts(cell time.Duration, around time.Time) bool {
+	if f.width.whole {
+		return false
+	}
+	w := f.width.at(around, f.bounds)
+	return !OnGrid(cell, w.start) || !OnGrid(cell, w.end)
+}
+
+// OnGrid reports whether a cell of a width begins at a time, if cells divide time as [Every] does.
+func OnGrid(cell time.Duration, at time.Time) bool { return Every(cell).fixed(at).Equal(at) }
+
 // AddCell adds the statistics of a cell that [Fold.Holds]: w is a *W with the start and the end of the
 // cell, and is not kept. The series may be nil, for that of the last call. The events of the cell must not be added, too. It returns false if no more are wanted.
 // The error wraps [ErrOrder].
