@@ -247,6 +247,10 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			}
 			return out, nil
 		},
+		Rollup: func(ctx context.Context) error {
+			_, err := d.dynamic.Rollup(ctx, d.faulty, store.RollupOptions{TablePrefix: prefix, Now: now, Sleep: func(context.Context, time.Duration) error { return nil }})
+			return err
+		},
 		Fields: func(ctx context.Context, base dynamic.Event, from, to time.Time, names []string) iter.Seq2[dynamic.Event, error] {
 			fields := []store.Field{}
 			for _, name := range names {
@@ -282,7 +286,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 
 // window converts a window.
 func (d *dynamicModel) window(w *dynamic.Window) model.Window {
-	out := model.Window{Start: w.Start, Events: w.Events}
+	out := model.Window{Start: w.Start, Events: w.Events, Inexact: w.Inexact}
 	for i := range d.dynamic.Layout().Fields {
 		of := func(s dynamic.Statistic) int64 {
 			v, _ := s.Of(w, &d.dynamic.Layout().Fields[i], i).(int64)

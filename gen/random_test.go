@@ -266,6 +266,7 @@ type randomSchema struct {
 	b         strings.Builder
 	precision string
 	series    []string
+	fields    []string
 	enums     int
 	sparse    bool              // a field is optional
 	expiring  bool              // events may specify their expiry; they then have no classes
@@ -333,7 +334,8 @@ func (s *randomSchema) text() []byte {
 		s.families, s.sparse = ", family: fb", true
 	}
 	for i := range rapid.IntRange(1, 6).Draw(s.T, "fields") {
-		s.line("  %s: {%s, number: %d, unit: %s, doc: %s%s}", s.name("value", i), s.typed("field", true), i+1, s.prose("unit"), s.prose("field doc"), s.families)
+		s.fields = append(s.fields, s.name("value", i))
+		s.line("  %s: {%s, number: %d, unit: %s, doc: %s%s}", s.fields[i], s.typed("field", true), i+1, s.prose("unit"), s.prose("field doc"), s.families)
 	}
 	s.expiring = s.chance("expiring", 2)
 	s.line("tables:")
@@ -468,4 +470,20 @@ func (s *randomSchema) table(i int) {
 	ttl := s.pick("ttl", ages...)
 	s.line("    family: m\n    ttl: %s", ttl)
 	s.ttls = append(s.ttls, ttl)
+	if ttl == "{keep: forever}" || ttl == "{max_age: 30d}" && !regexp.MustCompile(`\d(w|mo|y)\b`).MatchString(bucket) {
+		s.rollup(pattern, bucket)
+	}
+}
+
+// rollup may append a rollup of the table.
+func (s *randomSchema) rollup(pattern, bucket string) {
+	if pattern != "bucket_new_cells" && pattern != "bucket_serialized" || !s.chance("rollup", 2) {
+		return
+	}
+	every := s.pick("windows", "15m", "1h")
+	if strings.Contains(bucket, "1h") {
+		every = "15m"
+	}
+	more := s.pick("more of the rollup", "", ", serves: false", ", after: 1h", ", fields: ["+s.fields[0]+"]")
+	s.line("    rollup: {every: %s, family: h, ttl: {keep: forever}%s}", every, more)
 }

@@ -51,6 +51,7 @@ type Access[E any] struct {
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
 	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error)      // in columnar form, converted to events
 	Windows  func(ctx context.Context, base E, from, to time.Time) ([]Window, error) // of an hour; may be nil
+	Rollup   func(ctx context.Context) error                                         // summarizes events; may be nil
 	Fields   func(ctx context.Context, base E, from, to time.Time, fields []string) iter.Seq2[E, error]
 	Ordered  func(ctx context.Context, base E, from, to time.Time, how Order) iter.Seq2[E, error] // Read with options
 	Latest   func(ctx context.Context, base E) (E, error)

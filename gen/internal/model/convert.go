@@ -63,7 +63,7 @@ func (c conversion[E]) read(events iter.Seq2[E, error]) iter.Seq2[Event, error] 
 // access converts what an Access takes and returns.
 func (c conversion[E]) access(a Access[E]) Access[Event] {
 	out := Access[Event]{
-		Failures: a.Failures, Series: a.Series, NotFound: a.NotFound, DeleteQueries: a.DeleteQueries, DeleteAllQueries: a.DeleteAllQueries,
+		Failures: a.Failures, Series: a.Series, NotFound: a.NotFound, DeleteQueries: a.DeleteQueries, DeleteAllQueries: a.DeleteAllQueries, Rollup: a.Rollup,
 		Queries:  map[string]Ask[Event]{},
 		WriteAll: func(ctx context.Context, events []Event) error { return a.WriteAll(ctx, c.all(events)) },
 		Read: func(ctx context.Context, base Event, from, to time.Time) iter.Seq2[Event, error] {

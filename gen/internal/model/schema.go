@@ -29,6 +29,7 @@ type Schema struct {
 	Sequence  bool          // events have a sequence
 	Short     bool          // there is a second table
 	State     *TTL          // of a table with pattern latest beside them; nil if there is none
+	Rollup    *Rollup       // of the table; nil if it has none
 	Fields    []Field
 	Families  []Family // with Classes, a single one for all classes
 	Classes   []time.Duration
@@ -37,6 +38,21 @@ type Schema struct {
 	Earlier []Schema
 	Since   time.Time // of the first event with this layout; zero in the oldest
 	Table   string    // suffix of the ID of the table, if it is an earlier layout in another one
+}
+
+// Rollup is how a table summarizes events.
+type Rollup struct {
+	Every  time.Duration
+	Fields []string // nil for all
+}
+
+// yaml formats a rollup.
+func (r *Rollup) yaml() string {
+	fields := ""
+	if r.Fields != nil {
+		fields = fmt.Sprintf(", fields: [%s]", strings.Join(r.Fields, ", "))
+	}
+	return fmt.Sprintf("{every: %s, family: h, ttl: {keep: forever}%s}", short(r.Every), fields)
 }
 
 // layouts returns the layouts of the table, newest first.
@@ -184,6 +200,9 @@ func (s *Schema) write(b *strings.Builder) {
 	table(s.Name)
 	for _, text := range s.familyLines() {
 		line("    %s", text)
+	}
+	if s.Rollup != nil {
+		line("    rollup: %s", s.Rollup.yaml())
 	}
 	s.writeEarlier(line)
 	if s.State != nil {

@@ -4,9 +4,10 @@ import "time"
 
 // Window summarizes the events of a series in an hour.
 type Window struct {
-	Start  time.Time
-	Events int64
-	Fields []Statistics
+	Start   time.Time
+	Events  int64
+	Inexact bool // it may lack events that have expired
+	Fields  []Statistics
 }
 
 // Statistics summarize the values of a field.
