@@ -26,7 +26,8 @@ func newRollup() *cobra.Command {
 have changed since they were summarized. The command notes these buckets, waits until no
 program can be writing the changes that it has noted (10 minutes, or a 48th of the width of a
 bucket if that is more), and stores the windows of each. Buckets that change meanwhile are left
-for the next run.
+for the next run. --watch searches again after 10 minutes, or after ten times as long as the
+search took.
 
 It can be stopped and repeated at any time, and run by several processes at once. All of them
 need an app profile that routes to the same single cluster and allows single-row transactions.
@@ -81,20 +82,36 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 		return errors.Join(err, client.Close())
 	}
 	progress := newMeter(cmd)
-	f.options.TablePrefix, f.options.Timeout, f.options.Progress = f.prefix, f.timeout, showSummarizing(progress)
+	show, begun, searching := showSummarizing(progress), time.Time{}, time.Duration(0)
+	f.options.TablePrefix, f.options.Timeout = f.prefix, f.timeout
+	f.options.Progress = func(p store.RollupProgress) {
+		if p.Share < 1 {
+			searching = time.Since(begun)
+		}
+		show(p)
+	}
+	f.options.Sleep = delay
 	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
 	for again := true; again && err == nil; again = f.watch {
+		begun, searching = time.Now(), 0
 		err = f.once(ctx, cmd, dynamic.New(l), client)
 		progress.end()
 		if f.watch && err == nil {
-			err = wait(ctx, watchEvery)
+			err = delay(ctx, max(watchEvery, searchOneIn*searching))
 		}
 	}
 	return errors.Join(err, client.Close())
 }
 
-// watchEvery is how long --watch waits between two searches.
-const watchEvery = 10 * time.Minute
+// watchEvery is how long --watch waits between two searches, at least. Since a search walks over all rows of the tables, it also
+// waits searchOneIn times as long as the last one took.
+const (
+	watchEvery  = 10 * time.Minute
+	searchOneIn = 10
+)
+
+// delay waits: between two searches, and until marks are not used any more. Tests replace it.
+var delay = wait
 
 // check checks the flags.
 func (f *summarizing) check() error {

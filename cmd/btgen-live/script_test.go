@@ -37,7 +37,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"btgen-live": main})
+	testscript.Main(m, map[string]func(){"btgen-live": main, "btgen-live-hasty": hasty})
 }
 
 var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
