@@ -179,7 +179,7 @@ func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
 		o.By, w.options.By = nil, []store.SeriesValue{}
 		for i := range l.Series {
 			if slices.Contains(w.by, l.Series[i].Name) {
-				o.By, w.options.By = append(o.By, i), append(w.options.By, store.SeriesValue(i))
+				o.By, w.options.By = append(o.By, i), append(w.options.By, store.SeriesValue(l.Series[i].Name))
 			}
 		}
 		for _, name := range w.by {

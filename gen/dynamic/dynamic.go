@@ -126,6 +126,11 @@ func tableOf(l *layout.Layout, t *layout.Table) store.Table {
 // table describes a table to the store.
 func (s *Schema) table(t *layout.Table) *table {
 	l := store.Mapping[Event]{Table: tableOf(s.layout, t), Pattern: t.Pattern, Key: t.Key, Precision: s.layout.Precision, Check: s.check, Rollup: t.Rollup}
+	if t.Pattern.OneValue() {
+		for i := range s.layout.Fields {
+			l.Fields = append(l.Fields, store.Field(s.layout.FieldName(&s.layout.Fields[i])))
+		}
+	}
 	if t.CountsCells() {
 		l.MaxCells = t.MaxCells
 	}

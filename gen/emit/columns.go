@@ -221,19 +221,13 @@ func isProtoNumber(f *layout.Field) bool {
 	return number && f.Required() && len(f.Older(layout.Protobuf)) == 0
 }
 
-// fieldConsts declares the fields for ReadOptions. Only tables that store fields one by
-// one can fetch some of them.
+// fieldConsts declares the fields for ReadOptions and WindowOptions.
 func (s *schemaFile) fieldConsts() jen.Code {
-	table := s.layout.Projectable()
-	if table == nil {
-		return nil
-	}
-	return gocode.Doc(fmt.Sprintf("The fields of %s, for store.ReadOptions.", s.names.Event)).Line().
+	return gocode.Doc(fmt.Sprintf("The fields of %s, for store.ReadOptions and store.WindowOptions.", s.names.Event)).Line().
 		Const().DefsFunc(func(g *jen.Group) {
-		for _, c := range table.Columns {
-			if c.Field >= 0 {
-				g.Id(s.names.Field(&s.layout.Fields[c.Field]).Const).Add(s.store("Field")).Op("=").Lit(c.Qualifier)
-			}
+		for i := range s.layout.Fields {
+			f := &s.layout.Fields[i]
+			g.Id(s.names.Field(f).Const).Add(s.store("Field")).Op("=").Lit(s.layout.FieldName(f))
 		}
 	})
 }

@@ -135,6 +135,9 @@ func ofEvents(t *layout.Table) string {
 func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	fields = append(fields, field{"Key", jen.Id(s.names.Table(t).KeyVar)}, field{"Precision", gocode.Duration(s.layout.Precision)})
+	if t.Pattern.OneValue() {
+		fields = append(fields, field{"Fields", s.fieldNames()})
+	}
 	if t.CountsCells() {
 		fields = append(fields, field{"MaxCells", gocode.Int(t.MaxCells)})
 	}
@@ -160,6 +163,15 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 		fields = append(fields, field{"State", jen.Id(s.names.Table(s.layout.State).Mapping)})
 	}
 	return fields
+}
+
+// fieldNames renders the constants of all fields, one a line, so that a new field adds a line.
+func (s *schemaFile) fieldNames() *jen.Statement {
+	return jen.Index().Add(s.store("Field")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+		for i := range s.layout.Fields {
+			g.Id(s.names.Field(&s.layout.Fields[i]).Const)
+		}
+	})
 }
 
 // parser returns the name of the function that parses serialized events; empty if the

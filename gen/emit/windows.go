@@ -78,7 +78,7 @@ func (s *schemaFile) seriesConsts() jen.Code {
 	return gocode.Doc(fmt.Sprintf("The values of %s, for store.WindowOptions.", s.names.Series)).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
-			g.Id(s.names.Field(&s.layout.Series[i]).Const).Add(s.store("SeriesValue")).Op("=").Lit(i)
+			g.Id(s.names.Field(&s.layout.Series[i]).Const).Add(s.store("SeriesValue")).Op("=").Lit(s.layout.Series[i].Name)
 		}
 	})
 }

@@ -63,22 +63,10 @@ func (t *Table) Pickable() []int {
 	return out
 }
 
-// Projectable returns a table from which a reader can fetch some of the fields; nil if no
-// table stores them one by one. The names of the fields are those of its columns.
-func (l *Layout) Projectable() *Table {
-	var out *Table
-	for _, t := range l.Tables {
-		if len(t.Pickable()) > 0 {
-			out = t
-		}
-	}
-	return out
-}
-
-// FieldName returns the name of a field of the layout in the options of reads: that of its column, if
-// it has one.
+// FieldName returns the name of a field of the layout in the options of reads: that of its columns, if
+// a table has fields that a reader can fetch separately.
 func (l *Layout) FieldName(f *Field) string {
-	if t := l.Projectable(); t != nil {
+	for _, t := range l.AllPeriods() {
 		for _, i := range t.Pickable() {
 			if &l.Fields[t.Columns[i].Field] == f {
 				return t.Columns[i].Qualifier

@@ -181,7 +181,7 @@ func (r *ClickReader) AllClicksPoints(ctx context.Context, from, to time.Time, f
 	return store.Charts(ctx, r.reader, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, field, n)
 }
 
-// The fields of ClickEvent, for store.ReadOptions.
+// The fields of ClickEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	ClickFieldTarget store.Field = "target"
 )
@@ -224,7 +224,7 @@ func (c *ClickWindowColumns) Append(w *ClickWindow) {
 
 // The values of ClickSeries, for store.WindowOptions.
 const (
-	ClickSeriesUser store.SeriesValue = 0
+	ClickSeriesUser store.SeriesValue = "user"
 )
 
 // SetupClick reconciles table activity with the schema; see setup.Setup.

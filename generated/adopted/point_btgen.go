@@ -246,6 +246,11 @@ func (r *PointReader) PointsOfTagPoints(ctx context.Context, tagk []byte, tagv [
 	return store.Charts(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOfTag(tagk, tagv), from, to, field, n)
 }
 
+// The fields of PointEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	PointFieldValue store.Field = "value"
+)
+
 // PointColumns holds events in slices of equal length.
 type PointColumns struct {
 	Series []PointSeries
@@ -284,9 +289,9 @@ func (c *PointWindowColumns) Append(w *PointWindow) {
 
 // The values of PointSeries, for store.WindowOptions.
 const (
-	PointSeriesMetric store.SeriesValue = 0
-	PointSeriesTagk   store.SeriesValue = 1
-	PointSeriesTagv   store.SeriesValue = 2
+	PointSeriesMetric store.SeriesValue = "metric"
+	PointSeriesTagk   store.SeriesValue = "tagk"
+	PointSeriesTagv   store.SeriesValue = "tagv"
 )
 
 // SetupPoint reconciles table tsdb with the schema; see setup.Setup.
@@ -366,8 +371,11 @@ var pointTsdbMapping = store.NewMapping(pointTsdbColumns, store.Mapping[PointEve
 	Pattern:   codec.BucketOffsets,
 	Key:       pointTsdbKey,
 	Precision: time.Millisecond,
-	MaxCells:  1,
-	Check:     checkPoint,
+	Fields: []store.Field{
+		PointFieldValue,
+	},
+	MaxCells: 1,
+	Check:    checkPoint,
 })
 
 // pointWindows says how events are summarized.

@@ -149,7 +149,7 @@ func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, 
 	return store.Points(ctx, r.reader, readingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
 }
 
-// The fields of ReadingEvent, for store.ReadOptions.
+// The fields of ReadingEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	ReadingFieldCelsius store.Field = "celsius"
 	ReadingFieldStatus  store.Field = "status"
@@ -197,7 +197,7 @@ func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
 
 // The values of ReadingSeries, for store.WindowOptions.
 const (
-	ReadingSeriesDevice store.SeriesValue = 0
+	ReadingSeriesDevice store.SeriesValue = "device"
 )
 
 // SetupReading reconciles table readings with the schema; see setup.Setup.

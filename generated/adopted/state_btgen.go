@@ -278,7 +278,7 @@ func (r *StateReader) StatesByPrefixPoints(ctx context.Context, tenant string, d
 	return store.Charts(ctx, r.reader, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, field, n)
 }
 
-// The fields of StateEvent, for store.ReadOptions.
+// The fields of StateEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	StateFieldMode store.Field = "mode"
 	StateFieldLoad store.Field = "load"
@@ -326,8 +326,8 @@ func (c *StateWindowColumns) Append(w *StateWindow) {
 
 // The values of StateSeries, for store.WindowOptions.
 const (
-	StateSeriesTenant store.SeriesValue = 0
-	StateSeriesDevice store.SeriesValue = 1
+	StateSeriesTenant store.SeriesValue = "tenant"
+	StateSeriesDevice store.SeriesValue = "device"
 )
 
 // SetupState reconciles table states with the schema; see setup.Setup.

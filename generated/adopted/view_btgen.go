@@ -181,7 +181,7 @@ func (r *ViewReader) AllViewsPoints(ctx context.Context, from, to time.Time, fie
 	return store.Charts(ctx, r.reader, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, field, n)
 }
 
-// The fields of ViewEvent, for store.ReadOptions.
+// The fields of ViewEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	ViewFieldPage     store.Field = "page"
 	ViewFieldDuration store.Field = "duration"
@@ -229,7 +229,7 @@ func (c *ViewWindowColumns) Append(w *ViewWindow) {
 
 // The values of ViewSeries, for store.WindowOptions.
 const (
-	ViewSeriesUser store.SeriesValue = 0
+	ViewSeriesUser store.SeriesValue = "user"
 )
 
 // SetupView reconciles table activity with the schema; see setup.Setup.

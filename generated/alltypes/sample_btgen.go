@@ -390,7 +390,7 @@ func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to
 	return store.Points(ctx, r.reader, sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
 }
 
-// The fields of SampleEvent, for store.ReadOptions.
+// The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	SampleFieldText            store.Field = "text"
 	SampleFieldRaw             store.Field = "raw"
@@ -658,17 +658,17 @@ func (c *SampleWindowColumns) Append(w *SampleWindow) {
 
 // The values of SampleSeries, for store.WindowOptions.
 const (
-	SampleSeriesSite     store.SeriesValue = 0
-	SampleSeriesSensor   store.SeriesValue = 1
-	SampleSeriesChannel  store.SeriesValue = 2
-	SampleSeriesSlot     store.SeriesValue = 3
-	SampleSeriesSerial   store.SeriesValue = 4
-	SampleSeriesUnit     store.SeriesValue = 5
-	SampleSeriesKind     store.SeriesValue = 6
-	SampleSeriesActive   store.SeriesValue = 7
-	SampleSeriesTag      store.SeriesValue = 8
-	SampleSeriesSince    store.SeriesValue = 9
-	SampleSeriesInterval store.SeriesValue = 10
+	SampleSeriesSite     store.SeriesValue = "site"
+	SampleSeriesSensor   store.SeriesValue = "sensor"
+	SampleSeriesChannel  store.SeriesValue = "channel"
+	SampleSeriesSlot     store.SeriesValue = "slot"
+	SampleSeriesSerial   store.SeriesValue = "serial"
+	SampleSeriesUnit     store.SeriesValue = "unit"
+	SampleSeriesKind     store.SeriesValue = "kind"
+	SampleSeriesActive   store.SeriesValue = "active"
+	SampleSeriesTag      store.SeriesValue = "tag"
+	SampleSeriesSince    store.SeriesValue = "since"
+	SampleSeriesInterval store.SeriesValue = "interval"
 )
 
 // SetupSample reconciles tables sample_columns, sample_columns_text,
@@ -1622,7 +1622,55 @@ var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Mappin
 	Pattern:   codec.BucketSerialized,
 	Key:       sampleCombinedKey,
 	Precision: time.Millisecond,
-	Check:     checkSample,
+	Fields: []store.Field{
+		SampleFieldText,
+		SampleFieldRaw,
+		SampleFieldFlag,
+		SampleFieldSmall,
+		SampleFieldCount,
+		SampleFieldMask,
+		SampleFieldTotal,
+		SampleFieldLoad,
+		SampleFieldRatio,
+		SampleFieldAt,
+		SampleFieldTook,
+		SampleFieldID,
+		SampleFieldState,
+		SampleFieldDocument,
+		SampleFieldLevel,
+		SampleFieldMaybeText,
+		SampleFieldMaybeRaw,
+		SampleFieldMaybeFlag,
+		SampleFieldMaybeSmall,
+		SampleFieldMaybeCount,
+		SampleFieldMaybeMask,
+		SampleFieldMaybeTotal,
+		SampleFieldMaybeLoad,
+		SampleFieldMaybeRatio,
+		SampleFieldMaybeAt,
+		SampleFieldMaybeTook,
+		SampleFieldMaybeID,
+		SampleFieldMaybeState,
+		SampleFieldMaybeDocument,
+		SampleFieldDefaultText,
+		SampleFieldDefaultRaw,
+		SampleFieldDefaultFlag,
+		SampleFieldDefaultSmall,
+		SampleFieldDefaultCount,
+		SampleFieldDefaultMask,
+		SampleFieldDefaultTotal,
+		SampleFieldDefaultLoad,
+		SampleFieldDefaultRatio,
+		SampleFieldDefaultAt,
+		SampleFieldDefaultTook,
+		SampleFieldDefaultID,
+		SampleFieldDefaultState,
+		SampleFieldDefaultDocument,
+		SampleFieldDefaultExact,
+		SampleFieldMaybeRenamed,
+		SampleFieldMaybeName,
+	},
+	Check: checkSample,
 })
 
 // sampleCombinedJSONKey describes the row keys of table sample_combined_json.
@@ -1710,7 +1758,55 @@ var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, stor
 	Pattern:   codec.BucketSerialized,
 	Key:       sampleCombinedJSONKey,
 	Precision: time.Millisecond,
-	Check:     checkSample,
+	Fields: []store.Field{
+		SampleFieldText,
+		SampleFieldRaw,
+		SampleFieldFlag,
+		SampleFieldSmall,
+		SampleFieldCount,
+		SampleFieldMask,
+		SampleFieldTotal,
+		SampleFieldLoad,
+		SampleFieldRatio,
+		SampleFieldAt,
+		SampleFieldTook,
+		SampleFieldID,
+		SampleFieldState,
+		SampleFieldDocument,
+		SampleFieldLevel,
+		SampleFieldMaybeText,
+		SampleFieldMaybeRaw,
+		SampleFieldMaybeFlag,
+		SampleFieldMaybeSmall,
+		SampleFieldMaybeCount,
+		SampleFieldMaybeMask,
+		SampleFieldMaybeTotal,
+		SampleFieldMaybeLoad,
+		SampleFieldMaybeRatio,
+		SampleFieldMaybeAt,
+		SampleFieldMaybeTook,
+		SampleFieldMaybeID,
+		SampleFieldMaybeState,
+		SampleFieldMaybeDocument,
+		SampleFieldDefaultText,
+		SampleFieldDefaultRaw,
+		SampleFieldDefaultFlag,
+		SampleFieldDefaultSmall,
+		SampleFieldDefaultCount,
+		SampleFieldDefaultMask,
+		SampleFieldDefaultTotal,
+		SampleFieldDefaultLoad,
+		SampleFieldDefaultRatio,
+		SampleFieldDefaultAt,
+		SampleFieldDefaultTook,
+		SampleFieldDefaultID,
+		SampleFieldDefaultState,
+		SampleFieldDefaultDocument,
+		SampleFieldDefaultExact,
+		SampleFieldMaybeRenamed,
+		SampleFieldMaybeName,
+	},
+	Check: checkSample,
 })
 
 // sampleSerializedKey describes the row keys of table sample_serialized.
@@ -1798,7 +1894,55 @@ var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Ma
 	Pattern:   codec.SingleSerialized,
 	Key:       sampleSerializedKey,
 	Precision: time.Millisecond,
-	Check:     checkSample,
+	Fields: []store.Field{
+		SampleFieldText,
+		SampleFieldRaw,
+		SampleFieldFlag,
+		SampleFieldSmall,
+		SampleFieldCount,
+		SampleFieldMask,
+		SampleFieldTotal,
+		SampleFieldLoad,
+		SampleFieldRatio,
+		SampleFieldAt,
+		SampleFieldTook,
+		SampleFieldID,
+		SampleFieldState,
+		SampleFieldDocument,
+		SampleFieldLevel,
+		SampleFieldMaybeText,
+		SampleFieldMaybeRaw,
+		SampleFieldMaybeFlag,
+		SampleFieldMaybeSmall,
+		SampleFieldMaybeCount,
+		SampleFieldMaybeMask,
+		SampleFieldMaybeTotal,
+		SampleFieldMaybeLoad,
+		SampleFieldMaybeRatio,
+		SampleFieldMaybeAt,
+		SampleFieldMaybeTook,
+		SampleFieldMaybeID,
+		SampleFieldMaybeState,
+		SampleFieldMaybeDocument,
+		SampleFieldDefaultText,
+		SampleFieldDefaultRaw,
+		SampleFieldDefaultFlag,
+		SampleFieldDefaultSmall,
+		SampleFieldDefaultCount,
+		SampleFieldDefaultMask,
+		SampleFieldDefaultTotal,
+		SampleFieldDefaultLoad,
+		SampleFieldDefaultRatio,
+		SampleFieldDefaultAt,
+		SampleFieldDefaultTook,
+		SampleFieldDefaultID,
+		SampleFieldDefaultState,
+		SampleFieldDefaultDocument,
+		SampleFieldDefaultExact,
+		SampleFieldMaybeRenamed,
+		SampleFieldMaybeName,
+	},
+	Check: checkSample,
 })
 
 // sampleSerializedJSONKey describes the row keys of table
@@ -1887,8 +2031,56 @@ var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, 
 	Pattern:   codec.SingleSerialized,
 	Key:       sampleSerializedJSONKey,
 	Precision: time.Millisecond,
-	MaxCells:  1,
-	Check:     checkSample,
+	Fields: []store.Field{
+		SampleFieldText,
+		SampleFieldRaw,
+		SampleFieldFlag,
+		SampleFieldSmall,
+		SampleFieldCount,
+		SampleFieldMask,
+		SampleFieldTotal,
+		SampleFieldLoad,
+		SampleFieldRatio,
+		SampleFieldAt,
+		SampleFieldTook,
+		SampleFieldID,
+		SampleFieldState,
+		SampleFieldDocument,
+		SampleFieldLevel,
+		SampleFieldMaybeText,
+		SampleFieldMaybeRaw,
+		SampleFieldMaybeFlag,
+		SampleFieldMaybeSmall,
+		SampleFieldMaybeCount,
+		SampleFieldMaybeMask,
+		SampleFieldMaybeTotal,
+		SampleFieldMaybeLoad,
+		SampleFieldMaybeRatio,
+		SampleFieldMaybeAt,
+		SampleFieldMaybeTook,
+		SampleFieldMaybeID,
+		SampleFieldMaybeState,
+		SampleFieldMaybeDocument,
+		SampleFieldDefaultText,
+		SampleFieldDefaultRaw,
+		SampleFieldDefaultFlag,
+		SampleFieldDefaultSmall,
+		SampleFieldDefaultCount,
+		SampleFieldDefaultMask,
+		SampleFieldDefaultTotal,
+		SampleFieldDefaultLoad,
+		SampleFieldDefaultRatio,
+		SampleFieldDefaultAt,
+		SampleFieldDefaultTook,
+		SampleFieldDefaultID,
+		SampleFieldDefaultState,
+		SampleFieldDefaultDocument,
+		SampleFieldDefaultExact,
+		SampleFieldMaybeRenamed,
+		SampleFieldMaybeName,
+	},
+	MaxCells: 1,
+	Check:    checkSample,
 })
 
 // sampleUnserializedKey describes the row keys of table sample_unserialized.

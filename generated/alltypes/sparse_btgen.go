@@ -156,7 +156,7 @@ func (r *SparseReader) Points(ctx context.Context, series SparseSeries, from, to
 	return store.Points(ctx, r.reader, sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, field, n)
 }
 
-// The fields of SparseEvent, for store.ReadOptions.
+// The fields of SparseEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	SparseFieldLevel  store.Field = "level"
 	SparseFieldNote   store.Field = "note"
@@ -209,7 +209,7 @@ func (c *SparseWindowColumns) Append(w *SparseWindow) {
 
 // The values of SparseSeries, for store.WindowOptions.
 const (
-	SparseSeriesSensor store.SeriesValue = 0
+	SparseSeriesSensor store.SeriesValue = "sensor"
 )
 
 // SetupSparse reconciles tables sparse_columns, sparse_cells and

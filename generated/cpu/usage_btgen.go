@@ -319,7 +319,7 @@ func (r *UsageReader) BusyPoints(ctx context.Context, usageUserFrom float64, usa
 	return store.Charts(ctx, r.readCPUReadings, usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, field, n)
 }
 
-// The fields of UsageEvent, for store.ReadOptions.
+// The fields of UsageEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	UsageFieldUsageUser      store.Field = "usage_user"
 	UsageFieldUsageSystem    store.Field = "usage_system"
@@ -407,16 +407,16 @@ func (c *UsageWindowColumns) Append(w *UsageWindow) {
 
 // The values of UsageSeries, for store.WindowOptions.
 const (
-	UsageSeriesHostname           store.SeriesValue = 0
-	UsageSeriesRegion             store.SeriesValue = 1
-	UsageSeriesDatacenter         store.SeriesValue = 2
-	UsageSeriesRack               store.SeriesValue = 3
-	UsageSeriesOS                 store.SeriesValue = 4
-	UsageSeriesArch               store.SeriesValue = 5
-	UsageSeriesTeam               store.SeriesValue = 6
-	UsageSeriesService            store.SeriesValue = 7
-	UsageSeriesServiceVersion     store.SeriesValue = 8
-	UsageSeriesServiceEnvironment store.SeriesValue = 9
+	UsageSeriesHostname           store.SeriesValue = "hostname"
+	UsageSeriesRegion             store.SeriesValue = "region"
+	UsageSeriesDatacenter         store.SeriesValue = "datacenter"
+	UsageSeriesRack               store.SeriesValue = "rack"
+	UsageSeriesOS                 store.SeriesValue = "os"
+	UsageSeriesArch               store.SeriesValue = "arch"
+	UsageSeriesTeam               store.SeriesValue = "team"
+	UsageSeriesService            store.SeriesValue = "service"
+	UsageSeriesServiceVersion     store.SeriesValue = "service_version"
+	UsageSeriesServiceEnvironment store.SeriesValue = "service_environment"
 )
 
 // SetupUsage reconciles tables cpu and cpu_readings with the schema; see

@@ -181,6 +181,11 @@ func (r *AlarmReader) Points(ctx context.Context, series AlarmSeries, from, to t
 	return store.Points(ctx, r.reader, alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, field, n)
 }
 
+// The fields of AlarmEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	AlarmFieldText store.Field = "text"
+)
+
 // AlarmColumns holds events in slices of equal length.
 type AlarmColumns struct {
 	Series []AlarmSeries
@@ -219,8 +224,8 @@ func (c *AlarmWindowColumns) Append(w *AlarmWindow) {
 
 // The values of AlarmSeries, for store.WindowOptions.
 const (
-	AlarmSeriesDevice store.SeriesValue = 0
-	AlarmSeriesKind   store.SeriesValue = 1
+	AlarmSeriesDevice store.SeriesValue = "device"
+	AlarmSeriesKind   store.SeriesValue = "kind"
 )
 
 // SetupAlarm reconciles tables devices and alarms_by_kind with the schema; see
@@ -349,7 +354,10 @@ var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Mapping[Al
 	Pattern:   codec.BucketSerialized,
 	Key:       alarmDevicesKey,
 	Precision: time.Millisecond,
-	Check:     checkAlarm,
+	Fields: []store.Field{
+		AlarmFieldText,
+	},
+	Check: checkAlarm,
 })
 
 // alarmsByKindKey describes the row keys of table alarms_by_kind.
@@ -381,7 +389,10 @@ var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping[Al
 	Pattern:   codec.SingleSerialized,
 	Key:       alarmsByKindKey,
 	Precision: time.Millisecond,
-	Check:     checkAlarm,
+	Fields: []store.Field{
+		AlarmFieldText,
+	},
+	Check: checkAlarm,
 })
 
 // alarmWindows says how events are summarized.

@@ -150,7 +150,7 @@ func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, 
 	return store.Points(ctx, r.reader, readingDevicesColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
 }
 
-// The fields of ReadingEvent, for store.ReadOptions.
+// The fields of ReadingEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	ReadingFieldLevel  store.Field = "level"
 	ReadingFieldErrors store.Field = "errors"
@@ -203,7 +203,7 @@ func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
 
 // The values of ReadingSeries, for store.WindowOptions.
 const (
-	ReadingSeriesDevice store.SeriesValue = 0
+	ReadingSeriesDevice store.SeriesValue = "device"
 )
 
 // SetupReading reconciles table devices with the schema; see setup.Setup.

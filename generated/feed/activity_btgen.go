@@ -254,6 +254,12 @@ func (r *ActivityReader) ByActorPoints(ctx context.Context, actor string, from, 
 	return store.Charts(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, field, n)
 }
 
+// The fields of ActivityEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	ActivityFieldKind store.Field = "kind"
+	ActivityFieldText store.Field = "text"
+)
+
 // ActivityColumns holds events in slices of equal length.
 type ActivityColumns struct {
 	Series []ActivitySeries
@@ -298,9 +304,9 @@ func (c *ActivityWindowColumns) Append(w *ActivityWindow) {
 
 // The values of ActivitySeries, for store.WindowOptions.
 const (
-	ActivitySeriesRepository store.SeriesValue = 0
-	ActivitySeriesActor      store.SeriesValue = 1
-	ActivitySeriesID         store.SeriesValue = 2
+	ActivitySeriesRepository store.SeriesValue = "repository"
+	ActivitySeriesActor      store.SeriesValue = "actor"
+	ActivitySeriesID         store.SeriesValue = "id"
 )
 
 // SetupActivity reconciles tables activities_by_repository and
@@ -442,7 +448,11 @@ var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesB
 	Pattern:   codec.SingleSerialized,
 	Key:       activityActivitiesByRepositoryKey,
 	Precision: time.Millisecond,
-	Check:     checkActivity,
+	Fields: []store.Field{
+		ActivityFieldKind,
+		ActivityFieldText,
+	},
+	Check: checkActivity,
 })
 
 // activityActivitiesByActorKey describes the row keys of table
@@ -477,7 +487,11 @@ var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActo
 	Pattern:   codec.SingleSerialized,
 	Key:       activityActivitiesByActorKey,
 	Precision: time.Millisecond,
-	Check:     checkActivity,
+	Fields: []store.Field{
+		ActivityFieldKind,
+		ActivityFieldText,
+	},
+	Check: checkActivity,
 })
 
 // activityWindows says how events are summarized.

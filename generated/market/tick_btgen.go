@@ -194,6 +194,12 @@ func (r *TickReader) ByExchangeSeries(ctx context.Context, exchange string, from
 	return store.ReadSeries[TickSeries](ctx, r.reader, selectTickByExchange(exchange), from, to)
 }
 
+// The fields of TickEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	TickFieldPrice store.Field = "price"
+	TickFieldSize  store.Field = "size"
+)
+
 // TickColumns holds events in slices of equal length.
 type TickColumns struct {
 	Series   []TickSeries
@@ -237,8 +243,8 @@ func (c *TickWindowColumns) Append(w *TickWindow) {
 
 // The values of TickSeries, for store.WindowOptions.
 const (
-	TickSeriesExchange store.SeriesValue = 0
-	TickSeriesSymbol   store.SeriesValue = 1
+	TickSeriesExchange store.SeriesValue = "exchange"
+	TickSeriesSymbol   store.SeriesValue = "symbol"
 )
 
 // SetupTick reconciles table ticks with the schema; see setup.Setup.
@@ -319,6 +325,10 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Mapping[TickEvent]{
 	Pattern:   codec.BucketOffsets,
 	Key:       ticksKey,
 	Precision: time.Microsecond,
+	Fields: []store.Field{
+		TickFieldPrice,
+		TickFieldSize,
+	},
 	Sequence: func(e *TickEvent) *uint32 {
 		return &e.Sequence
 	},

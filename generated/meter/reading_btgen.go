@@ -190,6 +190,13 @@ func (r *ReadingReader) ByRegionPoints(ctx context.Context, region string, from,
 	return store.Charts(ctx, r.reader, readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, field, n)
 }
 
+// The fields of ReadingEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	ReadingFieldPower   store.Field = "power"
+	ReadingFieldVoltage store.Field = "voltage"
+	ReadingFieldAlarm   store.Field = "alarm"
+)
+
 // ReadingColumns holds events in slices of equal length.
 type ReadingColumns struct {
 	Series  []ReadingSeries
@@ -236,8 +243,8 @@ func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
 
 // The values of ReadingSeries, for store.WindowOptions.
 const (
-	ReadingSeriesRegion store.SeriesValue = 0
-	ReadingSeriesMeter  store.SeriesValue = 1
+	ReadingSeriesRegion store.SeriesValue = "region"
+	ReadingSeriesMeter  store.SeriesValue = "meter"
 )
 
 // SetupReading reconciles tables meter_readings and meter_polls with the
@@ -411,9 +418,14 @@ var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, 
 	Pattern:   codec.BucketSerialized,
 	Key:       readingMeterReadingsKey,
 	Precision: time.Second,
-	Check:     checkReading,
-	Since:     time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC),
-	Older:     []*store.Mapping[ReadingEvent]{readingMeterReadingsUntil20260601Mapping, readingMeterPollsUntil20250106Mapping},
+	Fields: []store.Field{
+		ReadingFieldPower,
+		ReadingFieldVoltage,
+		ReadingFieldAlarm,
+	},
+	Check: checkReading,
+	Since: time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC),
+	Older: []*store.Mapping[ReadingEvent]{readingMeterReadingsUntil20260601Mapping, readingMeterPollsUntil20250106Mapping},
 })
 
 // readingMeterReadingsUntil20260601Key describes the row keys of table

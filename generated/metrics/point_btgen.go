@@ -180,6 +180,11 @@ func (r *PointReader) ByMetricPoints(ctx context.Context, metric uint32, from, t
 	return store.Charts(ctx, r.reader, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, field, n)
 }
 
+// The fields of PointEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	PointFieldValue store.Field = "value"
+)
+
 // PointColumns holds events in slices of equal length.
 type PointColumns struct {
 	Series []PointSeries
@@ -218,8 +223,8 @@ func (c *PointWindowColumns) Append(w *PointWindow) {
 
 // The values of PointSeries, for store.WindowOptions.
 const (
-	PointSeriesMetric store.SeriesValue = 0
-	PointSeriesHost   store.SeriesValue = 1
+	PointSeriesMetric store.SeriesValue = "metric"
+	PointSeriesHost   store.SeriesValue = "host"
 )
 
 // SetupPoint reconciles table points with the schema; see setup.Setup.
@@ -295,7 +300,10 @@ var pointsMapping = store.NewMapping(pointsColumns, store.Mapping[PointEvent]{
 	Pattern:   codec.BucketOffsets,
 	Key:       pointsKey,
 	Precision: time.Second,
-	Check:     checkPoint,
+	Fields: []store.Field{
+		PointFieldValue,
+	},
+	Check: checkPoint,
 })
 
 // pointWindows says how events are summarized.

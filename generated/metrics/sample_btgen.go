@@ -214,6 +214,11 @@ func (r *SampleReader) BySeriesPoints(ctx context.Context, metric string, host s
 	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, field, n)
 }
 
+// The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	SampleFieldValue store.Field = "value"
+)
+
 // SampleColumns holds events in slices of equal length.
 type SampleColumns struct {
 	Series    []SampleSeries
@@ -254,8 +259,8 @@ func (c *SampleWindowColumns) Append(w *SampleWindow) {
 
 // The values of SampleSeries, for store.WindowOptions.
 const (
-	SampleSeriesMetric store.SeriesValue = 0
-	SampleSeriesHost   store.SeriesValue = 1
+	SampleSeriesMetric store.SeriesValue = "metric"
+	SampleSeriesHost   store.SeriesValue = "host"
 )
 
 // SetupSample reconciles table samples with the schema; see setup.Setup.
@@ -337,7 +342,10 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 	Pattern:   codec.BucketOffsets,
 	Key:       samplesKey,
 	Precision: time.Second,
-	Check:     checkSample,
+	Fields: []store.Field{
+		SampleFieldValue,
+	},
+	Check: checkSample,
 })
 
 // sampleWindows says how events are summarized.

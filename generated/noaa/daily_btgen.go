@@ -232,7 +232,7 @@ func (r *DailyReader) AllCitiesPoints(ctx context.Context, from, to time.Time, f
 	return store.Charts(ctx, r.reader, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, field, n)
 }
 
-// The fields of DailyEvent, for store.ReadOptions.
+// The fields of DailyEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	DailyFieldPrecipitation store.Field = "precipitation"
 	DailyFieldTempMax       store.Field = "temp_max"
@@ -295,7 +295,7 @@ func (c *DailyWindowColumns) Append(w *DailyWindow) {
 
 // The values of DailySeries, for store.WindowOptions.
 const (
-	DailySeriesLocation store.SeriesValue = 0
+	DailySeriesLocation store.SeriesValue = "location"
 )
 
 // SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
@@ -609,7 +609,14 @@ var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Mapp
 	Pattern:   codec.SingleSerialized,
 	Key:       dailySerializedKey,
 	Precision: 24 * time.Hour,
-	Check:     checkDaily,
+	Fields: []store.Field{
+		DailyFieldPrecipitation,
+		DailyFieldTempMax,
+		DailyFieldTempMin,
+		DailyFieldWind,
+		DailyFieldWeather,
+	},
+	Check: checkDaily,
 })
 
 // dailyUnserializedKey describes the row keys of table daily_unserialized.
@@ -677,7 +684,14 @@ var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping[
 	Pattern:   codec.BucketSerialized,
 	Key:       dailyCombinedKey,
 	Precision: 24 * time.Hour,
-	Check:     checkDaily,
+	Fields: []store.Field{
+		DailyFieldPrecipitation,
+		DailyFieldTempMax,
+		DailyFieldTempMin,
+		DailyFieldWind,
+		DailyFieldWeather,
+	},
+	Check: checkDaily,
 })
 
 // dailyWindows says how events are summarized.

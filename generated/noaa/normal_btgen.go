@@ -157,7 +157,7 @@ func (r *NormalReader) Points(ctx context.Context, series NormalSeries, from, to
 	return store.Points(ctx, r.reader, normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, field, n)
 }
 
-// The fields of NormalEvent, for store.ReadOptions.
+// The fields of NormalEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	NormalFieldPressure    store.Field = "pressure"
 	NormalFieldTemperature store.Field = "temperature"
@@ -210,7 +210,7 @@ func (c *NormalWindowColumns) Append(w *NormalWindow) {
 
 // The values of NormalSeries, for store.WindowOptions.
 const (
-	NormalSeriesStation store.SeriesValue = 0
+	NormalSeriesStation store.SeriesValue = "station"
 )
 
 // SetupNormal reconciles tables normal_columns, normal_cells,
@@ -520,7 +520,12 @@ var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Ma
 	Pattern:   codec.SingleSerialized,
 	Key:       normalSerializedKey,
 	Precision: time.Hour,
-	Check:     checkNormal,
+	Fields: []store.Field{
+		NormalFieldPressure,
+		NormalFieldTemperature,
+		NormalFieldWind,
+	},
+	Check: checkNormal,
 })
 
 // normalUnserializedKey describes the row keys of table normal_unserialized.
@@ -584,7 +589,12 @@ var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mappin
 	Pattern:   codec.BucketSerialized,
 	Key:       normalCombinedKey,
 	Precision: time.Hour,
-	Check:     checkNormal,
+	Fields: []store.Field{
+		NormalFieldPressure,
+		NormalFieldTemperature,
+		NormalFieldWind,
+	},
+	Check: checkNormal,
 })
 
 // normalWindows says how events are summarized.

@@ -385,7 +385,7 @@ func (r *TremorReader) UnreviewedPoints(ctx context.Context, network string, sta
 	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, field, n)
 }
 
-// The fields of TremorEvent, for store.ReadOptions.
+// The fields of TremorEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	TremorFieldMagnitude store.Field = "magnitude"
 	TremorFieldKind      store.Field = "kind"
@@ -443,9 +443,9 @@ func (c *TremorWindowColumns) Append(w *TremorWindow) {
 
 // The values of TremorSeries, for store.WindowOptions.
 const (
-	TremorSeriesNetwork store.SeriesValue = 0
-	TremorSeriesStation store.SeriesValue = 1
-	TremorSeriesChannel store.SeriesValue = 2
+	TremorSeriesNetwork store.SeriesValue = "network"
+	TremorSeriesStation store.SeriesValue = "station"
+	TremorSeriesChannel store.SeriesValue = "channel"
 )
 
 // SetupTremor reconciles table tremors with the schema; see setup.Setup.

@@ -214,6 +214,12 @@ func (r *DelayReader) ByRegionAndLinePoints(ctx context.Context, region string, 
 	return store.Charts(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, field, n)
 }
 
+// The fields of DelayEvent, for store.ReadOptions and store.WindowOptions.
+const (
+	DelayFieldLate store.Field = "late"
+	DelayFieldStop store.Field = "stop"
+)
+
 // DelayColumns holds events in slices of equal length.
 type DelayColumns struct {
 	Series []DelaySeries
@@ -256,9 +262,9 @@ func (c *DelayWindowColumns) Append(w *DelayWindow) {
 
 // The values of DelaySeries, for store.WindowOptions.
 const (
-	DelaySeriesRegion  store.SeriesValue = 0
-	DelaySeriesLine    store.SeriesValue = 1
-	DelaySeriesVehicle store.SeriesValue = 2
+	DelaySeriesRegion  store.SeriesValue = "region"
+	DelaySeriesLine    store.SeriesValue = "line"
+	DelaySeriesVehicle store.SeriesValue = "vehicle"
 )
 
 // SetupDelay reconciles table delays with the schema; see setup.Setup.
@@ -339,7 +345,11 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Mapping[DelayEvent]{
 	Pattern:   codec.BucketSerialized,
 	Key:       delaysKey,
 	Precision: time.Second,
-	Check:     checkDelay,
+	Fields: []store.Field{
+		DelayFieldLate,
+		DelayFieldStop,
+	},
+	Check: checkDelay,
 })
 
 // delayWindows says how events are summarized.

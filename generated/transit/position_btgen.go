@@ -339,7 +339,7 @@ func (r *PositionReader) ExportPoints(ctx context.Context, from, to time.Time, f
 	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionExport(), from, to, field, n)
 }
 
-// The fields of PositionEvent, for store.ReadOptions.
+// The fields of PositionEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	PositionFieldLatitude  store.Field = "latitude"
 	PositionFieldLongitude store.Field = "longitude"
@@ -387,9 +387,9 @@ func (c *PositionWindowColumns) Append(w *PositionWindow) {
 
 // The values of PositionSeries, for store.WindowOptions.
 const (
-	PositionSeriesRegion  store.SeriesValue = 0
-	PositionSeriesLine    store.SeriesValue = 1
-	PositionSeriesVehicle store.SeriesValue = 2
+	PositionSeriesRegion  store.SeriesValue = "region"
+	PositionSeriesLine    store.SeriesValue = "line"
+	PositionSeriesVehicle store.SeriesValue = "vehicle"
 )
 
 // SetupPosition reconciles table positions with the schema; see setup.Setup.

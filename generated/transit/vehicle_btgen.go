@@ -257,7 +257,7 @@ func (r *VehicleReader) ByRegionPoints(ctx context.Context, region string, from,
 	return store.Charts(ctx, r.reader, vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, field, n)
 }
 
-// The fields of VehicleEvent, for store.ReadOptions.
+// The fields of VehicleEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	VehicleFieldLatitude  store.Field = "latitude"
 	VehicleFieldLongitude store.Field = "longitude"
@@ -315,9 +315,9 @@ func (c *VehicleWindowColumns) Append(w *VehicleWindow) {
 
 // The values of VehicleSeries, for store.WindowOptions.
 const (
-	VehicleSeriesRegion  store.SeriesValue = 0
-	VehicleSeriesLine    store.SeriesValue = 1
-	VehicleSeriesVehicle store.SeriesValue = 2
+	VehicleSeriesRegion  store.SeriesValue = "region"
+	VehicleSeriesLine    store.SeriesValue = "line"
+	VehicleSeriesVehicle store.SeriesValue = "vehicle"
 )
 
 // SetupVehicle reconciles tables vehicle_events and vehicle_now with the

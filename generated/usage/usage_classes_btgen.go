@@ -173,7 +173,8 @@ func (r *UsageClassesReader) Points(ctx context.Context, series UsageClassesSeri
 	return store.Points(ctx, r.reader, usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, field, n)
 }
 
-// The fields of UsageClassesEvent, for store.ReadOptions.
+// The fields of UsageClassesEvent, for store.ReadOptions and
+// store.WindowOptions.
 const (
 	UsageClassesFieldRequests store.Field = "requests"
 	UsageClassesFieldBytes    store.Field = "bytes"
@@ -222,7 +223,7 @@ func (c *UsageClassesWindowColumns) Append(w *UsageClassesWindow) {
 
 // The values of UsageClassesSeries, for store.WindowOptions.
 const (
-	UsageClassesSeriesCustomer store.SeriesValue = 0
+	UsageClassesSeriesCustomer store.SeriesValue = "customer"
 )
 
 // SetupUsageClasses reconciles table usage_classes with the schema; see

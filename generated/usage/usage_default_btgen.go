@@ -152,7 +152,8 @@ func (r *UsageDefaultReader) Points(ctx context.Context, series UsageDefaultSeri
 	return store.Points(ctx, r.reader, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, field, n)
 }
 
-// The fields of UsageDefaultEvent, for store.ReadOptions.
+// The fields of UsageDefaultEvent, for store.ReadOptions and
+// store.WindowOptions.
 const (
 	UsageDefaultFieldRequests store.Field = "requests"
 	UsageDefaultFieldBytes    store.Field = "bytes"
@@ -203,7 +204,7 @@ func (c *UsageDefaultWindowColumns) Append(w *UsageDefaultWindow) {
 
 // The values of UsageDefaultSeries, for store.WindowOptions.
 const (
-	UsageDefaultSeriesCustomer store.SeriesValue = 0
+	UsageDefaultSeriesCustomer store.SeriesValue = "customer"
 )
 
 // SetupUsageDefault reconciles table usage_default with the schema; see

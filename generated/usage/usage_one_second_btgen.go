@@ -153,7 +153,8 @@ func (r *UsageOneSecondReader) Points(ctx context.Context, series UsageOneSecond
 	return store.Points(ctx, r.reader, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, field, n)
 }
 
-// The fields of UsageOneSecondEvent, for store.ReadOptions.
+// The fields of UsageOneSecondEvent, for store.ReadOptions and
+// store.WindowOptions.
 const (
 	UsageOneSecondFieldRequests store.Field = "requests"
 	UsageOneSecondFieldBytes    store.Field = "bytes"
@@ -203,7 +204,7 @@ func (c *UsageOneSecondWindowColumns) Append(w *UsageOneSecondWindow) {
 
 // The values of UsageOneSecondSeries, for store.WindowOptions.
 const (
-	UsageOneSecondSeriesCustomer store.SeriesValue = 0
+	UsageOneSecondSeriesCustomer store.SeriesValue = "customer"
 )
 
 // SetupUsageOneSecond reconciles table usage_one_second with the schema; see

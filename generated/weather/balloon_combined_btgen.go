@@ -160,6 +160,15 @@ func (r *BalloonCombinedReader) Points(ctx context.Context, series BalloonCombin
 	return store.Points(ctx, r.reader, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, field, n)
 }
 
+// The fields of BalloonCombinedEvent, for store.ReadOptions and
+// store.WindowOptions.
+const (
+	BalloonCombinedFieldPressure    store.Field = "pressure"
+	BalloonCombinedFieldTemperature store.Field = "temperature"
+	BalloonCombinedFieldHumidity    store.Field = "humidity"
+	BalloonCombinedFieldAltitude    store.Field = "altitude"
+)
+
 // BalloonCombinedColumns holds events in slices of equal length.
 type BalloonCombinedColumns struct {
 	Series      []BalloonCombinedSeries
@@ -210,8 +219,8 @@ func (c *BalloonCombinedWindowColumns) Append(w *BalloonCombinedWindow) {
 
 // The values of BalloonCombinedSeries, for store.WindowOptions.
 const (
-	BalloonCombinedSeriesLocation  store.SeriesValue = 0
-	BalloonCombinedSeriesBalloonID store.SeriesValue = 1
+	BalloonCombinedSeriesLocation  store.SeriesValue = "location"
+	BalloonCombinedSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
 // SetupBalloonCombined reconciles table balloon_combined with the schema; see
@@ -296,7 +305,13 @@ var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapp
 	Pattern:   codec.BucketSerialized,
 	Key:       balloonCombinedKey,
 	Precision: time.Minute,
-	Check:     checkBalloonCombined,
+	Fields: []store.Field{
+		BalloonCombinedFieldPressure,
+		BalloonCombinedFieldTemperature,
+		BalloonCombinedFieldHumidity,
+		BalloonCombinedFieldAltitude,
+	},
+	Check: checkBalloonCombined,
 })
 
 // balloonCombinedWindows says how events are summarized.

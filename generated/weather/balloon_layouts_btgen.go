@@ -157,7 +157,8 @@ func (r *BalloonLayoutsReader) Points(ctx context.Context, series BalloonLayouts
 	return store.Points(ctx, r.reader, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, field, n)
 }
 
-// The fields of BalloonLayoutsEvent, for store.ReadOptions.
+// The fields of BalloonLayoutsEvent, for store.ReadOptions and
+// store.WindowOptions.
 const (
 	BalloonLayoutsFieldPressure    store.Field = "pressure"
 	BalloonLayoutsFieldTemperature store.Field = "temperature"
@@ -215,8 +216,8 @@ func (c *BalloonLayoutsWindowColumns) Append(w *BalloonLayoutsWindow) {
 
 // The values of BalloonLayoutsSeries, for store.WindowOptions.
 const (
-	BalloonLayoutsSeriesLocation  store.SeriesValue = 0
-	BalloonLayoutsSeriesBalloonID store.SeriesValue = 1
+	BalloonLayoutsSeriesLocation  store.SeriesValue = "location"
+	BalloonLayoutsSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
 // SetupBalloonLayouts reconciles tables balloon_layouts and balloon_readings

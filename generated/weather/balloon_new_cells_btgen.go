@@ -160,7 +160,8 @@ func (r *BalloonNewCellsReader) Points(ctx context.Context, series BalloonNewCel
 	return store.Points(ctx, r.reader, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, field, n)
 }
 
-// The fields of BalloonNewCellsEvent, for store.ReadOptions.
+// The fields of BalloonNewCellsEvent, for store.ReadOptions and
+// store.WindowOptions.
 const (
 	BalloonNewCellsFieldPressure    store.Field = "pressure"
 	BalloonNewCellsFieldTemperature store.Field = "temperature"
@@ -218,8 +219,8 @@ func (c *BalloonNewCellsWindowColumns) Append(w *BalloonNewCellsWindow) {
 
 // The values of BalloonNewCellsSeries, for store.WindowOptions.
 const (
-	BalloonNewCellsSeriesLocation  store.SeriesValue = 0
-	BalloonNewCellsSeriesBalloonID store.SeriesValue = 1
+	BalloonNewCellsSeriesLocation  store.SeriesValue = "location"
+	BalloonNewCellsSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
 // SetupBalloonNewCells reconciles table balloon_new_cells with the schema; see

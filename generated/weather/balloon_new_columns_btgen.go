@@ -167,7 +167,8 @@ func (r *BalloonNewColumnsReader) Points(ctx context.Context, series BalloonNewC
 	return store.Points(ctx, r.reader, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, field, n)
 }
 
-// The fields of BalloonNewColumnsEvent, for store.ReadOptions.
+// The fields of BalloonNewColumnsEvent, for store.ReadOptions and
+// store.WindowOptions.
 const (
 	BalloonNewColumnsFieldPressure    store.Field = "pressure"
 	BalloonNewColumnsFieldTemperature store.Field = "temperature"
@@ -228,8 +229,8 @@ func (c *BalloonNewColumnsWindowColumns) Append(w *BalloonNewColumnsWindow) {
 
 // The values of BalloonNewColumnsSeries, for store.WindowOptions.
 const (
-	BalloonNewColumnsSeriesLocation  store.SeriesValue = 0
-	BalloonNewColumnsSeriesBalloonID store.SeriesValue = 1
+	BalloonNewColumnsSeriesLocation  store.SeriesValue = "location"
+	BalloonNewColumnsSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
 // SetupBalloonNewColumns reconciles table balloon_new_columns with the schema;

@@ -160,6 +160,15 @@ func (r *BalloonSerializedReader) Points(ctx context.Context, series BalloonSeri
 	return store.Points(ctx, r.reader, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, field, n)
 }
 
+// The fields of BalloonSerializedEvent, for store.ReadOptions and
+// store.WindowOptions.
+const (
+	BalloonSerializedFieldPressure    store.Field = "pressure"
+	BalloonSerializedFieldTemperature store.Field = "temperature"
+	BalloonSerializedFieldHumidity    store.Field = "humidity"
+	BalloonSerializedFieldAltitude    store.Field = "altitude"
+)
+
 // BalloonSerializedColumns holds events in slices of equal length.
 type BalloonSerializedColumns struct {
 	Series      []BalloonSerializedSeries
@@ -213,8 +222,8 @@ func (c *BalloonSerializedWindowColumns) Append(w *BalloonSerializedWindow) {
 
 // The values of BalloonSerializedSeries, for store.WindowOptions.
 const (
-	BalloonSerializedSeriesLocation  store.SeriesValue = 0
-	BalloonSerializedSeriesBalloonID store.SeriesValue = 1
+	BalloonSerializedSeriesLocation  store.SeriesValue = "location"
+	BalloonSerializedSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
 // SetupBalloonSerialized reconciles table balloon_serialized with the schema;
@@ -300,7 +309,13 @@ var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.
 	Pattern:   codec.SingleSerialized,
 	Key:       balloonSerializedKey,
 	Precision: time.Minute,
-	Check:     checkBalloonSerialized,
+	Fields: []store.Field{
+		BalloonSerializedFieldPressure,
+		BalloonSerializedFieldTemperature,
+		BalloonSerializedFieldHumidity,
+		BalloonSerializedFieldAltitude,
+	},
+	Check: checkBalloonSerialized,
 })
 
 // balloonSerializedWindows says how events are summarized.

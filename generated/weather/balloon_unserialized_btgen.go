@@ -160,7 +160,8 @@ func (r *BalloonUnserializedReader) Points(ctx context.Context, series BalloonUn
 	return store.Points(ctx, r.reader, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, field, n)
 }
 
-// The fields of BalloonUnserializedEvent, for store.ReadOptions.
+// The fields of BalloonUnserializedEvent, for store.ReadOptions and
+// store.WindowOptions.
 const (
 	BalloonUnserializedFieldPressure    store.Field = "pressure"
 	BalloonUnserializedFieldTemperature store.Field = "temperature"
@@ -221,8 +222,8 @@ func (c *BalloonUnserializedWindowColumns) Append(w *BalloonUnserializedWindow) 
 
 // The values of BalloonUnserializedSeries, for store.WindowOptions.
 const (
-	BalloonUnserializedSeriesLocation  store.SeriesValue = 0
-	BalloonUnserializedSeriesBalloonID store.SeriesValue = 1
+	BalloonUnserializedSeriesLocation  store.SeriesValue = "location"
+	BalloonUnserializedSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
 // SetupBalloonUnserialized reconciles table balloon_unserialized with the

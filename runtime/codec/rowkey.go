@@ -230,6 +230,16 @@ func (k *Key) SegmentOf(series int) int {
 	return -1
 }
 
+// SeriesNamed returns the number of the series value with a name; -1 if there is none.
+func (k *Key) SeriesNamed(name string) int {
+	for i := range k.Segments {
+		if s := &k.Segments[i]; s.Kind == SeriesSegment && s.Name == name {
+			return s.Series
+		}
+	}
+	return -1
+}
+
 // index returns the index of the first segment of a kind; -1 if there is none.
 func (k *Key) index(kind SegmentKind) int {
 	return slices.IndexFunc(k.Segments, func(s Segment) bool { return s.Kind == kind })

@@ -129,19 +129,26 @@ func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) 
 }
 
 // TestFieldsOfWholeValues reads fields of events that are stored as one value: the read
-// returns all fields if any is requested, and only series and time if none is.
+// returns all fields if any is requested, and only series and time if none is. The column is no field.
 func TestFieldsOfWholeValues(t *testing.T) {
 	whole := days()
 	whole.Pattern, whole.Columns = codec.BucketSerialized, []Column{{Name: "event", Whole: true}}
 	for _, l := range []*Mapping[sample]{whole, offsets()} {
 		l.Put, l.Missing = putValue(l), Required[sample]
-		l.Precision = time.Second
+		l.Precision, l.Fields = time.Second, []Field{"value", "note"}
 		bt := newBigtable(t, l)
 		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(2), Value: 2}}))
 		c := &counts{}
 		r := NewReader(counted(bt.Client, c), l, clockAt(600))
-		same(t, []string{"1", "2"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{"anything"}}))
+		same(t, []string{"1", "2"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{"note"}}))
 		same(t, []string{"0", "0"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{}}))
+		for _, unknown := range []Field{"anything", Field(l.Columns[0].Name)} {
+			for _, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: []Field{"value", unknown}}) {
+				if !errors.Is(err, ErrNoField) {
+					t.Errorf("%s, field %q: %v", l.Table.ID, unknown, err)
+				}
+			}
+		}
 		same(t, counts{2, 4}, *c)
 		var columns sampleColumns
 		must(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: []Field{}}))

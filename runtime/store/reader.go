@@ -71,11 +71,11 @@ type ReadOptions struct {
 	// memory. If the segments that the query specifies do not precede the time in row
 	// keys, the error is ErrOrder.
 	TimeOrder bool
-	// LatestOnly yields only the newest event of each series, in no particular order. If the schema
-	// has a table of codec.Latest whose keys begin with the given values, and the range does not end
-	// in the past, the read takes one row per series from it. Otherwise, if the time
-	// comes last in row keys, the read requests one row per series; if not, it reads all rows
-	// of the range and keeps the series that it has seen in memory.
+	// LatestOnly yields only the newest event of each series, in no particular order, whatever
+	// TimeOrder says. If the schema has a table of codec.Latest whose keys begin with the given
+	// values, and the range does not end in the past, the read takes one row per series from it.
+	// Otherwise, if the time comes last in row keys, the read requests one row per series; if not,
+	// it reads all rows of the range and keeps the series that it has seen in memory.
 	LatestOnly bool
 	// Fields are the fields to read; nil for all, and an empty slice for only the series and the
 	// time. The other fields are zero. Fields does not select events: an event without any of
@@ -84,8 +84,7 @@ type ReadOptions struct {
 	// bucket_new_columns, the number of events at a time is the largest number of values that any
 	// requested field has at that time. If events are stored as one value, the read fetches all
 	// fields unless the slice is empty. The fields by which a query selects events are always read.
-	// An unknown field causes ErrNoField, unless events are stored as one value: such tables do not name
-	// their fields.
+	// An unknown field causes ErrNoField.
 	Fields []Field
 	// Page limits the read to one page; nil for no limit.
 	Page *Page
@@ -263,8 +262,8 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 	return plan, nil
 }
 
-// ErrNoField is the error for a name in ReadOptions.Fields that is not a field of the
-// table.
+// ErrNoField is the error for a name in ReadOptions.Fields or WindowOptions.Fields that is not a field
+// of the table.
 var ErrNoField = errors.New("no such field")
 
 // noField returns the error for a field that a table does not have.
@@ -280,7 +279,10 @@ func (r *reader) project(fields []Field) (scan.Projection, error) {
 	columns := make([]int, 0, len(fields))
 	for _, f := range fields {
 		i := slices.IndexFunc(r.mapping.Columns, func(c Column) bool { return c.Name == string(f) && !c.replaced })
-		if i < 0 && !r.shape.Pattern.OneValue() {
+		if of := r.mapping.Fields; of != nil {
+			i = slices.Index(of, f)
+		}
+		if i < 0 {
 			return nil, noField(r.mapping, f)
 		}
 		columns = append(columns, i)

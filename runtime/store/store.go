@@ -144,6 +144,9 @@ type Mapping[E any] struct {
 	// Columns are the columns with the data of events. The functions below identify
 	// them by index.
 	Columns []Column
+	// Fields are the fields that reads may request if events are stored as one value, whose column
+	// names none of them; nil if each field has a column.
+	Fields []Field
 	// Time returns a pointer to the event's time.
 	Time func(e *E) *time.Time
 	// TTLFields returns pointers to what an event specifies about its time to live; nil if
@@ -224,7 +227,8 @@ type Column struct {
 	replaced bool         // only older events have the column
 }
 
-// Field is a field of an event, identified by the name of its column.
+// Field is a field of an event, identified by the name of its column or, if no table has a column for
+// it, by its name. Generated code has constants.
 type Field string
 
 // TTLFields points to the fields with which an event specifies its time to live; nil for

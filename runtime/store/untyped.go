@@ -22,6 +22,7 @@ type mapping struct {
 	Pattern   codec.Pattern
 	Key       codec.Key
 	Columns   []Column
+	Fields    []Field
 	Precision time.Duration
 	Since     time.Time
 	Older     []*mapping
@@ -74,7 +75,7 @@ func (l *Mapping[E]) untyped() *mapping {
 func (l *Mapping[E]) alone() *mapping {
 	m := &mapping{
 		events: eventsOf[E]{},
-		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
+		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
 		Time:      func(e event) *time.Time { return l.Time(e.pointer.(*E)) },
 		Check:     func(e event) error { return l.Check(e.pointer.(*E)) },
 		Set:       func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) },

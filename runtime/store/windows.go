@@ -40,13 +40,12 @@ type WindowOptions struct {
 	// By are the series values by which series are grouped: their windows are combined, in the
 	// order in which reads return the series, and the other values are zero. If it is nil, each
 	// series has windows of its own; an empty slice combines all series. Grouping holds the windows
-	// of all groups in memory. One that the schema does not have is an ErrNoSeriesValue.
+	// of all groups in memory. One that the schema does not have causes ErrNoSeriesValue.
 	By []SeriesValue
 }
 
-// SeriesValue is a series value of a schema: its number, in the order of the schema, from 0.
-// Generated code has constants.
-type SeriesValue int
+// SeriesValue is a series value of a schema, identified by its name. Generated code has constants.
+type SeriesValue string
 
 // maxFolded is the largest number of events that are decoded before they are folded.
 const maxFolded = 512
@@ -188,7 +187,8 @@ type windowsKind struct {
 	mapping    *mapping // the newest one
 	from, to   time.Time
 	width      window.Width
-	scattered  bool // the events of a series do not follow each other
+	scattered  bool  // the events of a series do not follow each other
+	by         []int // numbers of the values of By
 	WindowOptions
 }
 
@@ -253,7 +253,7 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	r := k.newReading(ctx, reader, s, q)
 	r.fail = func(err error) bool { return r.give(yield(nil, err)) }
 	several := q.MultiSeries || s.many
-	if err := k.invalid(r); err != nil {
+	if err := k.invalid(); err != nil {
 		r.fail(err)
 		return
 	}
@@ -293,15 +293,15 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 // ErrNoSeriesValue is the error for a value in WindowOptions.By that is not one of the schema.
 var ErrNoSeriesValue = errors.New("no such series value")
 
-// invalid returns the error of options that a fold does not check.
-func (k *windowsKind) invalid(r *windowsReading) error {
+// invalid returns the error of options that a fold does not check. It sets by.
+func (k *windowsKind) invalid() error {
 	if k.Limit < 0 {
 		return &LimitError{k.Limit}
 	}
-	values := len(k.mapping.fill(&r.content, k.mapping.new()).Series)
-	for _, v := range k.By {
-		if v < 0 || int(v) >= values {
-			return fmt.Errorf("table %s, series value %d of By: %w: use the constants of its generated package", k.mapping.Table.ID, v, ErrNoSeriesValue)
+	k.by = make([]int, len(k.By))
+	for i, v := range k.By {
+		if k.by[i] = k.mapping.Key.SeriesNamed(string(v)); k.by[i] < 0 {
+			return fmt.Errorf("table %s, series value %q of By: %w", k.mapping.Table.ID, v, ErrNoSeriesValue)
 		}
 	}
 	return nil
@@ -459,7 +459,7 @@ func (r *windowsReading) options() window.Options {
 // group clears the values of a series by which series are not grouped.
 func (r *windowsReading) group(series any) {
 	e := r.eventOf(series)
-	clearOthers(r.seriesOf(e), r.mapping.fill(&r.content, e).Series, r.By)
+	clearOthers(r.seriesOf(e), r.mapping.fill(&r.content, e).Series, r.by)
 	r.setSeries(series, e)
 }
 
@@ -484,16 +484,16 @@ func (r *reader) ascends() bool {
 	return r.shape.InOrder() && !slices.ContainsFunc(r.older, func(o *reader) bool { return !o.shape.InOrder() })
 }
 
-// clearOthers clears the values of a series by which series are not grouped. values are pointers to
-// them or, if the series is a list of values of any types, to copies.
-func clearOthers(series any, values []any, by []SeriesValue) {
+// clearOthers clears the values of a series by whose numbers series are not grouped. values are pointers
+// to them or, if the series is a list of values of any types, to copies.
+func clearOthers(series any, values []any, by []int) {
 	list, isList := series.(*[]any)
 	if isList {
 		*list = slices.Clone(*list)
 	}
 	for i, v := range values {
 		switch {
-		case slices.Contains(by, SeriesValue(i)):
+		case slices.Contains(by, i):
 		case isList:
 			(*list)[i] = nil
 		default:

@@ -498,8 +498,8 @@ func TestWindowsRefuse(t *testing.T) {
 		{at(1), window.Every(time.Hour), WindowOptions{Fill: -1, NewestFirst: true}, window.ErrFill},
 		{time.Time{}, window.Every(time.Hour), WindowOptions{}, codec.ErrRange},
 		{at(1), window.Every(time.Hour), WindowOptions{Fields: []Field{"none"}}, ErrNoField},
-		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{1}}, ErrNoSeriesValue},
-		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{0, -1}, NewestFirst: true, Limit: 1}, ErrNoSeriesValue},
+		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{"host"}}, ErrNoSeriesValue},
+		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{"series", ""}, NewestFirst: true, Limit: 1}, ErrNoSeriesValue},
 	} {
 		for name, of := range map[string]Selection[sample]{"a series": SeriesOf(sample{Series: "s"}), "no series": ManySeriesOf([]sample{})} {
 			n := 0
@@ -627,7 +627,7 @@ func TestWindowsOfFieldRows(t *testing.T) {
 				}
 				return out
 			}
-			for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{0}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
+			for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
 				for _, from := range []time.Time{at(0), at(86400*2 + 60*7), at(86400*4 + 60*11)} {
 					to := at(86400*5 + 60*9)
 					if want, got := read(ManySeriesOf(named("s0", "s1")), from, to, o), read(all, from, to, o); len(want) == 0 || !slices.Equal(want, got) {

@@ -37,7 +37,7 @@ func (c *comparison[S, E, C]) windowOptions() (window.Width, store.WindowOptions
 		o.By = []store.SeriesValue{}
 		for i := range c.layout.Series {
 			if rapid.Bool().Draw(c.T, "by") {
-				o.By = append(o.By, store.SeriesValue(i))
+				o.By = append(o.By, store.SeriesValue(c.layout.Series[i].Name))
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (c *comparison[S, E, C]) generatedWindow(w reflect.Value, o store.WindowOpt
 	common := w.Field(0).Interface().(window.Window)
 	out := fmt.Sprintln(common)
 	for i := range c.layout.Series {
-		if o.By == nil || slices.Contains(o.By, store.SeriesValue(i)) {
+		if o.By == nil || slices.Contains(o.By, store.SeriesValue(c.layout.Series[i].Name)) {
 			out += exact(fromGo(&c.layout.Series[i], w.Field(1).Field(i)))
 		}
 	}
@@ -147,7 +147,7 @@ func generatedStatistic(s dynamic.Statistic, f *layout.Field, of reflect.Value) 
 func (c *comparison[S, E, C]) dynamicWindow(w *dynamic.Window, o store.WindowOptions) string {
 	out := fmt.Sprintln(w.Window)
 	for i, v := range w.Series {
-		if o.By == nil || slices.Contains(o.By, store.SeriesValue(i)) {
+		if o.By == nil || slices.Contains(o.By, store.SeriesValue(c.layout.Series[i].Name)) {
 			out += exact(v)
 		} else if v != nil {
 			c.Fatalf("a window is grouped by %s, and has %v", c.layout.Series[i].Name, v)

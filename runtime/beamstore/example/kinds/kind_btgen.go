@@ -361,7 +361,7 @@ func (r *KindReader) ByEPoints(ctx context.Context, kinds string, e KindE, raw [
 	return store.Charts(ctx, r.reader, kindsColumns, kindWindows, selectKindByE(kinds, e, raw), from, to, field, n)
 }
 
-// The fields of KindEvent, for store.ReadOptions.
+// The fields of KindEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	KindFieldText     store.Field = "text"
 	KindFieldBytes    store.Field = "bytes"
@@ -521,10 +521,10 @@ func (c *KindWindowColumns) Append(w *KindWindow) {
 
 // The values of KindSeries, for store.WindowOptions.
 const (
-	KindSeriesKinds store.SeriesValue = 0
-	KindSeriesE     store.SeriesValue = 1
-	KindSeriesRaw   store.SeriesValue = 2
-	KindSeriesSince store.SeriesValue = 3
+	KindSeriesKinds store.SeriesValue = "kinds"
+	KindSeriesE     store.SeriesValue = "e"
+	KindSeriesRaw   store.SeriesValue = "raw"
+	KindSeriesSince store.SeriesValue = "since"
 )
 
 // SetupKind reconciles table kinds with the schema; see setup.Setup.

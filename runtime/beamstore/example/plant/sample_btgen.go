@@ -334,7 +334,7 @@ func (r *SampleReader) HighByAreaPoints(ctx context.Context, area string, valueF
 	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, field, n)
 }
 
-// The fields of SampleEvent, for store.ReadOptions.
+// The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	SampleFieldValue store.Field = "value"
 )
@@ -377,8 +377,8 @@ func (c *SampleWindowColumns) Append(w *SampleWindow) {
 
 // The values of SampleSeries, for store.WindowOptions.
 const (
-	SampleSeriesArea   store.SeriesValue = 0
-	SampleSeriesSensor store.SeriesValue = 1
+	SampleSeriesArea   store.SeriesValue = "area"
+	SampleSeriesSensor store.SeriesValue = "sensor"
 )
 
 // SetupSample reconciles tables samples, samples_salted and samples_now with
