@@ -46,7 +46,7 @@ var (
 	})
 	lifeLonger = safe(Rule{
 		ID: "E71", Title: "a longer time to live",
-		Reason: "Stored events are kept at least as long.",
+		Reason: "Stored events are kept at least as long. In a table with pattern latest, `max_versions` is not about events: whatever it is, the newest one of each series is kept.",
 		Fix:    "Run setup.",
 	})
 )
@@ -189,6 +189,8 @@ func (c *comparer) age(old, new lock.Family) {
 		c.add(eventsLonger, at, "the ttl of family %q changes from %s to %s, and the table has a rollup: programs would take buckets to be complete whose first events are deleted", new.Name, ttlText(old), ttlText(new))
 	case !b.Outlives(a):
 		c.add(lifeChanged, at, "the ttl of family %q changes from %s to %s: stored events are deleted", new.Name, ttlText(old), ttlText(new))
+	case a.Outlives(b) && c.new.Pattern.NewestOnly():
+		c.add(lifeLonger, at, "the ttl of family %q changes from %s to %s: the newest event of each series is kept as long as before", new.Name, ttlText(old), ttlText(new))
 	default:
 		c.add(lifeLonger, at, "the ttl of family %q changes from %s to %s: stored events are kept at least as long", new.Name, ttlText(old), ttlText(new))
 	}
@@ -239,10 +241,10 @@ func gcText(r codec.GCRule, fromWrite bool) string {
 	return "{keep: forever" + from + "}"
 }
 
-// lifetime returns which cells of a family are alive.
+// lifetime returns which cells of a family are alive: in rows with the newest event, which of its cells.
 func lifetime(l *lock.Layout, f lock.Family) codec.Lifetime {
 	cells := int64(1)
-	if l.Pattern.EventTimed() && l.Precision > 0 {
+	if l.Pattern.EventTimed() && !l.Pattern.NewestOnly() && l.Precision > 0 {
 		cells = int64(l.Bucket.Widest() / l.Precision)
 	}
 	return codec.Lifetime{Timestamp: f.Timestamp, Default: f.Default}.Under(f.GC, cells)

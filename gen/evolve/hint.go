@@ -188,12 +188,20 @@ func (c *Comparison) hint(p *pair, change *Change) string {
 		}
 	}
 	switch w := &change.way; {
+	case w.restore != "" && p.replaceable() && (change.Rule.rows || change.Rule.cells):
+		return "restore " + diag.Code(w.restore) + "; or give the table another ID and " + diag.Code("serves: false") + ", and backfill it: other tables have its events"
 	case w.beside && h.table != nil:
 		return c.besideHint(p, h.schema, h.table)
 	case w.restore != "":
 		return "restore " + diag.Code(w.restore)
 	}
 	return "undo the change"
+}
+
+// replaceable reports whether another table with the newest event of each series can take the place of that
+// of a pair.
+func (p *pair) replaceable() bool {
+	return p.old != nil && p.old.Newest().Pattern.NewestOnly() && p.table != nil && p.table.Pattern.NewestOnly()
 }
 
 // valueHint returns how to store a field with another type or encoding.
