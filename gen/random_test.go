@@ -274,6 +274,7 @@ type randomSchema struct {
 	metrics   bool              // a table has one row per field
 	families  string            // what fields specify about their families if tables have several
 	ttls      []string          // of the tables
+	seriesKey string            // how the last table begins its row keys: with a series
 }
 
 // line appends a line of YAML.
@@ -349,7 +350,7 @@ func (s *randomSchema) text() []byte {
 		return strings.Contains(ttl, "classes") || strings.Contains(ttl, "write") || strings.Contains(ttl, "default") || strings.Contains(ttl, "one_second")
 	})
 	if lasting && !s.metrics && s.chance("latest", 2) {
-		s.line("  now%d: {pattern: latest, key: {delimiter: \"#\", segments: [%s]}, family: n, ttl: %s}", s.n, strings.Join(append([]string{"site"}, s.series...), ", "), s.pick("ttl of the newest", "{max_age: 1m}", "{any_of: [{max_age: 1m}, {max_versions: 1}]}"))
+		s.line("  now%d: {pattern: latest, key: %s, family: n, ttl: %s}", s.n, s.seriesKey, s.pick("ttl of the newest", "{max_age: 1m}", "{any_of: [{max_age: 1m}, {max_versions: 1}]}"))
 	}
 	s.line("queries:\n  One: {by: [%s], doc: %s}", strings.Join(append(slices.Clone(s.series), "site"), ", "), s.prose("query doc"))
 	if !s.metrics {
@@ -431,6 +432,8 @@ func (s *randomSchema) table(i int) {
 	if s.chance("const", 3) {
 		segments = append([]string{"{const: c}"}, segments...)
 	}
+	delimiter := s.pick("delimiter", "#", "|", "##")
+	s.seriesKey = fmt.Sprintf("{delimiter: %q, segments: [%s]}", delimiter, strings.Join(segments, ", "))
 	ages := []string{"{max_age: 30d}", "{keep: forever}", "{any_of: [{max_age: 90s}, {max_age: 1w}]}"}
 	if !s.expiring {
 		ages = append(ages, "{classes: {short: 1h, long-lived: 3d}}")
@@ -454,7 +457,7 @@ func (s *randomSchema) table(i int) {
 		}
 		segments = append(segments, s.pick("time", "time", "{time: unix_us}", "{time: unix_ms, reverse: max_int64}", "{time: binary_ms}", `{time: "2006-01-02T15:04:05.000"}`))
 	}
-	s.line("  table%d_%d:\n    pattern: %s\n    key: {delimiter: %q, segments: [%s]}", s.n, i, pattern, s.pick("delimiter", "#", "|", "##"), strings.Join(segments, ", "))
+	s.line("  table%d_%d:\n    pattern: %s\n    key: {delimiter: %q, segments: [%s]}", s.n, i, pattern, delimiter, strings.Join(segments, ", "))
 	if bucket != "" {
 		s.line("    bucket: %s", bucket)
 	}

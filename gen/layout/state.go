@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -73,7 +74,37 @@ func (r *resolver) checkState(t *Table) {
 			r.refuse(c.Pos, "K25", "use another column", "columns that begin with %q mark rows of pattern %s during deletions", MarkPrefix, t.Pattern)
 		}
 	}
+	r.checkStateKey(t)
 	r.checkStateLife(t)
+}
+
+// checkStateKey rejects a key that cannot contain a series of which all other tables can have events:
+// reads of the newest events of several series would miss it.
+func (r *resolver) checkStateKey(t *Table) {
+	serving := r.layout.serving()
+	if len(serving) == 0 {
+		return // a separate error
+	}
+	keys := []*codec.Key{&t.Key}
+	for _, o := range serving {
+		for _, p := range o.Periods() {
+			keys = append(keys, &p.Key)
+		}
+	}
+	for i := range r.layout.Series {
+		for _, v := range codec.ProbeSeries(i, keys...) {
+			lacks := func(o *Table) bool {
+				return !slices.ContainsFunc(o.Periods(), func(p *Table) bool { return p.Key.Holds(i, v) == nil })
+			}
+			err := t.Key.Holds(i, v)
+			if err == nil || errors.Is(err, codec.ErrForm) || slices.ContainsFunc(serving, lacks) {
+				continue // ErrForm is a separate error
+			}
+			r.refuse(t.KeyPos, "K25", "use the delimiter of the other tables, and their `pad`, `escape` and `encoding` of the segment, or a form that can contain all values",
+				"the key of pattern %s cannot contain series that other tables can have: %v", t.Pattern, err)
+			return
+		}
+	}
 }
 
 // checkStateLife rejects lifetimes with which a row has another newest event than its series.

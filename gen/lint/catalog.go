@@ -179,8 +179,8 @@ func keyRules() []Rule {
 		},
 		{
 			ID: "K25", Title: "a table with pattern latest that could differ from a search", Limit: true, Source: judgment, By: ByLanguage,
-			Reason: "Latest, LatestMany and LatestOnly return from such a table what a search of the events would find. Therefore, a schema has one such table, beside a table with all events that reads use; event times are whole milliseconds, without a sequence or pattern bucket_new_columns, so that one event has a time; and rows live no longer than events, with one family, one layout, and a time to live that no event specifies.",
-			Fix:    "Use `max_age`, at most that of the other tables, with `max_versions: 1` where the instance permits it. Leave the table out if events have classes or expire at times of their own.",
+			Reason: "Latest, LatestMany and LatestOnly return from such a table what a search of the events would find. Therefore, a schema has one such table, beside a table with all events that reads use; event times are whole milliseconds, without a sequence or pattern bucket_new_columns, so that one event has a time; rows live no longer than events, with one family, one layout, and a time to live that no event specifies; and row keys can contain all series that those of the other tables can.",
+			Fix:    "Use `max_age`, at most that of the other tables, with `max_versions: 1` where the instance permits it. Leave the table out if events have classes or expire at times of their own. Write the segments of the key as in the other tables, with the same delimiter.",
 		},
 		{
 			ID: "K26", Severity: diag.Warning, Title: "over 10 writes a second to the row of a series", Source: designPage, check: hotState,

@@ -1,0 +1,42 @@
+package codec
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestProbeSeries compares the values of a segment that two keys can contain: a drawn value that only one of
+// them holds needs a probe that only this one holds.
+func TestProbeSeries(t *testing.T) {
+	texts := rapid.StringOfN(rapid.SampledFrom([]rune("a#|-_ \x00é")), 0, 5, -1)
+	draw := [...]func(t *rapid.T) any{
+		StringSegment: pointers(texts),
+		BytesSegment:  pointers(rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 5), rapid.Map(texts, func(v string) []byte { return []byte(v) }))),
+		BoolSegment:   pointers(rapid.Bool()),
+		Int32Segment:  pointers(rapid.Int32()), Int64Segment: pointers(rapid.Int64()),
+		Uint32Segment: pointers(rapid.Uint32()), Uint64Segment: pointers(rapid.Uint64()),
+		DurationSegment:  pointers(rapid.Map(rapid.Int64(), func(v int64) time.Duration { return time.Duration(v) })),
+		TimestampSegment: pointers(rapid.Map(rapid.Int64Min(0), func(v int64) time.Time { return time.Unix(0, v) })),
+		UUIDSegment:      pointers(rapid.Just(UUID{1})),
+		EnumSegment:      pointers(rapid.SampledFrom([]int64{-1, 7, 1234})),
+	}
+	forms := append(slices.Clone(drawnForms), KeyForm{Encoding: KeyDecimal, Pad: 3}, KeyForm{Encoding: KeyHex, Pad: 2, Reverse: true}, KeyForm{Pad: 3}, KeyForm{Encoding: KeyRaw, Pad: 2}, KeyForm{Encoding: KeyBase64URL}, KeyForm{Escape: true})
+	rapid.Check(t, func(t *rapid.T) {
+		of := SegmentType(rapid.IntRange(0, int(EnumSegment)).Draw(t, "type"))
+		var keys [2]*Key
+		for i := range keys {
+			k := &Key{Delimiter: rapid.SampledFrom([]string{"#", "|", "##", "-", "_", ""}).Draw(t, "delimiter"), Structured: rapid.Bool().Draw(t, "structured")}
+			fitting := slices.DeleteFunc(slices.Clone(forms), func(f KeyForm) bool { return f.Validate(of, k.Delimiter) != nil })
+			form := rapid.SampledFrom(fitting).Draw(t, "form")
+			k.Segments = []Segment{{Kind: ConstSegment, Const: "c"}, {Type: of, Form: form, Joined: rapid.IntRange(0, 3).Draw(t, "joined") == 0, Enum: Enum{{-1, "a-b"}, {7, "a_b"}, {1234, "c"}}}}
+			keys[i] = k
+		}
+		only := func(v any) bool { return keys[0].Holds(0, v) == nil && keys[1].Holds(0, v) != nil }
+		if v := draw[of](t); only(v) && !slices.ContainsFunc(ProbeSeries(0, keys[:]...), only) {
+			t.Errorf("no probe tells that one key holds what the other refuses: %v", keys[1].Holds(0, v))
+		}
+	})
+}
