@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -33,7 +34,8 @@ others out. Without --checkpoint, a run cannot know what a stopped one was writi
 twice --timeout, and repeat the command. If the target has serves: false, the command then
 deletes events from it that the source lacks and would still have by its time to live, except
 those that are older than all events of the source, or that another table has. From other
-targets, it deletes nothing of this kind: see --repair.
+targets, it deletes nothing of this kind: see --repair. A target with pattern latest needs
+neither a checkpoint nor to wait.
 
 --verify compares the tables: for each time range, the number of events and a digest of
 their contents. If they agree, serves: false can be removed.
@@ -101,26 +103,25 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 		err = f.print(cmd.OutOrStdout(), report)
 	} else if report.Events > 0 && f.options.Checkpoint != "" {
 		err = fmt.Errorf("%w; %s copied: repeat the command to continue", err, countOf(int(report.Events), "event"))
-	} else if report.Rows > 0 && !f.options.Verify && !f.options.DryRun {
+	} else if report.Rows > 0 && !f.options.Verify && !f.options.DryRun && !f.ofStates(l, report) {
 		err = fmt.Errorf("%w; what was being copied is not compared: wait for %s, and repeat the command", err, 2*f.timeout)
 	}
 	return errors.Join(err, client.Close())
 }
 
+// ofStates reports whether the target has the newest event of each series: rows that a stopped run was
+// filling are right, or marked.
+func (f *filling) ofStates(l *layout.Layout, r store.BackfillReport) bool {
+	return l.State != nil && r.Target == f.prefix+l.State.ID
+}
+
 // check checks the flags and sets the times.
 func (f *filling) check() (err error) {
-	if err := f.target.check(); err != nil {
+	if err := cmp.Or(f.target.check(), checkWorkers(f.options.Workers), checkRate(f.options.Rate, "events")); err != nil {
 		return err
 	}
-	switch now := time.Now(); {
-	case f.options.Workers < 1:
-		return fmt.Errorf("--workers %d: must be at least 1", f.options.Workers)
-	case math.IsNaN(f.options.Rate) || math.IsInf(f.options.Rate, 0):
-		return fmt.Errorf("--rate %g: must be a finite number of events per second, or 0 for no limit", f.options.Rate)
-	case f.options.Rate < 0:
-		return fmt.Errorf("--rate %g: must not be negative", f.options.Rate)
-	case f.from != "":
-		if f.options.From, err = parseTime("--from", f.from, now, time.UTC); err != nil {
+	if f.from != "" {
+		if f.options.From, err = parseTime("--from", f.from, time.Now(), time.UTC); err != nil {
 			return err
 		}
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
@@ -115,16 +115,7 @@ var delay = wait
 
 // check checks the flags.
 func (f *summarizing) check() error {
-	if err := f.target.check(); err != nil {
-		return err
-	}
-	switch {
-	case f.options.Workers < 1:
-		return fmt.Errorf("--workers %d: must be at least 1", f.options.Workers)
-	case math.IsNaN(f.options.Rate) || math.IsInf(f.options.Rate, 0) || f.options.Rate < 0:
-		return fmt.Errorf("--rate %g: must be a number of buckets per second, or 0 for no limit", f.options.Rate)
-	}
-	return nil
+	return cmp.Or(f.target.check(), checkWorkers(f.options.Workers), checkRate(f.options.Rate, "buckets"))
 }
 
 // once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"time"
@@ -110,4 +111,20 @@ func (t *target) emulates(ctx context.Context) error {
 		return fmt.Errorf("no emulator answers at %s, which %s names: start one with btgen-live emulator, or unset the variable: %w", words.Printable(host), store.EmulatorVariable, err)
 	}
 	return conn.Close()
+}
+
+// checkWorkers checks the flag --workers.
+func checkWorkers(n int) error {
+	if n < 1 {
+		return fmt.Errorf("--workers %d: must be at least 1", n)
+	}
+	return nil
+}
+
+// checkRate checks the flag --rate, a number of things per second.
+func checkRate(rate float64, things string) error {
+	if !(rate >= 0) || math.IsInf(rate, 0) { // or NaN
+		return fmt.Errorf("--rate %g: must be a finite number of %s per second, or 0 for no limit", rate, things)
+	}
+	return nil
 }
