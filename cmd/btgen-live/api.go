@@ -260,6 +260,7 @@ type about struct {
 	More        bool     `json:"more"`            // rows are missing that no page has
 	Every       string   `json:"every,omitempty"` // width of windows
 	Undecodable int      `json:"undecodable"`
+	Marked      int      `json:"marked,omitempty"` // rows; see markedText
 	Cost        *cost    `json:"cost"`
 }
 
@@ -470,6 +471,7 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+	out.about.Marked = s.marked
 	if r.options.Page != nil {
 		out.about.Next = r.options.Page.Next
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,19 +47,16 @@ type counting struct {
 
 // tally counts events.
 type tally struct {
-	events, undecodable atomic.Int64
-	progress            *meter
-	mu                  sync.Mutex // for progress
-	begun               time.Time
+	events, undecodable, marked atomic.Int64
+	progress                    *meter
+	mu                          sync.Mutex // for progress
+	begun                       time.Time
 }
 
 // run counts events.
 func (c *counting) run(cmd *cobra.Command, args []string) error {
-	if err := c.target.check(); err != nil {
+	if err := cmp.Or(c.target.check(), checkWorkers(c.workers)); err != nil {
 		return err
-	}
-	if c.workers < 1 {
-		return fmt.Errorf("--workers %d: must be at least 1", c.workers)
 	}
 	s, err := c.resolve(cmd.OutOrStdout(), args)
 	if err != nil {
@@ -86,6 +84,9 @@ func (c *counting) run(cmd *cobra.Command, args []string) error {
 	}
 	if _, err := fmt.Fprintln(cmd.OutOrStdout(), t.events.Load()); err != nil {
 		return err
+	}
+	if n := t.marked.Load(); n > 0 {
+		t.progress.line("%s", markedText(int(n)))
 	}
 	if n := t.undecodable.Load(); n > 0 {
 		t.progress.line("%s could not be decoded; btgen-live verify explains why", countOf(int(n), "event or row"))
@@ -142,6 +143,9 @@ func (c *counting) countTable(ctx context.Context, client store.Client, s *selec
 			for row, err := range scanner.Rows(ctx, within, s.from, s.to) {
 				if err := t.add(len(row.Events), err); err != nil {
 					return err
+				}
+				if row.Marked {
+					t.marked.Add(1)
 				}
 			}
 			return nil

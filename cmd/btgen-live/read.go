@@ -79,6 +79,9 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	}
 	events := selected.events(ctx, client, store.ReaderOptions{TablePrefix: r.prefix, Timeout: r.timeout}, r.options)
 	err = r.print(ctx, cmd, selected.schema.Layout(), columns, tallied{one: "event", limit: r.options.Limit}, pointers(events))
+	if selected.marked > 0 {
+		newMeter(cmd).line("%s", markedText(selected.marked))
+	}
 	return errors.Join(err, client.Close())
 }
 
@@ -124,11 +127,7 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("--fields: the schema has no field %q; it has %s", name, fieldNames(l))
 		}
-		for _, c := range s.readTable().Columns {
-			if c.Field == i {
-				r.options.Fields = append(r.options.Fields, store.Field(c.Qualifier))
-			}
-		}
+		r.options.Fields = append(r.options.Fields, store.Field(l.FieldName(&l.Fields[i])))
 	}
 	return slices.DeleteFunc(columns, func(c format.Column) bool { return c.OfField() && !slices.Contains(r.fields, c.Name) }), nil
 }

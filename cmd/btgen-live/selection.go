@@ -65,6 +65,12 @@ type selected struct {
 	inputs   []layout.Input
 	values   dynamic.Values // of the inputs
 	from, to time.Time
+	marked   int // rows of ofTable that were left out; see markedText
+}
+
+// markedText says that rows of a table with the newest event of each series were left out.
+func markedText(rows int) string {
+	return fmt.Sprintf("%s left out: a deletion is changing the newest events of their series, or was stopped; read the series, or a query of them", countOf(rows, "row"))
 }
 
 // chosen is a kind of selection.
@@ -286,6 +292,9 @@ func (s *selected) all(ctx context.Context, client store.Client, ro store.Reader
 			for row, err := range scanner.Rows(ctx, store.KeyRange{}, s.from, s.to) {
 				if err != nil && !yield(dynamic.Event{}, err) {
 					return
+				}
+				if row.Marked {
+					s.marked++
 				}
 				for i := range row.Events {
 					if !yield(row.Events[i], nil) {

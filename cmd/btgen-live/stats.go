@@ -85,8 +85,6 @@ func (s *statistics) check() (err error) {
 		return fmt.Errorf("--sample %d: must not be negative", s.sample)
 	case s.top < 0:
 		return fmt.Errorf("--top %d: must not be negative", s.top)
-	case s.workers < 1:
-		return fmt.Errorf("--workers %d: must be at least 1", s.workers)
 	case s.format != "text" && s.format != "json":
 		return fmt.Errorf("--format %q: must be text or json", s.format)
 	case s.from != "":
@@ -99,7 +97,7 @@ func (s *statistics) check() (err error) {
 			return err
 		}
 	}
-	return s.target.check()
+	return cmp.Or(s.target.check(), checkWorkers(s.workers))
 }
 
 // run prints the statistics.
@@ -155,7 +153,8 @@ type figures struct {
 	Cells       int64          `json:"cells"`
 	Bytes       int64          `json:"bytes"`
 	Events      int64          `json:"events"`
-	Undecodable int64          `json:"undecodable"` // events and rows
+	Undecodable int64          `json:"undecodable"`      // events and rows
+	Marked      int            `json:"marked,omitempty"` // rows; see markedText
 	First       *time.Time     `json:"first,omitempty"`
 	Last        *time.Time     `json:"last,omitempty"`
 	Series      int            `json:"series"`
@@ -312,6 +311,9 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	f.Cells += int64(row.Cells)
 	f.Bytes += int64(row.Bytes)
 	f.Events += int64(len(row.Events))
+	if row.Marked {
+		f.Marked++
+	}
 	f.kept.add(row)
 	for i := range row.Events {
 		e := &row.Events[i]
@@ -417,6 +419,9 @@ func (f *figures) describe(b *strings.Builder) {
 	line("events", number(f.Events))
 	if f.Undecodable > 0 {
 		line("", number(f.Undecodable)+" could not be decoded; btgen-live verify explains why")
+	}
+	if f.Marked > 0 {
+		line("", markedText(f.Marked))
 	}
 	if f.First != nil {
 		line("times", f.First.Format(time.RFC3339Nano)+" to "+f.Last.Format(time.RFC3339Nano))

@@ -583,9 +583,10 @@ func (a *rowAssembler) split(row wire.Row) {
 	}
 }
 
-// onlyNewest removes the data of all times but the newest one.
-func (a *rowAssembler) onlyNewest() {
-	var newest int64
+// onlyNewest removes the data of all times but the newest one, and that, too, unless it comes after a time
+// in microseconds.
+func (a *rowAssembler) onlyNewest(after int64) {
+	newest := after
 	for _, g := range a.groups {
 		for i := range g.columns {
 			if cells := g.columns[i].cells; len(cells) > 0 {
@@ -597,7 +598,7 @@ func (a *rowAssembler) onlyNewest() {
 		for i := range g.columns {
 			c := &g.columns[i]
 			older := len(c.cells)
-			if older > 0 && c.cells[older-1].Micros == newest {
+			if older > 0 && newest > after && c.cells[older-1].Micros == newest {
 				older--
 			}
 			c.cells = c.cells[older:]

@@ -334,7 +334,7 @@ func (s *states[E]) rest(ctx context.Context) error {
 				}
 				continue
 			}
-			if err != nil || len(row.Events) > 0 {
+			if err != nil || len(row.Events) > 0 || row.Marked {
 				some.add(row.Key, time.Time{})
 			}
 			if err := some.pass(latestTogether); err != nil {

@@ -76,13 +76,15 @@ func (cellRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielde
 }
 
 // stateRows are the rows of series with their newest event: cellRows of which only the newest time
-// counts. Its event may lack a field that older cells have.
+// counts. Its event may lack a field that older cells have. Up to the time of the last mark, the row
+// does not tell which event is the newest.
 type stateRows struct{ cellRows }
 
 func (stateRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
+	marked := a.marked(rows[0])
 	a.empty(rows[0])
 	a.split(rows[0])
-	a.onlyNewest()
+	a.onlyNewest(marked)
 	return a.inBucket(at, a.reporting(yield)) && a.bucket(yield)
 }
 

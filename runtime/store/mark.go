@@ -36,3 +36,14 @@ func markedAt(value []byte) time.Time {
 	}
 	return time.UnixMicro(int64(binary.BigEndian.Uint64(value)))
 }
+
+// marked returns the time of the last mark of a row, in microseconds; -1 if it has none.
+func (a *rowAssembler) marked(row wire.Row) int64 {
+	last := int64(-1)
+	for _, c := range a.columnsOf(row) {
+		if isMark(row, c) {
+			last = max(last, row.Cells(c)[0].Micros)
+		}
+	}
+	return last
+}

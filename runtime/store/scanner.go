@@ -106,6 +106,10 @@ func splits(ctx context.Context, api bigtable.TableAPI, id string, timeout time.
 type ScannedRow[E any] struct {
 	Key    string // row key
 	Events []E    // in order of time; the slice is reused for the next row
+	// Marked reports whether the row is one of codec.Latest that does not tell the newest event of its
+	// series: a deletion is changing that, or was stopped. Events is then empty; reads of the series
+	// search its events.
+	Marked bool
 	// Cells is the number of cells that the scan received for the row: those that readers
 	// use. Bytes is their size, each with the row key, the column name and 8 bytes for the
 	// timestamp, uncompressed. Both are 0 with an error.
@@ -116,6 +120,7 @@ type ScannedRow[E any] struct {
 type untypedRow struct {
 	Key          string
 	Events       list
+	Marked       bool
 	Cells, Bytes int
 }
 
@@ -152,7 +157,7 @@ func scannedOf(row wire.Row) untypedRow {
 func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[ScannedRow[E], error] {
 	return func(yield func(ScannedRow[E], error) bool) {
 		s.scanner.rows(ctx, within, from, to, new(listOf[E]), func(row untypedRow, err error) bool {
-			out := ScannedRow[E]{Key: row.Key, Cells: row.Cells, Bytes: row.Bytes}
+			out := ScannedRow[E]{Key: row.Key, Marked: row.Marked, Cells: row.Cells, Bytes: row.Bytes}
 			if row.Events != nil {
 				out.Events = row.Events.(*listOf[E]).events
 			}
@@ -193,6 +198,7 @@ type scanning struct {
 	filter  scan.Filter
 	events  list    // of the current row
 	errors  []error // of the current row
+	marked  bool    // the current row
 	matches []scanMatch
 	pending []scannedRow
 	size    int   // of the pending rows, in bytes
@@ -336,8 +342,8 @@ func (t *scanning) done(row untypedRow) bool {
 		return t.fail(row.Key, call.Explain(t.ctx, ended))
 	}
 	failed := t.errors
-	row.Events = t.events
-	t.errors = nil
+	row.Events, row.Marked = t.events, t.marked
+	t.errors, t.marked = nil, false
 	for _, err := range failed {
 		if t.failed = err; !t.yield(untypedRow{Key: row.Key}, err) {
 			return false
@@ -363,7 +369,7 @@ func (t *scanning) row(row wire.Row) bool {
 		return false
 	}
 	for _, m := range matches {
-		m.layer.a.inRow(m.at, row, t.take)
+		t.inRow(m, row)
 	}
 	if len(matches) == 0 && !foreign {
 		t.errors = append(t.errors, undecodable)
@@ -371,6 +377,14 @@ func (t *scanning) row(row wire.Row) bool {
 	out := scannedOf(row)
 	row.Release()
 	return t.done(out)
+}
+
+// inRow collects the events of a row with one mapping.
+func (t *scanning) inRow(m scanMatch, row wire.Row) {
+	a, before := &m.layer.a, t.events.len()+len(t.errors)
+	marked := a.mapping.Pattern.NewestOnly() && a.marked(row) >= 0
+	a.inRow(m.at, row, t.take)
+	t.marked = t.marked || marked && t.events.len()+len(t.errors) == before
 }
 
 // match returns the mappings of a row. If there are none, foreign reports whether the row
@@ -434,7 +448,7 @@ func (t *scanning) flush() bool {
 				t.metrics(m, row.row.Key(), others)
 			} else {
 				m.layer.a.mapping.assign(m.layer.a.base, m.base)
-				m.layer.a.inRow(m.at, row.row, t.take)
+				t.inRow(*m, row.row)
 			}
 		}
 		if !t.done(scannedOf(row.row)) {

@@ -25,17 +25,6 @@ import (
 //
 // TestStateProtocol explores all interleavings of these steps.
 
-// marked returns the time of the last mark of a row, in microseconds; -1 if it has none.
-func (a *rowAssembler) marked(row wire.Row) int64 {
-	last := int64(-1)
-	for _, c := range a.columnsOf(row) {
-		if isMark(row, c) {
-			last = max(last, row.Cells(c)[0].Micros)
-		}
-	}
-	return last
-}
-
 // state returns the event of a row, and whether it is the newest one of its series; else, only a search
 // of the events can tell. It sets the series of the assembler, and releases the row. The error is that
 // of the key.
@@ -45,12 +34,12 @@ func (a *assembler) state(row wire.Row) (newest event, told bool, err error) {
 	if err != nil {
 		return newest, false, err
 	}
-	marked, failed := a.marked(row), ErrNotFound
+	failed := ErrNotFound
 	a.inRow(at, row, func(e event, err error) bool {
 		newest, failed = a.mapping.clone(e), err
 		return true
 	})
-	return newest, failed == nil && a.mapping.Time(newest).UnixMicro() > marked, nil
+	return newest, failed == nil, nil
 }
 
 // states sets the newest events of those series whose rows tell them. The reader is that of the

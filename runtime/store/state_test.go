@@ -275,6 +275,26 @@ func TestScanOfStates(t *testing.T) {
 	}
 }
 
+// TestScanOfMarkedStates scans rows with marks: an event up to the last mark is not yielded.
+func TestScanOfMarkedStates(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "later", Time: at(701)}, {Series: "none", Time: at(700)}, {Series: "same", Time: at(700)}}))
+	table := c.Client.Open("now")
+	for _, series := range []string{"empty", "later", "same"} {
+		m := bigtable.NewMutation()
+		c.mappings[0].untyped().mark(m, newMark(), at(700).UnixMicro(), c.clock())
+		must(t, table.Apply(t.Context(), series, m))
+	}
+	scanner, err := NewScanner(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
+	must(t, err)
+	var got []string
+	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, at(2000)) {
+		must(t, err)
+		got = append(got, fmt.Sprint(row.Key, len(row.Events), row.Marked))
+	}
+	same(t, []string{"empty0 true", "later1 false", "none1 false", "same0 true"}, got)
+}
+
 // countedReads counts the reads of a client.
 func countedReads(client Client, n *int) Client {
 	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
