@@ -33,6 +33,7 @@ var unproven = map[string]string{
 	"rollup_family":               inRollups,
 	"rollup_field_listed_no_more": inRollups,
 	"rollup_field_renamed":        inRollups,
+	"rollup_field_returns":        inRollups,
 	"rollup_field_type":           inRollups,
 	"rollup_narrower":             inRollups,
 	"rollup_read_moves":           inRollups,

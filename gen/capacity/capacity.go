@@ -25,8 +25,8 @@ type Plan struct {
 	BusiestSeries float64 `json:"busiest_series"`
 	Writes        Flow    `json:"writes"`
 	Reads         []Read  `json:"reads"` // declared ones
-	// Summaries are the rows that rollups read and write; nil if there are none.
-	Summaries *Flow `json:"summaries,omitempty"`
+	// Summaries are what rollups take; nil if there are none.
+	Summaries *Summaries `json:"summaries,omitempty"`
 	// RequestsADay are mutations of rows and read requests, on average.
 	WritesADay float64   `json:"writes_a_day"`
 	ReadsADay  float64   `json:"reads_a_day"`
@@ -41,6 +41,18 @@ type Plan struct {
 type Flow struct {
 	Rows  float64 `json:"rows_per_second"`
 	Bytes float64 `json:"bytes_per_second"` // upper bound, before compression
+}
+
+// Summaries are what it takes to summarize buckets.
+type Summaries struct {
+	Flow // rows that are read and written once, when their buckets have ended
+	// Walked is what each search for changed rows walks over after a year, in bytes: an upper bound, before compression.
+	Walked float64 `json:"walked_bytes"`
+}
+
+// Search returns how long an SSD node is busy with a search that walks over all rows, and with nothing else.
+func (s *Summaries) Search() time.Duration {
+	return time.Duration(s.Walked / Types[0].Scan * float64(time.Second))
 }
 
 // Read is a declared read.
@@ -154,8 +166,9 @@ func (p *Plan) summarize(e *estimate.Estimate, all *demand) {
 		return
 	}
 	if p.Summaries == nil {
-		p.Summaries = &Flow{}
+		p.Summaries = &Summaries{}
 	}
+	p.Summaries.Walked += e.StoredAfter(ages[len(ages)-1]).Upper
 	rows := e.Rollup.Buckets * float64(e.Load.Series)
 	p.Summaries.Rows += rows
 	p.Summaries.Bytes += rows * e.Row.Upper

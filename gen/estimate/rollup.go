@@ -14,6 +14,9 @@ type Rollup struct {
 	Windows float64  // with events, in a run
 	Run     CellSize // of a bucket of a series
 	Mark    CellSize // of each mutation of events, until the bucket is summarized
+	// Marks is how many marks the rows of a series have at a time, if one program writes its events one by one: it uses a mark for
+	// half of the grace period. They stay until their bucket is summarized: as soon as possible, or a day later.
+	Marks Bounds
 	// Buckets is how many buckets of a series end in a second.
 	Buckets float64
 }
@@ -45,6 +48,10 @@ func rollupOf(l *layout.Layout, t *layout.Table, e *Estimate) *Rollup {
 	key, family := keyWidth(l, t, e.Load), exactly(float64(len(r.Family)))
 	out.Run = CellSize{Key: key, Family: family, Qualifier: exactly(float64(len(rollup.RunName(0, 0)))), Value: run.Plus(window.times(out.Windows))}
 	out.Mark = CellSize{Key: key, Family: family, Qualifier: exactly(float64(len(rollup.Mark(0))))}
+	grace := r.Grace(t.Bucket)
+	perRow := math.Min(e.EventsPerRow, math.Max(1, float64(width)/float64(grace/2)))
+	rows := func(wait time.Duration) float64 { return float64(width+r.After+2*grace+wait) / float64(width) }
+	out.Marks = Bounds{Typical: perRow * (rows(0) - 0.5), Upper: perRow * rows(24*time.Hour)}
 	if age := r.GC.MaxAge; age > 0 {
 		out.Run.Shortest, out.Run.Longest = age+width, age+width // from the end of the bucket
 	}
@@ -65,7 +72,9 @@ func statisticsWidth(f *layout.Field, load layout.Load) Bounds {
 	return out.Plus(exactly(2 * float64(f.Type.Traits().Width)))
 }
 
-// stored returns the size of the runs of all series at an age of the table.
+// stored returns the size of the runs and marks of all series at an age of the table.
 func (r *Rollup) stored(age time.Duration, load layout.Load) Bounds {
-	return r.Run.stored(age, r.Buckets).times(float64(load.Series))
+	mark, written := r.Mark.Bytes(), age.Seconds()*math.Max(load.Rate, r.Buckets)
+	marks := Bounds{Typical: mark.Typical * math.Min(r.Marks.Typical, written), Upper: mark.Upper * math.Min(r.Marks.Upper, written)}
+	return r.Run.stored(age, r.Buckets).Plus(marks).times(float64(load.Series))
 }

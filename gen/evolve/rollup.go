@@ -206,7 +206,7 @@ func (c *comparer) summaries(family string, lost bool) {
 		switch {
 		case i >= 0 && !c.old.Summaries[i].Retired:
 		case i >= 0 && !c.has(new.Name):
-			at.Old = c.old.Summaries[i].Type.String()
+			at.Old = c.old.Summaries[i].Type.String() + " of the removed field"
 			c.add(familyTaken, at, "the rollup had a field %q before, which was removed: windows of that time would be read as those of this field", new.Name)
 		default:
 			c.add(rollupChanged, at, "the rollup gets %q: buckets that were summarized before lack it, and their windows are inexact once their events expire; stop summarizing with the old code first", new.Name)

@@ -3,8 +3,10 @@ package explain
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -22,13 +24,22 @@ func capacityRows(p *capacity.Plan) []capacityRow {
 		rows = append(rows, capacityRow{r.Method, words.Count(r.Rate, "call", "calls") + "/s", readMeans(r)})
 	}
 	if s := p.Summaries; s != nil {
-		rows = append(rows, capacityRow{"summaries", words.Count(s.Rows, "row", "rows") + "/s", "read and written once when their buckets have ended: up to " + words.Size(s.Bytes) + "/s; each pass also walks over all rows"})
+		rows = append(rows, capacityRow{"summaries", words.Count(s.Rows, "row", "rows") + "/s", "read and written once when their buckets have ended: up to " + words.Size(s.Bytes) + "/s; each search for them walks over all rows: up to " + words.Size(s.Walked) + " after a year, " + searchMeans(s) + " of an SSD node"})
 	}
 	rows = append(rows, capacityRow{"requests", words.Count(p.WritesADay+p.ReadsADay, "request", "requests") + " a day", requestsMeans(p)})
 	for _, s := range p.Storage {
 		rows = append(rows, capacityRow{"storage", words.Sizes(s.Bytes.Lower, s.Bytes.Upper), storageMeans(&s)})
 	}
 	return rows
+}
+
+// searchMeans says how long a search for changed rows takes.
+func searchMeans(s *capacity.Summaries) string {
+	took := s.Search()
+	if took < time.Minute {
+		return "less than a minute"
+	}
+	return schema.FormatDuration(took.Round(time.Minute))
 }
 
 // writesMeans says how many bytes are written, and when.
