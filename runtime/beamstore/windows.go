@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/coder"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
@@ -153,10 +154,11 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 //
 // With SkipUndecodable, events that cannot be decoded are counted as Undecodable by their windows, too.
 //
-// The error is that of [Schema.Read], wraps [window.ErrWidth], or is that of [time.LoadLocation].
+// The error is that of [Schema.Read] or, of the other options, that of [store.Windows] or [time.LoadLocation].
 func (w *Windows[E, W]) Read(scope beam.Scope, conn Connection, o WindowOptions) (beam.PCollection, error) {
 	scope = scope.Scope("btgen.Windows")
-	if _, err := o.width(); err != nil {
+	width, err := o.width()
+	if err != nil {
 		return beam.PCollection{}, err
 	}
 	sources, err := w.schema.sources(o.ReadOptions)
@@ -167,6 +169,12 @@ func (w *Windows[E, W]) Read(scope beam.Scope, conn Connection, o WindowOptions)
 		return beam.PCollection{}, &store.UnknownTableError{Table: o.Table, Tables: []string{table}}
 	}
 	o.To = sources[0].To
+	nothing := store.ManySeriesOf[E](nil) // but its options are checked
+	for _, err := range w.read(context.Background(), w.schema.reader(noTables{}, o.Query, conn.TablePrefix, sources[0].Now), w.schema.mapping(w.schema.tableOf(o.Query)), nothing, o.From, o.To, width, o.ofReader(o.Fill)) {
+		if err != nil {
+			return beam.PCollection{}, err
+		}
+	}
 	conn = conn.resolved()
 	all := beam.CreateList(scope, sources[:1]) // a reader reads all tables with earlier layouts
 	series := beam.Reshuffle(scope, beam.ParDo(scope, &listFn[W, E]{Conn: conn, SkipUndecodable: o.SkipUndecodable}, all))
@@ -188,6 +196,17 @@ func (o *WindowOptions) width() (window.Width, error) {
 	return window.Parse(o.Every, zone)
 }
 
+// ofReader returns the options of a reader that fills gaps in a way.
+func (o *WindowOptions) ofReader(fill window.Fill) store.WindowOptions {
+	return store.WindowOptions{Fields: o.Fields, Fill: fill, By: o.By}
+}
+
+// noTables is a client of readers that read nothing.
+type noTables struct{}
+
+// OpenTable returns no table.
+func (noTables) OpenTable(string) bigtable.TableAPI { return nil }
+
 // tableOf returns the table that a query reads.
 func (s *Schema[E]) tableOf(q Query) string {
 	if q.Name == "" {
@@ -197,10 +216,8 @@ func (s *Schema[E]) tableOf(q Query) string {
 }
 
 // reader returns a reader of the table that a query reads.
-func (s *Schema[E]) reader(client *sharedClient, q Query, now time.Time) *store.Reader[E] {
-	return store.NewReader(client.Client, s.mapping(s.tableOf(q)), store.ReaderOptions{
-		TablePrefix: client.of.TablePrefix, Now: func() time.Time { return now },
-	})
+func (s *Schema[E]) reader(client store.Client, q Query, prefix string, now time.Time) *store.Reader[E] {
+	return store.NewReader(client, s.mapping(s.tableOf(q)), store.ReaderOptions{TablePrefix: prefix, Now: func() time.Time { return now }})
 }
 
 // listFn lists the series of a source.
@@ -231,7 +248,7 @@ func (fn *listFn[W, E]) ProcessElement(ctx context.Context, source Source, emit 
 		}
 	}
 	number := uint64(0)
-	for e, err := range ofWindow[W, E]().list(ctx, s.reader(fn.client, source.Query, source.Now), of, source.From, source.To) {
+	for e, err := range ofWindow[W, E]().list(ctx, s.reader(fn.client.Client, source.Query, fn.Conn.TablePrefix, source.Now), of, source.From, source.To) {
 		switch {
 		case fn.SkipUndecodable && isUndecodable(err):
 			undecodable.Inc(ctx, 1)
@@ -283,8 +300,7 @@ func (r *summary[W, E]) read(ctx context.Context, numbered []byte, fill window.F
 	if err != nil {
 		return err
 	}
-	options := store.WindowOptions{Fields: o.Fields, Fill: fill, By: o.By}
-	windows := ofWindow[W, E]().read(ctx, s.reader(r.client, o.Query, r.Now), s.mapping(s.tableOf(o.Query)), of, o.From, o.To, width, options)
+	windows := ofWindow[W, E]().read(ctx, s.reader(r.client.Client, o.Query, r.Conn.TablePrefix, r.Now), s.mapping(s.tableOf(o.Query)), of, o.From, o.To, width, o.ofReader(fill))
 	for w, err := range windows {
 		switch {
 		case o.SkipUndecodable && isUndecodable(err):

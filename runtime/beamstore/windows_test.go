@@ -198,6 +198,8 @@ func TestInvalidWindows(t *testing.T) {
 		"query": {Every: "1d", ReadOptions: beamstore.ReadOptions{Query: beamstore.Query{Name: "Nope"}}},
 		"table": {Every: "1d", ReadOptions: beamstore.ReadOptions{Table: "samples_salted"}},
 		"range": {Every: "1d", ReadOptions: beamstore.ReadOptions{From: begin, To: begin.Add(-1)}},
+		"field": {Every: "1d", Fields: []store.Field{"nope"}}, "series value": {Every: "1d", By: []store.SeriesValue{"nope"}},
+		"fill": {Every: "1d", Fill: -1}, "filled groups": {Every: "1d", Fill: 77, By: []store.SeriesValue{}},
 	} {
 		_, err := plantbeam.SampleWindows.Read(s, connection("localhost:1"), o)
 		var table *store.UnknownTableError
@@ -205,6 +207,7 @@ func TestInvalidWindows(t *testing.T) {
 		var times *beamstore.RangeError
 		if !map[string]bool{
 			"width": errors.Is(err, window.ErrWidth), "zone": err != nil, "query": errors.As(err, &query), "table": errors.As(err, &table), "range": errors.As(err, &times),
+			"field": errors.Is(err, store.ErrNoField), "series value": errors.Is(err, store.ErrNoSeriesValue), "fill": errors.Is(err, window.ErrFill), "filled groups": errors.Is(err, window.ErrFill),
 		}[name] {
 			t.Errorf("%s: %v", name, err)
 		}
