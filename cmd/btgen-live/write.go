@@ -391,12 +391,20 @@ func (l *loading) ended(_ context.Context, op store.Operation, _ error) {
 	}
 }
 
+// since says that counts begin at --from-line; otherwise, it is another text.
+func (l *loading) since(otherwise string) string {
+	if l.options.fromLine > 1 {
+		return fmt.Sprintf(" from line %d on", l.options.fromLine)
+	}
+	return otherwise
+}
+
 // finish prints how many events are written. err is why the loading ended early, if it did.
 func (l *loading) finish(ctx context.Context, err error) error {
 	if err != nil {
 		text := "nothing is written"
 		if l.line >= l.options.fromLine {
-			text = fmt.Sprintf("all lines up to %d are written or reported, %s in total", l.line, countOf(l.events, "event"))
+			text = fmt.Sprintf("all lines up to %d are written or reported, %s%s", l.line, countOf(l.events, "event"), l.since(" in total"))
 		}
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
@@ -409,6 +417,7 @@ func (l *loading) finish(ctx context.Context, err error) error {
 	} else {
 		what += " written"
 	}
+	what += l.since("")
 	var notes []string
 	if l.reported > 0 {
 		notes = append(notes, countOf(l.reported, "line")+" reported")

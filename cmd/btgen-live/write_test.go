@@ -63,7 +63,7 @@ func TestInterruptedWrite(t *testing.T) {
 		}
 		args, rest := []string{"write", "Event", "all.ndjson", "--project", storetest.Project, "--instance", storetest.Instance}, "9,000 events written\n"
 		if signal == syscall.SIGINT {
-			args, rest = append(args, "--from-line", "7001"), "2,000 events written\n"
+			args, rest = append(args, "--from-line", "7001"), "2,000 events written from line 7001 on\n"
 		}
 		var out bytes.Buffer
 		if code := run(args, &out, &failed); code != 0 || out.String() != rest || stored() != lines {
