@@ -96,7 +96,7 @@ type recordPoint struct {
 // recordColumn is what is known of a tag, a field or a column.
 type recordColumn struct {
 	n, bytes int
-	kinds    [format.BoolKind + 1]int
+	kinds    [format.StringKind + 1]int
 	example  string // the first value that is not empty
 	hash     bool   // whether a value contains the delimiter of keys
 	distinct map[string]bool
@@ -115,7 +115,7 @@ var cellTypes = [...]struct {
 	}},
 	{"float64", func(text []byte) bool {
 		_, err := strconv.ParseFloat(string(text), 64)
-		return err == nil
+		return err == nil && !bytes.ContainsAny(text, "_xX") // which no system writes
 	}},
 	{"bool", func(text []byte) bool { _, err := strconv.ParseBool(string(text)); return err == nil }},
 	{"timestamp", func(text []byte) bool { _, ok := format.ParseTime(text, 0, time.UTC); return ok }},
@@ -359,7 +359,7 @@ func (s *recordSample) field(name string) designValue {
 	c := s.fields[name]
 	v := designValue{source: name, optional: c.n < s.events()}
 	integers := c.kinds[format.IntKind] + c.kinds[format.UintKind]
-	switch text := c.kinds[format.TextKind]; {
+	switch text := c.kinds[format.TextKind] + c.kinds[format.StringKind]; {
 	case s.Format.Cells:
 		v.typ = c.cellType()
 	case c.kinds[format.BoolKind] == c.n:

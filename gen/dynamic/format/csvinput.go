@@ -187,7 +187,7 @@ func (r *csvReader) Next() (dynamic.Event, int, error) {
 		if i < 0 || r.absent(&c) {
 			continue
 		}
-		v, err := r.parse[i](c.text)
+		v, err := r.value(i, c.text, TextKind)
 		if err != nil {
 			return e, number, c.fail(r.names[k], err)
 		}

@@ -18,6 +18,7 @@
 package format
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -187,6 +188,9 @@ func (c *Column) set(e *dynamic.Event, v any) {
 // numeric reports whether the values of a type are numbers.
 func numeric(t schema.Type) bool { return t.Traits().Number != schema.NoNumber }
 
+// isFloat reports whether the values of a type are floating-point numbers.
+func isFloat(t schema.Type) bool { return t == schema.Float32 || t == schema.Float64 }
+
 // appendText appends a value of a type as text.
 func appendText(dst []byte, t schema.Type, v any) []byte {
 	switch v := v.(type) {
@@ -235,9 +239,15 @@ var ErrValue = errors.New("not a value of the type")
 
 // ParseText parses a value of a field in the form that the package comment describes. Errors
 // wrap [ErrValue].
-func ParseText(f *layout.Field, text []byte) (any, error) { return parserOf(f)(text) }
+func ParseText(f *layout.Field, text []byte) (any, error) {
+	v, err := parserOf(f)(text)
+	if err == nil {
+		err = exact(f, v, text, TextKind)
+	}
+	return v, err
+}
 
-// parserOf returns ParseText for a field.
+// parserOf returns ParseText for a field, without [exact].
 func parserOf(f *layout.Field) func(text []byte) (any, error) {
 	decode := value.Coding(f, codec.TextValues).Decode
 	if f.Type == schema.Bytes {
@@ -248,9 +258,41 @@ func parserOf(f *layout.Field) func(text []byte) (any, error) {
 		if err != nil {
 			return nil, refuse(f, text)
 		}
+		if isFloat(f.Type) && ofSource(text) {
+			return nil, &valueError{fmt.Sprintf("\"%s\" is not a valid %s", shown(text), f.Type), "a decimal number without _"}
+		}
 		return v, nil
 	}
 }
+
+// exact returns an error for an integer that its floating-point column would store as another number. A
+// format that says that a number is one of floating point has rounded it already, and so has a program
+// that prints the shortest text of a large one.
+func exact(f *layout.Field, v any, text []byte, kind Kind) error {
+	const always = 7 // digits that a float32 has
+	number, ok := v.(float64)
+	if !ok || kind == FloatKind || len(text) <= always || !isInteger(text) {
+		return nil
+	}
+	bits := 64
+	if f.Type == schema.Float32 {
+		bits = 32
+	}
+	stored, _ := new(big.Float).SetFloat64(number).Int(nil)
+	digits := stored.Append(nil, 10)
+	same := func(b []byte) bool { return bytes.Equal(unsigned(b), unsigned(text)) }
+	if same(digits) || kind == TextKind && same(strconv.AppendFloat(nil, number, 'f', -1, bits)) {
+		return nil
+	}
+	return &valueError{fmt.Sprintf("\"%s\" would be stored as %s", shown(text), shown(digits)), "a field of an integer type"}
+}
+
+// unsigned returns the digits of an integer without its sign and leading zeros.
+func unsigned(integer []byte) []byte { return bytes.TrimLeft(integer, "+-0") }
+
+// ofSource reports whether a number is hexadecimal or has a _, as in the source code of programs:
+// [strconv.ParseFloat] accepts it, but no system writes it.
+func ofSource(number []byte) bool { return bytes.ContainsAny(number, "_xX") }
 
 // maxShown is the maximum number of characters of a value in an error.
 const maxShown = 40

@@ -97,7 +97,7 @@ func (p *influxLine) field() error {
 	if len(key) == 0 || !p.skip('=') {
 		return p.fail(begin, "want a field, as in key=value")
 	}
-	v := Value{Part: FieldPart, Name: key, at: p.at}
+	v := Value{Part: FieldPart, Kind: StringKind, Name: key, at: p.at}
 	if p.skip('"') {
 		if v.Text = p.token(`"`, `"\`); !p.skip('"') {
 			return p.fail(v.at, "the string has no end: it cannot contain line breaks")

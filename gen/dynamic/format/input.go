@@ -267,6 +267,15 @@ func (p *parser) parserOf(c *Column) func(text []byte) (any, error) {
 	return own
 }
 
+// value parses the value of a column, of a kind.
+func (p *parser) value(column int, text []byte, kind Kind) (any, error) {
+	v, err := p.parse[column](text)
+	if err == nil {
+		err = exact(&p.columns[column].Field, v, text, kind)
+	}
+	return v, err
+}
+
 // hexDigits returns the digits of bytes as PostgreSQL or Cassandra write them.
 func (p *parser) hexDigits(text []byte) ([]byte, bool) {
 	if digits, ok := bytes.CutPrefix(text, []byte(`\x`)); ok {

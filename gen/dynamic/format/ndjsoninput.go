@@ -118,7 +118,7 @@ func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, ra
 	case c.Type != schema.Bool && !numeric(c.Type) && !(c.Type == schema.Timestamp && r.times.unit > 0):
 		return wantString(c.Type)
 	}
-	v, err := r.parse[i](text)
+	v, err := r.value(i, text, TextKind)
 	if err == nil {
 		c.set(e, v)
 	}

@@ -17,7 +17,8 @@ import (
 //
 //	  - Tokens are separated by any number of blanks and tabs, and a comma may follow the last label.
 //	  - Values of labels have the escapes \\, \" and \n. A label that is empty is the same as none.
-//	  - Values are floats as strconv.ParseFloat of Go accepts them, with NaN, +Inf and -Inf.
+//	  - Values are floats as strconv.ParseFloat of Go accepts them, with NaN, +Inf and -Inf. Hexadecimal
+//	    ones and _ between digits, which it accepts, too, are refused: nothing writes them.
 //	  - Timestamps are integers, in milliseconds since 1970.
 //	  - Lines that begin with # are comments, among them HELP and TYPE.
 //	  - Histograms and summaries are samples of name_bucket with a label le, of name with a label
@@ -239,7 +240,7 @@ func (p *sampleLine) number(part Part, name string) error {
 	p.blanks()
 	begin := p.at
 	text := p.word(" \t")
-	if _, err := strconv.ParseFloat(string(text), 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+	if _, err := strconv.ParseFloat(string(text), 64); err != nil && !errors.Is(err, strconv.ErrRange) || ofSource(text) {
 		return p.fail(begin, "want a number, NaN, +Inf or -Inf")
 	}
 	p.add(Value{Part: part, Kind: FloatKind, Name: []byte(name), Text: text, at: begin})

@@ -63,6 +63,7 @@ const (
 	UintKind
 	FloatKind
 	BoolKind
+	StringKind // text, which is no number and no boolean
 )
 
 // reset empties the record for a line.
@@ -293,16 +294,20 @@ func (r *recordReader) bindValue(v *Value) (string, error) {
 	if err := fits(c, v); err != nil {
 		return c.Name, err
 	}
-	value, err := r.parse[i](v.Text)
+	value, err := r.value(i, v.Text, v.Kind)
 	if err == nil {
 		err = r.put(i, value)
 	}
 	return c.Name, err
 }
 
-// fits returns an error for a number or a boolean that the type of a column does not have.
+// fits returns an error for a value of another kind than those of the type of a column.
 func fits(c *Column, v *Value) error {
 	switch {
+	case v.Kind == StringKind && (c.Type == schema.Bool || numeric(c.Type) && c.Type != schema.Duration):
+		return fmt.Errorf("%w: it is a string, and not a %s", ErrValue, c.Type)
+	case v.Kind == StringKind:
+		return nil
 	case v.Part == TimePart || v.Kind == TextKind:
 		return nil
 	case v.Kind == BoolKind && c.Type != schema.Bool:
