@@ -50,9 +50,10 @@ type Summaries struct {
 	Walked float64 `json:"walked_bytes"`
 }
 
-// Search returns how long an SSD node is busy with a search that walks over all rows, and with nothing else.
+// Search returns how long an SSD node is busy with a search that walks over all rows, and with nothing else: 30 years at most.
 func (s *Summaries) Search() time.Duration {
-	return time.Duration(s.Walked / Types[0].Scan * float64(time.Second))
+	const most = 30 * 365 * 24 * time.Hour
+	return time.Duration(min(s.Walked/Types[0].Scan*float64(time.Second), float64(most)))
 }
 
 // Read is a declared read.

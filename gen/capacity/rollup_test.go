@@ -67,7 +67,9 @@ func TestRollup(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
 		}
 	}
-	if took := (&capacity.Summaries{Walked: 220e6 * 60}).Search(); took != time.Minute {
-		t.Error(took)
+	for walked, want := range map[float64]time.Duration{220e6 * 60: time.Minute, 1e30: 30 * 365 * 24 * time.Hour, math.Inf(1): 30 * 365 * 24 * time.Hour} {
+		if took := (&capacity.Summaries{Walked: walked}).Search(); took != want {
+			t.Errorf("%g bytes: %v", walked, took)
+		}
 	}
 }
