@@ -297,7 +297,7 @@ func holds(t *layout.Table) string {
 // setup declares the setup function.
 func (s *schemaFile) setup() jen.Code {
 	return gocode.Doc(
-		fmt.Sprintf("%s reconciles %s with the schema; see setup.Setup.", s.names.Setup, s.tableList()),
+		fmt.Sprintf("%s reconciles %s with the schema; see setup.Setup.", s.names.Setup, tableList(s.layout.AllPeriods())),
 	).Add(notInlined()).
 		Func().Id(s.names.Setup).
 		Params(ctxParam(), jen.Id("admin").Add(s.runtimeSetup("Admin")), s.clientParam(), jen.Id("opts").Op("...").Add(s.runtimeSetup("Options"))).
@@ -312,12 +312,13 @@ func (s *schemaFile) setup() jen.Code {
 //
 //	func RollupBalloon(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error)
 func (s *schemaFile) rollup() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s summarizes the buckets of %s that have ended and have changed; see store.Rollup.", s.names.Rollup, s.tableList())).Add(notInlined()).
+	rollups := s.layout.Rollups()
+	return gocode.Doc(fmt.Sprintf("%s summarizes the buckets of %s that have ended and have changed; see store.Rollup.", s.names.Rollup, tableList(rollups))).Add(notInlined()).
 		Func().Id(s.names.Rollup).
 		Params(ctxParam(), s.clientParam(), s.optsParam("RollupOptions")).
 		Params(s.store("RollupReport"), jen.Error()).Block(
 		jen.Return(s.store("Rollup").Call(
-			jen.Id("ctx"), jen.Id("client"), jen.Id(s.names.Mappings), jen.Id(s.names.Table(s.layout.Rollups()[0]).Columns), jen.Id(s.names.Windows), jen.Id("opts").Op("..."),
+			jen.Id("ctx"), jen.Id("client"), jen.Id(s.names.Mappings), jen.Id(s.names.Table(rollups[0]).Columns), jen.Id(s.names.Windows), jen.Id("opts").Op("..."),
 		)),
 	)
 }

@@ -90,10 +90,10 @@ func (s *schemaFile) add(decls ...jen.Code) {
 	}
 }
 
-// tableList lists the tables for a comment.
-func (s *schemaFile) tableList() string {
+// tableList lists the tables of layouts for a comment.
+func tableList(layouts []*layout.Table) string {
 	var ids []string
-	for _, t := range s.layout.AllPeriods() {
+	for _, t := range layouts {
 		if !slices.Contains(ids, t.ID) {
 			ids = append(ids, t.ID)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -118,14 +119,25 @@ func (s *schemaFile) windowsVar() jen.Code {
 //	func (r *BalloonReader) Windows(ctx context.Context, series BalloonSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonWindow, error]
 func (s *schemaFile) windowsMethod() jen.Code {
 	const text = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Windows."
-	return s.ofSeries("Windows", text).windows()
+	return s.ofSeries("Windows", withNote(text, prose.Windows(s.layout.Read))).windows()
+}
+
+// withNote adds a paragraph to a comment; none if the note is empty.
+func withNote(text, note string) string {
+	if note == "" {
+		return text
+	}
+	return text + "\n\n" + note
 }
 
 // pointsMethod declares the reader's method that returns the points of a chart:
 //
 //	func (r *BalloonReader) Points(ctx context.Context, series BalloonSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error)
 func (s *schemaFile) pointsMethod() jen.Code {
-	const text = "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Points."
+	text := "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Points."
+	if prose.Rolled(s.layout.Read) {
+		text += " A rollup has no points: draw windows where events have expired."
+	}
 	return s.ofSeries("Points", text).
 		points("Points", jen.Params(jen.Index().Add(s.window("Point")), jen.Error()))
 }
@@ -145,6 +157,13 @@ func (s *schemaFile) oneSeries() jen.Code { return s.store("SeriesOf").Call(s.ev
 func (s *schemaFile) queryWindows(q *layout.Query) jen.Code {
 	names := s.names.Query(q)
 	text := fmt.Sprintf("%s summarizes the events of %s by windows of time, as Windows does: by series, then by time.", names.WindowsMethod, names.Method)
+	switch note := prose.Windows(q.Table); {
+	case q.Table == s.layout.Read:
+	case note == "" && prose.Rolled(s.layout.Read):
+		text += fmt.Sprintf(" They come from the events of table %s.", q.Table.ID)
+	default:
+		text = withNote(text, note)
+	}
 	return s.ofQuery(q, names.WindowsMethod, text).windows()
 }
 
