@@ -89,8 +89,8 @@ func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 // zero, and their rates are the increase of seconds per second.
 func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
 	var of any
-	if field < len(w.fields) {
-		of = w.fields[field]
+	if field < len(w.Fields) {
+		of = w.Fields[field]
 	}
 	switch of := of.(type) {
 	case *window.Int[int64]:

@@ -46,7 +46,7 @@ func TestDurations(t *testing.T) {
 			ID: func(any) string { return "" }, Clone: func(s any) any { return s },
 		}, func(w any) bool {
 			took := w.(*tookWindow).Took
-			got.fields = []any{&took}
+			got.Fields = []any{&took}
 			return true
 		})
 		if err != nil {

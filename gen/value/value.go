@@ -350,8 +350,8 @@ func Equal(a, b any) bool {
 	return a == b
 }
 
-// Stored returns how rollups store the values of a field that is no number: as those of generated code.
-func Stored(f *layout.Field) window.AnyForm {
+// stored returns how rollups store the values of a field that is no number: as those of generated code.
+func stored(f *layout.Field) window.AnyForm {
 	same := window.AnyForm{Zero: of(f).zero, To: func(v any) any { return v }, From: func(v any) (any, error) { return v, nil }}
 	switch f.Type {
 	case schema.UUID:
