@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/cpu"
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/feed"
+	"github.com/btgen-dev/btgen/generated/grid"
 	"github.com/btgen-dev/btgen/generated/market"
 	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/metrics"
@@ -44,6 +45,7 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"device_alarms":        asGenerated(device.NewAlarmWriter, device.NewAlarmReader),
 	"device_readings":      asGenerated(device.NewReadingWriter, device.NewReadingReader),
 	"feed_activities":      asGenerated(feed.NewActivityWriter, feed.NewActivityReader),
+	"grid_meters":          asGenerated(grid.NewMeterWriter, grid.NewMeterReader),
 	"market_ticks":         asGenerated(market.NewTickWriter, market.NewTickReader),
 	"meter":                asGenerated(meter.NewReadingWriter, meter.NewReadingReader),
 	"metrics_points":       asGenerated(metrics.NewPointWriter, metrics.NewPointReader),

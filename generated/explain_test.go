@@ -38,6 +38,8 @@ import (
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/feed/feedtest"
+	"github.com/btgen-dev/btgen/generated/grid"
+	"github.com/btgen-dev/btgen/generated/grid/gridtest"
 	"github.com/btgen-dev/btgen/generated/market"
 	"github.com/btgen-dev/btgen/generated/market/markettest"
 	"github.com/btgen-dev/btgen/generated/meter"
@@ -434,6 +436,11 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 				with("ByHosts", func(from, to time.Time) { drain(r.ByHosts(ctx, []string{series.Hostname, series.Hostname}, from, to)) }).
 				with("All", func(from, to time.Time) { drain(r.All(ctx, from, to)) })
 		}},
+		{"grid.Meter", gridServer, func(client *bigtable.Client, now time.Time) calls {
+			r := grid.NewMeterReader(client, o(now))
+			return callsOf(r, grid.MeterSeries{Region: "north", Meter: 42}, grid.MeterFieldEnergy).
+				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "north", from, to)) })
+		}},
 		{"meter.Reading", meterServer, func(client *bigtable.Client, now time.Time) calls {
 			r := meter.NewReadingReader(client, o(now))
 			return callsOf(r, seriesOf[meter.ReadingSeries](t, result, "meter.Reading")).
@@ -656,6 +663,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"device.Alarm":                storesOf(deviceServer, device.NewAlarmWriter),
 	"device.Reading":              storesOf(deviceServer, device.NewReadingWriter),
 	"feed.Activity":               storesOf(feedServer, feed.NewActivityWriter),
+	"grid.Meter":                  storesOf(gridServer, grid.NewMeterWriter),
 	"market.Tick":                 storesOf(marketServer, market.NewTickWriter),
 	"meter.Reading":               storesOf(meterServer, meter.NewReadingWriter),
 	"metrics.Point":               storesOf(metricsServer, metrics.NewPointWriter),
@@ -688,6 +696,7 @@ func noaaServer(t *testing.T) string    { return noaatest.New(t).Addr }
 func seismicServer(t *testing.T) string { return seismictest.New(t).Addr }
 func transitServer(t *testing.T) string { return transittest.New(t).Addr }
 func feedServer(t *testing.T) string    { return feedtest.New(t).Addr }
+func gridServer(t *testing.T) string    { return gridtest.New(t).Addr }
 func marketServer(t *testing.T) string  { return markettest.New(t).Addr }
 func meterServer(t *testing.T) string   { return metertest.New(t).Addr }
 func metricsServer(t *testing.T) string { return metricstest.New(t).Addr }

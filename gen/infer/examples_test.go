@@ -97,7 +97,7 @@ func fill(t *testing.T, b *storetest.Bigtable, prefix string, l *layout.Layout) 
 		}
 		created[p.ID] = true
 		conf := &bigtable.TableConf{TableID: prefix + p.ID, ColumnFamilies: map[string]bigtable.Family{}}
-		for _, f := range p.Families {
+		for _, f := range p.AllFamilies() {
 			conf.ColumnFamilies[f.Name] = bigtable.Family{}
 		}
 		if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {

@@ -101,7 +101,7 @@ func (d *deletion) check(t *rapid.T) {
 		t.Fatal(err)
 	}
 	for _, table := range d.layout.AllPeriods() {
-		want, got := dynamictest.Rows(ctx, d.server.Client, "rest_"+table.ID), dynamictest.Rows(ctx, d.server.Client, "all_"+table.ID)
+		want, got := dynamictest.EventRows(ctx, d.server.Client, "rest_", table), dynamictest.EventRows(ctx, d.server.Client, "all_", table)
 		if table.Pattern.NewestOnly() { // what a deletion leaves has no older versions
 			want, got = newestCells(t, want), newestCells(t, got)
 		}

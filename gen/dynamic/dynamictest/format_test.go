@@ -97,7 +97,7 @@ func (d *deletion) formats(t *rapid.T) {
 		if table.Pattern.NewestOnly() {
 			continue // calls with other events leave other versions
 		}
-		if diff := cmp.Diff(dynamictest.Rows(ctx, d.server.Client, "all_"+table.ID), dynamictest.Rows(ctx, d.server.Client, "rest_"+table.ID)); diff != "" {
+		if diff := cmp.Diff(dynamictest.EventRows(ctx, d.server.Client, "all_", table), dynamictest.EventRows(ctx, d.server.Client, "rest_", table)); diff != "" {
 			t.Fatalf("table %s: (-want +got)\n%s", table.ID, diff)
 		}
 	}
