@@ -57,6 +57,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -646,6 +647,53 @@ func TestExplainedRows(t *testing.T) {
 				t.Fatal("no writer for ", l.Package, l.Name)
 			}
 			store(t, l, table)
+		}
+	}
+}
+
+// TestExplainedRun compares the example cells of a rollup with those that are stored once the first week of the example events has
+// been summarized.
+func TestExplainedRun(t *testing.T) {
+	result := resolved(t)
+	l := layoutOf(t, result, "grid.Meter")
+	table := l.Read
+	events := sample.Events(l, table, 3, 1)
+	// Without rules of garbage collection: the server has its own clock.
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		return b.Admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: table.ID, ColumnFamilies: map[string]bigtable.Family{"m": {}, "h": {}}})
+	})
+	now := events[3].WrittenAt
+	clock := func() time.Time { return now }
+	w := grid.NewMeterWriter(b.Client, store.WriterOptions{Now: clock})
+	for i := range events {
+		check(t, w.Write(t.Context(), eventOf[grid.MeterEvent](t, l, table, &events[i])))
+	}
+	now = now.Add(time.Hour)
+	report, err := grid.RollupMeter(t.Context(), b.Client, store.RollupOptions{Now: clock, Sleep: func(context.Context, time.Duration) error { return nil }})
+	if err != nil || report.Sealed != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for i, want := range []sample.Cell{sample.Run(l, table, events[:3]), sample.Mark(table, events[3].Time)} {
+		row, err := b.Client.Open(table.ID).ReadRow(t.Context(), sample.Rows(l, table, events)[i].Key, bigtable.RowFilter(bigtable.FamilyFilter("h")))
+		check(t, err)
+		if len(row["h"]) != 1 {
+			t.Fatal(row)
+		}
+		got := row["h"][0]
+		name := strings.TrimPrefix(got.Column, "h:")
+		random := len(want.Qualifier) - len(rollup.Mark(0)) + 1
+		if len(name) != len(want.Qualifier) || name[:random] != want.Qualifier[:random] || int64(got.Timestamp) != want.Micros || !slices.Equal(got.Value, want.Value) {
+			t.Errorf("row %d: want %+v, got %+v", i, want, got)
+		}
+	}
+	explained := explain.New(result.Schemas, result.Layouts)
+	for _, s := range explained.Schemas {
+		for _, of := range s.Tables {
+			for _, row := range of.Rows {
+				if last := row.Cells[len(row.Cells)-1]; (of.Rollup != nil) != (last.Event < 0) {
+					t.Errorf("table %s: the last cell of a row is %+v", of.ID, last)
+				}
+			}
 		}
 	}
 }

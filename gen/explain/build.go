@@ -140,6 +140,9 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	for _, row := range sample.Rows(l, t, events) {
 		out.Rows = append(out.Rows, rowOf(l, t, row, events))
 	}
+	if t.Rollup != nil && len(events) > 0 {
+		addRollup(l, t, out.Rows, events)
+	}
 	out.layout = laterLayout(s, index, l, t)
 	out.weigh()
 	for _, a := range t.Allow {

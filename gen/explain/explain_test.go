@@ -99,10 +99,10 @@ func rendered(t testing.TB, doc explain.Document) map[string]string {
 	return map[string]string{"txt": explain.Text(doc, explain.TextOptions{}), "md": explain.Markdown(doc), "html": string(page), "json": string(data)}
 }
 
-// TestGolden compares the explanations of the documented weather balloon with reviewed
+// TestGolden compares the explanations of the documented weather balloon, and of a table with a rollup, with reviewed
 // ones; -update rewrites them.
 func TestGolden(t *testing.T) {
-	for _, in := range exampleSchemas(t, "balloon_*.yaml") {
+	for _, in := range append(exampleSchemas(t, "balloon_*.yaml"), exampleSchemas(t, "grid_meters.yaml")...) {
 		name := strings.TrimSuffix(filepath.Base(in.Name), ".yaml")
 		doc := simulated(t, in)
 		checkHTML(t, rendered(t, doc)["html"])

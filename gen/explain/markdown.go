@@ -256,6 +256,9 @@ func (w *markdownWriter) rows(t *Table) {
 	}
 	w.table([]string{"row key", "column", "timestamp", "value", "meaning"}, rows)
 	w.paragraph(furtherRows(len(t.Rows) - shownRows))
+	if t.Rollup != nil {
+		w.paragraph(t.Rollup.Names)
+	}
 }
 
 // families writes what is garbage-collected next to what is read.

@@ -163,7 +163,7 @@ type Stored struct {
 	Micros    int64  `json:"timestamp_micros"`
 	Value     Bytes  `json:"value"`
 	Means     string `json:"means"`
-	Event     int    `json:"event"` // index into the example events
+	Event     int    `json:"event"` // index into the example events; -1 for a cell of a rollup
 }
 
 // Size estimates sizes under the load, without compression.

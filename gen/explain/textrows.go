@@ -47,6 +47,9 @@ func (w *textWriter) rows(t *Table) {
 		g = w.rowGrid(t, false, false)
 	}
 	g.write(&w.b, "    ")
+	if t.Rollup != nil {
+		w.wrapped("    ", plain, t.Rollup.Names)
+	}
 }
 
 // rowGrid contains the example rows: the cells next to the keys or below them, and the meaning

@@ -19,9 +19,9 @@ type Row struct {
 
 // Cell is a cell as the generated writer stores it.
 type Cell struct {
-	Event     int // index of its event
-	Column    int // index into Table.Columns
-	Family    int // index into Table.Families
+	Event     int // index of its event; -1 for a cell of a rollup
+	Column    int // index into Table.Columns; -1 for a cell of a rollup
+	Family    int // index into Table.AllFamilies
 	Qualifier string
 	Micros    int64 // timestamp in microseconds
 	Value     []byte
