@@ -16,8 +16,11 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/rollup"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Limits of a row that is shown.
@@ -85,7 +88,7 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 	out := []storedRow{}
 	for _, metric := range metricsOf(t) {
 		v := codec.KeyValues{Series: value.Pointers(l, s.values, nil), Metric: metric, At: &at, Sequence: &sequence}
-		row, err := a.storedRow(ctx, t, &v)
+		row, err := a.storedRow(ctx, l, t, &v)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +122,7 @@ func metricsOf(t *layout.Table) []*string {
 }
 
 // storedRow reads a row.
-func (a *api) storedRow(ctx context.Context, t *layout.Table, v *codec.KeyValues) (storedRow, error) {
+func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, v *codec.KeyValues) (storedRow, error) {
 	key, err := t.Append(nil, v)
 	if err != nil {
 		return storedRow{}, invalid(err)
@@ -132,8 +135,8 @@ func (a *api) storedRow(ctx context.Context, t *layout.Table, v *codec.KeyValues
 		}
 		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part))})
 	}
-	for i := range t.Families {
-		out.Families = append(out.Families, ruleOfRows{t.Families[i].Name, t.Families[i].GC.String()})
+	for _, f := range t.AllFamilies() {
+		out.Families = append(out.Families, ruleOfRows{f.Name, f.GC.String()})
 	}
 	row, err := a.client.OpenTable(out.Table).ReadRow(ctx, string(key), bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(shownCells)))
 	if err != nil {
@@ -141,14 +144,19 @@ func (a *api) storedRow(ctx context.Context, t *layout.Table, v *codec.KeyValues
 	}
 	now := time.Now()
 	for _, family := range slices.Sorted(maps.Keys(row)) {
-		out.Cells = append(out.Cells, cellsOf(t, family, row[family], now)...)
+		cells := cellsOf(t, family, row[family], now)
+		if t.Rollup != nil && family == t.Rollup.Family {
+			describeRollup(l, t, cells, row[family])
+		}
+		out.Cells = append(out.Cells, cells...)
 	}
 	return out, nil
 }
 
 // cellsOf describes the cells of a family, those of a column together and the newest first.
 func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time.Time) []shownCell {
-	i := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
+	families := t.AllFamilies()
+	i := slices.IndexFunc(families, func(f layout.Family) bool { return f.Name == family })
 	var out []shownCell
 	rank := 0
 	for k, item := range items {
@@ -164,7 +172,7 @@ func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time
 			c.Value = ""
 		}
 		if i >= 0 {
-			life := t.Families[i].Life
+			life := families[i].Life
 			c.Live = life.Alive(now, int64(item.Timestamp), rank)
 			if until := life.Fresh(int64(item.Timestamp), rank == 1); !until.IsZero() && until.Year() < 9000 {
 				c.Expires = until.UTC().Format(time.RFC3339Nano)
@@ -173,4 +181,27 @@ func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time
 		out = append(out, c)
 	}
 	return out
+}
+
+// describeRollup shows what the cells of a rollup say, in place of their bytes.
+func describeRollup(l *layout.Layout, t *layout.Table, cells []shownCell, items []bigtable.ReadItem) {
+	spec := value.Windows[struct{}](l, nil, nil)
+	for i, item := range items {
+		var found rollup.Row
+		found.Add(strings.TrimPrefix(item.Column, t.Rollup.Family+":"), item.Value)
+		run, isRun := found.Best()
+		switch {
+		case len(found.Marks) > 0:
+			cells[i].Value = "mark: events have changed"
+		case len(found.Deletions) > 0:
+			cells[i].Value = fmt.Sprintf("deletion of %s", countOf(len(found.Gone), "time range"))
+		case isRun:
+			var windows window.Run
+			if err := spec.ParseRun(&windows, run); err != nil {
+				cells[i].Value = "run: " + err.Error()
+				continue
+			}
+			cells[i].Value = fmt.Sprintf("run: %s by %s, in place of %s", countOf(len(windows.Windows), "window"), schema.FormatDuration(windows.Every), countOf(int(found.Total), "change"))
+		}
+	}
 }

@@ -28,12 +28,15 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable"
+
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/web"
 	"github.com/btgen-dev/btgen/golden/testbrowser"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -73,6 +76,12 @@ func servedEvents(t testing.TB, events []dynamic.Event) http.Handler {
 // servedEventsOf serves events of a schema.
 func servedEventsOf(t testing.TB, text string, events []dynamic.Event) http.Handler {
 	t.Helper()
+	return served(apiOf(t, text, events))
+}
+
+// apiOf returns an API with events of a schema.
+func apiOf(t testing.TB, text string, events []dynamic.Event) *api {
+	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(text)}})
 	if err := r.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
@@ -84,7 +93,7 @@ func servedEventsOf(t testing.TB, text string, events []dynamic.Event) http.Hand
 		}
 		return schema.NewWriter(b.Client).WriteAll(ctx, events)
 	})
-	return served(newAPI(r.Layouts, b.Client, store.ReaderOptions{}))
+	return newAPI(r.Layouts, b.Client, store.ReaderOptions{})
 }
 
 // readings are events of a sensor, one each step.
@@ -313,6 +322,50 @@ func TestAPIRow(t *testing.T) {
 	}
 	if got := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=none", "value", "sensor=1", "time", "2021-03-02T03:00:00Z")); len(got[0]["cells"].([]any)) != 0 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestAPIRowOfRollup asks for a row whose bucket changes, is summarized, and changes again.
+func TestAPIRowOfRollup(t *testing.T) {
+	a := apiOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {keep: forever}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), readings("berlin", 1, time.Hour, 30))
+	h := served(a)
+	var bytes float64
+	shown := func() (out []string) {
+		row := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", "2021-03-01T03:00:00Z"))[0]
+		if got := fmt.Sprint(row["families"]); got != "[map[family:m rule:never] map[family:h rule:never]]" {
+			t.Errorf("families %s", got)
+		}
+		for _, c := range row["cells"].([]any) {
+			if c := c.(map[string]any); strings.HasPrefix(c["column"].(string), "h:") {
+				if c["live"] != true || c["timestamp"] != "2021-03-02T00:00:00Z" {
+					t.Errorf("got %v", c)
+				}
+				bytes = c["bytes"].(float64)
+				out = append(out, c["value"].(string))
+			}
+		}
+		return out
+	}
+	if got := shown(); !slices.Equal(got, []string{"mark: events have changed"}) {
+		t.Errorf("got %q", got)
+	}
+	_, err := a.schemas["Event"].Rollup(t.Context(), a.client, store.RollupOptions{Sleep: func(context.Context, time.Duration) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(); !slices.Equal(got, []string{"run: 24 windows by 1h, in place of 1 change"}) || bytes < 100 {
+		t.Errorf("got %q, %v bytes", got, bytes)
+	}
+	m := bigtable.NewMutation()
+	m.Set("h", rollup.DeletionName(1), bigtable.Time(servedStart.AddDate(0, 0, 1)), rollup.NewRanges([]rollup.Range{{From: 0, To: time.Hour}, {From: 2 * time.Hour, To: 3 * time.Hour}}).Append(nil))
+	m.Set("h", rollup.RunName(9, 1), bigtable.Time(servedStart.AddDate(0, 0, 1)), []byte("damaged"))
+	m.Set("h", "later", bigtable.Time(servedStart.AddDate(0, 0, 1)), []byte("unknown"))
+	if err := a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"deletion of 2 time ranges", "unknown", "run: 24 windows by 1h, in place of 1 change", "run: not a run of a rollup: its checksum does not match"}
+	if got := shown(); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 
