@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -32,7 +34,8 @@ search took.
 It can be stopped and repeated at any time, and run by several processes at once. All of them
 need an app profile that routes to the same single cluster and allows single-row transactions.
 With --replicated, for instances with several clusters, it waits for replication first.
-With --checkpoint, the next run continues the search where this one was stopped.
+With --checkpoint, the next run continues the search where this one was stopped. With
+--no-wait, on an emulator to which nothing else writes, it does not wait.
 
 --all also summarizes buckets that were written before the table had a rollup or some of its
 fields, and those with a damaged summary.
@@ -47,6 +50,7 @@ Exit codes: 0 summarized; 2 failure.`,
 	cmd.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "count the buckets that have changed, and summarize none")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat until interrupted")
 	cmd.Flags().BoolVar(&f.replicated, "replicated", false, "wait for replication, for an instance with several clusters")
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "summarize at once, on an emulator to which nothing writes meanwhile")
 	cmd.Flags().IntVar(&f.options.Workers, "workers", store.DefaultWorkers, "number of ranges of row keys to search, and of buckets to summarize, concurrently")
 	cmd.Flags().Float64Var(&f.options.Rate, "rate", 0, "maximum number of buckets per second; 0 for no limit")
 	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
@@ -58,9 +62,9 @@ Exit codes: 0 summarized; 2 failure.`,
 // summarizing are the flags of the command rollup.
 type summarizing struct {
 	target
-	schemas           []string
-	watch, replicated bool
-	options           store.RollupOptions
+	schemas                   []string
+	watch, replicated, noWait bool
+	options                   store.RollupOptions
 }
 
 // run summarizes events.
@@ -82,7 +86,7 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 		return errors.Join(err, client.Close())
 	}
 	progress := newMeter(cmd)
-	show, begun, searching := showSummarizing(progress), time.Time{}, time.Duration(0)
+	show, begun, searching := f.show(progress), time.Time{}, time.Duration(0)
 	f.options.TablePrefix, f.options.Timeout = f.prefix, f.timeout
 	f.options.Progress = func(p store.RollupProgress) {
 		if p.Share < 1 {
@@ -91,14 +95,14 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 		show(p)
 	}
 	f.options.Sleep = delay
+	if f.noWait {
+		f.options.Sleep = func(context.Context, time.Duration) error { return nil }
+	}
 	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
-	for again := true; again && err == nil; again = f.watch {
+	for again := true; again; again = f.watch && err == nil && delay(ctx, max(watchEvery, searchOneIn*searching)) == nil {
 		begun, searching = time.Now(), 0
 		err = f.once(ctx, cmd, dynamic.New(l), client)
 		progress.end()
-		if f.watch && err == nil {
-			err = delay(ctx, max(watchEvery, searchOneIn*searching))
-		}
 	}
 	return errors.Join(err, client.Close())
 }
@@ -115,7 +119,11 @@ var delay = wait
 
 // check checks the flags.
 func (f *summarizing) check() error {
-	return cmp.Or(f.target.check(), checkWorkers(f.options.Workers), checkRate(f.options.Rate, "buckets"))
+	unable := error(nil)
+	if f.noWait && os.Getenv(store.EmulatorVariable) == "" {
+		unable = fmt.Errorf("--no-wait: only for emulators, and %s names none: windows could lack what other programs are writing", store.EmulatorVariable)
+	}
+	return cmp.Or(f.target.check(), unable, checkWorkers(f.options.Workers), checkRate(f.options.Rate, "buckets"))
 }
 
 // once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded.
@@ -137,15 +145,15 @@ func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, s *dynamic.S
 	return err
 }
 
-// showSummarizing shows the progress.
-func showSummarizing(m *meter) func(store.RollupProgress) {
-	waiting := false
+// show shows the progress.
+func (f *summarizing) show(m *meter) func(store.RollupProgress) {
+	waiting := f.noWait
 	return func(p store.RollupProgress) {
 		text := fmt.Sprintf("%.1f%% searched, %s changed, %d summarized", 100*p.Share, countOf(int(p.Noted), "bucket"), p.Sealed)
 		if p.Waiting > 0 && !waiting {
 			m.line("%s; waiting %s", text, p.Waiting.Round(time.Second))
 		}
-		waiting = p.Waiting > 0
+		waiting = p.Waiting > 0 || f.noWait
 		m.show(func() string {
 			if p.Rate > 0 {
 				return fmt.Sprintf("%s, %.0f/s", text, p.Rate)
@@ -185,19 +193,19 @@ func (f *summarizing) print(out io.Writer, r store.RollupReport) error {
 	if f.options.DryRun {
 		fmt.Fprintf(&b, "%s of %s would be summarized\n", countOf(int(r.Noted), "bucket"), tables)
 	} else {
-		fmt.Fprintf(&b, "%s of %s are summarized, in %s\n", countOf(int(r.Sealed), "bucket"), tables, countOf(int(r.Windows), "window"))
+		fmt.Fprintf(&b, "%s of %s %s summarized, in %s\n", countOf(int(r.Sealed), "bucket"), tables, words.Plural(int(r.Sealed), "is", "are"), countOf(int(r.Windows), "window"))
 	}
 	for _, note := range []struct {
 		n    int64
 		text string
 	}{
-		{r.Inexact, "have windows that are inexact, since events had expired before they were summarized"},
-		{r.Busy, "changed again, and are left for the next run"},
-		{r.Undecodable, "have contents that cannot be decoded, and are left"},
-		{r.Unknown, "have cells that a later version has written, and are left"},
+		{r.Inexact, "inexact windows, since events had expired before they were summarized"},
+		{r.Busy, "changed again, for the next run to summarize"},
+		{r.Undecodable, "contents that cannot be decoded, and that are left"},
+		{r.Unknown, "cells of a later version, which are left"},
 	} {
 		if note.n > 0 {
-			fmt.Fprintf(&b, "  %s %s\n", countOf(int(note.n), "bucket"), note.text)
+			fmt.Fprintf(&b, "  %s %s %s\n", countOf(int(note.n), "bucket"), words.Plural(int(note.n), "has", "have"), note.text)
 		}
 	}
 	_, err := io.WriteString(out, b.String())
