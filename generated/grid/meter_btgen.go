@@ -202,7 +202,7 @@ func (r *MeterReader) ByRegionSeries(ctx context.Context, region string, from, t
 	return store.ReadSeries[MeterSeries](ctx, r.reader, selectMeterByRegion(region), from, to)
 }
 
-// The fields of MeterEvent, for store.ReadOptions.
+// The fields of MeterEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	MeterFieldEnergy  store.Field = "energy"
 	MeterFieldVoltage store.Field = "voltage"
@@ -250,8 +250,8 @@ func (c *MeterWindowColumns) Append(w *MeterWindow) {
 
 // The values of MeterSeries, for store.WindowOptions.
 const (
-	MeterSeriesRegion store.SeriesValue = 0
-	MeterSeriesMeter  store.SeriesValue = 1
+	MeterSeriesRegion store.SeriesValue = "region"
+	MeterSeriesMeter  store.SeriesValue = "meter"
 )
 
 // SetupMeter reconciles table meter_quarters with the schema; see setup.Setup.
