@@ -103,13 +103,11 @@ type cell struct {
 
 // newTable returns the rows of a sample that have cells.
 func newTable(s Sample) *table {
-	t, others := &table{Sample: s}, rollups(s.Rows)
+	s.Rows = withoutRollups(s.Rows)
+	t := &table{Sample: s}
 	for _, r := range s.Rows {
 		out := row{key: r.Key()}
 		for _, family := range slices.Sorted(maps.Keys(r)) {
-			if others[family] {
-				continue
-			}
 			for _, item := range r[family] {
 				out.cells = append(out.cells, cell{family, strings.TrimPrefix(item.Column, family+":"), int64(item.Timestamp), item.Value})
 			}
@@ -122,15 +120,23 @@ func newTable(s Sample) *table {
 	return t
 }
 
-// rollups returns the families of a sample that have only cells of rollups: these say nothing about how events are stored.
-func rollups(rows []bigtable.Row) map[string]bool {
-	out := map[string]bool{}
+// withoutRollups returns rows without the families that have only cells of rollups: these say nothing about how events are
+// stored, and a schema without the rollup cannot read them.
+func withoutRollups(rows []bigtable.Row) (out []bigtable.Row) {
+	others := map[string]bool{}
 	for _, row := range rows {
 		for family, items := range row {
 			is := !slices.ContainsFunc(items, func(item bigtable.ReadItem) bool { return !rollup.Known(strings.TrimPrefix(item.Column, family+":")) })
-			if was, known := out[family]; !known || was {
-				out[family] = is
+			if was, known := others[family]; !known || was {
+				others[family] = is
 			}
+		}
+	}
+	for _, row := range rows {
+		row = maps.Clone(row)
+		maps.DeleteFunc(row, func(family string, _ []bigtable.ReadItem) bool { return others[family] })
+		if len(row) > 0 {
+			out = append(out, row)
 		}
 	}
 	return out

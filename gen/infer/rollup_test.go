@@ -84,4 +84,7 @@ func TestRollup(t *testing.T) {
 	if text := string(p.Schema); !strings.Contains(text, "pattern: bucket_new_cells") || strings.Contains(text, "family: h") || strings.Contains(text, "h:\n") {
 		t.Errorf("%s", text)
 	}
+	if p.Report.Columns.Readable != p.Report.Columns.Total || len(p.Report.Findings) > 0 {
+		t.Errorf("the proposal does not read the cells of events: %+v", p.Report)
+	}
 }
