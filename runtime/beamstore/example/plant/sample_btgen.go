@@ -139,13 +139,20 @@ func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, fro
 // Windows summarizes the events of a series with from <= time < to by windows
 // of time, in order of time; see store.Windows.
 //
+// Windows of 15m and its multiples come from the rollup of table samples: one
+// cell per bucket, which is there when the events have expired. Buckets that
+// are not summarized, or have changed since, come from their events, as do
+// narrower windows and those that the time range cuts: the windows are the
+// same. Those that need events which have expired are Inexact.
+//
 //go:noinline
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
+// events of a series with from <= time < to; see store.Points. A rollup has no
+// points: draw windows where events have expired.
 //
 //go:noinline
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
@@ -389,8 +396,8 @@ func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, op
 	return setup.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
-// RollupSample summarizes the buckets of tables samples, samples_salted and
-// samples_now that have ended and have changed; see store.Rollup.
+// RollupSample summarizes the buckets of table samples that have ended and have
+// changed; see store.Rollup.
 //
 //go:noinline
 func RollupSample(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
