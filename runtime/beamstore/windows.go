@@ -356,8 +356,8 @@ func (fn *partsFn[W, E]) ProcessElement(ctx context.Context, numbered []byte, em
 // combineFn combines the windows of the series of a group with the same start.
 type combineFn[W, E any] struct{}
 
-// ProcessElement emits the window of a group. Like [store.Windows], it combines those of the series in the
-// order of their list, on which sums of floating-point numbers depend.
+// ProcessElement emits the window of a group. It combines those of the series in the order of their list, on
+// which the last bits of sums of floating-point numbers depend.
 func (fn *combineFn[W, E]) ProcessElement(_ []byte, parts func(*[]byte) bool, emit func([]byte, []byte)) error {
 	w := ofWindow[W, E]()
 	var all [][]byte

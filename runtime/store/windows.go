@@ -37,10 +37,11 @@ type WindowOptions struct {
 	Parallelism int
 	// Limit is the largest number of windows; 0 for no limit, and a *LimitError below that.
 	Limit int
-	// By are the series values by which series are grouped: their windows are combined, in the
-	// order in which reads return the series, and the other values are zero. If it is nil, each
-	// series has windows of its own; an empty slice combines all series. Grouping holds the windows
-	// of all groups in memory. One that the schema does not have causes ErrNoSeriesValue.
+	// By are the series values by which series are grouped: their windows are combined, and the other
+	// values are zero. Of values at the same instant, the least is First and the greatest Last. Sums
+	// of floating-point numbers are added in the order in which reads return the series, which can
+	// depend on the range, and so can their last bits. If By is nil, each series has windows of its
+	// own; an empty slice combines all series. Grouping holds the windows of all groups in memory. One that the schema does not have causes ErrNoSeriesValue.
 	By []SeriesValue
 }
 

@@ -378,8 +378,8 @@ func (f *Fold) name(w, of any, s span) {
 	c.Start, c.End = s.start.In(f.width.Location()), s.end.In(f.width.Location())
 }
 
-// group adds a window of a series to that of its group. Windows of several series are combined in
-// the order in which the series come.
+// group adds a window of a series to that of its group. Windows of several series are combined in the
+// order in which the series come, which can depend on the range that is read: see [Spec.Combine].
 func (f *Fold) group(of, w any) {
 	of = f.options.Clone(of)
 	f.options.Group(of)

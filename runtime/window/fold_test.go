@@ -1,6 +1,7 @@
 package window
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -246,6 +247,67 @@ func TestGroup(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
+}
+
+// TestGroupOrder checks that windows of groups do not depend on the order in which series come, for values of
+// all kinds at the same instant.
+func TestGroupOrder(t *testing.T) {
+	negative := math.Copysign(0, -1)
+	ints := func(to, o *Int[int64]) { to.combine(o) }
+	floats := func(to, o *Float64[float64]) { to.combine(o) }
+	checkOrder(t, []int64{3, -7, 5}, ints)
+	checkOrder(t, []float64{0, negative, 0}, floats)
+	checkOrder(t, []float64{math.NaN(), 1, 2}, floats)
+	zeros := checkOrder(t, []float64{0, negative}, floats)
+	if !math.Signbit(zeros.Min) || math.Signbit(zeros.Max) || !math.Signbit(zeros.First) || math.Signbit(zeros.Last) {
+		t.Errorf("%+v", zeros)
+	}
+	type enum int64
+	checkValues(t, []string{"b", "a", ""})
+	checkValues(t, []bool{true, false})
+	checkValues(t, []enum{3, -1})
+	checkValues(t, [][]byte{{1}, {0, 1}, {}})
+	checkValues(t, [][2]byte{{1, 0}, {0, 1}})
+	checkValues(t, []time.Time{time.Unix(0, 1), time.Unix(0, 0)})
+
+	names := map[any]any{"zero": int64(0), "one": int64(1), "two": int64(2)} // in another order than their texts
+	part := AnyValuesPart("v", func(w *Values[any]) *Values[any] { return w }, func(*Values[any]) []any { return nil }, AnyForm{To: func(v any) any { return names[v] }})
+	got := checkOrder(t, []any{"two", "zero", "one"}, func(to, o *Values[any]) { part.combine(to, o) })
+	if got.First != "zero" || got.Last != "two" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// checkValues is checkOrder for values that are no numbers.
+func checkValues[T any](t *testing.T, values []T) {
+	t.Helper()
+	checkOrder(t, values, func(to, o *Values[T]) { to.combine(o) })
+}
+
+// checkOrder combines series with a value each at the same instant, in several orders, and returns the result.
+func checkOrder[T, S any, P statistics[S, T]](t *testing.T, values []T, combine func(to, o P)) P {
+	t.Helper()
+	of := func(i int) P {
+		s := P(new(S))
+		s.add(make([]time.Time, 1), values[i%len(values):][:1])
+		return s
+	}
+	var first P
+	for i := range values {
+		for _, step := range []int{1, len(values) - 1} {
+			to := of(i)
+			for n := 1; n < len(values); n++ {
+				combine(to, of(i+n*step))
+			}
+			if first == nil {
+				first = to
+			}
+			if got, want := fmt.Sprintf("%+v", *to), fmt.Sprintf("%+v", *first); got != want {
+				t.Errorf("%s, and in another order %s", got, want)
+			}
+		}
+	}
+	return first
 }
 
 // TestOverflow checks that a sum that int64 cannot represent is an error, and the exact sum is not

@@ -1,10 +1,13 @@
 package window
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"math"
 	"math/big"
 	"math/bits"
+	"reflect"
 	"time"
 )
 
@@ -97,14 +100,15 @@ func (s *Int[T]) BigIncrease() *big.Int { return s.increase.big() }
 // times.
 func (s *Int[T]) Rate() float64 { return rate(s.Increase(), s.FirstTime, s.LastTime) }
 
-// Sum returns the sum of the values, added in order of time.
+// Sum returns the sum of the values, added in order of time, and rounded each time: by cell, if the fold
+// has [Options].Cells, as tables with a rollup do.
 func (s *Float64[T]) Sum() float64 { return s.sum }
 
 // Mean returns the arithmetic mean of the values; NaN without values. In a filled window, it is the
 // filled value.
 func (s *Float64[T]) Mean() float64 { return meanOf(s.sum, s.Count, s.mean, s.filled()) }
 
-// Increase is like [Int.Increase]. It is NaN if any value is. Equal values, such as two of +Inf,
+// Increase is like [Int.Increase], but rounded as [Float64.Sum] is. It is NaN if any value is. Equal values, such as two of +Inf,
 // increase by 0; other increases from and to infinities are infinite, and their sum is that of
 // IEEE 754.
 func (s *Float64[T]) Increase() float64 { return s.increase }
@@ -202,6 +206,12 @@ func (s *Values[T]) between(*Values[T], share) Values[T] { return s.previous() }
 
 // combine adds the values of another series in the same window.
 func (s *Values[T]) combine(o *Values[T]) {
+	s.combineBy(o, func(a, b T) int { return compare(reflect.ValueOf(&a).Elem(), reflect.ValueOf(&b).Elem()) })
+}
+
+// combineBy is combine, given how values compare. Of values at the same instant, the least is the first
+// and the greatest the last, so that the result does not depend on the order in which series come.
+func (s *Values[T]) combineBy(o *Values[T], compare func(a, b T) int) {
 	switch {
 	case o.Count == 0:
 		return
@@ -209,13 +219,56 @@ func (s *Values[T]) combine(o *Values[T]) {
 		*s = *o
 		return
 	}
-	if o.FirstTime.Before(s.FirstTime) {
+	if at := o.FirstTime.Compare(s.FirstTime); at < 0 || at == 0 && compare(o.First, s.First) < 0 {
 		s.First, s.FirstTime = o.First, o.FirstTime
 	}
-	if o.LastTime.After(s.LastTime) {
+	if at := o.LastTime.Compare(s.LastTime); at > 0 || at == 0 && compare(o.Last, s.Last) > 0 {
 		s.Last, s.LastTime = o.Last, o.LastTime
 	}
 	s.Count += o.Count
+}
+
+// compare compares two values of one type: numbers and times by size, texts and bytes by their bytes,
+// and false before true. Other types, which fields do not have, are all equal.
+func compare(a, b reflect.Value) int {
+	switch a.Kind() {
+	case reflect.Bool:
+		return compareBool(a.Bool(), b.Bool())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return cmp.Compare(a.Int(), b.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return cmp.Compare(a.Uint(), b.Uint())
+	case reflect.String:
+		return cmp.Compare(a.String(), b.String())
+	case reflect.Slice, reflect.Array:
+		if a.Type().Elem().Kind() == reflect.Uint8 {
+			return bytes.Compare(a.Bytes(), b.Bytes())
+		}
+	case reflect.Struct:
+		if a, ok := a.Interface().(time.Time); ok {
+			return a.Compare(b.Interface().(time.Time))
+		}
+	}
+	return 0
+}
+
+// compareBool puts false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// compareFloats compares numbers, -0 before 0, and NaN before all others.
+func compareFloats[T Float](a, b T) int {
+	if a == 0 && b == 0 {
+		return compareBool(!math.Signbit(float64(a)), !math.Signbit(float64(b)))
+	}
+	return cmp.Compare(a, b)
 }
 
 func (s *Int[T]) combine(o *Int[T]) {
@@ -228,7 +281,7 @@ func (s *Int[T]) combine(o *Int[T]) {
 	s.Min, s.Max = min(s.Min, o.Min), max(s.Max, o.Max)
 	s.sum.add(o.sum)
 	s.increase.add(o.increase)
-	s.Values.combine(&o.Values)
+	s.combineBy(&o.Values, cmp.Compare[T])
 }
 
 func (s *Float64[T]) combine(o *Float64[T]) {
@@ -239,18 +292,16 @@ func (s *Float64[T]) combine(o *Float64[T]) {
 		*s = *o
 		return
 	}
-	if s.Min != s.Min {
+	switch {
+	case o.Min != o.Min: // all of its values are NaN
+	case s.Min != s.Min:
 		s.Min, s.Max = o.Min, o.Max
-	}
-	if o.Min < s.Min {
-		s.Min = o.Min
-	}
-	if o.Max > s.Max {
-		s.Max = o.Max
+	default:
+		s.Min, s.Max = min(s.Min, o.Min), max(s.Max, o.Max) // -0 is less than 0
 	}
 	s.sum += o.sum
 	s.increase += o.increase
-	s.Values.combine(&o.Values)
+	s.combineBy(&o.Values, compareFloats[T])
 }
 
 // follow adds the values of a later window of the same series.

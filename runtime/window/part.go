@@ -1,6 +1,7 @@
 package window
 
 import (
+	"reflect"
 	"slices"
 	"time"
 )
@@ -127,7 +128,8 @@ func AnyFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in
 	return numberPart(field, of, ofType[C, T](in))
 }
 
-// AnyForm is how runs store values of any type: as generated code, which has other types, does.
+// AnyForm is how runs store values of any type, and how these compare: as those of generated code, which
+// has other types.
 type AnyForm struct {
 	Zero any                      // of the type of generated code
 	To   func(v any) any          // converts a value to that type
@@ -141,6 +143,15 @@ func AnyValuesPart[C, W any](field string, of func(w *W) *Values[any], in func(c
 	p.run = func(w any, c *runColumns) {
 		c.form = &form
 		run(w, c)
+	}
+	p.combine = func(w, other any) {
+		of(w.(*W)).combineBy(of(other.(*W)), func(a, b any) int {
+			to, from := reflect.ValueOf(form.To(a)), reflect.ValueOf(form.To(b))
+			if !to.IsValid() || !from.IsValid() || to.Type() != from.Type() {
+				return 0
+			}
+			return compare(to, from)
+		})
 	}
 	return p
 }
@@ -225,8 +236,8 @@ func (s *Spec[S, C, W]) Clone(w any) any {
 	return c
 }
 
-// Combine adds a window of another series, with the same start. The windows of a group are combined in
-// the order in which reads return its series, on which sums of floating-point numbers depend.
+// Combine adds a window of another series, with the same start. The result does not depend on the order in
+// which the windows of a group are combined, except in the last bits of sums of floating-point numbers.
 func (s *Spec[S, C, W]) Combine(to, other *W) { s.combine(to, other) }
 
 // CommonOf is [Spec.Common].

@@ -2,8 +2,9 @@
 // values. It knows neither tables nor Bigtable: package store folds the events that it reads.
 //
 // Folding is canonical: the events of a series are folded in order of time, however they are
-// stored, in whatever direction and pieces they arrive. Equal events therefore give windows that
-// are equal bit by bit.
+// stored, in whatever direction and pieces they arrive. Equal events of a series therefore give windows
+// that are equal bit by bit, with equal Options.Cells. Windows of groups depend on the order of their series only
+// in the last bits of sums of floating-point numbers.
 package window
 
 import (
