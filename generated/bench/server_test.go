@@ -72,7 +72,7 @@ type server struct {
 	kept    int64               // their size in bytes
 	cells   atomic.Int64        // in the responses that it has computed
 
-	scanned scanned // for the responses that it has computed
+	places, scannedRows, scannedBytes atomic.Int64 // for these responses; see scanned
 }
 
 // scanned is what a server reads for responses, whether or not it passes their filters.
@@ -195,19 +195,19 @@ func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []
 
 // scan counts a row in the ranges of a request.
 func (s *server) scan(r row, cells []cell) {
-	atomic.AddInt64(&s.scanned.rows, 1)
+	s.scannedRows.Add(1)
 	size := len(r.key)
 	for _, c := range cells {
 		size += len(r.family) + len(c.qualifier) + 8 + len(c.value)
 	}
-	atomic.AddInt64(&s.scanned.bytes, int64(size))
+	s.scannedBytes.Add(int64(size))
 }
 
 // scannedBy returns what the requests of a function add to what the server has scanned. There are no others.
 func (s *server) scannedBy(read func()) scanned {
-	s.scanned = scanned{}
+	before := scanned{s.places.Load(), s.scannedRows.Load(), s.scannedBytes.Load()}
 	read()
-	return s.scanned
+	return scanned{s.places.Load() - before.places, s.scannedRows.Load() - before.rows, s.scannedBytes.Load() - before.bytes}
 }
 
 // rows yields the rows of a request, in its order.
@@ -218,7 +218,7 @@ func (s *server) rows(request *bigtablepb.ReadRowsRequest) iter.Seq[row] {
 			return
 		}
 		parts := wanted(table, request.Rows)
-		atomic.AddInt64(&s.scanned.places, int64(len(parts)))
+		s.places.Add(int64(len(parts)))
 		if request.Reversed {
 			slices.Reverse(parts)
 		}
