@@ -151,7 +151,7 @@ func TestManual(t *testing.T) {
 }
 
 // programs are pages most of whose commands link or run programs that use the client.
-var programs = []string{"docs/adopting.md", "docs/code.md", "docs/deployment.md", "docs/moving-in.md", "docs/recipes.md"}
+var programs = []string{"docs/adopting.md", "docs/code.md", "docs/deployment.md", "docs/moving-in.md", "docs/recipes.md", "docs/rollups.md"}
 
 // startEmulator starts an empty emulator for the blocks of the manual that are marked with it.
 func startEmulator(t *testing.T) string {
