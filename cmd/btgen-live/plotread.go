@@ -40,6 +40,7 @@ type plot struct {
 	lines       map[string]int // by series, as text
 	more        bool           // there are more series than a chart has
 	undecodable int            // in the present read
+	lacking     int            // windows whose events have expired, and that no rollup has
 	reported    int            // of undecodable; reads after the first one find the same
 	progress    *meter
 	begun       time.Time
@@ -118,17 +119,34 @@ func (d *plot) read(ctx context.Context) error {
 	if d.more {
 		d.Notes = append(d.Notes, fmt.Sprintf("only the first %d series are drawn: select fewer", chart.MaxSeries))
 	}
+	if d.lacking > 0 {
+		d.Notes = append(d.Notes, countOf(d.lacking, "window")+" may lack events, which have expired, and the rollup has no windows as narrow: use --every")
+	}
 	if d.undecodable > 0 {
 		d.Notes = append(d.Notes, countOf(d.undecodable, "event or row")+" could not be decoded: the chart lacks it")
 	}
 	return err
 }
 
-// adapt reads again where windows of about a pixel are no good choice: events that are few, and
-// windows that would have gaps because events are typically further apart.
+// adapt reads again where windows of about a pixel are no good choice: windows of expired events that are
+// narrower than those of a rollup, events that are few, and windows that would have gaps because
+// events are typically further apart.
 func (d *plot) adapt(ctx context.Context) error {
-	if d.statistic == dynamic.Mean && d.few() {
-		return d.events(ctx)
+	if d.lacking > 0 {
+		least := time.Duration(0)
+		for _, t := range d.layout.Rollups() {
+			least = max(least, t.Rollup.Every)
+		}
+		d.setWidth(max(least, d.to.Sub(d.from)/time.Duration(d.pixels)))
+		if err := d.summarize(ctx); err != nil {
+			return err
+		}
+	}
+	if values := d.values(); d.statistic == dynamic.Mean && d.few() {
+		if err := d.events(ctx); err != nil || d.values() >= values {
+			return err
+		}
+		return d.summarize(ctx) // some have expired, and only a rollup has their windows
 	}
 	if apart := d.apart(); apart > 0 {
 		d.setWidth(apart)
@@ -264,6 +282,9 @@ func (d *plot) summarize(ctx context.Context) error {
 		if !ok {
 			break
 		}
+		if w.Inexact && w.Events == 0 {
+			d.lacking++
+		}
 		for k, i := range d.fields {
 			if p, ok := d.point(&w, i); ok {
 				if err := d.append(k, line, p); err != nil {
@@ -289,7 +310,7 @@ func (d *plot) append(field, line int, p chart.Point) error {
 
 // clear removes all lines.
 func (d *plot) clear() {
-	d.Series, d.lines, d.more = nil, map[string]int{}, false
+	d.Series, d.lines, d.more, d.lacking = nil, map[string]int{}, false, 0
 	for k := range d.Fields {
 		d.Fields[k].Lines = nil
 	}
@@ -325,7 +346,7 @@ func (d *plot) point(w *dynamic.Window, i int) (chart.Point, bool) {
 	if !ok || count == 0 {
 		return chart.Point{}, false
 	}
-	p := chart.Point{Start: w.Start, End: w.End, Min: v, Max: v, Mean: v, Count: count}
+	p := chart.Point{Start: w.Start, End: w.End, Min: v, Max: v, Mean: v, Count: count, Inexact: w.Inexact}
 	if d.statistic == dynamic.Mean {
 		p.Min, _ = of(dynamic.Min)
 		p.Max, _ = of(dynamic.Max)
@@ -366,6 +387,16 @@ func (d *plot) few() bool {
 		}
 	}
 	return true
+}
+
+// values returns the number of values of all lines.
+func (d *plot) values() (n int64) {
+	for _, line := range d.all() {
+		for i := range line {
+			n += line[i].Count
+		}
+	}
+	return n
 }
 
 // all returns the lines of all fields.

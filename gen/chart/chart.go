@@ -56,10 +56,13 @@ type Point struct {
 	Start, End     time.Time // equal for one event
 	Min, Max, Mean float64   // Mean is what the line shows
 	Count          int64     // number of values; without any, the line has a gap
+	Inexact        bool      // the window may differ from the events that were written
 }
 
 // At returns the point of one event.
-func At(at time.Time, value float64) Point { return Point{at, at, value, value, value, 1} }
+func At(at time.Time, value float64) Point {
+	return Point{Start: at, End: at, Min: value, Max: value, Mean: value, Count: 1}
+}
 
 // single reports whether the point is one event.
 func (p *Point) single() bool { return !p.End.After(p.Start) }
@@ -82,7 +85,24 @@ type view struct {
 	time            timeScale
 	windows, events bool // what the points are
 	bands           bool
+	inexact         inexact
 	width, shows    string // Width and Line of Chart
+}
+
+// inexact are the drawn windows of a panel that are inexact.
+type inexact struct {
+	count    int
+	from, to time.Time
+}
+
+// add adds a point.
+func (n *inexact) add(p *Point) {
+	if n.count++; n.count == 1 || p.Start.Before(n.from) {
+		n.from = p.Start
+	}
+	if p.End.After(n.to) {
+		n.to = p.End
+	}
 }
 
 // panel is a field with its scale.
@@ -137,8 +157,16 @@ func (c *Chart) view() *view {
 		v.note("%s not drawn: a chart has at most %d", words.Count(float64(more), "more field is", "more fields are"), MaxFields)
 	}
 	v.time.cover(c, fields, drawn)
+	var most inexact // of all panels, which usually have the same ones
 	for i := range fields {
-		v.add(&fields[i], drawn)
+		v.inexact = inexact{}
+		if v.add(&fields[i], drawn); v.inexact.count > most.count {
+			most = v.inexact
+		}
+	}
+	if form := v.timeForm(); most.count > 0 {
+		v.note("%s inexact, between %s: events had expired before the rollup had all of their changes, or windows this narrow",
+			words.Count(float64(most.count), "window is", "windows are"), most.from.In(v.time.zone).Format(form)+" and "+most.to.In(v.time.zone).Format(form))
 	}
 	return v
 }
@@ -233,7 +261,9 @@ func (v *view) line(points []Point) (l line, undrawn int) {
 			end()
 		}
 		joined = append(joined, p)
-		l.stats.add(&p)
+		if l.stats.add(&p); p.Inexact {
+			v.inexact.add(&p)
+		}
 		v.windows = v.windows || !p.single()
 		v.bands = v.bands || p.Min < p.Max
 		v.events = v.events || p.single()
@@ -297,8 +327,8 @@ func (v *view) summary(p *panel) string {
 	return p.heading() + ": " + strings.Join(parts, "; ")
 }
 
-// times returns the range of the chart and its time zone, for people.
-func (v *view) times() string {
+// timeForm returns the layout of times.
+func (v *view) timeForm() string {
 	form := "2006-01-02 15:04"
 	switch step := v.time.seconds(); {
 	case step < 10:
@@ -306,6 +336,12 @@ func (v *view) times() string {
 	case step < 600:
 		form = "2006-01-02 15:04:05"
 	}
+	return form
+}
+
+// times returns the range of the chart and its time zone, for people.
+func (v *view) times() string {
+	form := v.timeForm()
 	from, to := v.time.from.In(v.time.zone), v.time.to.In(v.time.zone)
 	return from.Format(form) + " to " + to.Format(form) + ", " + zoneName(from, to)
 }

@@ -44,7 +44,7 @@ func wave(from, to time.Time, every time.Duration, middle, height, phase float64
 		}
 		mean := middle + height*math.Sin(6*share+phase)
 		wide := height / 4 * (1.5 + math.Sin(float64(i)))
-		out = append(out, Point{t, t.Add(every), mean - wide, mean + wide, mean, 60})
+		out = append(out, Point{t, t.Add(every), mean - wide, mean + wide, mean, 60, false})
 	}
 	return out
 }
@@ -259,7 +259,7 @@ func TestAnyChart(t *testing.T) {
 			if rapid.Bool().Draw(t, "event") {
 				return At(start, value.Draw(t, "value"))
 			}
-			return Point{start, start.Add(span / 10), value.Draw(t, "min"), value.Draw(t, "max"), value.Draw(t, "mean"), rapid.Int64Range(0, 3).Draw(t, "count")}
+			return Point{start, start.Add(span / 10), value.Draw(t, "min"), value.Draw(t, "max"), value.Draw(t, "mean"), rapid.Int64Range(0, 3).Draw(t, "count"), rapid.Bool().Draw(t, "inexact")}
 		})
 		c := &Chart{Title: "any", Zone: rapid.SampledFrom(zones).Draw(t, "zone")}
 		if rapid.Bool().Draw(t, "range") {
@@ -278,7 +278,7 @@ func TestAnyChart(t *testing.T) {
 // TestGaps checks that lines end where windows are missing.
 func TestGaps(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2021, 3, 5, hour, 0, 0, 0, time.UTC) }
-	window := func(hour int, mean float64) Point { return Point{at(hour), at(hour + 1), mean, mean, mean, 1} }
+	window := func(hour int, mean float64) Point { return Point{at(hour), at(hour + 1), mean, mean, mean, 1, false} }
 	none := window(3, 0)
 	none.Count = 0
 	for name, tt := range map[string]struct {
@@ -295,6 +295,28 @@ func TestGaps(t *testing.T) {
 		c := &Chart{From: at(0), To: at(24), Series: []string{"a"}, Fields: []Field{{Name: "f", Lines: [][]Point{tt.points}}}}
 		if got := len(c.view().panels[0].lines[0].runs); got != tt.runs {
 			t.Errorf("%s: %d runs instead of %d", name, got, tt.runs)
+		}
+	}
+}
+
+// TestInexact checks that every format says which windows are inexact.
+func TestInexact(t *testing.T) {
+	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	line := wave(from, from.AddDate(0, 0, 2), 2*time.Hour, 9, 20, 1)
+	c := &Chart{From: from, To: from.AddDate(0, 0, 2), Series: []string{"a"}, Fields: []Field{{Name: "f", Lines: [][]Point{line}}, {Name: "g", Lines: [][]Point{line}}}}
+	const want = "2 windows are inexact, between 2021-03-05 02:00 and 2021-03-05 08:00"
+	for _, marked := range []bool{false, true} {
+		if marked {
+			line[1].Inexact, line[3].Inexact = true, true
+		}
+		page, err := c.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, drawing := range [][]byte{c.Text(200, false), c.SVG(), page} {
+			if bytes.Contains(drawing, []byte(want)) != marked {
+				t.Errorf("format %d, with inexact windows %t: %s", i, marked, drawing)
+			}
 		}
 	}
 }

@@ -178,7 +178,8 @@ async function draw() {
     drawn = null;
     $("chart").replaceChildren();
     $("values").textContent = "";
-    $("about").textContent = series.length ? "No field of the schema is a number or a duration." : "Select series to draw them.";
+    const inexact = every ? lines.flat().filter(row => row.inexact === true).length : 0;
+  $("about").textContent = series.length ? "No field of the schema is a number or a duration." : "Select series to draw them.";
     $("events").replaceChildren();
     $("newest").replaceChildren();
     $("more").hidden = true;
@@ -200,16 +201,17 @@ async function draw() {
   const total = lines.flat().reduce((n, row) => n + row.events, 0);
   if (total > 0 && total <= few) {
     const events = await Promise.all(series.map(v => api("events", {...selection(v), ...range, limit: few, fields: drawable().join(",")})));
-    every = "";
     cost = cost.concat(events.map(a => a.cost));
-    lines = events.map(a => a.rows.map(row => ({...row, from: Date.parse(row.time), to: Date.parse(row.time)})));
+    // Of events that have expired, only a rollup has windows.
+    if (events.reduce((n, a) => n + a.rows.length, 0) >= total) every = "";
+    if (!every) lines = events.map(a => a.rows.map(row => ({...row, from: Date.parse(row.time), to: Date.parse(row.time)})));
   }
   if (run !== running) return;
   drawn = {range, from, to, every, lines, width};
   $("chart").replaceChildren(...drawable().map(panel));
   $("values").textContent = "";
   $("about").textContent = (every ? "Means of " + every + ", with the range from minimum to maximum" : "Single events") + ": " + total.toLocaleString("en-US") +
-    " events. " + costOf(cost) + ", " + Math.round(performance.now() - begun) + " ms.";
+    " events. " + (inexact ? inexact.toLocaleString("en-US") + (inexact === 1 ? " window is" : " windows are") + " inexact. " : "") + costOf(cost) + ", " + Math.round(performance.now() - begun) + " ms.";
   await listEvents("");
   await listNewest();
 }
