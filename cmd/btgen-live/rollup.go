@@ -37,8 +37,9 @@ With --replicated, for instances with several clusters, it waits for replication
 With --checkpoint, the next run continues the search where this one was stopped. With
 --no-wait, on an emulator to which nothing else writes, it does not wait.
 
---all also summarizes buckets that were written before the table had a rollup or some of its
-fields, and those with a damaged summary.
+--all reads all events, and also summarizes buckets without a summary, and those whose summary
+differs from their events, as long as all of these are there: because a program without the
+rollup has written them, because the rollup got another field, or because it is damaged.
 
 Exit codes: 0 summarized; 2 failure.`,
 		Args: ofSchema(1),
@@ -46,7 +47,7 @@ Exit codes: 0 summarized; 2 failure.`,
 	}
 	f.flags(cmd, "app `profile` of the requests, with single-cluster routing and single-row transactions")
 	cmd.Flags().StringArrayVar(&f.schemas, "schemas", nil, schemasHelp)
-	cmd.Flags().BoolVar(&f.options.All, "all", false, "also summarize buckets without marks")
+	cmd.Flags().BoolVar(&f.options.All, "all", false, "also summarize buckets whose summary is missing, or differs from their events")
 	cmd.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "count the buckets that have changed, and summarize none")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat until interrupted")
 	cmd.Flags().BoolVar(&f.replicated, "replicated", false, "wait for replication, for an instance with several clusters")
@@ -199,7 +200,7 @@ func (f *summarizing) print(out io.Writer, r store.RollupReport) error {
 		n    int64
 		text string
 	}{
-		{r.Inexact, "inexact windows, since events had expired before they were summarized"},
+		{r.Inexact, "inexact windows: events had expired before they were summarized, or may have, if clocks differ by up to an hour"},
 		{r.Busy, "changed again, for the next run to summarize"},
 		{r.Undecodable, "contents that cannot be decoded, and that are left"},
 		{r.Unknown, "cells of a later version, which are left"},

@@ -15,7 +15,7 @@ var (
 	rollupServes = data(Rule{
 		ID: "E25", Title: "reads use a rollup that may lack changes",
 		Reason: "Programs whose code does not have the rollup, or has another one, change events without a mark: windows that were summarized before do not show these changes.",
-		Fix:    "Write `serves: false` in the rollup, run setup, and deploy all programs that write. Then run btgen-live rollup with --all, remove `serves: false`, and accept the change: the lock notes that all programs mark what they change.",
+		Fix:    "Write `serves: false` in the rollup, run setup, and deploy all programs that write. Then run btgen-live rollup with --all, whatever was summarized before, remove `serves: false`, and accept the change: the lock notes that all programs mark what they change.",
 	})
 	windowsLost = data(Rule{
 		ID: "E26", Title: "windows of a rollup are no longer read",
@@ -35,7 +35,7 @@ var (
 	rollupAdded = rollout(Rule{
 		ID: "E46", Title: "a rollup is added with serves: false",
 		Reason: "Writes fail as long as the family does not exist. Programs with the old code change events without a mark.",
-		Fix:    "Run setup, and deploy all programs that write. Then run btgen-live rollup with --all, and remove `serves: false`.",
+		Fix:    "Run setup, and deploy all programs that write. Then run btgen-live rollup with --all, whatever was summarized before, and remove `serves: false`.",
 	})
 	rollupChanged = rollout(Rule{
 		ID: "E47", Title: "a rollup gets a field, or one is removed that has only windows of events that are there",

@@ -61,7 +61,7 @@ func (c *command) define(f *flag.FlagSet) {
 	f.BoolVar(&c.repair, "repair", false, "backfill: write only what differs, and delete from any target what the source lacks")
 	f.BoolVar(&c.renew, "renew_ages", false, "backfill: allow targets in which ages count from the write")
 	f.DurationVar(&c.timeout, "timeout", store.DefaultTimeout, "backfill: the time limit of requests; the pipeline waits three times as long for late ones")
-	f.BoolVar(&c.all, "all", false, "rollup: also summarize buckets without marks")
+	f.BoolVar(&c.all, "all", false, "rollup: also summarize buckets whose summary is missing, or differs from their events")
 	f.BoolVar(&c.replicated, "replicated", false, "rollup: wait for replication, for an instance with several clusters")
 	f.DurationVar(&c.wait, "wait", 0, "rollup: instead of the wait, in tests that write nothing meanwhile")
 	f.BoolVar(&c.skipUndecodable, "skip_undecodable", false, "count events that cannot be decoded, instead of failing")

@@ -15,11 +15,12 @@
 //     deletions that sealers have replaced by it and by the runs before it.
 //
 // A sealer notes the marks of a row, reads the row again when none of these can be set any more, and replaces exactly
-// the marks and the runs that it has read by one run, in one mutation, unless it finds a mark that
-// it has not noted. A row without events gets a run without windows. A reader uses the run with the highest total if the row
-// has no mark, and the events otherwise. So readers are right at every moment: a run that a slow sealer
-// sets late has a lower total than those that know more, and a change that a run does not know has a
-// mark. Once events of a row may have expired, a run cannot be exact any more unless only deletions have followed the
+// the marks and the runs that it has read by one run, in one conditional request, unless it finds a mark that
+// it has not noted. The condition is that a mark that it has read is still there or, without marks, a run, and that there is no
+// run that it has not read: else, another sealer has changed the row, and knows as much. If there are neither windows nor
+// events, the sealer sets no run, so that nothing remains of the row. A reader uses the run with the highest total if the row
+// has no mark, and the events otherwise. So readers are right at every moment: a change that a run does not know has a
+// mark, and a sealer that is late changes nothing. Once events of a row may have expired, a run cannot be exact any more unless only deletions have followed the
 // best one: it is made of the best run or, if there is none, of the events that are left, and says that its windows are
 // inexact.
 //

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -67,20 +68,46 @@ func (t *Table) sinceRuns(now time.Time) (time.Time, bool) {
 }
 
 // Changes returns the filter of the changes in rows whose buckets ended some time before now: names of columns, without
-// values. With all, rows also have their runs, and the name of a cell of an event.
+// values. With all, rows also have their runs and their events, or the name of a cell of an event if they have no run.
 func (t *Table) Changes(now time.Time, after time.Duration, all bool) Filter {
 	family := []string{t.Rollup.Name}
 	windows := t.Rollup.Life.Windows(now.Add(codec.Skew), time.Time{}, now.Add(-after).Add(time.Millisecond))
 	cells := Cells{Families: family, Windows: windows}
 	if all {
-		return Interleave{cells, chain(t.cellsIn(func(*Family) []codec.Window { return []codec.Window{{}} }), CellsPerRow(1), StripValues{})}
+		events := t.cellsIn(func(*Family) []codec.Window { return []codec.Window{{}} })
+		runs := chain(cells, ColumnRange{Families: family, Begin: rollup.FirstRun, End: rollup.AfterRuns})
+		return Interleave{cells, Condition{If: runs, Then: events, Else: chain(events, CellsPerRow(1), StripValues{})}}
 	}
 	return chain(cells, ColumnRange{Families: family, End: rollup.FirstRun}, StripValues{})
 }
 
 // Everything returns the filter of all cells of events and of the rollup.
 func (t *Table) Everything() Filter {
-	cells := Cells{Families: []string{t.Rollup.Name}}
+	cells := t.ofEvents()
+	cells.Families = append(cells.Families, t.Rollup.Name)
+	return cells
+}
+
+// Replaceable returns a filter that finds a cell in a row from which no sealer has removed what was read in it, and in which
+// none has set a run: it has the first of the marks and runs that were read, and no other run. If none were read, it has
+// events, and no cells of the rollup.
+func (t *Table) Replaceable(read *rollup.Row) Filter {
+	family := []string{t.Rollup.Name}
+	names := read.Changes()
+	if len(names) == 0 {
+		return Condition{If: Cells{Families: family}, Else: chain(t.ofEvents(), CellsPerRow(1))}
+	}
+	var others []Filter
+	begin := rollup.FirstRun
+	for _, end := range append(slices.Sorted(slices.Values(read.Runs)), rollup.AfterRuns) {
+		others = append(others, ColumnRange{Families: family, Begin: begin, End: end})
+		begin = end + "\x00"
+	}
+	return Condition{If: interleave(others), Else: ColumnRange{Families: family, Begin: names[0], End: names[0] + "\x00"}}
+}
+
+// ofEvents returns the filter of all cells of events.
+func (t *Table) ofEvents() (cells Cells) {
 	for _, f := range t.Families {
 		cells.Families = append(cells.Families, f.Name)
 	}

@@ -123,6 +123,105 @@ func TestRollupAll(t *testing.T) {
 	same(t, fmt.Sprint(before), fmt.Sprint(after))
 }
 
+// TestRollupAllMends checks that --all replaces exactly the runs that lack what programs without the rollup have changed
+// since, whenever these ran, and that it keeps runs once events may have expired.
+func TestRollupAllMends(t *testing.T) {
+	for _, l := range rolledMappings() {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
+			bt := newBigtable(t, l)
+			const now = 86400*5 + 3600
+			plain := *l
+			plain.Rollup = nil
+			w, old := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)), NewWriter(bt.Client, []*Mapping[sample]{&plain}, writeAt(now))
+			for day := range 5 {
+				must(t, w.Write(t.Context(), sample{Series: "s", Time: at(86400*day + 60), Value: uint64(day)}))
+			}
+			roll(t, bt, l, rollupNow(now))
+			before, _ := rollupCells(t, bt, l.Table.ID)
+			must(t, old.WriteAll(t.Context(), []sample{{Series: "s", Time: at(7200), Value: 9}, {Series: "s", Time: at(60), Value: 8}}, WriteOptions{LastWins: true}))
+			want := allWindows(t, bt, &plain, now)
+			o := rollupNow(now)
+			o.All, o.DryRun = true, true
+			if report := roll(t, bt, l, o); report.Noted != 1 {
+				t.Errorf("a dry run: %+v", report)
+			}
+			o.DryRun = false
+			if report := roll(t, bt, l, o); report.Noted != 1 || report.Sealed != 1 {
+				t.Errorf("%+v", report)
+			}
+			if got := allWindows(t, bt, l, now); !slices.Equal(want, got) {
+				t.Errorf("want %s, got %s", want, got)
+			}
+			after, _ := rollupCells(t, bt, l.Table.ID)
+			changed := 0
+			for row := range before {
+				if !slices.Equal(before[row], after[row]) {
+					changed++
+				}
+			}
+			if changed != 1 || len(after) != len(before) {
+				t.Errorf("%d rows have another run: %v, %v", changed, before, after)
+			}
+			if l.Table.Families[0].GC.MaxAge == 0 {
+				return
+			}
+			must(t, old.WriteAll(t.Context(), []sample{{Series: "s", Time: at(3600), Value: 9}}))
+			o.Now = rollupNow(86400*40 - 3600).Now
+			if report := roll(t, bt, l, o); report.Noted != 0 && l.Key.Bucket.Widest() >= 24*time.Hour {
+				t.Errorf("events may have expired: %+v", report)
+			}
+		})
+	}
+}
+
+// TestErasedRowsVanish checks that nothing remains of a series after its deletion and a call of Rollup, not even the keys of
+// its rows, before and after its events expire, and that a series that is written again is there.
+func TestErasedRowsVanish(t *testing.T) {
+	for _, l := range rolledMappings() {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
+			bt := newBigtable(t, l)
+			const now = 86400*5 + 3600
+			write := func(series string) {
+				for day := range 5 {
+					must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).Write(t.Context(), sample{Series: series, Time: at(86400*day + 60), Value: uint64(day)}))
+				}
+			}
+			erase := func(series string, now int) {
+				_, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).DeleteAll(t.Context(), SeriesOf(sample{Series: series}))
+				must(t, err)
+				if report := roll(t, bt, l, rollupNow(now)); report.Sealed == 0 || report.Windows+report.Inexact+report.Busy > 0 {
+					t.Errorf("%+v", report)
+				}
+			}
+			rows := func() (n int) {
+				must(t, bt.Client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool { n++; return true }))
+				return n
+			}
+			write("a")
+			write("b")
+			roll(t, bt, l, rollupNow(now))
+			want := allWindows(t, bt, l, now)
+			both := rows()
+			erase("a", now)
+			if got := rows(); got != both/2 {
+				t.Errorf("%d rows of %d are left of one of two series", got, both)
+			}
+			write("a")
+			roll(t, bt, l, rollupNow(now))
+			if got := allWindows(t, bt, l, now); !slices.Equal(want, got) {
+				t.Errorf("want %s, got %s", want, got)
+			}
+			erase("a", now)
+			erase("b", 86400*100) // of which only runs are left, unless events are kept
+			if got := rows(); got != 0 {
+				t.Errorf("%d rows are left", got)
+			}
+		})
+	}
+}
+
 // damageRuns changes the values of all runs.
 func damageRuns(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], damage func(value []byte) []byte) {
 	t.Helper()

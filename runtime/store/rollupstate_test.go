@@ -40,6 +40,7 @@ type roleStep struct {
 	value   int
 	mark    int // number of the mark of a writer
 	cluster int
+	all     bool // of a sealer: RollupOptions.All, once no program writes without marks
 }
 
 // The steps. A deletion and a sealer read the row first; what they send arrives afterward.
@@ -48,16 +49,17 @@ const (
 	stepWrite  = "write"
 	stepDelete = "delete"
 	stepLook   = "look" // a sealer notes the row, waits, and decides
-	stepLand   = "land" // what the actor has sent last arrives
+	stepLand   = "land" // what the actor has sent last arrives; with all, it looks again if another sealer was faster
 	stepLate   = "late" // events begin to expire
 	stepGone   = "gone" // a cluster collects those that have expired
 )
 
 // protocolFault is a way to break the protocol, which the exploration must detect.
 type protocolFault struct {
-	noMark, sameMark, setInPlace, forgetEmpty, someMarks, generations bool
-	noGrace                                                           bool // sealers act on marks that may still be set
-	token                                                             bool // sealers wait until their cluster has all changes
+	noMark, sameMark, setInPlace, someMarks, generations bool
+	noGrace                                              bool // sealers act on marks that may still be set
+	noCondition                                          bool // changes of sealers arrive even if others have changed the row
+	token                                                bool // sealers wait until their cluster has all changes
 }
 
 // landed is a change that has arrived at a cluster.
@@ -91,7 +93,6 @@ type protocol struct {
 	name     string
 	clusters int
 	actors   [][]roleStep
-	all      bool // sealers also seal rows without marks, once no program writes without marks
 	fault    protocolFault
 	most     int // states
 
@@ -279,6 +280,9 @@ func (s *protocolState) possible(cluster int) iter.Seq[uint32] {
 
 // checkAt is check for a cluster that has some changes.
 func (p *protocol) checkAt(s *protocolState, cluster int, have uint32, trace []string) {
+	if p.sealsBefore(s) { // else, reads do not use the rollup yet
+		return
+	}
 	row := p.row(s, cluster, have)
 	key := fmt.Sprint(row.id, s.late)
 	if p.right[key] {
@@ -413,6 +417,8 @@ func (c rowChange) identify() uint64 {
 		}
 		_, _ = h.Write([]byte{0})
 	}
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c.condition)
+	_, _ = h.Write(b)
 	return h.Sum64()
 }
 
@@ -486,7 +492,7 @@ func (p *protocol) explore(s *protocolState, trace []string) {
 func (p *protocol) step(s *protocolState, a int, step roleStep) (after []*protocolState) {
 	reads := step.what == stepDelete || step.what == stepLook
 	for have := range s.possible(step.cluster) {
-		if step.what == stepLook && p.fault.token && have != 1<<len(s.landed)-1 && !p.unmarked(s, step.cluster, have) {
+		if step.what == stepLook && p.fault.token && have != 1<<len(s.landed)-1 && !p.unmarked(s, step, have) {
 			continue
 		}
 		n := s.clone()
@@ -506,8 +512,8 @@ func (p *protocol) step(s *protocolState, a int, step roleStep) (after []*protoc
 
 // unmarked reports whether a sealer seals a row at once, because it finds no mark. It needs only the events that were written
 // without marks.
-func (p *protocol) unmarked(s *protocolState, cluster int, have uint32) bool {
-	if !p.all {
+func (p *protocol) unmarked(s *protocolState, step roleStep, have uint32) bool {
+	if !step.all {
 		return false
 	}
 	for i, m := range s.landed {
@@ -515,7 +521,7 @@ func (p *protocol) unmarked(s *protocolState, cluster int, have uint32) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(p.row(s, cluster, have).cells, func(c rowCell) bool { return c.family == "h" && c.qualifier < rollup.FirstRun })
+	return !slices.ContainsFunc(p.row(s, step.cluster, have).cells, func(c rowCell) bool { return c.family == "h" && c.qualifier < rollup.FirstRun })
 }
 
 // oldPrograms reports whether programs are left that write without marks.
@@ -526,6 +532,21 @@ func (p *protocol) oldPrograms(s *protocolState) bool {
 		}
 	}
 	return false
+}
+
+// sealsBefore reports whether sealers have sealed the row while programs wrote without marks, and none has since sealed
+// what these have written.
+func (p *protocol) sealsBefore(s *protocolState) bool {
+	before := false
+	for a, steps := range p.actors {
+		if len(steps) > 0 && steps[0].what == stepLook {
+			if last := steps[len(steps)-1]; last.all && int(s.steps[a]) == len(steps) {
+				return false
+			}
+			before = before || !steps[0].all
+		}
+	}
+	return before && slices.ContainsFunc(slices.Concat(p.actors...), func(step roleStep) bool { return step.what == stepOld })
 }
 
 // stepOf makes a step from a state. It returns false if the actor has to wait.
@@ -539,17 +560,23 @@ func (p *protocol) stepOf(n, s *protocolState, a int, step roleStep) bool {
 	case stepDelete:
 		n.pending[a] = p.recorded(n, step, id, func(c rowCells) []rowChange { return p.delete(p.t, c, step, p.at(s.late), id) })
 	case stepLook:
-		if p.oldPrograms(s) {
+		if step.all && p.oldPrograms(s) {
 			return false
 		}
 		cells := p.row(n, step.cluster, n.have[step.cluster]).cells
 		if names := p.settable(s); !p.fault.noGrace && !p.fault.sameMark && slices.ContainsFunc(cells, func(c rowCell) bool { return c.family == "h" && names[c.qualifier] }) {
 			return false
 		}
-		n.pending[a] = p.recorded(n, step, id, func(c rowCells) []rowChange { return p.look(p.t, c, p.at(s.late), id, p.all || p.fault.noMark) })
+		n.pending[a] = p.recorded(n, step, id, func(c rowCells) []rowChange { return p.look(p.t, c, p.at(s.late), id, step.all || p.fault.noMark) })
 		n.known[a] = n.usersOf(step.cluster)
 	case stepLand:
 		user := slices.ContainsFunc(p.actors[a], func(s roleStep) bool { return s.what == stepDelete })
+		if !p.applies(n, s.pending[a], step.cluster) {
+			if step.all {
+				n.steps[a] -= 2
+			}
+			return true
+		}
 		p.arrive(n, s.pending[a], step.cluster, user, s.known[a])
 	case stepLate:
 		n.late = true
@@ -557,6 +584,13 @@ func (p *protocol) stepOf(n, s *protocolState, a int, step roleStep) bool {
 		n.gone[step.cluster] = true
 	}
 	return true
+}
+
+// applies reports whether the cells of a cluster fulfill the condition of a change.
+func (p *protocol) applies(s *protocolState, changes []rowChange, cluster int) bool {
+	return p.fault.noCondition || !slices.ContainsFunc(changes, func(c rowChange) bool {
+		return c.condition != nil && len(p.row(s, cluster, s.have[cluster]).cells.filter(c.condition)) == 0
+	})
 }
 
 // usersOf returns which changes of users a cluster has.
@@ -577,10 +611,6 @@ func (p *protocol) recorded(s *protocolState, step roleStep, id uint64, run func
 	known, ok := p.sent[key]
 	if !ok {
 		for _, c := range run(cells) {
-			if c.condition != nil && len(c.then) == 0 {
-				c.then = c.otherwise
-			}
-			c.condition, c.otherwise = nil, nil // a sealer's change is right even if the row has changed meanwhile
 			known = append(known, p.broken(c, cells))
 		}
 		p.sent[key] = known
@@ -606,7 +636,7 @@ func (p *protocol) written(s roleStep) rowChange {
 // broken returns a change as the fault says, given the cells that were read.
 func (p *protocol) broken(c rowChange, read rowCells) rowChange {
 	f := p.fault
-	if f == (protocolFault{noGrace: f.noGrace, token: f.token}) {
+	if f == (protocolFault{noGrace: f.noGrace, noCondition: f.noCondition, token: f.token}) {
 		c.id = c.identify()
 		return c
 	}
@@ -634,8 +664,6 @@ func (p *protocol) broken(c rowChange, read rowCells) rowChange {
 			continue
 		case isMark && f.sameMark:
 			m = renamed(m, rollup.Mark(1))
-		case isRun && f.forgetEmpty && len(set.GetValue()) < 24: // it has no windows
-			continue
 		case isRun && f.setInPlace:
 			m = renamed(m, rollup.RunName(1, 1))
 		case isRun && f.generations:
@@ -698,8 +726,31 @@ func passes(clusters int) (out []roleStep) {
 	return out
 }
 
-// eventsWithoutMarks is the scenario of a table that gets a rollup while it has events.
-const eventsWithoutMarks = "events without marks"
+// allOf returns the steps of a sealer with RollupOptions.All.
+func allOf(seals []roleStep) []roleStep {
+	for i := range seals {
+		seals[i].all = true
+	}
+	return seals
+}
+
+// sealersOfScenario returns the sealers of a scenario: those of a table that gets a rollup while it has events find them without marks.
+func sealersOfScenario(scenario string) [][]roleStep {
+	switch scenario {
+	case eventsWithoutMarks:
+		return [][]roleStep{allOf(seals(0, 2)), allOf(seals(0, 1))}
+	case sealedTooEarly:
+		return [][]roleStep{seals(0, 1), seals(0, 1), allOf(seals(0, 1))}
+	}
+	return [][]roleStep{seals(0, 2), seals(0, 1)}
+}
+
+// The scenarios of a table that gets a rollup while it has events. In the second one, it is also sealed before the last program
+// that writes without marks has ended.
+const (
+	eventsWithoutMarks = "events without marks"
+	sealedTooEarly     = "sealed too early"
+)
 
 // scenarios returns what users do, with one cluster or with two.
 func scenarios(clusters int) map[string][][]roleStep {
@@ -713,6 +764,7 @@ func scenarios(clusters int) map[string][][]roleStep {
 		"delete the series":            {stepsOf(writes(1, 1, 0, 1), deletes(0, o)), writes(2, 1, o, 3)},
 		"expiry":                       {stepsOf(writes(1, 1, 0, 1), writes(2, 1, 0, 2)), writes(3, 1, o, 3), passes(clusters)},
 		eventsWithoutMarks:             {stepsOf(olds(1, 1, 0), writes(1, 2, o, 1)), stepsOf(olds(2, 1, o), deletes(2, 0)), writes(3, 1, o, 3)},
+		sealedTooEarly:                 {stepsOf(olds(1, 1, 0), olds(2, 2, 0)), writes(2, 1, o, 3)},
 		"delete what has expired":      {stepsOf(writes(1, 1, 0, 1), passes(clusters)), stepsOf(writes(2, 1, o, 3), deletes(1, o))},
 	}
 }
@@ -724,9 +776,8 @@ func TestRollupProtocol(t *testing.T) {
 	table := newProtocolTable(t)
 	for _, clusters := range []int{1, 2} {
 		for name, actors := range scenarios(clusters) {
-			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(1500, 1_000_000), protocolTable: table, fault: protocolFault{token: true}, all: name == eventsWithoutMarks}
-			rounds := 2
-			p.actors = append(slices.Clone(actors), seals(0, rounds), seals(0, 1))
+			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(1500, 1_000_000), protocolTable: table, fault: protocolFault{token: true}}
+			p.actors = append(slices.Clone(actors), sealersOfScenario(name)...)
 			begun := time.Now()
 			p.run()
 			t.Logf("%s, %d clusters: %d states, %d answers from runs, %d inexact, %d reads, %v", name, clusters, p.states, p.runs, p.inexact, len(p.answers), time.Since(begun))
@@ -755,11 +806,11 @@ func TestRollupFaults(t *testing.T) {
 	}{
 		{"no marks", protocolFault{noMark: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 1)}},
 		{"one mark for all", protocolFault{sameMark: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 1), seals(0, 1)}},
-		{"one run for all", protocolFault{setInPlace: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 1), seals(0, 1)}},
-		{"part of the marks", protocolFault{someMarks: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 2), seals(0, 1)}},
+		{"one run for all", protocolFault{setInPlace: true, noCondition: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 1), seals(0, 1)}},
+		{"part of the marks", protocolFault{someMarks: true, noCondition: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 2), seals(0, 1)}},
 		{"no grace", protocolFault{noGrace: true}, "delete, a late retry", 1, [][]roleStep{seals(0, 2), seals(0, 2)}},
-		{"order by generation", protocolFault{generations: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 2)}},
-		{"forgotten empty runs", protocolFault{forgetEmpty: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 1)}},
+		{"order by generation", protocolFault{generations: true, noCondition: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 2)}},
+		{"no conditions", protocolFault{noCondition: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 1)}},
 		{"no token", protocolFault{}, "a retry on the other cluster", 2, [][]roleStep{seals(0, 2), seals(0, 1)}},
 		{"two clusters", protocolFault{}, "overwrite, a retry", 2, [][]roleStep{seals(0, 1), seals(1, 1)}},
 	} {

@@ -102,6 +102,7 @@ type bucketRow struct {
 	row         wire.Row
 	start, stop time.Time // of the bucket
 	whole       bool      // all events are there
+	others      bool      // the row has cells that are not of the rollup; only for sealers
 	events      bool      // the row has the events, as far as they are there
 	yield       yielder
 }

@@ -25,9 +25,9 @@ import (
 type RollupOptions struct {
 	// TablePrefix precedes every table ID, for example "staging_".
 	TablePrefix string
-	// All also summarizes buckets without marks: those that were written before the table had a rollup, or before it
-	// had all of its fields, and those whose summary is damaged, as long as all their events are there.
-	// It reads the summary of each bucket.
+	// All also summarizes buckets without marks: those that have no summary, or one that differs from their events, as
+	// long as all their events are there. So it includes what programs without the rollup have written, whenever
+	// others were summarized, and mends summaries that are damaged or lack a field. It reads all events.
 	All bool
 	// DryRun counts the buckets that have changed, and changes nothing. It does not wait.
 	DryRun bool
@@ -78,10 +78,10 @@ type RollupReport struct {
 // RollupCounts count buckets of series, each of which is a row.
 type RollupCounts struct {
 	Noted       int64 // had changed
-	Sealed      int64 // have a new run
+	Sealed      int64 // have a new run, or nothing any more because they have no windows
 	Inexact     int64 // of these, had events that may have expired, so that some of their windows are inexact
 	Clean       int64 // had been sealed by another process
-	Busy        int64 // changed again, and are left for the next call
+	Busy        int64 // changed again, or were sealed by another process that may not know all, and are left for the next call
 	Undecodable int64 // have events, or a run without its events, that cannot be decoded, and are left
 	Unknown     int64 // have cells of a later version, and are left
 	Windows     int64 // windows of the new runs
@@ -204,7 +204,6 @@ func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange, claim
 	now := s.now()
 	a := s.reader.newAssembler(s.mapping.new())
 	var cells rollup.Row
-	var run window.Run
 	table := s.reader.table
 	for row, err := range table.rows(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Changes(now, s.times.After, s.all)), 0) {
 		if err != nil {
@@ -221,30 +220,20 @@ func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange, claim
 			continue // rows of other mappings have their own sealers, and those of nobody no events
 		}
 		rollupOf(&cells, row, s.mapping.Rollup.Family)
-		changed, waits := s.stale(&cells, &run, start), cells.Changed()
+		waits := cells.Changed()
+		changed, err := waits, error(nil)
+		if s.all && !waits {
+			changed, err = s.outdated(ctx, row)
+		}
 		row.Release()
+		if err != nil {
+			return &RollupError{s.id, key, err}
+		}
 		if changed && !found(note{key, cells.Note()}, waits) {
 			return nil
 		}
 	}
 	return nil
-}
-
-// stale reports whether a row needs a new run. With all, it rejects a run that is damaged or lacks fields, if all events
-// are there.
-func (s *sealer) stale(cells *rollup.Row, run *window.Run, start time.Time) bool {
-	value, has := cells.Best()
-	switch {
-	case !s.all:
-		return cells.Changed()
-	case !has:
-		return true
-	case s.times.Final(start, s.now()):
-	case parseRun(s.kind.spec, run, value, start, s.times.Bucket.End(start)) != nil || run.Lacks:
-		cells.Reject()
-		return true
-	}
-	return cells.Changed()
 }
 
 // sealed is what was done with some rows.
@@ -314,8 +303,8 @@ func (s *sealer) bucket(ctx context.Context, row wire.Row) (*bucketRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	rollupOf(&r.rows.found, row, s.mapping.Rollup.Family)
-	return &bucketRow{windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), events: true, yield: r.reading.count}, nil
+	others := rollupOf(&r.rows.found, row, s.mapping.Rollup.Family)
+	return &bucketRow{windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), others: others, events: true, yield: r.reading.count}, nil
 }
 
 // decide decides what to do with a row that was noted.
@@ -326,7 +315,16 @@ func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d deci
 		return d, err
 	}
 	found := &b.rows.found
-	s.stale(found, b.run(), b.start)
+	if s.all && !found.Changed() {
+		outdated, err := s.outdated(ctx, row)
+		if err != nil {
+			return d, err
+		}
+		if outdated {
+			found.Reject()
+			noted = 0 // another sealer may have replaced the marks that were noted
+		}
+	}
 	if d.verdict = found.Verdict(&s.times, b.start, s.now(), noted); d.verdict < rollup.Compute {
 		return d, nil
 	}
@@ -334,7 +332,7 @@ func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d deci
 		return d, err
 	}
 	if d.undecodable == nil || d.verdict == rollup.Salvage {
-		d.change, err = s.change(found, b.start, b.stop, d.windows)
+		d.change, err = s.change(b, d.windows)
 	}
 	return d, err
 }
@@ -396,30 +394,35 @@ func fieldsNamed(names []string) []Field {
 	return out
 }
 
-// change returns the mutation that replaces exactly the marks and runs that were read by a run. It changes nothing if
-// another sealer has replaced them.
-func (s *sealer) change(found *rollup.Row, start, end time.Time, windows []any) (*bigtable.Mutation, error) {
-	value, err := s.kind.spec.AppendRun(nil, &window.Run{Start: start, Every: s.mapping.Rollup.Every, Windows: windows})
-	if err != nil {
-		return nil, err
-	}
-	m, family := bigtable.NewMutation(), s.mapping.Rollup.Family
-	replaced := found.Changes()
-	for _, name := range replaced {
+// change returns the mutation that replaces exactly the marks and runs that were read by a run, or only removes them if
+// nothing else is left in the row, so that its key is gone. It changes nothing if another sealer has changed the row.
+func (s *sealer) change(b *bucketRow, windows []any) (*bigtable.Mutation, error) {
+	m, family, found := bigtable.NewMutation(), s.mapping.Rollup.Family, &b.rows.found
+	for _, name := range found.Changes() {
 		m.DeleteCellsInColumn(family, name)
 	}
-	m.Set(family, rollup.RunName(found.Next(), s.random()), bigtable.Timestamp(codec.Micros(end)), value)
-	if len(replaced) == 0 {
-		return bigtable.NewCondMutation(bigtable.ColumnRangeFilter(family, rollup.FirstRun, rollup.AfterRuns), nil, m), nil
+	if len(windows) > 0 || b.others {
+		value, err := s.kind.spec.AppendRun(nil, &window.Run{Start: b.start, Every: s.mapping.Rollup.Every, Windows: windows})
+		if err != nil {
+			return nil, err
+		}
+		m.Set(family, rollup.RunName(found.Next(), s.random()), bigtable.Timestamp(codec.Micros(b.stop)), value)
 	}
-	return bigtable.NewCondMutation(bigtable.ColumnRangeFilter(family, replaced[0], replaced[0]+"\x00"), m, nil), nil
+	return bigtable.NewCondMutation(s.reader.table.filters.of(s.reader.shape.Replaceable(found)), m, nil), nil
 }
 
 // apply does what was decided, and counts it.
 func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 	if d.change != nil {
-		if err := s.send(ctx, d); err != nil {
+		applied, err := s.send(ctx, d)
+		if err != nil {
 			return err
+		}
+		if !applied {
+			d.verdict = rollup.Clean
+			if s.all { // the other sealer may have read the row before a program wrote without a mark
+				d.verdict = rollup.Busy
+			}
 		}
 	}
 	done.mu.Lock()
@@ -444,19 +447,20 @@ func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 }
 
 // send sends a change. The client does not repeat conditional requests; this one changes nothing if it was executed
-// before.
-func (s *sealer) send(ctx context.Context, d *decision) error {
+// before. It reports whether the change was applied, as far as it knows: false if another sealer was faster.
+func (s *sealer) send(ctx context.Context, d *decision) (applied bool, err error) {
 	ctx, cancel := call.Within(ctx, s.mapping.Rollup.Deadline(s.times.Bucket))
 	defer cancel()
 	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
-	err := call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
-		exists := false
-		return s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&exists))
+	tries, matched := 0, false
+	err = call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
+		tries++
+		return s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&matched))
 	})
 	if err != nil {
-		return missing(s.id, call.Explain(ctx, err))
+		return false, missing(s.id, call.Explain(ctx, err))
 	}
-	return nil
+	return matched || tries > 1, nil
 }
 
 // ErrNoRollup is the error for a schema without a rollup.

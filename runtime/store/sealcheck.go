@@ -69,6 +69,37 @@ func (p *RollupParts) Check(ctx context.Context, layout int, within KeyRange, fo
 	return compared, nil
 }
 
+// outdated reports whether a row without marks needs a new run: if it has none or, as long as all its events are there, if its
+// run cannot be read, or differs from them. A run that says that events had expired is not compared: they may have been
+// kept for a shorter time.
+func (s *sealer) outdated(ctx context.Context, row wire.Row) (bool, error) {
+	b, err := s.bucket(ctx, row)
+	if err != nil {
+		return false, err
+	}
+	value, has := b.rows.found.Best()
+	run := b.run()
+	switch {
+	case !has:
+		return true, nil
+	case s.times.Final(b.start, s.now()):
+		return false, nil
+	case parseRun(s.kind.spec, run, value, b.start, b.stop) != nil || run.Lacks || run.Every != s.mapping.Rollup.Every:
+		return true, nil
+	case slices.ContainsFunc(run.Windows, s.inexact):
+		return false, nil
+	}
+	d := decision{verdict: rollup.Compute}
+	if err := s.fold(b, &d); err != nil {
+		return false, err
+	}
+	at, err := s.differ(run, d.windows)
+	return d.undecodable != nil || !at.IsZero(), err
+}
+
+// inexact reports whether a window of a run may differ from its events.
+func (s *sealer) inexact(w any) bool { return s.kind.spec.CommonOf(w).Inexact }
+
 // check compares the run of a row with its events. done is false if reads do not use it, or not all events are there.
 func (s *sealer) check(ctx context.Context, row wire.Row) (wrong *RunError, done bool, err error) {
 	b, failed := s.bucket(ctx, row)
@@ -84,8 +115,7 @@ func (s *sealer) check(ctx context.Context, row wire.Row) (wrong *RunError, done
 	if wrong.Err = parseRun(s.kind.spec, run, value, b.start, b.stop); wrong.Err != nil {
 		return wrong, true, nil
 	}
-	inexact := func(w any) bool { return s.kind.spec.CommonOf(w).Inexact }
-	if run.Lacks || run.Every != s.mapping.Rollup.Every || slices.ContainsFunc(run.Windows, inexact) {
+	if run.Lacks || run.Every != s.mapping.Rollup.Every || slices.ContainsFunc(run.Windows, s.inexact) {
 		return nil, false, nil
 	}
 	d := decision{verdict: rollup.Compute}
