@@ -121,10 +121,10 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 	t.Rollup.GC = gcRule(of.TTL)
 	t.RollupFamily.GC, t.RollupFamily.Life, t.RollupFamily.Strategy = t.Rollup.GC, codec.Lifetime{}.Under(t.Rollup.GC, 0), strategies[of.TTL.Kind]
 	age, own := t.Age(), t.Rollup.GC.MaxAge
-	least := t.Bucket.Widest() + t.Rollup.After + 4*t.Rollup.Grace(t.Bucket)
+	least := t.Rollup.Least(t.Bucket)
 	switch {
 	case age > 0 && age < least:
-		r.errorf(t.Families[0].GCPos, "keep events for at least "+schema.FormatDuration(least.Round(time.Minute)+time.Minute), "events of table %q may expire before their bucket is summarized", t.ID)
+		r.errorf(t.Families[0].GCPos, "keep events for at least "+schema.FormatDuration(least.Round(time.Minute)+time.Minute), "events of table %q may expire before their bucket is summarized, if clocks differ by up to an hour", t.ID)
 	case own > 0 && (age == 0 && t.Families[0].HasGC || own <= age):
 		r.errorf(of.TTL.Pos, "keep it longer than events, or remove it", "the rollup of table %q expires before its events, and is not needed", t.ID)
 	}

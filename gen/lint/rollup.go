@@ -19,7 +19,7 @@ func rollupRules() []Rule {
 		},
 		{
 			ID: "T23", Severity: diag.Warning, Title: "little time to summarize events before they expire", Source: judgment, check: briefRollup,
-			Reason: "A bucket whose events have begun to expire cannot be summarized exactly any more. If nothing summarizes the table over a long weekend, windows stay inexact.",
+			Reason: "A bucket whose events have begun to expire, or may have if clocks differ by up to an hour, cannot be summarized exactly any more. If nothing summarizes the table over a long weekend, windows stay inexact.",
 			Fix:    "Keep events for a few days longer than their bucket.",
 		},
 	}
@@ -42,7 +42,7 @@ func briefRollup(_ *layout.Layout, t *layout.Table, report reporter) {
 	if t.Rollup == nil || age == 0 {
 		return
 	}
-	least := t.Bucket.Widest() + t.Rollup.After + 4*t.Rollup.Grace(t.Bucket)
+	least := t.Rollup.Least(t.Bucket)
 	if age >= least && age < least+spareTime {
 		const day = 24 * time.Hour
 		enough := schema.FormatDuration((least + spareTime + day - 1).Truncate(day))

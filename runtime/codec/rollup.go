@@ -34,12 +34,16 @@ func (r *Rollup) Divides(b Bucket) bool {
 }
 
 // Skew is how far apart the clocks of programs and of Bigtable may be. The exactness of rollups depends on
-// it only where events or the rollup expire.
+// it only where events or the rollup expire: what expires within Skew may be gone.
 const Skew = time.Hour
 
 // Grace is how long a sealer waits after it has seen the marks of a row before it acts on them. Writers
 // use a mark for half of it.
 func (r *Rollup) Grace(b Bucket) time.Duration { return max(10*time.Minute, b.Widest()/48) }
+
+// Least is the shortest time to live with which the events of a bucket are all there until it can be summarized: twice
+// Grace after it may begin, and as long before events may expire.
+func (r *Rollup) Least(b Bucket) time.Duration { return b.Widest() + r.After + 4*r.Grace(b) + Skew }
 
 // Deadline is the longest time that a request which changes events of the table may take.
 func (r *Rollup) Deadline(b Bucket) time.Duration { return r.Grace(b) / 10 }

@@ -125,6 +125,23 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestLeast checks that a sealer whose search begins when the last bucket has ended can summarize it, if events live for
+// codec.Rollup.Least, and that they would not be there for long enough without the margin for clocks.
+func TestLeast(t *testing.T) {
+	for _, every := range []time.Duration{time.Minute, time.Hour, 7 * 24 * time.Hour} {
+		of, bucket := codec.Rollup{After: time.Minute}, codec.Bucket{Every: every}
+		begin := time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
+		times := &Times{Bucket: bucket, After: of.After, Grace: of.Grace(bucket), TTL: of.Least(bucket)}
+		sealed := begin.Add(every + of.After + 2*of.Grace(bucket) - 1)
+		if times.Final(begin, sealed) {
+			t.Errorf("a bucket of %v is final", every)
+		}
+		if times.TTL -= codec.Skew; !times.Final(begin, sealed) {
+			t.Errorf("a bucket of %v is not final without the margin", every)
+		}
+	}
+}
+
 // TestRanges compares ranges with sets of hours.
 func TestRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
