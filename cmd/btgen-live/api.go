@@ -550,13 +550,20 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	return out.json()
 }
 
-// chosenWidth returns a width of windows for a number of points in a range.
+// chosenWidth returns a width of windows for a number of points in a range. Where events have expired, they are
+// no narrower than those of rollups: there are no others.
 func chosenWidth(s *selected, zone *time.Location, points int) (string, error) {
 	if s.from.IsZero() || s.to.Year() > 9000 {
 		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to")
 	}
 	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone}}
-	p.setWidth(max(time.Second, s.to.Sub(s.from)/time.Duration(points))) // windows of requests are no narrower
+	least := max(time.Second, s.to.Sub(s.from)/time.Duration(points)) // windows of requests are no narrower
+	for _, t := range p.layout.Rollups() {
+		if age := t.Age(); age > 0 && s.from.Before(time.Now().Add(-age)) {
+			least = max(least, t.Rollup.Every)
+		}
+	}
+	p.setWidth(least)
 	if _, err := window.Parse(p.Width, zone); err != nil {
 		return "", err
 	}

@@ -325,6 +325,22 @@ func TestAPIRow(t *testing.T) {
 	}
 }
 
+// TestAPIWidthOfRollup asks for windows of times whose events have expired, and of others.
+func TestAPIWidthOfRollup(t *testing.T) {
+	h := servedEventsOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {max_age: 30d}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), nil)
+	now := time.Now().UTC()
+	for from, want := range map[string]string{"2021-03-01": "1h", now.Format(time.DateOnly): "5m"} {
+		begin, err := time.Parse(time.DateOnly, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ask(t, h, 200, "windows", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "points", "400", "from", from, "to", begin.AddDate(0, 0, 1).Format(time.DateOnly))
+		if got["every"] != want {
+			t.Errorf("from %s: windows of %v, want %s", from, got["every"], want)
+		}
+	}
+}
+
 // TestAPIRowOfRollup asks for a row whose bucket changes, is summarized, and changes again.
 func TestAPIRowOfRollup(t *testing.T) {
 	a := apiOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {keep: forever}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), readings("berlin", 1, time.Hour, 30))
