@@ -100,7 +100,7 @@ func (r *resolver) checkStateKey(t *Table) {
 			if err == nil || errors.Is(err, codec.ErrForm) || slices.ContainsFunc(serving, lacks) {
 				continue // ErrForm is a separate error
 			}
-			r.refuse(t.KeyPos, "K25", "use the delimiter of the other tables, and their `pad`, `escape` and `encoding` of the segment, or a form that can contain all values",
+			r.refuse(t.KeyPos, "K25", "use the delimiter of the other tables, and their padding, escapes and encoding of the segment, or a form that can contain all values",
 				"the key of pattern %s cannot contain series that other tables can have: %v", t.Pattern, err)
 			return
 		}
