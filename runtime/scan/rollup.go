@@ -54,6 +54,26 @@ func some(filters ...Filter) (out []Filter) {
 	return out
 }
 
+// Lost returns the time before which neither events nor runs of a layout with a rollup are there any more, because they have
+// expired; the zero time if there is none.
+func (t *Table) Lost(now time.Time) time.Time {
+	runs, bounded := t.Rollup.Life.Since(now.Add(codec.Skew))
+	if !bounded {
+		return time.Time{}
+	}
+	lost := t.Offset.Bucket.Start(runs.Add(-1))
+	if events, bounded := t.Since(now); !bounded || events.Before(lost) {
+		lost = events
+	}
+	if !t.End.IsZero() && t.End.Before(lost) {
+		lost = t.End
+	}
+	if !lost.After(t.Begin) {
+		return time.Time{}
+	}
+	return lost
+}
+
 // sinceRuns returns the time of the oldest event that a run can contain; false if there is no bound.
 func (t *Table) sinceRuns(now time.Time) (time.Time, bool) {
 	oldest, bounded := t.Rollup.Life.Since(now.Add(codec.Skew))

@@ -424,6 +424,41 @@ func TestRollupFields(t *testing.T) {
 	}
 }
 
+// TestRollupExpires checks that a window is inexact if a part of it has expired, also in the rollup.
+func TestRollupExpires(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	for day := range 3 {
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*3)).Write(t.Context(), sample{Series: "s", Time: at(86400*day + 60)}))
+	}
+	roll(t, bt, l, rollupNow(86400*4))
+	for _, tt := range []struct {
+		now, from int
+		want      string
+	}{
+		{86400*1001 - 7200, 0, "3 false"},
+		{86400 * 1001, 0, "2 true"},
+		{86400 * 1001, 86400, "2 false"},
+		{86400 * 1002, 0, "1 true"},
+		{86400 * 1003, 0, ""},
+	} {
+		for _, descending := range []bool{false, true} {
+			var op Operation
+			o := clockAt(tt.now)
+			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
+			got := ""
+			for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(tt.from), at(86400*3), window.Whole(), WindowOptions{NewestFirst: descending}) {
+				must(t, err)
+				got += fmt.Sprint(w.Events, " ", w.Inexact)
+			}
+			same(t, tt.want, got)
+			if inexact := strings.Contains(got, "true"); inexact != (op.Inexact > 0) {
+				t.Errorf("%+v: %+v", tt, op)
+			}
+		}
+	}
+}
+
 // TestRollupWidths checks windows after the width of a rollup has changed: those of events as long as they are there,
 // and then those of the runs that say them.
 func TestRollupWidths(t *testing.T) {

@@ -27,6 +27,7 @@ type runsReading struct {
 	times rollup.Times
 	found rollup.Row // of the current row
 	run   window.Run
+	lost  time.Time // both the events and the runs before it have expired; zero if there are none in the range
 }
 
 // cells returns the width of the cells of a mapping; 0 if it has none.
@@ -48,6 +49,25 @@ func (r *windowsReading) enter(l *mapping) {
 // uses implements rowSource.
 func (r *windowsReading) uses(l *mapping) bool {
 	return l.Rollup != nil && !l.Rollup.Idle && r.reading.assembler.conditions == nil && r.spec.Stores()
+}
+
+// lostBefore returns the time before which events and runs have expired, if the range begins before it.
+func (r *windowsReading) lostBefore(of *reader) (last time.Time) {
+	now := of.options.Now()
+	for _, of := range append([]*reader{of}, of.older...) {
+		if !r.uses(of.mapping) {
+			continue
+		}
+		if lost := of.shape.Lost(now); lost.After(last) && r.from.Before(lost) {
+			last = lost
+		}
+	}
+	return last
+}
+
+// expiredIn reports whether a part of a window that begins at a time has expired. One without a beginning has what is there.
+func (r *windowsReading) expiredIn(start time.Time) bool {
+	return !start.IsZero() && start.Before(r.rows.lost)
 }
 
 // ask implements rowSource. A read of a field that the rollup does not have, or of windows that are not made of whole
@@ -117,6 +137,9 @@ func (r *windowsReading) row(a *assembler, start time.Time, row wire.Row, yield 
 		return false
 	}
 	others := rollupOf(&s.found, row, a.mapping.Rollup.Family)
+	if !s.lost.IsZero() && r.expiredIn(r.width.Back(start.Add(1), r.from, 1)) {
+		r.reading.op.Inexact++
+	}
 	_, has := s.found.Best()
 	b := &bucketRow{
 		windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), yield: yield,

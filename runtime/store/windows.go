@@ -224,6 +224,7 @@ func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selecti
 	r.reading = reader.beginSelected(ctx, s, q, k.from, k.to, []ReadOptions{{Fields: k.Fields}})
 	r.reading.op.Name = s.name + "Windows"
 	r.reading.assembler.into, r.reading.assembler.runs = r, r
+	r.rows.lost = r.lostBefore(reader)
 	return r
 }
 
@@ -238,6 +239,9 @@ func (r *windowsReading) give(more bool) bool {
 func (r *windowsReading) deliver(w any, yield func(w any, err error) bool) bool {
 	if ended := r.reading.ctx.Err(); ended != nil {
 		return r.failWith(call.Explain(r.reading.ctx, ended))
+	}
+	if c := r.spec.CommonOf(w); c.Events > 0 && r.expiredIn(c.Start) {
+		c.Inexact = true
 	}
 	return r.give(yield(w, nil))
 }
