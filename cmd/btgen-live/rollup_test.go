@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -130,12 +131,10 @@ func (p *summed) watch() *watching {
 	p.Cleanup(w.kill)
 	go func() {
 		defer close(w.ended)
-		lines := bufio.NewScanner(out)
-		if lines.Scan() {
+		if lines := bufio.NewScanner(out); lines.Scan() {
 			close(w.passes)
 		}
-		for lines.Scan() {
-		}
+		_, _ = io.Copy(io.Discard, out) // which ends with the process
 		_ = w.cmd.Wait()
 	}()
 	return w

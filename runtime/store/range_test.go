@@ -119,6 +119,21 @@ func wantMissing(t *testing.T, err error, table string) {
 	}
 }
 
+// A family that does not exist is named as a missing table is.
+func TestMissingFamily(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	for _, f := range l.Table.Families {
+		must(t, bt.Admin.DeleteColumnFamily(t.Context(), l.Table.ID, f.Name))
+	}
+	w := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{})
+	for _, err := range []error{w.Write(t.Context(), nth(1)), w.WriteAll(t.Context(), []sample{nth(1), nth(2)})} {
+		if missing, ok := errors.AsType[*MissingTableError](err); !ok || missing.Table != l.Table.ID || !strings.Contains(err.Error(), "btgen-live setup") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // Other status codes do not become a MissingTableError.
 func TestOtherStatus(t *testing.T) {
 	err := status.Error(codes.PermissionDenied, "no")

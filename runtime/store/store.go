@@ -352,7 +352,7 @@ func (e *LimitError) Error() string {
 // authorized view, or one of its column families.
 type MissingTableError struct {
 	Table string // with its prefix
-	Err   error  // the error of Bigtable, with the status code codes.NotFound
+	Err   error  // the error of Bigtable, with the status code codes.NotFound; the in-memory server has another one for families
 }
 
 // Error says what to do and quotes Bigtable's error.
@@ -365,10 +365,10 @@ func (e *MissingTableError) Error() string {
 
 func (e *MissingTableError) Unwrap() error { return e.Err }
 
-// missing converts the error of a request to a *MissingTableError if the table is
-// missing.
+// missing converts the error of a request to a *MissingTableError if the table or a family of it is
+// missing. The in-memory server has no status of its own for a family.
 func missing(table string, err error) error {
-	if status.Code(err) != codes.NotFound {
+	if status.Code(err) != codes.NotFound && (err == nil || !strings.Contains(err.Error(), "unknown family ")) {
 		return err
 	}
 	return &MissingTableError{Table: table, Err: err}
