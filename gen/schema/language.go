@@ -348,7 +348,7 @@ var expectBlock = block[Expect]{
 			also("For example, 200, or {name: 12, document: 900}. By default, estimates assume 16."),
 		put("clusters", "the number of clusters of the instance, which replicate the data", integer[int64](1, 8), func(e *Expect) *Value[int64] { return &e.Clusters }).
 			also("Used to check max_versions, which each cluster applies separately."),
-		put("lateness", "how long after its time an event may arrive, as in 2h", ageForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }).
+		put("lateness", "how long after its time an event may arrive, as in 2h", lengthForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }).
 			also("By default, events are expected to arrive as they happen."),
 		set("reads", "how often each query is called, as in {ByLocation: 50/s}", expectedReadsForm, func(e *Expect) *[]ExpectedRead { return &e.Reads }).
 			also("Calls per period of a query, of Read or of Latest, of all callers together. {rate: 50/s, range: 1h} declares the time range, too; the default is a day."),
@@ -387,7 +387,7 @@ var expectedReadBlock = block[ExpectedRead]{
 	example: "write `{rate: 50/s, range: 1h}`",
 	keys: []key[ExpectedRead]{
 		must(put("rate", "the number of calls per period, as in 50/s", rateForm, func(r *ExpectedRead) *Value[float64] { return &r.Rate })),
-		put("range", "the time range that a call reads, as in 1h", ageForm, func(r *ExpectedRead) *Value[time.Duration] { return &r.Range }).
+		put("range", "the time range that a call reads, as in 1h", lengthForm, func(r *ExpectedRead) *Value[time.Duration] { return &r.Range }).
 			also("The default is 1d."),
 	},
 	elsewhere: map[string]string{"span": "write `range`", "last": "write `range`", "reads": "write `rate`"},

@@ -165,13 +165,21 @@ var precisionForm = parsed("a duration", "write `precision: 1m`", func(s string)
 }).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
 
 // ageForm is the form of a maximum age. Rule L10 checks Bigtable's limits.
-var ageForm = parsed("a duration", "write an age, as in 30d", func(s string) (time.Duration, error) {
-	d, err := ParseDuration(s)
-	if err == nil && d == 0 {
-		return 0, &problem{"an age of zero keeps nothing", "write `1s` or more"}
-	}
-	return d, err
-}).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
+var ageForm = positiveForm("an age, as in 30d", "an age of zero keeps nothing")
+
+// lengthForm is the form of a length of time.
+var lengthForm = positiveForm("a duration, as in 1h", "the duration is zero")
+
+// positiveForm is the form of a duration that is not zero, given an example and what is wrong with zero.
+func positiveForm(example, zero string) form[time.Duration] {
+	return parsed("a duration", "write "+example, func(s string) (time.Duration, error) {
+		d, err := ParseDuration(s)
+		if err == nil && d == 0 {
+			return 0, &problem{zero, "write `1s` or more"}
+		}
+		return d, err
+	}).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
+}
 
 // ttlAgeForm is ageForm with a hint for data that is kept forever.
 var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (time.Duration, bool) {

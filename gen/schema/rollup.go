@@ -58,13 +58,13 @@ var rollupBlock = block[Rollup]{
 		r.Pos, r.After.V = pos, DefaultAfter
 	},
 	keys: []key[Rollup]{
-		must(put("every", "the width of windows, as in 1h", ageForm, func(r *Rollup) *Value[time.Duration] { return &r.Every }).
+		must(put("every", "the width of windows, as in 1h", lengthForm, func(r *Rollup) *Value[time.Duration] { return &r.Every }).
 			also("A duration that divides the bucket. Windows of multiples of it are read from the rollup.")),
 		must(put("family", "the column family of the rollup", filled("a family"), func(r *Rollup) *Value[string] { return &r.Family }).
 			also("It has nothing else.")),
 		must(set("ttl", "when the rollup expires", pointer(ttlForm(false)), func(r *Rollup) **TTL { return &r.TTL }).
 			also("For example, {max_age: 104w}, or {keep: forever}. It is measured from the end of the bucket, and longer than that of events.")),
-		put("after", "how long after its end a bucket is summarized; 30m by default", ageForm, func(r *Rollup) *Value[time.Duration] { return &r.After }).
+		put("after", "how long after its end a bucket is summarized; 30m by default", lengthForm, func(r *Rollup) *Value[time.Duration] { return &r.After }).
 			also("Buckets that change later are summarized again, as long as their events live."),
 		set("fields", "the fields to summarize; all by default", distinct(listOf("a list of fields", "write `fields: [temperature]`", located(filled("a field")))), func(r *Rollup) *[]Value[string] { return &r.Fields }).
 			also("Windows of other fields are those of events."),

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,22 @@ func TestMissingFamily(t *testing.T) {
 		if missing, ok := errors.AsType[*MissingTableError](err); !ok || missing.Table != l.Table.ID || !strings.Contains(err.Error(), "btgen-live setup") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// The error of a write describes failures of different causes, wherever they are among the events.
+func TestWriteErrorCauses(t *testing.T) {
+	expired, missing := errors.New("older than its TTL"), errors.New("unknown family")
+	e := &WriteError{Events: 8}
+	for i := range 6 {
+		e.Failures = append(e.Failures, Failure{Event: i, Table: "t", Err: fmt.Errorf("event at %d: %w", i, expired)})
+	}
+	for i := 6; i < 8; i++ {
+		e.Failures = append(e.Failures, Failure{Event: i, Table: "t", Err: fmt.Errorf("event at %d: %w", i, missing)})
+	}
+	same(t, []int{0, 1, 6}, e.shown())
+	if s := e.Error(); !strings.HasPrefix(s, "8 of 8 events not written; event 0") || !strings.Contains(s, "unknown family") || !strings.HasSuffix(s, "; and 5 more") {
+		t.Error(s)
 	}
 }
 

@@ -348,9 +348,12 @@ type WriteError struct {
 	Failures []Failure
 }
 
-// Error returns the number of failed events and describes the first few failures.
+// shownFailures is how many failures an error describes.
+const shownFailures = 3
+
+// Error returns the number of failed events and describes a few failures, of different causes if there
+// are several.
 func (e *WriteError) Error() string {
-	const shown = 3
 	events := map[int]bool{}
 	for _, f := range e.Failures {
 		events[f.Event] = true
@@ -359,14 +362,40 @@ func (e *WriteError) Error() string {
 	if e.Events == 1 {
 		s = "event not written"
 	}
-	for i, f := range e.Failures {
-		if i == shown {
-			s += fmt.Sprintf("; and %d more", len(e.Failures)-shown)
-			break
-		}
-		s += "; " + f.String()
+	shown := e.shown()
+	for _, i := range shown {
+		s += "; " + e.Failures[i].String()
+	}
+	if more := len(e.Failures) - len(shown); more > 0 {
+		s += fmt.Sprintf("; and %d more", more)
 	}
 	return s
+}
+
+// shown returns the indexes of the failures that Error describes, in order: the first of each cause, and
+// then the first of all.
+func (e *WriteError) shown() (indexes []int) {
+	causes := map[string]bool{}
+	for i := 0; i < len(e.Failures) && len(indexes) < shownFailures; i++ {
+		if cause := rootOf(e.Failures[i].Err).Error(); !causes[cause] {
+			causes[cause], indexes = true, append(indexes, i)
+		}
+	}
+	for i := 0; i < len(e.Failures) && len(indexes) < shownFailures; i++ {
+		if !slices.Contains(indexes, i) {
+			indexes = append(indexes, i)
+		}
+	}
+	slices.Sort(indexes)
+	return indexes
+}
+
+// rootOf returns the error at the end of a chain, which does not contain what is particular to an event.
+func rootOf(err error) error {
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err
 }
 
 // Unwrap returns the errors of the failures, for errors.Is and errors.As.
