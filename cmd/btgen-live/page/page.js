@@ -178,8 +178,7 @@ async function draw() {
     drawn = null;
     $("chart").replaceChildren();
     $("values").textContent = "";
-    const inexact = every ? lines.flat().filter(row => row.inexact === true).length : 0;
-  $("about").textContent = series.length ? "No field of the schema is a number or a duration." : "Select series to draw them.";
+    $("about").textContent = series.length ? "No field of the schema is a number or a duration." : "Select series to draw them.";
     $("events").replaceChildren();
     $("newest").replaceChildren();
     $("more").hidden = true;
@@ -210,6 +209,7 @@ async function draw() {
   drawn = {range, from, to, every, lines, width};
   $("chart").replaceChildren(...drawable().map(panel));
   $("values").textContent = "";
+  const inexact = every ? lines.flat().filter(row => row.inexact === true).length : 0;
   $("about").textContent = (every ? "Means of " + every + ", with the range from minimum to maximum" : "Single events") + ": " + total.toLocaleString("en-US") +
     " events. " + (inexact ? inexact.toLocaleString("en-US") + (inexact === 1 ? " window is" : " windows are") + " inexact. " : "") + costOf(cost) + ", " + Math.round(performance.now() - begun) + " ms.";
   await listEvents("");
