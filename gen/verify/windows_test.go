@@ -63,6 +63,6 @@ func TestWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	verify("80% of 10", "", "")
-	roll() // replaces the damaged one
-	verify("90% of 10", "2026-03-05T15:00:00Z")
+	roll() // replaces both
+	verify("100% of 10")
 }
