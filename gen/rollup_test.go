@@ -338,7 +338,7 @@ func TestRollups(t *testing.T) {
 			rapid.Check(t, func(c *rapid.T) { outlived += model.CheckRollups(c, t.Context(), &s, driver) })
 		})
 	}
-	if len(patterns) != 3 || outlived == 0 {
+	if len(patterns) != 3 || outlived == 0 && testlong.Enabled() {
 		t.Errorf("the patterns %v can have a rollup; %d exact windows of events that have expired", patterns, outlived)
 	}
 }
