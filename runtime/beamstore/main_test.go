@@ -161,8 +161,11 @@ func must(t *testing.T, build func(s beam.Scope) error) map[string]int64 {
 // begin is the time of the first event.
 var begin = time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)
 
-// sensors is the number of series of the model. A row has the 100 events of an hour.
+// sensors is the number of series of the model.
 const sensors = 100
+
+// apart is the time between two events of a series: a row has the 100 events of an hour.
+var apart = 36 * time.Second
 
 // event returns the i-th event of the model.
 func event(i int) plant.SampleEvent {
@@ -170,7 +173,7 @@ func event(i int) plant.SampleEvent {
 	if e.Sensor%2 == 1 {
 		e.Area = "south"
 	}
-	e.Time = begin.Add(time.Duration(i/sensors) * 36 * time.Second)
+	e.Time = begin.Add(time.Duration(i/sensors) * apart)
 	return e
 }
 

@@ -60,10 +60,14 @@ func runsOf(t *testing.T, bt *storetest.Bigtable) map[string]string {
 }
 
 // A pipeline summarizes what [store.Rollup] does, and another one changes nothing. With BTGEN_BEAM_KILLS, btgen-live
-// is killed that many times while it does the same.
+// is killed that many times while it does the same. With BTGEN_BEAM_APART, events of a series are that many seconds apart:
+//
+//	BTGEN_BEAM_EVENTS=10000000 BTGEN_BEAM_APART=1 BTGEN_BEAM_KILLS=50 go test -run 'TestRollup$' -v -timeout 0
 func TestRollup(t *testing.T) {
 	inThisProcess()
 	n, kills := number(t, "BTGEN_BEAM_EVENTS", 20_000), number(t, "BTGEN_BEAM_KILLS", 0)
+	defer func(before time.Duration) { apart = before }(apart)
+	apart = time.Duration(number(t, "BTGEN_BEAM_APART", 36)) * time.Second
 	bt := planttest.New(t)
 	conn := connection(bt.Addr)
 	begun := time.Now()
@@ -98,7 +102,7 @@ func TestRollup(t *testing.T) {
 	}
 	begun = time.Now()
 	if kills > 0 {
-		rollupKilled(t, bt, kills, len(runs))
+		rollupKilled(t, bt, kills, n)
 	} else if _, err := plant.RollupSample(t.Context(), bt.Client, store.RollupOptions{All: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +116,7 @@ func TestRollup(t *testing.T) {
 }
 
 // rollupKilled summarizes with btgen-live, which is killed at random moments and started again.
-func rollupKilled(t *testing.T, bt *storetest.Bigtable, kills, rows int) {
+func rollupKilled(t *testing.T, bt *storetest.Bigtable, kills, events int) {
 	t.Helper()
 	dir := t.TempDir()
 	live := filepath.Join(dir, "btgen-live")
@@ -136,7 +140,7 @@ func rollupKilled(t *testing.T, bt *storetest.Bigtable, kills, rows int) {
 	random := rand.New(rand.NewPCG(30, uint64(kills)))
 	for killed := 0; killed < kills; {
 		now := make(chan bool, 1)
-		m.after(1+random.Int64N(int64(rows)*8000/int64(kills)), func() { now <- true })
+		m.after(1+random.Int64N(int64(events)*80/int64(kills)), func() { now <- true })
 		cmd, ended := start()
 		select {
 		case err := <-ended:
