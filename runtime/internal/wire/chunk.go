@@ -167,8 +167,8 @@ func (c *chunk) parse(memory []byte, at int) error {
 	return nil
 }
 
-// short is the fast path of parse for chunks that contain just a cell and whose fields
-// are short and in ascending order. It returns false for any other. The chunk before it in the same
+// short is the fast path of parse for chunks that contain just a cell and whose fields are in ascending order, and
+// short but for the value. It returns false for any other. The chunk before it in the same
 // memory must be in c, whose family and qualifier it mostly has.
 func (c *chunk) short(memory []byte, at int) bool {
 	before := chunk{address: c.address, family: c.family, qualifier: c.qualifier}
@@ -186,11 +186,63 @@ func (c *chunk) short(memory []byte, at int) bool {
 		}
 		c.micros, at = int64(micros), at+1+n
 	}
-	c.value, at = shortText(memory, at, tagValue)
+	if n, value := length(memory, at, tagValue); value > 0 {
+		at = value + n
+		c.value = Text{uint32(value), uint32(at)}
+	}
 	if len(memory)-at == 2 && memory[at] == tagCommit && memory[at+1] == 1 {
 		c.commit, at = true, at+2
 	}
 	return at == len(memory)
+}
+
+// whole is a row of one cell.
+type whole struct {
+	key, value Text
+	micros     int64
+	size       int // of the chunk
+}
+
+// maxWhole is the largest size in memory of a row that wholeRow decodes, in bytes, with what the client needs for it.
+const maxWhole = maxShort + 16 + 24 + 16 + 512
+
+// wholeRow is chunk.short for the chunk, with its tag and length, at the given offset, if it is a row of one cell in the
+// column with the given address. end is the offset after the chunk; 0 if it is any other.
+func wholeRow(message []byte, at int, address []byte) (row whole, end int) {
+	size, begin := length(message, at, tagChunks)
+	if end = begin + size; begin == 0 || end > len(message) {
+		return row, 0
+	}
+	keySize, key := length(message[:end], begin, tagRowKey)
+	names := key + keySize
+	time := names + len(address)
+	if key == 0 || keySize == 0 || keySize > maxShort || time+minTime > len(message) || message[time] != tagTimestamp || !bytes.Equal(message[names:time], address) {
+		return row, 0
+	}
+	micros, n := shortVarint(message[time+1:])
+	valueSize, value := length(message[:end], time+1+n, tagValue)
+	commit := value + valueSize
+	if n == 0 || value == 0 || commit+2 != end || message[commit] != tagCommit || message[commit+1] != 1 {
+		return row, 0
+	}
+	row = whole{Text{uint32(key), uint32(names)}, Text{uint32(value), uint32(commit)}, int64(micros), size}
+	return row, end
+}
+
+// length decodes a tag, which must be the given one, and a length of up to 14 bits at an offset, and returns the offset
+// after them; 0 if there is something else.
+func length(message []byte, at int, tag byte) (n, next int) {
+	if at+2 >= len(message) || message[at] != tag {
+		return 0, 0
+	}
+	low, high := int(message[at+1]), int(message[at+2])
+	switch {
+	case low <= maxShort:
+		return low, at + 2
+	case high <= maxShort:
+		return low&maxShort | high<<7, at + 3
+	}
+	return 0, 0
 }
 
 // shortAddress decodes family and qualifier at the given offset, and returns the offset after them; -1 if

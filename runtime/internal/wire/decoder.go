@@ -72,6 +72,7 @@ type decoder struct {
 	qualifier Text
 	micros    int64
 	pieces    []byte // value of the cell in progress
+	broken    bool   // a chunk of the response violates the protocol
 	dropped   bool   // the decoder dropped a partial row since the response arrived
 	last      []byte // key of the previous row
 
@@ -183,9 +184,9 @@ func (d *decoder) tidy(at int) {
 func (d *decoder) chunks(at int) (rest []byte, err error) {
 	var f field
 	var c chunk
-	broken := false
+	d.broken = false
 	message := d.rows.memory // fixed, although memory may grow
-	for at = d.plain(message, at); at < len(message); at = d.plain(message, at) {
+	for at = d.fast(message, at, &c); at < len(message); at = d.fast(message, at, &c) {
 		n := f.next(message[at:])
 		if n < 0 {
 			return nil, errWire
@@ -205,14 +206,14 @@ func (d *decoder) chunks(at int) (rest []byte, err error) {
 		if d.held() > cmp.Or(d.most, maxHeld) {
 			return nil, errHeld
 		}
-		if !broken && !d.allowed(&c) {
+		if !d.broken && !d.allowed(&c) {
 			if len(f.content) > maxCopied {
 				return nil, errBroken
 			}
-			broken = true
+			d.broken = true
 			d.refuse(f.content)
 		}
-		if !broken {
+		if !d.broken {
 			d.take(&c)
 		}
 	}
@@ -231,6 +232,43 @@ func (d *decoder) held() int {
 		each += 512
 	}
 	return len(r.memory) + 16*len(r.cells) + 24*len(r.columns) + each*len(r.rows) + len(d.keys) + len(d.pieces)
+}
+
+// fast decodes the chunks from the given offset on that most responses consist of. c is the chunk before them,
+// if there is one. It returns the offset after them.
+func (d *decoder) fast(message []byte, at int, c *chunk) int {
+	if d.state == newRow {
+		return d.whole(message, at, c)
+	}
+	return d.plain(message, at)
+}
+
+// whole decodes the chunks from the given offset on that each are a row of one cell, in the column of the chunk
+// before them. It returns the offset after them.
+func (d *decoder) whole(message []byte, at int, c *chunk) int {
+	if d.broken || c.address.Len() == 0 {
+		return at
+	}
+	r, begin := d.rows, at
+	address := message[c.address.Begin:c.address.End]
+	last := d.last
+	for room := (cmp.Or(d.most, maxHeld) - d.held()) / maxWhole; room > 0; room-- {
+		w, end := wholeRow(message, at, address)
+		if end == 0 || !d.ordered(last, message[w.key.Begin:w.key.End]) {
+			break
+		}
+		last = message[w.key.Begin:w.key.End]
+		d.keys = append(d.keys, last...)
+		n := uint32(len(r.cells))
+		r.cells = append(r.cells, Cell{w.micros, w.value})
+		r.columns = append(r.columns, Column{c.family.value, c.qualifier.value, n, n + 1})
+		r.end(len(d.keys), w.size)
+		at = end
+	}
+	if at > begin {
+		d.last = append(d.last[:0], last...)
+	}
+	return at
 }
 
 // plain decodes the chunks from the given offset on that contain just a cell of the row
@@ -299,14 +337,17 @@ func (d *decoder) allowed(c *chunk) bool {
 }
 
 // follows reports whether a row with this key may follow the previous one.
-func (d *decoder) follows(key []byte) bool {
-	if len(d.last) == 0 {
+func (d *decoder) follows(key []byte) bool { return d.ordered(d.last, key) }
+
+// ordered reports whether a row with this key may follow one with the other, which is empty before the first.
+func (d *decoder) ordered(before, key []byte) bool {
+	if len(before) == 0 {
 		return true
 	}
 	if d.reversed {
-		return bytes.Compare(key, d.last) < 0
+		return bytes.Compare(key, before) < 0
 	}
-	return bytes.Compare(key, d.last) > 0
+	return bytes.Compare(key, before) > 0
 }
 
 // take processes a valid chunk.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"cloud.google.com/go/bigtable"
@@ -92,6 +93,7 @@ func FuzzReadRows(f *testing.F) {
 	f.Add(response(f, row...), response(f, next...))
 	f.Add(response(f, row[:5]...), response(f, row[5:]...))
 	f.Add(response(f, first("a", "f", "q", 1, "")), []byte("garbage"))
+	f.Add(response(f, wholeRows(3, "v")...), response(f, wholeRows(2, strings.Repeat("v", 130))...))
 	f.Add([]byte("\x0a\x0b\x0a\x01a\x12\x03\x0a\x01f\x1a\x00\x48\x01\x12\x01z\x1a\x00"), []byte("\x0a\x02\x40\x01"))
 	ordinary, decoded := cannedClient(f), cannedClient(f, wire.DialOption())
 	f.Fuzz(func(t *testing.T, one, two []byte) {
