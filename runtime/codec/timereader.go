@@ -3,16 +3,17 @@ package codec
 import "time"
 
 // TimeReader parses successive times of one format, as in the keys of a series. It
-// parses the date only if it differs from the previous one.
+// parses the date and the hour only if they differ from the previous ones.
 type TimeReader struct {
 	format TimeFormat
-	date   int         // length of the date at the start; 0 if the format has none
-	clock  []clockPart // what follows the date
-	day    string      // the previous date
-	start  int64       // start of that day, in seconds since the Unix epoch
+	fixed  int           // length of the date, and of the hour if it follows, at the start; 0 if the format has none
+	within time.Duration // how long these do not change: an hour or a day
+	clock  []clockPart   // what follows them
+	text   string        // the previous date and hour
+	start  int64         // start of that hour or day, in seconds since the Unix epoch
 }
 
-// clockPart is a number or a literal in a layout, after the date.
+// clockPart is a number or a literal in a layout, after the date and the hour.
 type clockPart struct {
 	begin, end int
 	literal    byte
@@ -27,8 +28,10 @@ func NewTimeReader(f TimeFormat) TimeReader {
 		e, n := nextElement(f.Layout[at:], last)
 		switch {
 		case e == day || e == yearDay:
-			r.date = at + n
-		case r.date > 0:
+			r.fixed, r.within = at+n, 24*time.Hour
+		case e == hour:
+			r.fixed, r.within, r.clock = at+n, time.Hour, nil
+		case r.fixed > 0:
 			r.clock = append(r.clock, clockParts(f.Layout, e, at, at+n)...)
 		}
 		if e != literal {
@@ -39,11 +42,9 @@ func NewTimeReader(f TimeFormat) TimeReader {
 	return r
 }
 
-// clockParts returns the parts of an element after the date.
+// clockParts returns the parts of an element after the date and the hour.
 func clockParts(layout string, e element, begin, end int) []clockPart {
 	switch e {
-	case hour:
-		return []clockPart{{begin: begin, end: end, unit: time.Hour, limit: 24}}
 	case minute:
 		return []clockPart{{begin: begin, end: end, unit: time.Minute, limit: 60}}
 	case second:
@@ -58,7 +59,7 @@ func clockParts(layout string, e element, begin, end int) []clockPart {
 
 // Parse is like [TimeFormat.Parse] but returns false instead of an error.
 func (r *TimeReader) Parse(s []byte) (time.Time, bool) {
-	if r.date == 0 || len(s) != len(r.format.Layout) || string(s[:r.date]) != r.day {
+	if r.fixed == 0 || len(s) != len(r.format.Layout) || string(s[:r.fixed]) != r.text {
 		return r.begin(string(s))
 	}
 	var since time.Duration
@@ -88,11 +89,11 @@ func clockNumber(s []byte) (int64, bool) {
 	return int64(tens)*10 + int64(ones), tens <= 9 && ones <= 9
 }
 
-// begin parses the first time of a date and remembers the date.
+// begin parses the first time of a date and an hour, and remembers them.
 func (r *TimeReader) begin(s string) (time.Time, bool) {
 	t, err := r.format.Parse(s)
-	if err == nil && r.date > 0 {
-		r.day, r.start = s[:r.date], Truncate(t, 24*time.Hour).Unix()
+	if err == nil && r.fixed > 0 {
+		r.text, r.start = s[:r.fixed], Truncate(t, r.within).Unix()
 	}
 	return t, err == nil
 }
