@@ -687,8 +687,7 @@ func (a *rowAssembler) markOf(k, next, begin, end int) (m mark) {
 // expired by now: a scan may take longer than the data lives.
 func (a *assembler) yieldOne(k int, yield yielder) bool {
 	f, event := &a.frame, a.event
-	a.mapping.assign(event, a.base)
-	*a.mapping.Time(event) = f.times[k]
+	a.mapping.assignAt(event, a.base, f.times[k])
 	fields := a.mapping.ttlFields(event)
 	if fields.Class != nil {
 		*fields.Class = f.classOf(k)
@@ -698,8 +697,12 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 	}
 	var failed error
 	a.found = false
-	now, stale := a.stale()
-	if !a.meets(now, stale, k) {
+	var now time.Time
+	stale := false
+	if !a.fresh.ever {
+		now, stale = a.stale()
+	}
+	if len(a.conditions) > 0 && !a.meets(now, stale, k) {
 		return true
 	}
 	for i := range a.mapping.Columns {

@@ -74,7 +74,7 @@ func (l *Mapping[E]) untyped() *mapping {
 // alone returns the mapping without its type parameter, and without earlier ones.
 func (l *Mapping[E]) alone() *mapping {
 	m := &mapping{
-		events: eventsOf[E]{},
+		events: eventsOf[E]{l.Time},
 		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
 		Time:      func(e event) *time.Time { return l.Time(e.pointer.(*E)) },
 		Check:     func(e event) error { return l.Check(e.pointer.(*E)) },
@@ -128,10 +128,11 @@ func (e event) exists() bool { return e.pointer != nil }
 
 // events makes and copies events of one type.
 type events interface {
-	new() event             // a zero event
-	assign(to, from event)  // copies an event
-	value(e event) any      // an E
-	list(capacity int) list // an empty list
+	new() event                            // a zero event
+	assign(to, from event)                 // copies an event
+	assignAt(to, from event, at time.Time) // copies an event, which gets another time
+	value(e event) any                     // an E
+	list(capacity int) list                // an empty list
 }
 
 // clone returns a copy of an event.
@@ -142,10 +143,17 @@ func (l *mapping) clone(e event) event {
 }
 
 // eventsOf implements events for type E.
-type eventsOf[E any] struct{}
+type eventsOf[E any] struct{ time func(e *E) *time.Time }
 
-func (eventsOf[E]) new() event             { return event{new(E)} }
-func (eventsOf[E]) assign(to, from event)  { *to.pointer.(*E) = *from.pointer.(*E) }
+func (eventsOf[E]) new() event            { return event{new(E)} }
+func (eventsOf[E]) assign(to, from event) { *to.pointer.(*E) = *from.pointer.(*E) }
+
+func (k eventsOf[E]) assignAt(to, from event, at time.Time) {
+	e := to.pointer.(*E)
+	*e = *from.pointer.(*E)
+	*k.time(e) = at
+}
+
 func (eventsOf[E]) value(e event) any      { return *e.pointer.(*E) }
 func (eventsOf[E]) list(capacity int) list { return &listOf[E]{make([]E, 0, capacity)} }
 
