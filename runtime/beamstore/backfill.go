@@ -158,7 +158,7 @@ func (r refill[E]) build(scope beam.Scope) error {
 	waited := beam.ParDo(scope.Scope("Wait"), &waitFn[E]{Job: r}, beam.GroupByKey(scope, beam.Flatten(scope, copied, always)))
 	differing := beam.ParDo(scope.Scope("Check"), &checkFn[E]{Job: r}, chunks, beam.SideInput{Input: waited})
 	left := beam.ParDo(scope.Scope("Sweep"), &recordFn[E]{Job: r, Sweep: true}, waited)
-	beam.ParDo0(scope.Scope("Settle"), &settleFn[E]{Job: r}, beam.GroupByKey(scope, beam.Flatten(scope, differing, left)))
+	end(scope.Scope("Settle"), &settleFn[E]{Job: r}, beam.GroupByKey(scope, beam.Flatten(scope, differing, left)))
 	return nil
 }
 
@@ -385,13 +385,13 @@ func (fn *settleFn[E]) Setup() error { return fn.Job.open() }
 func (fn *settleFn[E]) Teardown() error { return fn.Job.client.release() }
 
 // StartBundle begins to wait for requests of earlier attempts.
-func (fn *settleFn[E]) StartBundle(context.Context) error {
+func (fn *settleFn[E]) StartBundle(context.Context, func(bool)) error {
 	fn.until = time.Now().Add(fn.Job.steps.WaitTime())
 	return nil
 }
 
 // ProcessElement settles chunks.
-func (fn *settleFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool) error {
+func (fn *settleFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool, _ func(bool)) error {
 	if err := sleep(ctx, time.Until(fn.until)); err != nil {
 		return err
 	}

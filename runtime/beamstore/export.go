@@ -41,7 +41,7 @@ func (s *Schema[E]) Export(scope beam.Scope, conn Connection, o ExportOptions) e
 	empty := beam.ParDo(scope, &shardFn{}, beam.CreateList(scope, numbers))
 	lines := beam.ParDo(scope, &lineFn[E]{Files: files}, events)
 	grouped := beam.GroupByKey(scope, beam.Flatten(scope, empty, lines))
-	beam.ParDo0(scope, &fileFn{Path: o.Path, Files: files}, grouped)
+	end(scope, &fileFn{Path: o.Path, Files: files}, grouped)
 	return nil
 }
 
@@ -69,7 +69,7 @@ type fileFn struct {
 }
 
 // ProcessElement writes one file.
-func (fn *fileFn) ProcessElement(ctx context.Context, file int, lines func(*[]byte) bool) (err error) {
+func (fn *fileFn) ProcessElement(ctx context.Context, file int, lines func(*[]byte) bool, _ func(bool)) (err error) {
 	name := fmt.Sprintf("%s-%05d-of-%05d.ndjson", fn.Path, file, fn.Files)
 	fs, err := filesystem.New(ctx, name)
 	if err != nil {

@@ -46,7 +46,7 @@ func (s *Schema[E]) Delete(scope beam.Scope, conn Connection, o DeleteOptions) e
 	}
 	events := s.read(scope, conn, sources, o.SkipUndecodable)
 	series := beam.ParDo(scope, &seriesFn[E]{}, events)
-	beam.ParDo0(scope, &deleteFn[E]{Conn: conn.resolved(), Options: o}, beam.GroupByKey(scope, series))
+	end(scope, &deleteFn[E]{Conn: conn.resolved(), Options: o}, beam.GroupByKey(scope, series))
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (s *Schema[E]) ofSeries(encoded []byte, q Query) (store.Selection[E], error
 }
 
 // ProcessElement deletes the events of a series.
-func (fn *deleteFn[E]) ProcessElement(ctx context.Context, encoded []byte, _ func(*bool) bool) error {
+func (fn *deleteFn[E]) ProcessElement(ctx context.Context, encoded []byte, _ func(*bool) bool, _ func(bool)) error {
 	of, err := schemaOf[E]().ofSeries(encoded, fn.Options.Query)
 	if err != nil {
 		return err

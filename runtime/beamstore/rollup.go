@@ -57,7 +57,7 @@ func (s *Schema[E]) Rollup(scope beam.Scope, conn Connection, o RollupOptions) e
 	noted := beam.ParDo(scope, &notedFn{}, chunks)
 	always := beam.ParDo(scope, &markFn{}, beam.Impulse(scope))
 	waited := beam.ParDo(scope.Scope("Wait"), &graceFn[E]{Job: job}, beam.GroupByKey(scope, beam.Flatten(scope, noted, always)))
-	beam.ParDo0(scope.Scope("Seal"), &sealFn[E]{Job: job}, chunks, beam.SideInput{Input: waited})
+	end(scope.Scope("Seal"), &sealFn[E]{Job: job}, chunks, beam.SideInput{Input: waited})
 	return nil
 }
 
@@ -204,7 +204,7 @@ func (fn *sealFn[E]) Setup() error { return fn.Job.open() }
 func (fn *sealFn[E]) Teardown() error { return fn.Job.client.release() }
 
 // ProcessElement summarizes the buckets of chunks. The side input is there when graceFn has waited.
-func (fn *sealFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool, _ func(*int) bool) error {
+func (fn *sealFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool, _ func(*int) bool, _ func(bool)) error {
 	var text []byte
 	for chunks(&text) {
 		var chunk store.RollupChunk

@@ -39,7 +39,7 @@ func (s *Schema[E]) Write(scope beam.Scope, conn Connection, events beam.PCollec
 			return err
 		}
 	}
-	beam.ParDo0(scope.Scope("btgen.Write"), &writeFn[E]{Conn: conn.resolved(), Options: o}, events)
+	end(scope.Scope("btgen.Write"), &writeFn[E]{Conn: conn.resolved(), Options: o}, events)
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (fn *writeFn[E]) Setup() (err error) {
 func (fn *writeFn[E]) Teardown() error { return fn.client.release() }
 
 // StartBundle begins to gather events. It forgets those of a bundle that failed.
-func (fn *writeFn[E]) StartBundle(context.Context) error {
+func (fn *writeFn[E]) StartBundle(context.Context, func(bool)) error {
 	o := fn.Options.Batches
 	o.LastWins = fn.Options.LastWins
 	fn.batcher = store.NewBatcher(fn.writer, nil, o)
@@ -82,14 +82,14 @@ func (fn *writeFn[E]) StartBundle(context.Context) error {
 }
 
 // ProcessElement gathers an event, and waits if too many are unwritten.
-func (fn *writeFn[E]) ProcessElement(ctx context.Context, event E) error {
+func (fn *writeFn[E]) ProcessElement(ctx context.Context, event E, _ func(bool)) error {
 	fn.written.Add(1)
 	return fn.batcher.Add(ctx, event)
 }
 
 // FinishBundle waits until all events of the bundle are stored. If any is not, it returns a
 // *store.BatchError, and the runner executes the bundle again.
-func (fn *writeFn[E]) FinishBundle(ctx context.Context) error {
+func (fn *writeFn[E]) FinishBundle(ctx context.Context, _ func(bool)) error {
 	if fn.batcher == nil {
 		return nil
 	}
