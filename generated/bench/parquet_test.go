@@ -86,7 +86,7 @@ func TestParquetInDuckDB(t *testing.T) {
 	duck := askDuckDB(t, path, map[string]string{
 		"types":  "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM cpu)",
 		"values": "SELECT COLUMNS(*)::VARCHAR FROM cpu ORDER BY time",
-	}, 1)
+	}, 0)
 	want := [][]any{
 		{"site", "VARCHAR", "b", "a"},
 		{"serial", "UBIGINT", "0", "18446744073709551615"},

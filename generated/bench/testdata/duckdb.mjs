@@ -1,6 +1,6 @@
 // Answers queries with DuckDB, on one thread: those on stdin, over Parquet files and over a table that
 // they were loaded into. Prints the answers, and the CPU time of each query in microseconds, the median of
-// several runs. JSON both.
+// a number of runs before. JSON both.
 import { readFileSync } from "node:fs";
 import duckdb, { DuckDBInstance } from "@duckdb/node-api";
 
