@@ -10,6 +10,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,22 +161,21 @@ func startEmulator(t *testing.T) string {
 }
 
 // TestManualModules runs the blocks of the manual that are marked as modules, each in a
-// separate folder next to a clone of btgen. It replaces only the command that installs the
-// latest published version.
+// separate folder. It replaces only the command that installs the latest published version, and names
+// what is compiled already: this checkout in place of a clone, and versions of other modules.
 func TestManualModules(t *testing.T) {
-	testlong.Skip(t, "compiles another version of the client")
+	testlong.Skip(t, "compiles a copy of the runtime")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := testlong.Scratch(t)
-	if err := os.Symlink(root, filepath.Join(dir, "btgen")); err != nil {
-		t.Skip(err) // Windows may not allow it
-	}
 	const self = "github.com/btgen-dev/btgen"
-	latest := strings.NewReplacer("go get -tool "+self+"/cmd/btgen@latest",
-		"go mod edit -require "+self+"@v0.0.0 -replace "+self+"='"+root+"' -tool "+self+"/cmd/btgen && go mod tidy")
-	flags := map[string]string{"clone": "-vet=off", "tools": oldClient}
+	get := "go get " + client + "@v" + versionsIn(t, oldest)[client]
+	replaced := strings.NewReplacer(
+		"go get -tool "+self+"/cmd/btgen@latest",
+		"go mod edit -require "+self+"@v0.0.0 -replace "+self+"='"+root+"' -tool "+self+"/cmd/btgen && go mod tidy",
+		"="+cloned, "='"+root+"'", get, "go mod edit"+compiled(t)+" && "+get)
 	ran := 0
 	for _, p := range manual(t, root) {
 		for _, b := range p.blocks() {
@@ -189,16 +189,31 @@ func TestManualModules(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, c := range b.commands() {
-					c.line = latest.Replace(c.line)
-					c.run(t, module, b, "GOFLAGS="+flags[name], "GOWORK=off")
+					c.line = replaced.Replace(c.line)
+					c.run(t, module, b, goFlags(""), "GOWORK=off")
 				}
 			})
 			ran++
 		}
 	}
-	if ran != len(flags) {
+	if ran != 2 {
 		t.Errorf("%d modules", ran)
 	}
+}
+
+// cloned is the folder of a clone in the manual, whose packages would be compiled for that path.
+const cloned = "../btgen"
+
+// compiled returns arguments of go mod edit that require the versions in the module with the oldest client,
+// which are compiled already.
+func compiled(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	versions := versionsIn(t, oldest)
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
+		fmt.Fprintf(&out, " -require %s@v%s", name, versions[name])
+	}
+	return out.String()
 }
 
 // ellipsis is the line between the parts of an excerpt.
@@ -323,7 +338,7 @@ func (b block) session(t *testing.T, dir string, env ...string) {
 
 // chatter matches messages of the go command about modules that it downloads and adds, and
 // those of commands that take longer than two seconds.
-var chatter = regexp.MustCompile(`(?m)^btgen(?:-live)?: .* \([0-9]+s\)\n|^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages).*\n|^\tgo mod tidy\n`)
+var chatter = regexp.MustCompile(`(?m)^btgen(?:-live)?: .* \([0-9]+s\)\n|^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages|module \S+ is deprecated).*\n|^\tgo mod tidy\n`)
 
 // untimed removes the durations of tests.
 func untimed(text string) string { return times.ReplaceAllString(text, "\t0s") }
@@ -333,7 +348,13 @@ var times = regexp.MustCompile(`(?m)\t([0-9.]+s|\(cached\))$`)
 
 // moduleEnv returns the environment for Go commands in a module created by newModule.
 // There, go test does not vet: the same code is vetted in this module.
-func moduleEnv() []string { return []string{"GOFLAGS=-mod=mod -vet=off", "GOWORK=off"} }
+func moduleEnv() []string { return []string{goFlags("-mod=mod"), "GOWORK=off"} }
+
+// goFlags returns the environment variable with the flags of Go commands: those of this process, so that
+// what is compiled already is not compiled again, no vet, and others.
+func goFlags(others string) string {
+	return "GOFLAGS=" + strings.Join(append(strings.Fields(os.Getenv("GOFLAGS")), "-vet=off", others), " ")
+}
 
 // newModule creates a module in dir that has this checkout of btgen as a tool and the
 // same versions of all dependencies.

@@ -86,7 +86,7 @@ func (r *released) try(dir, line string) (string, error) {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),
 		"GOPROXY=file://"+r.proxy+",file://"+r.cache+"/cache/download,"+cmp.Or(os.Getenv("GOPROXY"), "https://proxy.golang.org"),
-		"GONOSUMDB=github.com/btgen-dev", "GOWORK=off", "GOFLAGS=-vet=off",
+		"GONOSUMDB=github.com/btgen-dev", "GOWORK=off", goFlags(""),
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
