@@ -90,7 +90,7 @@ func Scratch(t testing.TB) string {
 // CompileFast returns the flag of the go command that has it compile the packages below
 // an import path without inlining, which takes half the time. Test programs whose code is
 // compiled to run once use it.
-func CompileFast(importPath string) string { return "-gcflags=" + importPath + "/...=-l" }
+func CompileFast(importPath string) string { return "-gcflags=" + importPath + "/...=-l -dwarf=false" }
 
 // SkipRaced skips a test with the race detector, which takes too much time or memory for it.
 func SkipRaced(t testing.TB) {
