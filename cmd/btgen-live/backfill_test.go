@@ -175,7 +175,7 @@ func TestKilledBackfill(t *testing.T) {
 // programs write, replace and delete events. Whenever a copy is complete and the programs have
 // ended, the tables must agree; then the next one begins with an empty target.
 func TestKilledBackfillAmongPrograms(t *testing.T) {
-	events := testlong.Pick(6_000, 100_000)
+	events := testlong.Pick(6_000, 25_000)
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
 	if err := r.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestKilledBackfillAmongPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
-	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "20000", "--timeout", "500ms"}, where...)
+	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "5000", "--timeout", "500ms"}, where...)
 	random := rand.New(rand.NewPCG(27, 2))
 	killed, rounds, failures := 0, 0, 0
 	var changes atomic.Int64
