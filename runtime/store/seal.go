@@ -223,7 +223,10 @@ func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange, claim
 		waits := cells.Changed()
 		changed, err := waits, error(nil)
 		if s.all && !waits {
-			changed, err = s.outdated(ctx, row)
+			var b *bucketRow
+			if b, err = s.bucket(ctx, row); err == nil {
+				changed, err = s.outdated(b, s.now(), new(decision))
+			}
 		}
 		row.Release()
 		if err != nil {
@@ -314,9 +317,9 @@ func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d deci
 	if err != nil {
 		return d, err
 	}
-	found := &b.rows.found
+	found, now := &b.rows.found, s.now()
 	if s.all && !found.Changed() {
-		outdated, err := s.outdated(ctx, row)
+		outdated, err := s.outdated(b, now, &d)
 		if err != nil {
 			return d, err
 		}
@@ -325,11 +328,14 @@ func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d deci
 			noted = 0 // another sealer may have replaced the marks that were noted
 		}
 	}
-	if d.verdict = found.Verdict(&s.times, b.start, s.now(), noted); d.verdict < rollup.Compute {
+	folded := d.verdict == rollup.Compute
+	if d.verdict = found.Verdict(&s.times, b.start, now, noted); d.verdict < rollup.Compute {
 		return d, nil
 	}
-	if err := s.fold(b, &d); err != nil {
-		return d, err
+	if !folded {
+		if err := s.fold(b, &d); err != nil {
+			return d, err
+		}
 	}
 	if d.undecodable == nil || d.verdict == rollup.Salvage {
 		d.change, err = s.change(b, d.windows)

@@ -69,36 +69,54 @@ func (p *RollupParts) Check(ctx context.Context, layout int, within KeyRange, fo
 	return compared, nil
 }
 
-// outdated reports whether a row without marks needs a new run: if it has none or, as long as all its events are there, if its
-// run cannot be read, or differs from them. A run that says that events had expired is not compared: they may have been
-// kept for a shorter time.
-func (s *sealer) outdated(ctx context.Context, row wire.Row) (bool, error) {
-	b, err := s.bucket(ctx, row)
-	if err != nil {
-		return false, err
-	}
-	value, has := b.rows.found.Best()
+// likeness says how the run of a row compares with its events.
+type likeness int
+
+const (
+	runEqual   likeness = iota
+	runWrong            // it differs, or is damaged; a *RunError says how
+	runUnused           // reads do not use it: it has earlier fields or another width, or there are events that cannot be decoded
+	runInexact          // it has windows that may differ: events had expired, which may have been kept for a shorter time
+)
+
+// compare compares the best run of a row with its events, all of which must be there. If it returns runEqual, or a window that
+// differs, it has folded them.
+func (s *sealer) compare(b *bucketRow, d *decision) (likeness, *RunError, error) {
+	wrong := &RunError{Table: s.id, Row: b.row.Key(), Column: s.mapping.Rollup.Family + ":" + b.rows.found.BestName()}
+	value, _ := b.rows.found.Best()
 	run := b.run()
+	if wrong.Err = parseRun(s.kind.spec, run, value, b.start, b.stop); wrong.Err != nil {
+		return runWrong, wrong, nil
+	}
+	inexact := func(w any) bool { return s.kind.spec.CommonOf(w).Inexact }
 	switch {
-	case !has:
-		return true, nil
-	case s.times.Final(b.start, s.now()):
-		return false, nil
-	case parseRun(s.kind.spec, run, value, b.start, b.stop) != nil || run.Lacks || run.Every != s.mapping.Rollup.Every:
-		return true, nil
-	case slices.ContainsFunc(run.Windows, s.inexact):
-		return false, nil
+	case run.Lacks || run.Every != s.mapping.Rollup.Every:
+		return runUnused, nil, nil
+	case slices.ContainsFunc(run.Windows, inexact):
+		return runInexact, nil, nil
 	}
-	d := decision{verdict: rollup.Compute}
-	if err := s.fold(b, &d); err != nil {
-		return false, err
+	d.verdict = rollup.Compute
+	if err := s.fold(b, d); err != nil || d.undecodable != nil {
+		return runUnused, nil, err
 	}
-	at, err := s.differ(run, d.windows)
-	return d.undecodable != nil || !at.IsZero(), err
+	var err error
+	if wrong.Window, err = s.differ(run, d.windows); err != nil || wrong.Window.IsZero() {
+		return runEqual, nil, err
+	}
+	wrong.Err = ErrWrongRun
+	return runWrong, wrong, nil
 }
 
-// inexact reports whether a window of a run may differ from its events.
-func (s *sealer) inexact(w any) bool { return s.kind.spec.CommonOf(w).Inexact }
+// outdated reports whether a row without marks needs a new run: if it has none or, as long as all its events are there, if reads
+// do not use its run, or that differs from them. If the verdict of d is rollup.Compute then, the events have been folded.
+func (s *sealer) outdated(b *bucketRow, now time.Time, d *decision) (bool, error) {
+	_, has := b.rows.found.Best()
+	if !has || s.times.Final(b.start, now) {
+		return !has, nil
+	}
+	found, _, err := s.compare(b, d)
+	return found == runWrong || found == runUnused, err
+}
 
 // check compares the run of a row with its events. done is false if reads do not use it, or not all events are there.
 func (s *sealer) check(ctx context.Context, row wire.Row) (wrong *RunError, done bool, err error) {
@@ -106,27 +124,12 @@ func (s *sealer) check(ctx context.Context, row wire.Row) (wrong *RunError, done
 	if failed != nil {
 		return nil, false, nil // a row of another mapping, or of nobody
 	}
-	value, has := b.rows.found.Best()
-	if !has || b.rows.found.Changed() || !s.times.Whole(b.start, s.now()) {
+	cells := &b.rows.found
+	if _, has := cells.Best(); !has || cells.Changed() || !s.times.Whole(b.start, s.now()) {
 		return nil, false, nil
 	}
-	wrong = &RunError{Table: s.id, Row: row.Key(), Column: s.mapping.Rollup.Family + ":" + b.rows.found.BestName()}
-	run := b.run()
-	if wrong.Err = parseRun(s.kind.spec, run, value, b.start, b.stop); wrong.Err != nil {
-		return wrong, true, nil
-	}
-	if run.Lacks || run.Every != s.mapping.Rollup.Every || slices.ContainsFunc(run.Windows, s.inexact) {
-		return nil, false, nil
-	}
-	d := decision{verdict: rollup.Compute}
-	if err := s.fold(b, &d); err != nil || d.undecodable != nil {
-		return nil, false, err
-	}
-	if wrong.Window, err = s.differ(run, d.windows); err != nil || wrong.Window.IsZero() {
-		return nil, true, err
-	}
-	wrong.Err = ErrWrongRun
-	return wrong, true, nil
+	found, wrong, err := s.compare(b, new(decision))
+	return wrong, err == nil && (found == runEqual || found == runWrong), err
 }
 
 // differ returns the start of the first window in which a run differs from those of its events; zero if there is none.
