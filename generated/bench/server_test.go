@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -16,8 +15,9 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/btgen-dev/btgen/golden/inmemory"
 )
 
 const (
@@ -46,6 +46,16 @@ type rows []row
 func (r rows) Len() int      { return len(r) }
 func (r rows) Row(i int) row { return r[i] }
 
+// stored returns the cells of the row, with their family.
+func (r row) stored() []inmemory.Cell {
+	cells := r.cells()
+	out := make([]inmemory.Cell, len(cells))
+	for i, c := range cells {
+		out[i] = inmemory.Cell{Family: r.family, Qualifier: c.qualifier, Micros: c.micros, Value: c.value}
+	}
+	return out
+}
+
 // inMemory returns tables whose rows are in memory.
 func inMemory(all map[string]rows) map[string]table {
 	out := map[string]table{}
@@ -71,6 +81,7 @@ type server struct {
 	answers map[string][][]byte // responses by request, as they are on the wire; nil after the first one
 	kept    int64               // their size in bytes
 	cells   atomic.Int64        // in the responses that it has computed
+	filters inmemory.Filters
 
 	places, scannedRows, scannedBytes atomic.Int64 // for these responses; see scanned
 }
@@ -107,10 +118,7 @@ func (s *server) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb
 	}
 	responses, again := s.known(string(key))
 	if again && responses == nil {
-		if err := s.read(request, func(response []byte) error {
-			responses = append(responses, response)
-			return nil
-		}); err != nil {
+		if responses, err = s.responses(request); err != nil {
 			return err
 		}
 		s.keep(string(key), responses)
@@ -162,14 +170,23 @@ func (s *server) keep(request string, responses [][]byte) {
 	s.answers[request] = responses
 }
 
+// responses computes the responses to a request.
+func (s *server) responses(request *bigtablepb.ReadRowsRequest) (all [][]byte, err error) {
+	err = s.read(request, func(response []byte) error {
+		all = append(all, response)
+		return nil
+	})
+	return all, err
+}
+
 // read computes the responses to a request, and sends each.
 func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []byte) error) error {
 	var response []byte
 	n := int64(0)
 	for row := range s.rows(request) {
-		cells := row.cells()
-		s.scan(row, cells)
-		cells, err := pass(request.Filter, row, cells)
+		cells := row.stored()
+		s.scan(row.key, cells)
+		cells, err := s.filters.Pass(request.Filter, row.key, cells)
 		if err != nil {
 			return err
 		}
@@ -177,7 +194,7 @@ func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []
 			continue
 		}
 		s.cells.Add(int64(len(cells)))
-		if response = appendChunks(response, row, cells); len(response) > maxResponse {
+		if response = inmemory.AppendRow(response, row.key, cells); len(response) > maxResponse {
 			if err := send(response); err != nil {
 				return err
 			}
@@ -194,13 +211,11 @@ func (s *server) read(request *bigtablepb.ReadRowsRequest, send func(response []
 }
 
 // scan counts a row in the ranges of a request.
-func (s *server) scan(r row, cells []cell) {
+func (s *server) scan(key string, cells []inmemory.Cell) {
+	var a inmemory.Amount
+	a.Add(key, cells)
 	s.scannedRows.Add(1)
-	size := len(r.key)
-	for _, c := range cells {
-		size += len(r.family) + len(c.qualifier) + 8 + len(c.value)
-	}
-	s.scannedBytes.Add(int64(size))
+	s.scannedBytes.Add(int64(a.Bytes))
 }
 
 // scannedBy returns what the requests of a function add to what the server has scanned. There are no others.
@@ -269,158 +284,6 @@ func wanted(of table, set *bigtablepb.RowSet) []part {
 	for _, p := range all {
 		if p.begin = max(p.begin, next); p.begin < p.end {
 			out, next = append(out, p), p.end
-		}
-	}
-	return out
-}
-
-// Field numbers of google.bigtable.v2.ReadRowsResponse, its chunks, and of wrapped values.
-const (
-	chunksField    = 1
-	keyField       = 1
-	familyField    = 2
-	qualifierField = 3
-	timestampField = 4
-	valueField     = 6
-	commitField    = 9
-	wrappedField   = 1
-)
-
-// appendChunks appends a row to a response in the form that Bigtable sends, with names only when
-// they change.
-func appendChunks(response []byte, r row, cells []cell) []byte {
-	var chunk, wrapped []byte
-	wrap := func(field protowire.Number, name string) {
-		wrapped = protowire.AppendString(protowire.AppendTag(wrapped[:0], wrappedField, protowire.BytesType), name)
-		chunk = protowire.AppendBytes(protowire.AppendTag(chunk, field, protowire.BytesType), wrapped)
-	}
-	for i, c := range cells {
-		if chunk = chunk[:0]; i == 0 {
-			chunk = protowire.AppendString(protowire.AppendTag(chunk, keyField, protowire.BytesType), r.key)
-			wrap(familyField, r.family)
-		}
-		if i == 0 || c.qualifier != cells[i-1].qualifier {
-			wrap(qualifierField, c.qualifier)
-		}
-		chunk = protowire.AppendVarint(protowire.AppendTag(chunk, timestampField, protowire.VarintType), uint64(c.micros))
-		if len(c.value) > 0 {
-			chunk = protowire.AppendBytes(protowire.AppendTag(chunk, valueField, protowire.BytesType), c.value)
-		}
-		if i == len(cells)-1 {
-			chunk = protowire.AppendVarint(protowire.AppendTag(chunk, commitField, protowire.VarintType), 1)
-		}
-		response = protowire.AppendBytes(protowire.AppendTag(response, chunksField, protowire.BytesType), chunk)
-	}
-	return response
-}
-
-// pass returns the cells of a row that pass a filter.
-func pass(filter *bigtablepb.RowFilter, of row, cells []cell) ([]cell, error) {
-	switch f := filter.GetFilter().(type) {
-	case nil:
-		return cells, nil
-	case *bigtablepb.RowFilter_Chain_:
-		for _, inner := range f.Chain.Filters {
-			var err error
-			if cells, err = pass(inner, of, cells); err != nil {
-				return nil, err
-			}
-		}
-		return cells, nil
-	case *bigtablepb.RowFilter_RowKeyRegexFilter:
-		// Keys are ASCII here; Go's regular expressions have no syntax for any byte.
-		pattern := strings.NewReplacer(`\C`, `[\x00-\x7f]`, `\xff`, `\x7f`).Replace(string(f.RowKeyRegexFilter))
-		if ok, err := matches("^(?:"+pattern+")$", of.key); !ok || err != nil {
-			return nil, err
-		}
-		return cells, nil
-	case *bigtablepb.RowFilter_Condition_:
-		met, err := pass(f.Condition.PredicateFilter, of, cells)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(met) > 0 && f.Condition.TrueFilter != nil:
-			return pass(f.Condition.TrueFilter, of, cells)
-		case len(met) == 0 && f.Condition.FalseFilter != nil:
-			return pass(f.Condition.FalseFilter, of, cells)
-		}
-		return nil, nil
-	case *bigtablepb.RowFilter_ValueRangeFilter:
-		return keep(cells, func(c cell) bool { return within(f.ValueRangeFilter, string(c.value)) }), nil
-	case *bigtablepb.RowFilter_FamilyNameRegexFilter:
-		return keep(cells, func(cell) bool { return f.FamilyNameRegexFilter == of.family }), nil
-	case *bigtablepb.RowFilter_TimestampRangeFilter:
-		from, to := f.TimestampRangeFilter.StartTimestampMicros, f.TimestampRangeFilter.EndTimestampMicros
-		return keep(cells, func(c cell) bool { return c.micros >= from && (to == 0 || c.micros < to) }), nil
-	case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-		names := strings.Split(string(f.ColumnQualifierRegexFilter), "|")
-		return keep(cells, func(c cell) bool { return slices.Contains(names, c.qualifier) }), nil
-	case *bigtablepb.RowFilter_ColumnRangeFilter:
-		begin, end := string(f.ColumnRangeFilter.GetStartQualifierClosed()), string(f.ColumnRangeFilter.GetEndQualifierOpen())
-		return keep(cells, func(c cell) bool { return c.qualifier >= begin && (end == "" || c.qualifier < end) }), nil
-	case *bigtablepb.RowFilter_CellsPerColumnLimitFilter:
-		return newest(cells, int(f.CellsPerColumnLimitFilter)), nil
-	case *bigtablepb.RowFilter_CellsPerRowLimitFilter:
-		return cells[:min(len(cells), int(f.CellsPerRowLimitFilter))], nil
-	case *bigtablepb.RowFilter_StripValueTransformer:
-		cells = slices.Clone(cells)
-		for i := range cells {
-			cells[i].value = nil
-		}
-		return cells, nil
-	}
-	return nil, status.Errorf(codes.Unimplemented, "filter %v", filter)
-}
-
-// patterns are compiled regular expressions.
-var patterns sync.Map
-
-// matches reports whether text matches a regular expression, which it compiles once.
-func matches(pattern, text string) (bool, error) {
-	known, ok := patterns.Load(pattern)
-	if !ok {
-		compiled, err := regexp.Compile(pattern)
-		if err != nil {
-			return false, err
-		}
-		known, _ = patterns.LoadOrStore(pattern, compiled)
-	}
-	return known.(*regexp.Regexp).MatchString(text), nil
-}
-
-// within reports whether a range contains a value.
-func within(r *bigtablepb.ValueRange, value string) bool {
-	switch end := r.EndValue.(type) {
-	case *bigtablepb.ValueRange_EndValueOpen:
-		if value >= string(end.EndValueOpen) {
-			return false
-		}
-	case *bigtablepb.ValueRange_EndValueClosed:
-		if value > string(end.EndValueClosed) {
-			return false
-		}
-	}
-	if start, open := r.StartValue.(*bigtablepb.ValueRange_StartValueOpen); open {
-		return value > string(start.StartValueOpen)
-	}
-	return value >= string(r.GetStartValueClosed())
-}
-
-// keep returns the cells for which ok returns true.
-func keep(cells []cell, ok func(cell) bool) []cell {
-	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !ok(c) })
-}
-
-// newest returns the first cells of each column, which are the newest.
-func newest(cells []cell, limit int) []cell {
-	var out []cell
-	rank := 0
-	for i, c := range cells {
-		if rank++; i == 0 || c.qualifier != cells[i-1].qualifier {
-			rank = 1
-		}
-		if rank <= limit {
-			out = append(out, c)
 		}
 	}
 	return out

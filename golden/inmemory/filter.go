@@ -6,12 +6,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 )
 
-// filter returns the cells of a row that pass a filter, in their order.
-func (b *Bigtable) filter(f *bigtablepb.RowFilter, key string, row []Cell) ([]Cell, error) {
+// Filters applies filters to rows. It compiles each regular expression once. The zero value is ready for use, by
+// several goroutines.
+type Filters struct{ compiled sync.Map } // *regexp.Regexp by expression
+
+// Pass returns the cells of a row that pass a filter, in their order. The error is that for a filter that is not implemented.
+func (a *Filters) Pass(f *bigtablepb.RowFilter, key string, row []Cell) ([]Cell, error) {
 	var err error
 	keep := func(is func(c Cell) bool) ([]Cell, error) {
 		out := make([]Cell, 0, len(row))
@@ -29,7 +34,7 @@ func (b *Bigtable) filter(f *bigtablepb.RowFilter, key string, row []Cell) ([]Ce
 		return nil, nil
 	case *bigtablepb.RowFilter_Chain_:
 		for _, sub := range f.Chain.Filters {
-			if row, err = b.filter(sub, key, row); err != nil || len(row) == 0 {
+			if row, err = a.Pass(sub, key, row); err != nil || len(row) == 0 {
 				break
 			}
 		}
@@ -37,7 +42,7 @@ func (b *Bigtable) filter(f *bigtablepb.RowFilter, key string, row []Cell) ([]Ce
 	case *bigtablepb.RowFilter_Interleave_:
 		var out []Cell
 		for _, sub := range f.Interleave.Filters {
-			passed, err := b.filter(sub, key, row)
+			passed, err := a.Pass(sub, key, row)
 			if err != nil {
 				return nil, err
 			}
@@ -46,27 +51,27 @@ func (b *Bigtable) filter(f *bigtablepb.RowFilter, key string, row []Cell) ([]Ce
 		slices.SortStableFunc(out, Cell.compare)
 		return out, nil
 	case *bigtablepb.RowFilter_Condition_:
-		found, err := b.filter(f.Condition.PredicateFilter, key, row)
+		found, err := a.Pass(f.Condition.PredicateFilter, key, row)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(found) > 0 && f.Condition.TrueFilter != nil:
-			return b.filter(f.Condition.TrueFilter, key, row)
+			return a.Pass(f.Condition.TrueFilter, key, row)
 		case len(found) == 0 && f.Condition.FalseFilter != nil:
-			return b.filter(f.Condition.FalseFilter, key, row)
+			return a.Pass(f.Condition.FalseFilter, key, row)
 		}
 		return nil, nil
 	case *bigtablepb.RowFilter_CellsPerRowOffsetFilter:
 		return row[min(len(row), int(f.CellsPerRowOffsetFilter)):], nil
 	case *bigtablepb.RowFilter_RowKeyRegexFilter:
-		if !b.matches(f.RowKeyRegexFilter, key) {
+		if !a.matches(f.RowKeyRegexFilter, key) {
 			return nil, nil
 		}
 		return row, nil
 	case *bigtablepb.RowFilter_FamilyNameRegexFilter:
-		return keep(b.named([]byte(f.FamilyNameRegexFilter), func(c Cell) string { return c.Family }))
+		return keep(a.named([]byte(f.FamilyNameRegexFilter), func(c Cell) string { return c.Family }))
 	case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-		return keep(b.named(f.ColumnQualifierRegexFilter, func(c Cell) string { return c.Qualifier }))
+		return keep(a.named(f.ColumnQualifierRegexFilter, func(c Cell) string { return c.Qualifier }))
 	case *bigtablepb.RowFilter_TimestampRangeFilter:
 		return keep(func(c Cell) bool { return c.during(f.TimestampRangeFilter) })
 	case *bigtablepb.RowFilter_ValueRangeFilter:
@@ -118,12 +123,12 @@ func within(r *bigtablepb.ValueRange, value []byte) bool {
 
 // named returns a function that reports whether a name of a cell matches an expression. Cells of a row
 // come by name, so it matches each name once.
-func (b *Bigtable) named(expression []byte, name func(Cell) string) func(Cell) bool {
+func (a *Filters) named(expression []byte, name func(Cell) string) func(Cell) bool {
 	var last string
 	var known, matches bool
 	return func(c Cell) bool {
 		if n := name(c); !known || n != last {
-			last, known, matches = n, true, b.matches(expression, n)
+			last, known, matches = n, true, a.matches(expression, n)
 		}
 		return matches
 	}
@@ -131,13 +136,13 @@ func (b *Bigtable) named(expression []byte, name func(Cell) string) func(Cell) b
 
 // matches reports whether an expression matches a whole string. Both are of bytes, each of
 // which is a character.
-func (b *Bigtable) matches(expression []byte, s string) bool {
-	re := b.regexp[string(expression)]
-	if re == nil {
+func (a *Filters) matches(expression []byte, s string) bool {
+	re, ok := a.compiled.Load(string(expression))
+	if !ok {
 		re = regexp.MustCompile(`^(?:` + strings.ReplaceAll(latin(string(expression)), `\C`, `(?s:.)`) + `)$`)
-		b.regexp[string(expression)] = re
+		a.compiled.Store(string(expression), re)
 	}
-	return re.MatchString(latin(s))
+	return re.(*regexp.Regexp).MatchString(latin(s))
 }
 
 // latin returns a string of which each character is a byte.

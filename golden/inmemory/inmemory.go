@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,13 +13,8 @@ import (
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto"
-	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	protobuf "google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -32,7 +25,7 @@ import (
 type Bigtable struct {
 	mu      sync.Mutex                // held while a request is answered: reads of several parts send requests concurrently
 	tables  map[string]map[string]row // by table and key
-	regexp  map[string]*regexp.Regexp
+	filters Filters
 	scanned Amount
 	ranges  int // of reads
 }
@@ -43,8 +36,8 @@ type Amount struct {
 	Bytes       int // of keys once per row, and of names, timestamps and values of all cells
 }
 
-// add adds a row.
-func (a *Amount) add(key string, cells []Cell) {
+// Add adds a row.
+func (a *Amount) Add(key string, cells []Cell) {
 	a.Rows++
 	a.Cells += len(cells)
 	a.Bytes += len(key)
@@ -68,14 +61,15 @@ func (c Cell) compare(o Cell) int {
 // Connect returns a client.
 func (b *Bigtable) Connect(ctx context.Context) (*bigtable.Client, error) {
 	b.Reset()
-	return storetest.Connect(ctx, "passthrough:///memory", grpc.WithChainStreamInterceptor(b.open), grpc.WithChainUnaryInterceptor(b.call))
+	return storetest.Connect(ctx, "passthrough:///memory", grpc.WithChainStreamInterceptor(Replay(b.answer)), grpc.WithChainUnaryInterceptor(b.call))
 }
 
 // Reset deletes all rows.
 func (b *Bigtable) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tables, b.regexp = map[string]map[string]row{}, map[string]*regexp.Regexp{} // the next rows have other keys
+	b.tables = map[string]map[string]row{}
+	b.filters.compiled.Clear() // the next rows have other keys
 }
 
 // Rows returns the cells of all rows of a table by key, in the order in which Bigtable returns them.
@@ -95,7 +89,7 @@ func (b *Bigtable) Stored() (all Amount) {
 	defer b.mu.Unlock()
 	for _, rows := range b.tables {
 		for key, r := range rows {
-			all.add(key, r.cells())
+			all.Add(key, r.cells())
 		}
 	}
 	return all
@@ -119,7 +113,7 @@ func (b *Bigtable) call(_ context.Context, _ string, request, reply any, _ *grpc
 		return b.apply(b.rows(r.TableName), string(r.RowKey), r.Mutations)
 	case *bigtablepb.CheckAndMutateRowRequest:
 		rows, key := b.rows(r.TableName), string(r.RowKey)
-		found, err := b.filter(r.PredicateFilter, key, rows[key].cells())
+		found, err := b.filters.Pass(r.PredicateFilter, key, rows[key].cells())
 		if err != nil {
 			return err
 		}
@@ -133,78 +127,31 @@ func (b *Bigtable) call(_ context.Context, _ string, request, reply any, _ *grpc
 	return nil
 }
 
-// open opens a stream, in place of a connection.
-func (b *Bigtable) open(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, method string, _ grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	s := &stream{ctx: ctx, of: b, codec: encoding.GetCodecV2(proto.Name), method: method[strings.LastIndex(method, "/")+1:]}
-	for _, o := range opts {
-		if forced, ok := o.(grpc.ForceCodecV2CallOption); ok {
-			s.codec = forced.CodecV2
+// answer answers the request of a stream.
+func (b *Bigtable) answer(method string, request []byte) (func() ([]byte, error), error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch method {
+	case "ReadRows":
+		r := new(bigtablepb.ReadRowsRequest)
+		if err := protobuf.Unmarshal(request, r); err != nil {
+			return nil, err
 		}
-	}
-	return s, nil
-}
-
-// stream is the stream of one request.
-type stream struct {
-	ctx    context.Context
-	of     *Bigtable
-	codec  encoding.CodecV2
-	method string
-	next   func() (protobuf.Message, error) // the next answer; nil at the end
-}
-
-func (s *stream) Header() (metadata.MD, error) { return nil, nil }
-func (s *stream) Trailer() metadata.MD         { return nil }
-func (s *stream) CloseSend() error             { return nil }
-func (s *stream) Context() context.Context     { return s.ctx }
-
-// SendMsg answers the request.
-func (s *stream) SendMsg(m any) error {
-	data, err := s.codec.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if s.method == "SampleRowKeys" {
-		return nil // a table is one range
-	}
-	request := map[string]protobuf.Message{"ReadRows": &bigtablepb.ReadRowsRequest{}, "MutateRows": &bigtablepb.MutateRowsRequest{}}[s.method]
-	if err := protobuf.Unmarshal(data.Materialize(), request); err != nil {
-		return err
-	}
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	switch r := request.(type) {
-	case *bigtablepb.ReadRowsRequest:
-		s.next = s.of.read(r)
-	case *bigtablepb.MutateRowsRequest:
-		answer, err := s.of.mutate(r)
-		s.next = func() (protobuf.Message, error) {
-			defer func() { answer, err = nil, nil }()
-			return answer, err
+		next := b.read(r)
+		return func() ([]byte, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return next()
+		}, nil
+	case "MutateRows":
+		r := new(bigtablepb.MutateRowsRequest)
+		if err := protobuf.Unmarshal(request, r); err != nil {
+			return nil, err
 		}
+		answer, err := b.mutate(r)
+		return Responses(answer), err
 	}
-	return nil
-}
-
-// RecvMsg returns the next answer.
-func (s *stream) RecvMsg(m any) error {
-	if s.next == nil {
-		return io.EOF
-	}
-	s.of.mu.Lock()
-	answer, err := s.next()
-	s.of.mu.Unlock()
-	switch {
-	case err != nil:
-		return status.Convert(err).Err()
-	case answer == nil:
-		return io.EOF
-	}
-	data, err := protobuf.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	return s.codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(data)}, m)
+	return Responses(), nil // to SampleRowKeys: a table is one range
 }
 
 // rows returns the rows of a table.
@@ -217,7 +164,7 @@ func (b *Bigtable) rows(name string) map[string]row {
 }
 
 // mutate changes rows.
-func (b *Bigtable) mutate(r *bigtablepb.MutateRowsRequest) (protobuf.Message, error) {
+func (b *Bigtable) mutate(r *bigtablepb.MutateRowsRequest) ([]byte, error) {
 	rows := b.rows(r.TableName)
 	answer := &bigtablepb.MutateRowsResponse{}
 	for i, entry := range r.Entries {
@@ -226,7 +173,7 @@ func (b *Bigtable) mutate(r *bigtablepb.MutateRowsRequest) (protobuf.Message, er
 		}
 		answer.Entries = append(answer.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: status.New(0, "").Proto()})
 	}
-	return answer, nil
+	return protobuf.Marshal(answer)
 }
 
 // apply changes a row.
@@ -310,12 +257,12 @@ const answerRows = 3
 
 // read returns a function that returns the answers to a request, one by one: what the client no longer wants is not
 // scanned.
-func (b *Bigtable) read(r *bigtablepb.ReadRowsRequest) func() (protobuf.Message, error) {
+func (b *Bigtable) read(r *bigtablepb.ReadRowsRequest) func() ([]byte, error) {
 	b.ranges += len(r.Rows.GetRowKeys()) + len(r.Rows.GetRowRanges())
 	rows := b.rows(r.TableName)
 	var keys []string
 	for key := range rows {
-		if selects(r.Rows, key) {
+		if Selects(r.Rows, key) {
 			keys = append(keys, key)
 		}
 	}
@@ -323,51 +270,27 @@ func (b *Bigtable) read(r *bigtablepb.ReadRowsRequest) func() (protobuf.Message,
 	if r.Reversed {
 		slices.Reverse(keys)
 	}
-	return func() (protobuf.Message, error) {
-		answer := &bigtablepb.ReadRowsResponse{}
-		for n := 0; len(keys) > 0 && (n < answerRows || len(answer.Chunks) == 0); n++ {
+	return func() (answer []byte, err error) {
+		for n := 0; len(keys) > 0 && (n < answerRows || answer == nil); n++ {
 			key := keys[0]
 			keys = keys[1:]
 			cells := rows[key].cells()
-			b.scanned.add(key, cells)
-			cells, err := b.filter(r.Filter, key, cells)
-			if err != nil {
+			b.scanned.Add(key, cells)
+			if cells, err = b.filters.Pass(r.Filter, key, cells); err != nil {
 				return nil, err
 			}
-			if answer.Chunks = appendChunks(answer.Chunks, key, cells); len(cells) > 0 && r.RowsLimit > 0 {
+			if answer = AppendRow(answer, key, cells); len(cells) > 0 && r.RowsLimit > 0 {
 				if r.RowsLimit--; r.RowsLimit == 0 {
 					keys = nil
 				}
 			}
 		}
-		if len(answer.Chunks) == 0 {
-			return nil, nil
-		}
 		return answer, nil
 	}
 }
 
-// appendChunks appends the cells of a row to those of an answer, with names only where they change.
-func appendChunks(to []*bigtablepb.ReadRowsResponse_CellChunk, key string, cells []Cell) []*bigtablepb.ReadRowsResponse_CellChunk {
-	to = slices.Grow(to, len(cells))
-	for i, c := range cells {
-		chunk := &bigtablepb.ReadRowsResponse_CellChunk{TimestampMicros: c.Micros, Value: c.Value}
-		if i == 0 {
-			chunk.RowKey = []byte(key)
-		}
-		if i == 0 || c.Family != cells[i-1].Family || c.Qualifier != cells[i-1].Qualifier {
-			chunk.FamilyName, chunk.Qualifier = wrapperspb.String(c.Family), wrapperspb.Bytes([]byte(c.Qualifier))
-		}
-		if i == len(cells)-1 {
-			chunk.RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
-		}
-		to = append(to, chunk)
-	}
-	return to
-}
-
-// selects reports whether a request is for a row.
-func selects(set *bigtablepb.RowSet, key string) bool {
+// Selects reports whether a request is for a row.
+func Selects(set *bigtablepb.RowSet, key string) bool {
 	if len(set.GetRowKeys())+len(set.GetRowRanges()) == 0 {
 		return true
 	}

@@ -1,12 +1,9 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"testing"
 
@@ -14,9 +11,9 @@ import (
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/types/known/wrapperspb"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -26,6 +23,7 @@ type rowServer struct {
 	key     string
 	cells   rowCells
 	changed []rowChange // what was recorded
+	filters inmemory.Filters
 }
 
 // rowCell is a cell of the row.
@@ -78,85 +76,19 @@ func (c rowCells) mutate(muts []*bigtablepb.Mutation) rowCells {
 	return out
 }
 
-// filterPatterns caches regular expressions.
-var filterPatterns = map[string]*regexp.Regexp{}
-
-func matches(pattern, text string) bool {
-	p := filterPatterns[pattern]
-	if p == nil {
-		p = regexp.MustCompile("^(?:" + pattern + ")$")
-		filterPatterns[pattern] = p
+// pass returns the cells of the row that pass a filter.
+func (s *rowServer) pass(cells rowCells, f *bigtablepb.RowFilter) ([]inmemory.Cell, error) {
+	all := make([]inmemory.Cell, len(cells))
+	for i, c := range cells {
+		all[i] = inmemory.Cell{Family: c.family, Qualifier: c.qualifier, Micros: c.micros, Value: []byte(c.value)}
 	}
-	return p.MatchString(text)
-}
-
-// filter returns the cells that a filter returns.
-func (c rowCells) filter(f *bigtablepb.RowFilter) rowCells {
-	keep := func(is func(i int, cell rowCell) bool) (out rowCells) {
-		for i, cell := range c {
-			if is(i, cell) {
-				out = append(out, cell)
-			}
-		}
-		return out
-	}
-	switch f := f.GetFilter().(type) {
-	case nil, *bigtablepb.RowFilter_PassAllFilter:
-		return c
-	case *bigtablepb.RowFilter_Chain_:
-		for _, f := range f.Chain.GetFilters() {
-			c = c.filter(f)
-		}
-		return c
-	case *bigtablepb.RowFilter_Interleave_:
-		var out rowCells
-		for _, f := range f.Interleave.GetFilters() {
-			out = append(out, c.filter(f)...)
-		}
-		slices.SortStableFunc(out, rowCell.compare)
-		return out
-	case *bigtablepb.RowFilter_Condition_:
-		then := f.Condition.GetTrueFilter()
-		if len(c.filter(f.Condition.GetPredicateFilter())) == 0 {
-			then = f.Condition.GetFalseFilter()
-		}
-		if then == nil {
-			return nil
-		}
-		return c.filter(then)
-	case *bigtablepb.RowFilter_FamilyNameRegexFilter:
-		return keep(func(_ int, cell rowCell) bool { return matches(f.FamilyNameRegexFilter, cell.family) })
-	case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-		return keep(func(_ int, cell rowCell) bool {
-			return matches(string(f.ColumnQualifierRegexFilter), cell.qualifier)
-		})
-	case *bigtablepb.RowFilter_ColumnRangeFilter:
-		r := f.ColumnRangeFilter
-		return keep(func(_ int, cell rowCell) bool {
-			end := r.GetEndQualifierOpen()
-			return cell.family == r.GetFamilyName() && cell.qualifier >= string(r.GetStartQualifierClosed()) && (len(end) == 0 || cell.qualifier < string(end))
-		})
-	case *bigtablepb.RowFilter_TimestampRangeFilter:
-		r := f.TimestampRangeFilter
-		return keep(func(_ int, cell rowCell) bool {
-			return cell.micros >= r.GetStartTimestampMicros() && (r.GetEndTimestampMicros() == 0 || cell.micros < r.GetEndTimestampMicros())
-		})
-	case *bigtablepb.RowFilter_CellsPerRowLimitFilter:
-		return keep(func(i int, _ rowCell) bool { return i < int(f.CellsPerRowLimitFilter) })
-	case *bigtablepb.RowFilter_StripValueTransformer:
-		out := slices.Clone(c)
-		for i := range out {
-			out[i].value = ""
-		}
-		return out
-	}
-	panic(fmt.Sprintf("filter %T", f.GetFilter()))
+	return s.filters.Pass(f, s.key, all)
 }
 
 // client returns a client of the server.
 func (s *rowServer) client(t testing.TB) *bigtable.Client {
 	t.Helper()
-	client, err := storetest.ConnectPlain(t.Context(), "127.0.0.1:1", grpc.WithChainStreamInterceptor(s.stream), grpc.WithChainUnaryInterceptor(s.unary))
+	client, err := storetest.ConnectPlain(t.Context(), "127.0.0.1:1", grpc.WithChainStreamInterceptor(inmemory.Replay(s.answer)), grpc.WithChainUnaryInterceptor(s.unary))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,87 +103,40 @@ func (s *rowServer) unary(_ context.Context, _ string, request, reply any, _ *gr
 		s.changed = append(s.changed, rowChange{then: r.GetMutations()})
 	case *bigtablepb.CheckAndMutateRowRequest:
 		s.changed = append(s.changed, rowChange{then: r.GetTrueMutations(), otherwise: r.GetFalseMutations(), condition: r.GetPredicateFilter()})
-		reply.(*bigtablepb.CheckAndMutateRowResponse).PredicateMatched = len(s.cells.filter(r.GetPredicateFilter())) > 0
+		found, err := s.pass(s.cells, r.GetPredicateFilter())
+		reply.(*bigtablepb.CheckAndMutateRowResponse).PredicateMatched = len(found) > 0
+		return err
 	default:
 		return fmt.Errorf("request %T", request)
 	}
 	return nil
 }
 
-// stream answers reads and requests that change several rows.
-func (s *rowServer) stream(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-	return &rowStream{ctx: ctx, server: s}, nil
-}
-
-// rowStream is one request.
-type rowStream struct {
-	ctx    context.Context
-	server *rowServer
-	answer func(m any) // nil if all is answered
-}
-
-func (s *rowStream) Header() (metadata.MD, error) { return metadata.MD{}, nil }
-func (s *rowStream) Trailer() metadata.MD         { return metadata.MD{} }
-func (s *rowStream) CloseSend() error             { return nil }
-func (s *rowStream) Context() context.Context     { return s.ctx }
-
-func (s *rowStream) RecvMsg(m any) error {
-	if s.answer == nil {
-		return io.EOF
-	}
-	s.answer(m)
-	s.answer = nil
-	return nil
-}
-
-func (s *rowStream) SendMsg(m any) error {
-	switch r := m.(type) {
-	case *bigtablepb.MutateRowsRequest:
-		for _, e := range r.GetEntries() {
+// answer answers reads and requests that change several rows.
+func (s *rowServer) answer(method string, request []byte) (func() ([]byte, error), error) {
+	switch method {
+	case "MutateRows":
+		r, answer := new(bigtablepb.MutateRowsRequest), new(bigtablepb.MutateRowsResponse)
+		if err := proto.Unmarshal(request, r); err != nil {
+			return nil, err
+		}
+		for i, e := range r.GetEntries() {
 			if len(e.GetMutations()) > 0 {
-				s.server.changed = append(s.server.changed, rowChange{then: e.GetMutations()})
+				s.changed = append(s.changed, rowChange{then: e.GetMutations()})
 			}
+			answer.Entries = append(answer.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: &spb.Status{}})
 		}
-		s.answer = func(m any) {
-			to := m.(*bigtablepb.MutateRowsResponse)
-			for i := range r.GetEntries() {
-				to.Entries = append(to.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: &spb.Status{}})
-			}
+		response, err := proto.Marshal(answer)
+		return inmemory.Responses(response), err
+	case "ReadRows":
+		r := new(bigtablepb.ReadRowsRequest)
+		if err := proto.Unmarshal(request, r); err != nil {
+			return nil, err
 		}
-	case *bigtablepb.ReadRowsRequest:
-		if cells := s.server.cells.filter(r.GetFilter()); len(cells) > 0 && s.server.wanted(r.GetRows()) {
-			s.answer = func(m any) { m.(*bigtablepb.ReadRowsResponse).Chunks = s.server.chunks(cells) }
+		if inmemory.Selects(r.Rows, s.key) {
+			cells, err := s.pass(s.cells, r.Filter)
+			return inmemory.Responses(inmemory.AppendRow(nil, s.key, cells)), err
 		}
-	case *bigtablepb.SampleRowKeysRequest: // there are none
-	default:
-		return fmt.Errorf("request %T", m)
 	}
-	return nil
-}
-
-// wanted reports whether a request is for the row.
-func (s *rowServer) wanted(rows *bigtablepb.RowSet) bool {
-	key := []byte(s.key)
-	return slices.ContainsFunc(rows.GetRowKeys(), func(k []byte) bool { return bytes.Equal(k, key) }) ||
-		slices.ContainsFunc(rows.GetRowRanges(), func(r *bigtablepb.RowRange) bool {
-			end := r.GetEndKeyOpen()
-			return bytes.Compare(r.GetStartKeyClosed(), key) <= 0 && (len(end) == 0 || bytes.Compare(key, end) < 0)
-		}) || rows == nil || len(rows.GetRowKeys())+len(rows.GetRowRanges()) == 0
-}
-
-// chunks returns cells as in a response.
-func (s *rowServer) chunks(cells rowCells) (out []*bigtablepb.ReadRowsResponse_CellChunk) {
-	for i, c := range cells {
-		chunk := &bigtablepb.ReadRowsResponse_CellChunk{
-			FamilyName: wrapperspb.String(c.family), Qualifier: wrapperspb.Bytes([]byte(c.qualifier)), TimestampMicros: c.micros, Value: []byte(c.value),
-		}
-		if i == 0 {
-			chunk.RowKey = []byte(s.key)
-		}
-		if i == len(cells)-1 {
-			chunk.RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
-		}
-		out = append(out, chunk)
-	}
-	return out
+	return inmemory.Responses(), nil
 }
