@@ -145,7 +145,7 @@ func (r *resolver) checkSeries() {
 	for _, f := range r.schema.Series {
 		if f.Type.V.Traits().NoKey {
 			r.errorf(f.Type.Pos, "write `string`, `int64` or another type that keys can hold",
-				"series value %q: a %s cannot be part of a row key", f.Name.V, f.Type.V)
+				"series value %q: %s cannot be part of a row key", f.Name.V, words.WithArticle(f.Type.V.String()))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // Tables describe the language: a block lists the keys of a mapping, and the form of each
@@ -494,35 +495,27 @@ func word(what string, words []string, synonyms map[string]string) form[string] 
 
 // hintedWord is word with a function that returns the hint for a wrong word, or "" if it
 // has none.
-func hintedWord(what string, words []string, hint func(text string) string) form[string] {
-	s := shape{kind: shapeWord, what: withArticle(what), words: words}
+func hintedWord(what string, all []string, hint func(text string) string) form[string] {
+	s := shape{kind: shapeWord, what: words.WithArticle(what), words: all}
 	return form[string]{s, func(w *walker, n *node) (string, bool) {
 		switch {
 		case n.kind != scalar:
-			w.want(n, s.what, "one of "+oneOf(words))
-		case slices.Contains(words, n.text):
+			w.want(n, s.what, "one of "+oneOf(all))
+		case slices.Contains(all, n.text):
 			return n.text, true
 		default:
 			d := w.errorf(n.pos, "unknown %s %s", what, quote(n.text))
 			switch known := hint(n.text); {
 			case known != "":
 				d.Hint = known
-			case len(words) == 1:
-				d.Hint = "write " + diag.Code(words[0])
+			case len(all) == 1:
+				d.Hint = "write " + diag.Code(all[0])
 			default:
-				d.Hint = w.suggestWord(n.text, words)
+				d.Hint = w.suggestWord(n.text, all)
 			}
 		}
 		return "", false
 	}}
-}
-
-// withArticle returns a noun with its indefinite article.
-func withArticle(noun string) string {
-	if strings.Contains("aeiou", noun[:1]) {
-		return "an " + noun
-	}
-	return "a " + noun
 }
 
 // suggestWord is suggest for one of several words. It also recognizes the last part of a

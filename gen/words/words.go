@@ -51,6 +51,15 @@ func List(names []string, last string) string {
 	return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
 }
 
+// WithArticle returns a noun of this project, such as a type or a pattern, with its indefinite article. All that begin with u,
+// such as uint64, are spoken like "you".
+func WithArticle(noun string) string {
+	if noun != "" && strings.Contains("aeio", noun[:1]) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
 // Plural returns one if n is 1, else many.
 func Plural(n int, one, many string) string {
 	if n == 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // Scanner reads the records of a text, before they are events of a schema.
@@ -305,15 +306,15 @@ func (r *recordReader) bindValue(v *Value) (string, error) {
 func fits(c *Column, v *Value) error {
 	switch {
 	case v.Kind == StringKind && (c.Type == schema.Bool || numeric(c.Type) && c.Type != schema.Duration):
-		return fmt.Errorf("%w: it is a string, and not a %s", ErrValue, c.Type)
+		return fmt.Errorf("%w: it is a string, and not %s", ErrValue, words.WithArticle(c.Type.String()))
 	case v.Kind == StringKind:
 		return nil
 	case v.Part == TimePart || v.Kind == TextKind:
 		return nil
 	case v.Kind == BoolKind && c.Type != schema.Bool:
-		return fmt.Errorf("%w: it is a boolean, and not a %s", ErrValue, c.Type)
+		return fmt.Errorf("%w: it is a boolean, and not %s", ErrValue, words.WithArticle(c.Type.String()))
 	case v.Kind != BoolKind && !numeric(c.Type) && c.Type != schema.Timestamp:
-		return fmt.Errorf("%w: it is a number, and not a %s", ErrValue, c.Type)
+		return fmt.Errorf("%w: it is a number, and not %s", ErrValue, words.WithArticle(c.Type.String()))
 	}
 	return nil
 }
