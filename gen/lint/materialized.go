@@ -41,7 +41,7 @@ func viewRules() []Rule {
 		},
 		{
 			ID: "L17", Severity: diag.Warning, Title: "rows that are too large for a materialized view", Source: viewQueryPage, check: largeViewRows,
-			Reason: "A row of which the query selects more than 1 MiB is left out of the view, silently: only the metric materialized_view/user_errors counts it. With versions of cells, the query selects all events of a bucket, with all their fields.",
+			Reason: "A row of which the query selects more than 1 MiB is left out of the view, silently: only the metric materialized_view/user_errors counts it. With versions of cells, the query selects all events of a bucket, with all their fields. In a table that schemas share, the query also reads whether a row has a family of the schema, as in `m IS NOT NULL`; the rule counts only the columns that it names.",
 			Fix:    "Use narrower buckets, or list the `fields` that the view needs.",
 		},
 		{
