@@ -557,13 +557,7 @@ func chosenWidth(s *selected, zone *time.Location, points int) (string, error) {
 		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to")
 	}
 	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone}}
-	least := max(time.Second, s.to.Sub(s.from)/time.Duration(points)) // windows of requests are no narrower
-	for _, t := range p.layout.Rollups() {
-		if age := t.Age(); age > 0 && s.from.Before(time.Now().Add(-age)) {
-			least = max(least, t.Rollup.Every)
-		}
-	}
-	p.setWidth(least)
+	p.setWidth(max(time.Second, s.rollupWidth(), s.to.Sub(s.from)/time.Duration(points))) // windows of requests are no narrower
 	if _, err := window.Parse(p.Width, zone); err != nil {
 		return "", err
 	}

@@ -104,7 +104,7 @@ func (d *plot) read(ctx context.Context) error {
 		return err
 	}
 	if !d.fixed {
-		d.setWidth(d.to.Sub(d.from) / time.Duration(d.pixels))
+		d.setWidth(max(d.rollupWidth(), d.to.Sub(d.from)/time.Duration(d.pixels)))
 	}
 	err := d.summarize(ctx)
 	if err == nil && !d.fixed {
@@ -128,20 +128,9 @@ func (d *plot) read(ctx context.Context) error {
 	return err
 }
 
-// adapt reads again where windows of about a pixel are no good choice: windows of expired events that are
-// narrower than those of a rollup, events that are few, and windows that would have gaps because
-// events are typically further apart.
+// adapt reads again where windows of about a pixel are no good choice: events that are few, and windows that would have gaps
+// because events are typically further apart.
 func (d *plot) adapt(ctx context.Context) error {
-	if d.lacking > 0 {
-		least := time.Duration(0)
-		for _, t := range d.layout.Rollups() {
-			least = max(least, t.Rollup.Every)
-		}
-		d.setWidth(max(least, d.to.Sub(d.from)/time.Duration(d.pixels)))
-		if err := d.summarize(ctx); err != nil {
-			return err
-		}
-	}
 	if values := d.values(); d.statistic == dynamic.Mean && d.few() {
 		if err := d.events(ctx); err != nil || d.values() >= values {
 			return err
