@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -390,10 +391,6 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	skipped, err := number(q, "page", 0, 0, 1<<30)
-	if err != nil {
-		return nil, err
-	}
 	s, err := a.selected(q, &selection{listing: true, prefixed: q.Get("prefix")})
 	if err != nil {
 		return nil, err
@@ -401,8 +398,10 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	columns := format.Columns(s.schema.Layout())[:len(s.schema.Layout().Series)]
 	out := newRows(columns)
 	out.encoder = format.NewTextJSON(columns) // what value takes
-	search, found := strings.ToLower(q.Get("search")), 0
-	for series, err := range s.schema.NewReader(a.client, a.counted(out.about.Cost)).ReadSeries(ctx, s.selection(), s.from, s.to) {
+	search, next := strings.ToLower(q.Get("search")), ""
+	page := store.Page{Size: math.MaxInt, Token: q.Get("page")} // of series that are searched
+	reader := s.schema.NewReader(a.client, a.counted(out.about.Cost))
+	for series, err := range reader.ReadSeries(ctx, s.selection(), s.from, s.to, store.SeriesOptions{Page: &page}) {
 		if err != nil {
 			if err := out.skip(err); err != nil {
 				return nil, err
@@ -413,16 +412,14 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 		if search != "" && !strings.Contains(strings.ToLower(string(format.AppendSeries(nil, columns, &e))), search) {
 			continue
 		}
-		if found++; found <= skipped {
-			continue
-		}
 		if out.n == limit {
-			out.about.Next = strconv.Itoa(skipped + limit)
+			out.about.Next = next
 			break
 		}
 		if err := out.add(&e); err != nil {
 			return nil, err
 		}
+		next = page.Next
 	}
 	return out.json()
 }

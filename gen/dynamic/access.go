@@ -117,12 +117,12 @@ func (r *Reader) ReadColumns(ctx context.Context, of Selection, from, to time.Ti
 }
 
 // ReadSeries yields the series of the events of a selection, as [store.ReadSeries] does.
-func (r *Reader) ReadSeries(ctx context.Context, of Selection, from, to time.Time) iter.Seq2[[]any, error] {
+func (r *Reader) ReadSeries(ctx context.Context, of Selection, from, to time.Time, opts ...store.SeriesOptions) iter.Seq2[[]any, error] {
 	_, reader, selected, err := r.of(of)
 	if err != nil {
 		return failed[[]any](err)
 	}
-	return store.ReadSeries[[]any](ctx, reader, selected, from, to)
+	return store.ReadSeries[[]any](ctx, reader, selected, from, to, opts...)
 }
 
 // Windows summarizes the events of a selection, as [store.Windows] does.

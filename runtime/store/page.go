@@ -124,10 +124,10 @@ func (r *reading) beginPage() error {
 	if p == nil {
 		return nil
 	}
-	switch {
-	case p.Size < 1:
-		return fmt.Errorf("%w: the size is %d: use 1 or more", ErrPage, p.Size)
-	case r.options.LatestOnly:
+	if err := p.check(); err != nil {
+		return err
+	}
+	if r.options.LatestOnly {
 		return fmt.Errorf("%w with LatestOnly, whose events have no lasting order", ErrPage)
 	}
 	p.Next = p.Token
@@ -144,6 +144,14 @@ func (r *reading) beginPage() error {
 		return err
 	}
 	r.startAt(page.after.time)
+	return nil
+}
+
+// check returns the error for an invalid size.
+func (p *Page) check() error {
+	if p.Size < 1 {
+		return fmt.Errorf("%w: the size is %d: use 1 or more", ErrPage, p.Size)
+	}
 	return nil
 }
 

@@ -380,6 +380,9 @@ func (c *periodsCase) several(t *rapid.T, r *Reader[sample], from, to time.Time)
 			}
 			listed = append(listed, series)
 		}
+		if paged, err := seriesInPages[string](ctx, r, regionQuery.Bind(sample{Series: region}), from, to, 2); err != nil || !slices.Equal(listed, paged) {
+			t.Fatalf("series of ByRegion in pages: %q, want %q, %v", paged, listed, err)
+		}
 		if slices.Sort(listed); !slices.Equal(names, listed) {
 			t.Fatalf("series of ByRegion: %q, want %q", listed, names)
 		}

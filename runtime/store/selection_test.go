@@ -298,6 +298,12 @@ func (c *poleCase) check(t *testing.T, chosen choice, path int, from, to time.Ti
 		must(t, err)
 		got = append(got, fmt.Sprint(s))
 	}
+	lines, err := seriesInPages[line](t.Context(), r, chosen.of, from, to, 1+len(series)/3)
+	var paged []string
+	for _, s := range lines {
+		paged = append(paged, fmt.Sprint(s))
+	}
+	is("series in pages", got, paged, err)
 	slices.Sort(got)
 	is("series", series, got, nil)
 	c.checkRows(t, chosen)

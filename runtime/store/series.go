@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -29,24 +30,33 @@ const maxListedRows = 1024
 // For a row key that cannot be decoded, it yields a *DecodeError, and the loop may continue; any
 // other error is the last value. A series may be yielded whose last event expires in the
 // meantime. S must be the type of the series in the [SeriesPart].
-func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E], from, to time.Time) iter.Seq2[S, error] {
-	reader := r.untyped()
+func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E], from, to time.Time, opts ...SeriesOptions) iter.Seq2[S, error] {
+	reader, page := r.untyped(), call.Last(opts).Page
 	seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
 		s := of.untyped()
-		reader.series(ctx, s, reader.query(s), from, to, scan.NoRuns)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
+		reader.series(ctx, s, reader.query(s), from, to, scan.NoRuns, page)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
 	}
+}
+
+// SeriesOptions specify which series to list. If several are passed, the last one replaces the others.
+type SeriesOptions struct {
+	// Page yields one page of the series; nil for all. Size is a number of series, and the time range of the next page may be
+	// another one. If ReadSeries skips rows and needs no memory of the series that it has seen, the next page continues behind
+	// the last series of this one in row keys: series that are stored throughout are returned once. Otherwise, it lists the
+	// series from the beginning, and leaves out as many as earlier pages had.
+	Page *Page
 }
 
 // series is [ReadSeries] without its type parameters. It yields events with only the series, and with
 // scan.BesideRuns those with windows of a rollup, too.
 //
 //go:noinline
-func (r *reader) series(ctx context.Context, s *selection, q *query, from, to time.Time, runs scan.Runs) func(yielder) {
+func (r *reader) series(ctx context.Context, s *selection, q *query, from, to time.Time, runs scan.Runs, page *Page) func(yielder) {
 	return func(yield yielder) {
 		read := r.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
 		read.op.Name, read.runs = q.Name+"Series", runs
-		l := &listing{read: &read, newest: r.mapping}
+		l := &listing{read: &read, newest: r.mapping, page: page}
 		if len(r.older) > 0 || r.mapping.Pattern.RowPerField() || !q.Contiguous {
 			l.seen = map[string]bool{}
 		}
@@ -63,30 +73,48 @@ type listing struct {
 	last    string          // key of the last row
 	beyond  bool            // rows may be received that have no event in the time range
 	single  bool            // the only series of the values was found
+
+	page   *Page // nil for all series
+	hash   uint64
+	after  *pagePlace // where the page continues, until a request has its rows; nil at the beginning
+	listed int        // series so far, with those of earlier pages
+	value  int        // index of the value that is being read
 }
 
-// series yields the series of all mappings.
+// series yields the series of all mappings, or those of a page.
 func (l *listing) series() {
+	if err := l.beginPage(); err != nil {
+		l.failWith(err)
+		return
+	}
+	if l.all() && l.page != nil {
+		l.page.Next = ""
+	}
+}
+
+// all yields the series of all mappings. It reports whether the caller wants more.
+func (l *listing) all() bool {
 	for _, p := range l.read.periods() {
 		l.read.enter(p)
 		values, err := l.read.values()
 		if err != nil {
-			l.failWith(err)
-			return
+			return l.failWith(err)
 		}
-		for _, v := range values {
+		for i, v := range values {
 			l.read.enter(p)
+			l.value = i
 			if l.read.many != nil {
 				l.read.many.some = []bound{v}
 			}
 			if l.single = false; !l.inPeriod() {
-				return
+				return false
 			}
 		}
 		if l.single && l.read.many == nil {
-			return
+			break
 		}
 	}
+	return true
 }
 
 // inPeriod yields the series of one mapping. It reports whether the caller wants more.
@@ -117,7 +145,7 @@ func (l *listing) inPeriod() bool {
 				case l.beyond:
 					filter = scan.Chain{q.Filter, scan.StripValues{}}
 				}
-				if !l.inRows(q.Rows, l.read.reader.table.filters.of(filter)) {
+				if !l.inRows(l.left(q.Rows), l.read.reader.table.filters.of(filter)) {
 					return false
 				}
 				if l.single {
@@ -244,5 +272,5 @@ func (l *listing) row(row wire.Row) (isNew, more bool) {
 		}
 		l.seen[id] = true
 	}
-	return true, l.read.count(a.base, nil)
+	return true, l.yield(a.base)
 }

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -572,10 +573,10 @@ func columnsReadOf[E, C any](ctx context.Context, r *Reader[E], into *Columns[E,
 }
 
 // seriesReadOf yields the series of the events that readOf would yield.
-func seriesReadOf(ctx context.Context, r *Reader[sample], q *testQuery[sample], s Selection[sample], from, to time.Time) iter.Seq2[string, error] {
+func seriesReadOf(ctx context.Context, r *Reader[sample], q *testQuery[sample], s Selection[sample], from, to time.Time, opts ...SeriesOptions) iter.Seq2[string, error] {
 	of, values := q.of(s)
 	return func(yield func(string, error) bool) {
-		r.reader.series(ctx, values, of, from, to, scan.NoRuns)(func(e event, err error) bool { return yield(e.pointer.(*sample).Series, err) })
+		r.reader.series(ctx, values, of, from, to, scan.NoRuns, call.Last(opts).Page)(func(e event, err error) bool { return yield(e.pointer.(*sample).Series, err) })
 	}
 }
 

@@ -350,7 +350,7 @@ func (r *windowsReading) bySeries() (complete bool) {
 	if slices.ContainsFunc(append([]*mapping{reader.mapping}, reader.mapping.Older...), r.uses) {
 		runs = scan.BesideRuns
 	}
-	reader.series(r.reading.ctx, r.of, r.reading.q, r.from, r.to, runs)(func(e event, err error) bool {
+	reader.series(r.reading.ctx, r.of, r.reading.q, r.from, r.to, runs, nil)(func(e event, err error) bool {
 		if err != nil {
 			complete = isDecodeError(err)
 			return r.fail(err) && complete

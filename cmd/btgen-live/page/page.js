@@ -3,7 +3,7 @@
 // and events is inserted as text.
 const $ = id => document.getElementById(id);
 const colors = 6, searchPage = 50, few = 300;
-let schemas = [], schema, first = 0, running = 0, drawn = null;
+let schemas = [], schema, listPages = [], following = null, running = 0, drawn = null;
 
 const state = () => new URLSearchParams(location.hash.slice(1));
 function go(change) {
@@ -138,9 +138,10 @@ function typed(text) {
 let listing = new AbortController();
 async function listSeries() {
   listing.abort(); // an earlier search
-  const {signal} = listing = new AbortController(), text = $("search").value, page = {schema: schema.name, limit: searchPage, page: first}, by = text && typed(text);
-  let answer = by ? await api("series", {...page, ...by}, signal) : {rows: []};
-  if (!answer.rows.length) answer = await api("series", {...page, search: text}, signal); // anywhere in the values
+  const {signal} = listing = new AbortController(), text = $("search").value, page = {schema: schema.name, limit: searchPage}, anywhere = {search: text};
+  let asked = listPages.at(-1) || text && typed(text) || anywhere, answer = await api("series", {...page, ...asked}, signal);
+  if (!listPages.length && asked !== anywhere && !answer.rows.length) answer = await api("series", {...page, ...(asked = anywhere)}, signal);
+  following = answer.next && {...asked, page: answer.next};
   const selected = chosen();
   $("series").replaceChildren(...answer.rows.map(row => {
     const values = JSON.stringify(valuesOf(row)), box = element("input", {type: "checkbox"});
@@ -151,8 +152,8 @@ async function listSeries() {
     });
     return element("li", {}, element("label", {}, box, " ", valuesOf(row).join(" ")));
   }));
-  $("previous").disabled = first === 0;
-  $("next").disabled = answer.next === "";
+  $("previous").disabled = !listPages.length;
+  $("next").disabled = !following;
 }
 
 // extent returns the times of the first and the last event of series, in milliseconds.
@@ -402,7 +403,7 @@ const follow = guarded(async () => {
   const now = schemas.find(s => s.name === name) || schemas[0];
   if (now !== schema) {
     schema = now;
-    first = 0;
+    listPages = [];
     $("search").value = "";
     $("schema").value = schema.name;
     $("doc").textContent = schema.doc || "";
@@ -416,9 +417,13 @@ const follow = guarded(async () => {
 
 const on = (id, type, f) => $(id).addEventListener(type, f);
 on("schema", "change", () => { location.hash = new URLSearchParams({schema: $("schema").value, ...(zone() !== "UTC" && {zone: zone()})}); });
-on("search", "input", guarded(async () => { first = 0; await listSeries(); }));
-on("previous", "click", guarded(async () => { first = Math.max(0, first - searchPage); await listSeries(); }));
-on("next", "click", guarded(async () => { first += searchPage; await listSeries(); }));
+on("search", "input", guarded(async () => { listPages = []; await listSeries(); }));
+on("previous", "click", guarded(async () => { listPages.pop(); await listSeries(); }));
+on("next", "click", guarded(async () => {
+  if (following) listPages.push(following);
+  following = null; // until there is an answer
+  await listSeries();
+}));
 on("range", "submit", event => { event.preventDefault(); go({from: $("from").value.trim(), to: $("to").value.trim()}); });
 on("all", "click", () => go({from: "", to: ""}));
 on("earlier", "click", () => move(-0.5, 1));

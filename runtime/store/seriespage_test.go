@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+// seriesInPages returns the series of a selection, in the order of pages of a size.
+func seriesInPages[S, E any](ctx context.Context, r *Reader[E], of Selection[E], from, to time.Time, size int) (all []S, err error) {
+	page := Page{Size: size}
+	for {
+		n := len(all)
+		for s, err := range ReadSeries[S](ctx, r, of, from, to, SeriesOptions{Page: &page}) {
+			if err != nil {
+				return all, err
+			}
+			all = append(all, s)
+		}
+		if len(all) > n+size || page.Next == page.Token && page.Next != "" {
+			return all, fmt.Errorf("a page of %d series after %d", len(all)-n, n)
+		}
+		if page.Token = page.Next; page.Token == "" {
+			return all, nil
+		}
+	}
+}
+
+// TestDeepPagesOfSeries lists many series in pages, each of which takes rows of its own series only. The last series of a page,
+// and the first one of the next page, are deleted before that.
+func TestDeepPagesOfSeries(t *testing.T) {
+	l := singles()
+	bt := newBigtable(t, l)
+	n, size := testlong.Pick(500, 20_000), testlong.Pick(50, 1000)
+	var samples []sample
+	for i := range n {
+		samples = append(samples, sample{Series: fmt.Sprintf("s%06d", i), Time: at(0)})
+	}
+	w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1000))
+	must(t, w.WriteAll(t.Context(), samples))
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	c := &counts{}
+	r := NewReader(counted(bt.Client, c), l, clockAt(1000))
+	page, last := &Page{Size: size}, sample{}
+	for more := true; more; more = page.Token != "" {
+		*c = counts{}
+		n := len(samples)
+		for s, err := range seriesReadOf(t.Context(), r, all("s"), SeriesOf(sample{}), at(0), at(100+n), SeriesOptions{Page: page}) {
+			must(t, err)
+			same(t, samples[0].Series, s)
+			last, samples = samples[0], samples[1:]
+		}
+		if c.Cells > 4*size || c.Requests > 20 {
+			t.Fatalf("a page of %d series: %+v", n-len(samples), *c)
+		}
+		if page.Token = page.Next; len(samples) == 0 {
+			continue
+		}
+		for _, gone := range []sample{last, samples[0]} {
+			_, err := w.DeleteAll(t.Context(), SeriesOf(gone))
+			must(t, err)
+		}
+		samples = samples[1:]
+	}
+	same(t, 0, len(samples))
+}
+
+// TestTokensOfSeries uses tokens where they do not belong.
+func TestTokensOfSeries(t *testing.T) {
+	l := singles()
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1000)).WriteAll(t.Context(), []sample{{Series: "s1", Time: at(0)}, {Series: "s2", Time: at(0)}, {Series: "s3", Time: at(0)}}))
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	r := NewReader(bt.Client, l, clockAt(1000))
+	list := func(q *testQuery[sample], page Page) (got []string, next string, err error) {
+		for s, err := range seriesReadOf(t.Context(), r, q, SeriesOf(sample{}), at(0), at(100), SeriesOptions{Page: &page}) {
+			if err != nil {
+				return got, page.Next, err
+			}
+			got = append(got, s)
+		}
+		return got, page.Next, nil
+	}
+	got, token, err := list(all("s"), Page{Size: 2})
+	if !slices.Equal(got, []string{"s1", "s2"}) || err != nil {
+		t.Fatal(got, err)
+	}
+	if got, next, err := list(all("s"), Page{Size: 2, Token: token}); !slices.Equal(got, []string{"s3"}) || next != "" || err != nil {
+		t.Fatal(got, next, err)
+	}
+	of := &Page{Size: 1}
+	for _, err := range readOf(t.Context(), r, all("s"), SeriesOf(sample{}), at(0), at(100), ReadOptions{Page: of}) {
+		must(t, err)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	must(t, err)
+	crafted := func(p pagePlace) string { return p.token(binary.BigEndian.Uint64(raw[1:])) }
+	for what, token := range map[string]string{
+		"cut off": token[:len(token)-1], "of events": of.Next, "a number": crafted(pagePlace{group: 1}), "no end": crafted(pagePlace{key: "s1", mark: mark{open: true}}),
+		"ends before": crafted(pagePlace{key: "s2", mark: mark{open: true, data: []string{"s1"}}}),
+	} {
+		_, next, err := list(all("s"), Page{Size: 2, Token: token})
+		if _, ok := errors.AsType[*TokenError](err); !ok || next != token {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, _, err := list(all("s1"), Page{Size: 2, Token: token}); err == nil {
+		t.Error("a token of other values")
+	}
+	if _, _, err := list(all("s"), Page{}); !errors.Is(err, ErrPage) {
+		t.Errorf("no size: %v", err)
+	}
+}
