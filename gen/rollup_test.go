@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -315,6 +316,79 @@ queries: {All: {by: [], scan: to try}}
 		check("deleted a range")
 		seal()
 		check("summarized at last")
+	}
+}
+
+// TestNewestWindowsOfRollups reads windows in reverse order: they are those of the other order, also where runs are cut, and
+// events may have expired.
+func TestNewestWindowsOfRollups(t *testing.T) {
+	result := Resolve([]Input{{Name: "kind.yaml", Text: []byte(rollupSchema)}})
+	if err := result.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := dynamic.New(result.Layouts[0])
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
+		return err
+	})
+	begin := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	end := begin.AddDate(0, 0, 5)
+	clock := func(days int) func() time.Time {
+		return func() time.Time { return begin.AddDate(0, 0, days) }
+	}
+	var events []dynamic.Event
+	for at := begin; at.Before(end); at = at.Add(5*time.Hour + 17*time.Minute) {
+		values := make([]any, 12)
+		copy(values, []any{"t", []byte{1}, true, int64(1), uint64(1), 0.1, nil, begin, time.Second, "00000000-0000-0000-0000-000000000001", "on", "{}"})
+		events = append(events, dynamic.Event{Series: []any{"a"}, Time: at, Values: values})
+	}
+	if err := s.NewWriter(b.Client, store.WriterOptions{Now: clock(5)}).WriteAll(t.Context(), events[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Rollup(t.Context(), b.Client, store.RollupOptions{Now: clock(7), Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.NewWriter(b.Client, store.WriterOptions{Now: clock(8)}).WriteAll(t.Context(), events[:1]); err != nil {
+		t.Fatal(err)
+	}
+	kolkata := time.FixedZone("", 5*3600+1800)
+	for name, width := range map[string]window.Width{
+		"days": window.Days(1, kolkata), "90m": window.Every(90 * time.Minute), "7h": window.Every(7 * time.Hour), "3h": window.Every(3 * time.Hour), "weeks": window.Weeks(1, kolkata),
+	} {
+		for _, days := range []int{6, 33, 37, 45} {
+			for _, fill := range []window.Fill{window.FillNone, window.FillNull, window.FillPrevious} {
+				for _, from := range []time.Duration{0, 25*time.Hour + time.Minute} {
+					t.Run(fmt.Sprint(name, days, fill, from), func(t *testing.T) {
+						read := func(o store.WindowOptions) (out []dynamic.Window) {
+							reader := s.NewReader(b.Client, store.ReaderOptions{Now: clock(days)})
+							o.Fill = fill
+							for w, err := range reader.Windows(t.Context(), dynamic.Series([]any{"a"}), begin.Add(from), end.Add(-from/5), width, o) {
+								if err != nil {
+									t.Fatal(err)
+								}
+								out = append(out, w)
+							}
+							return out
+						}
+						want := read(store.WindowOptions{})
+						if len(want) == 0 {
+							t.Fatal("no windows")
+						}
+						slices.Reverse(want)
+						for _, limit := range []int{0, 1, 3} {
+							some := want
+							if limit > 0 {
+								some = want[:min(limit, len(want))]
+							}
+							got := read(store.WindowOptions{NewestFirst: true, Limit: limit})
+							if diff := cmp.Diff(some, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+								t.Errorf("limit %d: %s", limit, diff)
+							}
+						}
+					})
+				}
+			}
+		}
 	}
 }
 

@@ -135,13 +135,6 @@ func (b *backfill[E]) verify(ctx context.Context) error {
 	return nil
 }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
 // summarize returns the digests of what a table has. counted is whether to count rows and
 // events, and to tell the progress.
 func (b *backfill[E]) summarize(ctx context.Context, l *mapping, from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {

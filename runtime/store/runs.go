@@ -191,7 +191,8 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 				more, err = b.fold.AddCell(of, w)
 				inexact, of = inexact || c.Inexact, nil
 			case !doubted:
-				more, err = b.fold.Doubt(b.series(), c.Start, c.End, nil)
+				from, to := b.clip()
+				more, err = b.fold.Doubt(b.series(), later(c.Start, from), earlier(c.End, to), nil)
 				inexact, of = true, nil
 			}
 		}
@@ -272,11 +273,7 @@ func (b *bucketRow) doubt(add func() (more bool, err error)) (more bool, err err
 
 // clip returns the part of the bucket that is being read.
 func (b *bucketRow) clip() (from, to time.Time) {
-	from = b.start
-	if from.Before(b.a.from) {
-		from = b.a.from
-	}
-	return from, earlier(b.stop, b.a.to)
+	return later(b.start, b.a.from), earlier(b.stop, b.a.to)
 }
 
 // fromEvents folds the events.
