@@ -58,13 +58,17 @@ func (r *resolver) rollup(t *Table, s *schema.Table) {
 	r.rollupFamily(t, s)
 	r.rollupFields(t, of)
 	if !t.Rollup.Divides(t.Bucket) {
-		r.errorf(of.Every.Pos, "write a width that divides the bucket, such as "+diag.Code("every: "+dividing(t)), "windows of %s do not divide the buckets of table %q", schema.FormatDuration(of.Every.V), t.ID)
+		message := "windows of %s do not divide the buckets of table %q"
+		if b := t.Bucket; b.Months == 0 && of.Every.V > 0 && b.Every%of.Every.V == 0 {
+			message += ": they begin at multiples of their width since 1970-01-01T00:00:00Z, whole weeks on Mondays, and the buckets do not"
+		}
+		r.errorf(of.Every.Pos, "write a width that divides the bucket, such as "+diag.Code("every: "+dividing(t)), message, schema.FormatDuration(of.Every.V), t.ID)
 	}
 }
 
 // dividing returns the widest usual width of windows that divides the buckets of a table.
 func dividing(t *Table) string {
-	for _, text := range []string{"1d", "1h", "15m", "1m"} {
+	for _, text := range []string{"1d", "1h", "30m", "20m", "15m", "10m", "5m", "1m"} {
 		d, _ := schema.ParseDuration(text)
 		if (&codec.Rollup{Every: d}).Divides(t.Bucket) && d < t.Bucket.Widest() {
 			return text

@@ -279,6 +279,9 @@ func targetOf(mappings []*mapping, table string) (*mapping, error) {
 	}
 	switch len(idle) {
 	case 0:
+		if len(mappings) == 1 {
+			return nil, &BackfillError{Reasons: []string{"the schema has one table, and a backfill copies the events of one table to another"}}
+		}
 		return nil, &BackfillError{Reasons: []string{"no table has `serves: false`: name the target"}}
 	case 1:
 		return idle[0], nil

@@ -27,7 +27,8 @@ type ReaderOptions struct {
 type WriterOptions struct {
 	// TablePrefix precedes every table ID, for example "staging_".
 	TablePrefix string
-	// Now is the clock for times to live; time.Now if nil.
+	// Now is the clock for times to live; time.Now if nil. It does not age the marks of rollups, which a writer uses for some
+	// minutes of real time.
 	Now func() time.Time
 	// Timeout limits each request, including its retries. 0 means DefaultTimeout; with
 	// NoTimeout, a call whose context has no deadline may retry forever.

@@ -90,7 +90,7 @@ func (c rollupCheckpoint) differs(o rollupCheckpoint) string {
 	case c.Instance != o.Instance:
 		return fmt.Sprintf("its instance is %q, not %q", c.Instance, o.Instance)
 	case c.All != o.All:
-		return fmt.Sprintf("it summarizes buckets without marks: %v, not %v", c.All, o.All)
+		return fmt.Sprintf("it was made with All (--all) %v, not %v", c.All, o.All)
 	}
 	return ""
 }

@@ -504,9 +504,12 @@ func (f *Fold) remember(s *series, w any) {
 	if before == nil || f.options.Fill != FillPrevious {
 		return
 	}
+	carried := false
 	for i := range f.spec.parts {
-		f.spec.parts[i].carry(s.prev, before)
+		carried = f.spec.parts[i].carry(s.prev, before) || carried
 	}
+	c := f.spec.common(s.prev)
+	c.Inexact = c.Inexact || carried && f.spec.common(before).Inexact
 }
 
 // trail yields the windows without events after the last one.
@@ -568,8 +571,11 @@ func (f *Fold) fill(s *series, w, next any) {
 	if s.prev == nil || f.options.Fill == FillNull || f.options.Fill == FillLinear && next == nil {
 		return
 	}
+	c := f.spec.common(w)
+	c.Inexact = f.spec.common(s.prev).Inexact
 	var at share
 	if f.options.Fill == FillLinear {
+		c.Inexact = c.Inexact || f.spec.common(next).Inexact
 		at = shareOf(f.spec.common(s.prev).Start, f.spec.common(w).Start, f.spec.common(next).Start)
 	}
 	for i := range f.spec.parts {

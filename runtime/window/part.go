@@ -20,7 +20,7 @@ type part struct {
 	run      func(w any, c *runColumns) // nil if runs cannot have the part
 	previous func(to, from any)
 	between  func(to, from, next any, at share)
-	carry    func(to, from any) // keeps the statistics of an earlier window if to has no values
+	carry    func(to, from any) bool // keeps the statistics of an earlier window, and returns true, if to has no values
 	code     func(w any, c *coding)
 	// numbers calls add with the values of a number, in order of time; nil if the field is none.
 	numbers func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64))
@@ -55,10 +55,12 @@ func newPart[C, W, S, T any, P statistics[S, T]](field string, of func(w *W) *S,
 		previous: func(to, from any) { *at(to) = at(from).previous() },
 		code:     func(w any, c *coding) { at(w).code(c) },
 		between:  func(to, from, next any, s share) { *at(to) = at(from).between(of(next.(*W)), s) },
-		carry: func(to, from any) {
-			if at(to).none() {
+		carry: func(to, from any) bool {
+			none := at(to).none()
+			if none {
 				*at(to) = *at(from)
 			}
+			return none
 		},
 	}}
 }

@@ -20,7 +20,8 @@ type Window struct {
 	// Undecodable is the number of events that the window lacks, because they cannot be decoded.
 	Undecodable int64
 	// Inexact says that the window may differ from the events that were written: they have expired, and
-	// the rollup of the table does not have all changes to them, or a field, or windows so narrow.
+	// the rollup of the table does not have all changes to them, or a field, or windows so narrow. A filled
+	// window is inexact if one that it is filled from is.
 	Inexact bool
 }
 
