@@ -21,52 +21,61 @@ import (
 // written columns that are not times: each is one error, and the events around it are read.
 func TestOffsetsOfUnusualRows(t *testing.T) {
 	l := offsetBlobs()
-	offset := func(second, sequence uint32) []byte {
+	offset := func(second, sequence uint32) string {
 		shape := l.untyped().shape()
-		return shape.Offset.Append(nil, at(int(second)), sequence)
+		return string(shape.Offset.Append(nil, at(int(second)), sequence))
 	}
-	type cell struct {
-		family    string
-		qualifier []byte
-		millis    int64
-		value     uint64
-	}
-	cells := []cell{
-		{"f.1", offset(1, 0), 9, 10},
-		{"f.1", offset(1, 0), 8, 99}, // an older cell
-		{"f.1", offset(1, 1), 9, 11}, // another event
-		{"other", []byte("x"), 9, 99},
-		{"f.1", offset(1, 1), 7, 99},
-		{"f.1", []byte("bad"), 9, 99},
-		{"f.1", []byte("bad"), 8, 99},
-		{"other", []byte("x"), 8, 99},
-		{"f.1", []byte("bad"), 7, 99},
-		{"f.1", []byte("worse"), 9, 99},
-		{"f.1", offset(2, 0), 9, 20},
-		{"f.1", offset(2, 0), 9, 99},
-		{"f.1", []byte("bad"), 9, 99},
+	value := func(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
+	cells := []unusualCell{
+		{"f.1", offset(1, 0), 9, value(10)},
+		{"f.1", offset(1, 0), 8, value(99)}, // an older cell
+		{"f.1", offset(1, 1), 9, value(11)}, // another event
+		{"other", "x", 9, value(99)},
+		{"f.1", offset(1, 1), 7, value(99)},
+		{"f.1", "bad", 9, value(99)},
+		{"f.1", "bad", 8, value(99)},
+		{"other", "x", 8, value(99)},
+		{"f.1", "bad", 7, value(99)},
+		{"f.1", "worse", 9, value(99)},
+		{"f.1", offset(2, 0), 9, value(20)},
+		{"f.1", offset(2, 0), 9, value(99)},
+		{"f.1", "bad", 9, value(99)},
 	}
 	key, err := rowOf(l, &sample{Series: "s0", Time: at(0)}, 0)
 	must(t, err)
+	checkUnusualRow(t, l, sample{Series: "s0"}, string(key), cells, []string{"bad", "worse", "bad", "1/0=10", "1/1=11", "2/0=20"}, func(e *sample) string {
+		return fmt.Sprintf("%d/%d=%d", int(e.Time.Sub(at(0)).Seconds()), e.Sequence, e.Value)
+	})
+}
+
+// unusualCell is a cell of a row that is sent as it is.
+type unusualCell struct {
+	family, qualifier string
+	millis            int64
+	value             string
+}
+
+// checkUnusualRow reads a row with the cells, and compares the texts of its events and the columns of errors.
+func checkUnusualRow[E any](t *testing.T, l *Mapping[E], base E, key string, cells []unusualCell, want []string, text func(e *E) string) {
+	t.Helper()
 	addr := startServer(t, &scripted{read: func(_ int, _ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
 		response := new(bigtablepb.ReadRowsResponse)
 		for _, c := range cells {
 			response.Chunks = append(response.Chunks, &bigtablepb.ReadRowsResponse_CellChunk{
-				FamilyName: wrapperspb.String(c.family), Qualifier: wrapperspb.Bytes(c.qualifier),
-				TimestampMicros: at(0).UnixMicro() + c.millis*1000, Value: binary.BigEndian.AppendUint64(nil, c.value),
+				FamilyName: wrapperspb.String(c.family), Qualifier: wrapperspb.Bytes([]byte(c.qualifier)),
+				TimestampMicros: at(0).UnixMicro() + c.millis*1000, Value: []byte(c.value),
 			})
 		}
-		response.Chunks[0].RowKey = key
+		response.Chunks[0].RowKey = []byte(key)
 		response.Chunks[len(cells)-1].RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
 		return stream.Send(response)
 	}})
-	want := []string{"bad", "worse", "bad", "1/0=10", "1/1=11", "2/0=20"}
 	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
 		client, err := connect(t.Context(), addr)
 		must(t, err)
 		defer func() { _ = client.Close() }()
 		var got []string
-		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), SeriesOf(sample{Series: "s0"}), at(0), at(100)) {
+		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), SeriesOf(base), at(0), at(100)) {
 			var failed *DecodeError
 			switch {
 			case errors.As(err, &failed):
@@ -74,11 +83,11 @@ func TestOffsetsOfUnusualRows(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			default:
-				got = append(got, fmt.Sprintf("%d/%d=%d", int(e.Time.Sub(at(0)).Seconds()), e.Sequence, e.Value))
+				got = append(got, text(&e))
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", name, got, want)
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }

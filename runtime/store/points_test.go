@@ -1,20 +1,11 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/wrapperspb"
-
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // pointGauges returns a mapping of gauges to the columns of OpenTSDB.
@@ -35,12 +26,7 @@ func pointGauges() *Mapping[gauge] {
 // In a row of data points, the first cell of a column counts. A server may repeat the name of the
 // column or interleave families, and each column that is unknown is one error before the events.
 func TestPointsOfUnusualRows(t *testing.T) {
-	type cell struct {
-		family, qualifier string
-		millis            int64
-		value             string
-	}
-	cells := []cell{
+	cells := []unusualCell{
 		{"t", "\x00\x10", 9, "\x01"},
 		{"t", "\x00\x10", 8, "\x63"}, // an older cell
 		{"other", "\x00\x10", 9, "\x63"},
@@ -57,37 +43,7 @@ func TestPointsOfUnusualRows(t *testing.T) {
 	l := pointGauges()
 	key, err := l.untyped().rowKey(event{&gauge{Series: "s", Time: at(0)}}, "")
 	must(t, err)
-	addr := startServer(t, &scripted{read: func(_ int, _ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
-		response := new(bigtablepb.ReadRowsResponse)
-		for _, c := range cells {
-			response.Chunks = append(response.Chunks, &bigtablepb.ReadRowsResponse_CellChunk{
-				FamilyName: wrapperspb.String(c.family), Qualifier: wrapperspb.Bytes([]byte(c.qualifier)),
-				TimestampMicros: at(0).UnixMicro() + c.millis*1000, Value: []byte(c.value),
-			})
-		}
-		response.Chunks[0].RowKey = key
-		response.Chunks[len(cells)-1].RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
-		return stream.Send(response)
-	}})
-	want := []string{"\x07\x00\x00", "\xf0\x00\x04", "1=1", "2=5", "3=3"}
-	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
-		client, err := connect(t.Context(), addr)
-		must(t, err)
-		defer func() { _ = client.Close() }()
-		var got []string
-		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), SeriesOf(gauge{Series: "s"}), at(0), at(100)) {
-			var failed *DecodeError
-			switch {
-			case errors.As(err, &failed):
-				got = append(got, failed.Column)
-			case err != nil:
-				t.Fatal(err)
-			default:
-				got = append(got, fmt.Sprintf("%d=%d", int(e.Time.Sub(at(0)).Seconds()), e.Level))
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
+	checkUnusualRow(t, l, gauge{Series: "s"}, string(key), cells, []string{"\x07\x00\x00", "\xf0\x00\x04", "1=1", "2=5", "3=3"}, func(e *gauge) string {
+		return fmt.Sprintf("%d=%d", int(e.Time.Sub(at(0)).Seconds()), e.Level)
+	})
 }
