@@ -20,9 +20,13 @@ import (
 // Variable is the environment variable that enables a long run if it is "1".
 const Variable = "BTGEN_LONG"
 
-// usualChecks is the number of cases per property in a normal run; a long run uses
-// rapid's default. The flag -rapid.checks overrides both.
-const usualChecks = "20"
+// usualChecks is the number of cases per property in a normal run, and racedChecks with the race
+// detector, for which more of the same are no other ones; a long run uses rapid's default. The flag
+// -rapid.checks overrides them.
+const (
+	usualChecks = "20"
+	racedChecks = "5"
+)
 
 // Properties in packages that import this one try fewer cases. The flag is set before
 // the command line is parsed.
@@ -30,7 +34,11 @@ func init() {
 	if Enabled() {
 		return
 	}
-	if err := flag.Set("rapid.checks", usualChecks); err != nil {
+	checks := usualChecks
+	if raced() {
+		checks = racedChecks
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err) // rapid no longer has the flag
 	}
 }
@@ -95,8 +103,13 @@ func CompileFast(importPath string) string { return "-gcflags=" + importPath + "
 // SkipRaced skips a test with the race detector, which takes too much time or memory for it.
 func SkipRaced(t testing.TB) {
 	t.Helper()
-	info, ok := debug.ReadBuildInfo()
-	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if raced() {
 		t.Skip("with the race detector")
 	}
+}
+
+// raced reports whether the program has the race detector.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
