@@ -111,7 +111,7 @@ func problemOf(ctx context.Context, err error) *web.Problem {
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled), status.Code(err) == codes.DeadlineExceeded:
 		return web.NewProblem("too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series", maxAnswering))
 	}
-	for _, of := range []error{store.ErrOrder, store.ErrNoField, store.ErrFieldRows} {
+	for _, of := range []error{store.ErrOrder, store.ErrNoField, store.ErrFieldRows, store.ErrBounds} {
 		if errors.Is(err, of) {
 			return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
 		}
@@ -409,7 +409,7 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 			continue
 		}
 		e := dynamic.Event{Series: series}
-		if search != "" && !strings.Contains(strings.ToLower(string(format.AppendSeries(nil, columns, &e))), search) {
+		if search != "" && !format.SeriesContains(columns, &e, search) {
 			continue
 		}
 		if out.n == limit {
@@ -551,7 +551,7 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 // no narrower than those of rollups: there are no others.
 func chosenWidth(s *selected, zone *time.Location, points int) (string, error) {
 	if s.from.IsZero() || s.to.Year() > 9000 {
-		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to")
+		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to, after the year 1 and before 9000")
 	}
 	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone}}
 	p.setWidth(max(time.Second, s.rollupWidth(), s.to.Sub(s.from)/time.Duration(points))) // windows of requests are no narrower

@@ -217,7 +217,7 @@ func Notes(l *layout.Layout, q *layout.Query) []string {
 		out = append(out, note)
 	}
 	if q.MultiSeries() && l.StateServes(q) {
-		out = append(out, fmt.Sprintf("With ReadOptions.LatestOnly, a time range that does not end in the past takes one row per series from table %s.", l.State.ID))
+		out = append(out, fmt.Sprintf("With ReadOptions.LatestOnly, a time range that ends at most a minute ago takes one row per series from table %s.", l.State.ID))
 	}
 	if len(q.Where()) > 0 {
 		out = append(out, "The server reads the other events of the range, too, and does not return them. An event without the field, or with one that cannot be decoded, is not returned either.")

@@ -180,8 +180,8 @@ func (r *VehicleReader) Points(ctx context.Context, series VehicleSeries, from, 
 //
 // The vehicles of a line.
 //
-// With ReadOptions.LatestOnly, a time range that does not end in the past takes
-// one row per series from table vehicle_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
+// takes one row per series from table vehicle_now.
 func (r *VehicleReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
 	return r.reader.Read(ctx, selectVehicleByLine(region, line), from, to, opts...)
 }
@@ -227,8 +227,8 @@ func (r *VehicleReader) ByLineSeries(ctx context.Context, region string, line st
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that does not end in the past takes
-// one row per series from table vehicle_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
+// takes one row per series from table vehicle_now.
 func (r *VehicleReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
 	return r.reader.Read(ctx, selectVehicleByRegion(region), from, to, opts...)
 }

@@ -73,7 +73,7 @@ type ReadOptions struct {
 	TimeOrder bool
 	// LatestOnly yields only the newest event of each series, in no particular order, whatever
 	// TimeOrder says. If the schema has a table of codec.Latest whose keys begin with the given
-	// values, and the range does not end in the past, the read takes one row per series from it.
+	// values, and the range ends at most a minute ago, the read takes one row per series from it.
 	// Otherwise, if the time comes last in row keys, the read requests one row per series; if not,
 	// it reads all rows of the range and keeps the series that it has seen in memory.
 	LatestOnly bool

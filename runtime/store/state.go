@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -110,12 +111,15 @@ func (r *reading) stateSpans() (spans []codec.Span, tell bool) {
 	return spans, err == nil
 }
 
+// lately is how long ago a time range may end that the table of states answers: callers take the time before they read.
+const lately = time.Minute
+
 // statesTell reports whether the table of states has the rows of all series with events in the time
-// range: if the range does not end in the past, and neither begins before the rows expire nor contains
+// range: if the range ends at most a minute ago, and neither begins before the rows expire nor contains
 // older events that are live.
 func (r *reading) statesTell() bool {
 	now := r.reader.options.Now()
-	if r.stateQuery == nil || !r.assembler.to.After(now) {
+	if r.stateQuery == nil || r.assembler.to.Before(now.Add(-lately)) {
 		return false
 	}
 	since, bounded := r.reader.state.shape.Since(now)
@@ -132,7 +136,8 @@ func (r *reading) statesTell() bool {
 }
 
 // ofStates yields the newest event of each series in the time range, from the table of states as far as
-// it tells. Newer events than the range are rare, because it does not end in the past.
+// it tells. The events of series with a newer one than the range are searched: they are few, because the range ends at most
+// lately.
 func (r *reading) ofStates(spans []codec.Span, yield yielder) {
 	s := r.reader.state
 	m := s.borrow()

@@ -130,3 +130,39 @@ func TestStateKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestStateUntilNow reads the newest events of ranges that end about now: as callers take the time before they read, the table
+// of states answers, but for series with an event after the range.
+func TestStateUntilNow(t *testing.T) {
+	t.Parallel()
+	segments := []codec.Segment{{Name: "site", Type: codec.StringSegment, Form: codec.KeyForm{Escape: true}}, {Name: "unit", Type: codec.Uint64Segment, Form: codec.KeyForm{Pad: 6}, Series: 1}}
+	events := machines("events", codec.BucketNewCells, codec.Key{Segments: append(slices.Clone(segments), codec.Segment{Kind: codec.BucketSegment}), Bucket: bucketOf(24*time.Hour, "2006-01-02")})
+	now := machines("now", codec.Latest, codec.Key{Segments: segments, Bucket: codec.EndlessBucket})
+	with := *events
+	with.State = now
+	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		return SetUp(ctx, b, "", Tables([]*Mapping[machine]{events, now}))
+	})
+	var all []machine
+	for unit := range uint64(5) {
+		all = append(all, machine{machineSeries{"a", unit}, at(3000), 1}, machine{machineSeries{"a", unit}, at(3400), 2})
+	}
+	all = append(all, machine{machineSeries{"a", 3}, at(3599), 3}, machine{machineSeries{"a", 4}, at(3700), 4})
+	must(t, NewWriter(bt.Client, []*Mapping[machine]{&with, now}, writeAt(3600)).WriteAll(t.Context(), all))
+	newest := func(l *Mapping[machine], to time.Time) (found []string, tables []string) {
+		o := clockAt(3600)
+		o.Hooks = Hooks{End: func(_ context.Context, op Operation, _ error) { tables = append(tables, fmt.Sprint(op.Rows)) }}
+		for e, err := range NewReader(bt.Client, l, o).Read(t.Context(), (&Query[machine]{Name: "All"}).Bind(machine{}), at(0), to, ReadOptions{LatestOnly: true}) {
+			found = append(found, fmt.Sprint(e.Series, e.Time.Unix(), e.Level, err))
+		}
+		slices.Sort(found)
+		return found, tables
+	}
+	for seconds, rows := range map[int]string{3800: "[5]", 3600: "[6]", 3599: "[7]", 3541: "[7]", 3540: "[7]", 3539: "[5]", 3200: "[5]"} {
+		want, _ := newest(events, at(seconds))
+		got, read := newest(&with, at(seconds))
+		if !slices.Equal(want, got) || len(got) != 5 || fmt.Sprint(read) != rows {
+			t.Errorf("until %d: %v of %v rows, want %v of %s", seconds, got, read, want, rows)
+		}
+	}
+}

@@ -359,6 +359,15 @@ func parseBytes(text []byte) (any, error) {
 	return v, err
 }
 
+// SeriesContains reports whether a series value of an event, or what AppendSeries appends, contains a text in lower case, in
+// whatever case.
+func SeriesContains(columns []Column, e *dynamic.Event, text string) bool {
+	contains := func(b []byte) bool { return strings.Contains(strings.ToLower(string(b)), text) }
+	return contains(AppendSeries(nil, columns, e)) || slices.ContainsFunc(columns, func(c Column) bool {
+		return contains(appendText(nil, c.Type, c.Value(e)))
+	})
+}
+
 // AppendSeries appends the series values of an event as the command line takes them:
 // host=a disk=1. Values with spaces, quotes or invisible characters are quoted as in Go.
 // columns are those of the series.

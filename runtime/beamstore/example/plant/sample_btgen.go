@@ -165,8 +165,8 @@ func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that does not end in the past takes
-// one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
+// takes one row per series from table samples_now.
 func (r *SampleReader) ByArea(ctx context.Context, area string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleByArea(area), from, to, opts...)
 }
@@ -201,8 +201,8 @@ func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that does not end in the past takes
-// one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
+// takes one row per series from table samples_now.
 func (r *SampleReader) ByAreas(ctx context.Context, areas []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleByAreas(areas), from, to, opts...)
 }
@@ -236,8 +236,8 @@ func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, 
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that does not end in the past takes
-// one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
+// takes one row per series from table samples_now.
 func (r *SampleReader) ByAreaPrefix(ctx context.Context, areaPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
 }
@@ -273,8 +273,8 @@ func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that does not end in the past takes
-// one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
+// takes one row per series from table samples_now.
 func (r *SampleReader) BySensors(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
 }
