@@ -54,13 +54,13 @@ func vehicles(lines, perLine int) map[string]table {
 const weekHours = int(week / time.Hour)
 
 // newestVehicles reads where all vehicles are, from rows or by a search, and returns their number and that
-// of requests. A range that ends in the past, even by a nanosecond, is searched.
+// of requests. A range that ended more than a minute ago is searched.
 func newestVehicles(client *bigtable.Client, search bool) func(ctx context.Context, since time.Duration) (n, requests int, err error) {
-	o := store.ReaderOptions{Now: func() time.Time { return end }, Timeout: store.NoTimeout}
-	to := end.Add(time.Nanosecond)
+	now, to := end, end.Add(time.Nanosecond)
 	if search {
-		to = end
+		now = end.Add(2 * time.Minute)
 	}
+	o := store.ReaderOptions{Now: func() time.Time { return now }, Timeout: store.NoTimeout}
 	return func(ctx context.Context, since time.Duration) (n, requests int, err error) {
 		o.Hooks.End = func(_ context.Context, op store.Operation, _ error) { requests = op.Requests }
 		r := transit.NewVehicleReader(client, o)
