@@ -73,9 +73,9 @@ type kindWindow struct {
 // kindColumns are events of generated code, of which the test has none.
 type kindColumns struct{}
 
-// TestRollupOfAnySchema summarizes events of all types without generated code, reads the windows back after the events have
-// expired, and compares them with those of the events; generated code reads the same runs.
-func TestRollupOfAnySchema(t *testing.T) {
+// startKinds returns rollupSchema and a server with its tables.
+func startKinds(t *testing.T) (*dynamic.Schema, *storetest.Bigtable) {
+	t.Helper()
 	result := Resolve([]Input{{Name: "kind.yaml", Text: []byte(rollupSchema)}})
 	if err := result.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
@@ -85,6 +85,13 @@ func TestRollupOfAnySchema(t *testing.T) {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
 		return err
 	})
+	return s, b
+}
+
+// TestRollupOfAnySchema summarizes events of all types without generated code, reads the windows back after the events have
+// expired, and compares them with those of the events; generated code reads the same runs.
+func TestRollupOfAnySchema(t *testing.T) {
+	s, b := startKinds(t)
 	day := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	clock := func(days int) func() time.Time { return func() time.Time { return day.AddDate(0, 0, days) } }
 	var events []dynamic.Event
@@ -322,15 +329,7 @@ queries: {All: {by: [], scan: to try}}
 // TestNewestWindowsOfRollups reads windows in reverse order: they are those of the other order, also where runs are cut, and
 // events may have expired.
 func TestNewestWindowsOfRollups(t *testing.T) {
-	result := Resolve([]Input{{Name: "kind.yaml", Text: []byte(rollupSchema)}})
-	if err := result.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
-	s := dynamic.New(result.Layouts[0])
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
+	s, b := startKinds(t)
 	begin := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	end := begin.AddDate(0, 0, 5)
 	clock := func(days int) func() time.Time {
