@@ -10,7 +10,8 @@
 //   - A mark says that events of the row have changed. Each mutation of events sets one; a writer may use
 //     the same mark in several mutations, for at most half of [codec.Rollup.Grace].
 //   - A deletion is a mark that says which times were deleted, for rows whose events have expired. It belongs to
-//     one request.
+//     one request. One of all times of the bucket removes, in the same mutation, all cells that were there before it:
+//     the events, those that its request has not read included, their marks, and the runs.
 //   - A run has the statistics of all windows of the bucket. Its name has its total: the number of marks and
 //     deletions that sealers have replaced by it and by the runs before it.
 //
@@ -19,12 +20,14 @@
 // it has not noted. The condition is that a mark that it has read is still there or, without marks, a run, and that there is no
 // run that it has not read: else, another sealer has changed the row, and knows as much. If there are neither windows nor
 // events, the sealer sets no run, so that nothing remains of the row. A reader uses the run with the highest total if the row
-// has no mark, and the events otherwise. So readers are right at every moment: a change that a run does not know has a
-// mark, and a sealer that is late changes nothing. Once events of a row may have expired, a run cannot be exact any more unless only deletions have followed the
+// has no mark, and the events otherwise. A deletion of all times without marks says that there is nothing, whatever
+// has expired: a change after it would have set its mark. So readers are right at every moment: a change that a run does
+// not know has a mark, and a sealer that is late changes nothing. Once events of a row may have expired, a run cannot be exact any more unless only deletions have followed the
 // best one: it is made of the best run or, if there is none, of the events that are left, and says that its windows are
 // inexact.
 //
-// All sealers of a table must use the same cluster, and read only what all clusters have written before.
+// All sealers of a table must use the same cluster. Before they read a row again, all clusters must have what was written
+// before: nothing in a row that was erased tells a new run from those before the deletion.
 package rollup
 
 import (
@@ -57,6 +60,9 @@ func Mark(random uint64) string { return string(appendID([]byte{mark}, random)) 
 // DeletionName returns the name of the column of a deletion, given a random number.
 func DeletionName(random uint64) string { return string(appendID([]byte{deletion}, random)) }
 
+// IsDeletion reports whether a name is that of the column of a deletion.
+func IsDeletion(name string) bool { return len(name) == 1+idSize && name[0] == deletion }
+
 // RunName returns the name of the column of a run. Names sort by totals.
 func RunName(total, random uint64) string {
 	const digits = 16
@@ -84,7 +90,7 @@ func totalOf(name string) (uint64, bool) {
 // Known reports whether a name is that of a column of a mark, a deletion or a run.
 func Known(name string) bool {
 	_, is := totalOf(name)
-	return is || len(name) == 1+idSize && (name[0] == mark || name[0] == deletion)
+	return is || len(name) == 1+idSize && name[0] == mark || IsDeletion(name)
 }
 
 // Row is what the cells of a rollup in a row say. The zero Row is one without cells.
@@ -94,6 +100,7 @@ type Row struct {
 	Runs      []string // names of the runs
 	Total     uint64   // of the best run
 	Gone      Ranges   // deleted times, as far as deletions say them
+	Others    bool     // the row also has cells that are not of the rollup
 
 	best  string // the name of the best run
 	value []byte // its value
@@ -117,7 +124,7 @@ func (r *Row) Add(name string, value []byte) {
 		}
 	case len(name) == 1+idSize && name[0] == mark:
 		r.Marks = append(r.Marks, name)
-	case len(name) == 1+idSize && name[0] == deletion:
+	case IsDeletion(name):
 		r.Deletions = append(r.Deletions, name)
 		if gone, ok := ParseRanges(value); ok {
 			r.Gone = r.Gone.union(gone)
@@ -170,22 +177,32 @@ const (
 	FromRun                     // the best run, without what Row.Gone says
 	DoubtedRun                  // the same, but all windows of the bucket are inexact
 	DoubtedEvents               // the events that are left; all windows of the bucket are inexact
+	Nowhere                     // there are none: all was deleted
 )
 
 // Source returns where the windows of a bucket come from, given whether all its events are there.
-func (r *Row) Source(whole bool) Source {
+func (r *Row) Source(t *Times, start time.Time, whole bool) Source {
 	_, has := r.Best()
 	switch {
 	case has && !r.Changed():
 		return FromRun
 	case whole:
 		return FromEvents
+	case r.erased(t, start):
+		return Nowhere
 	case !has:
 		return DoubtedEvents
 	case !r.Doubted():
 		return FromRun
 	}
 	return DoubtedRun
+}
+
+// erased reports whether nothing has followed deletions of all times of a bucket. Programs that set no marks may have written
+// other cells.
+func (r *Row) erased(t *Times, start time.Time) bool {
+	all, _ := r.Gone.Cover(Range{0, t.Bucket.End(start).Sub(start)})
+	return all && !r.Doubted() && !r.Others
 }
 
 // Times has the facts about the buckets of a table on which the decisions of readers and sealers depend.
@@ -223,6 +240,7 @@ const (
 	Compute                // it replaces all by a run of the events
 	Rewrite                // it replaces all by the best run without what was deleted, inexact if that is doubted
 	Salvage                // it replaces all by an inexact run of the events that are left
+	Erase                  // it removes all
 )
 
 // Verdict returns what a sealer does with a row, given the note of its marks.
@@ -239,6 +257,8 @@ func (r *Row) Verdict(t *Times, start, now time.Time, note uint64) Verdict {
 		return Busy
 	case !t.Final(start, now):
 		return Compute
+	case r.erased(t, start):
+		return Erase
 	case has:
 		return Rewrite
 	}

@@ -47,14 +47,14 @@ func TestForeign(t *testing.T) {
 		var row Row
 		row.Add(RunName(3, 1), nil)
 		row.Add(name, nil)
-		if !row.Changed() || row.Source(true) != FromEvents || row.Source(false) != DoubtedRun || row.Verdict(times, begin, begin.Add(time.Hour*48), row.Note()) != Unknown {
+		if !row.Changed() || row.Source(times, begin, true) != FromEvents || row.Source(times, begin, false) != DoubtedRun || row.Verdict(times, begin, begin.Add(time.Hour*48), row.Note()) != Unknown {
 			t.Errorf("%q: %+v", name, row)
 		}
 	}
 	var row Row
 	row.Add(RunName(3, 1), nil)
 	row.Add(DeletionName(1), []byte("x"))
-	if !row.Doubted() || row.Source(false) != DoubtedRun || row.Verdict(times, begin, begin.Add(time.Hour*48), row.Note()) != Compute {
+	if !row.Doubted() || row.Source(times, begin, false) != DoubtedRun || row.Verdict(times, begin, begin.Add(time.Hour*48), row.Note()) != Compute {
 		t.Errorf("%+v", row)
 	}
 }
@@ -69,7 +69,7 @@ func TestVerdict(t *testing.T) {
 	const ttl = 40 * 24 * time.Hour
 	times := &Times{Bucket: day, After: 30 * time.Minute, Grace: 30 * time.Minute, TTL: ttl}
 	rows := map[string]*Row{}
-	for _, what := range []string{"", "m", "d", "r", "rm", "rd", "rdm"} {
+	for _, what := range []string{"", "m", "d", "r", "rm", "rd", "rdm", "D", "rD", "hh", "DM", "Dm", "Do", "rDo", "h"} {
 		row := new(Row)
 		for _, c := range what {
 			switch c {
@@ -77,6 +77,15 @@ func TestVerdict(t *testing.T) {
 				row.Add(Mark(1), nil)
 			case 'd':
 				row.Add(DeletionName(1), Ranges{{1, 2}}.Append(nil))
+			case 'D': // of all times
+				row.Add(DeletionName(2), Ranges{{0, 24 * time.Hour}}.Append(nil))
+			case 'h': // of a half
+				half := time.Duration(len(row.Deletions)) * 12 * time.Hour
+				row.Add(DeletionName(3), Ranges{{half, half + 12*time.Hour}}.Append(nil))
+			case 'M': // of a later version
+				row.Add("M", nil)
+			case 'o':
+				row.Others = true
 			default:
 				row.Add(RunName(1, 1), nil)
 			}
@@ -106,6 +115,16 @@ func TestVerdict(t *testing.T) {
 		{"m", ttl, Salvage, DoubtedEvents, Busy},
 		{"d", ttl, Salvage, DoubtedEvents, Busy},
 		{"", ttl, Salvage, DoubtedEvents, Busy},
+		{"D", 25 * time.Hour, Compute, FromEvents, Busy},
+		{"D", ttl - 2*time.Hour, Erase, FromEvents, Busy},
+		{"D", ttl, Erase, Nowhere, Busy},
+		{"rD", ttl, Erase, Nowhere, Busy},
+		{"hh", ttl, Erase, Nowhere, Busy},
+		{"h", ttl, Salvage, DoubtedEvents, Busy},
+		{"Dm", ttl, Salvage, DoubtedEvents, Busy},
+		{"DM", ttl, Unknown, DoubtedEvents, Unknown},
+		{"Do", ttl, Salvage, DoubtedEvents, Busy},
+		{"rDo", ttl, Rewrite, FromRun, Busy},
 		{"r", ttl, Clean, FromRun, Clean},
 	} {
 		row, now := rows[tt.row], begin.Add(tt.after)
@@ -115,7 +134,7 @@ func TestVerdict(t *testing.T) {
 		if got := row.Verdict(times, begin, now, row.Note()+1); got != tt.whenBusy {
 			t.Errorf("%s after %v, changed: verdict %d, want %d", tt.row, tt.after, got, tt.whenBusy)
 		}
-		if got := row.Source(times.Whole(begin, now)); got != tt.source {
+		if got := row.Source(times, begin, times.Whole(begin, now)); got != tt.source {
 			t.Errorf("%s after %v: source %d, want %d", tt.row, tt.after, got, tt.source)
 		}
 	}

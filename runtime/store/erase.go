@@ -231,18 +231,25 @@ func (e *erasing) begin(row wire.Row, span int) (at time.Time, ours bool, err er
 // row deletes the events of a row of a span.
 func (e *erasing) row(row wire.Row, span int) error {
 	at, ours, err := e.begin(row, span)
-	if !ours || err != nil {
+	if !ours || err != nil || e.marker != nil && e.erased(row) {
 		return err
 	}
 	events, err := e.eraser.mapping.form().erase(e, at, row)
 	if err == nil && e.columns == 0 && e.marker != nil && !e.marker.table.Whole(at, e.now()) && hasFamily(row, e.marker.name) {
-		err = e.mutate(0, func(*bigtable.Mutation) {}) // a run may have events that have expired
+		err = e.mutate(0, 0, func(*bigtable.Mutation) {}) // a run may have events that have expired
 	}
 	if err != nil {
 		return err
 	}
 	e.counted(events)
 	return nil
+}
+
+// erased reports whether a row of a table with a rollup has only cells of deletions.
+func (e *rowEraser) erased(row wire.Row) bool {
+	return !slices.ContainsFunc(row.Columns(), func(c wire.Column) bool {
+		return string(row.Bytes(c.Family)) != e.marker.name || !rollup.IsDeletion(string(row.Bytes(c.Qualifier)))
+	})
 }
 
 // goneIn returns which times of a bucket are deleted.
@@ -320,8 +327,21 @@ func (e *rowEraser) classes(row wire.Row) (classes []int) {
 	return classes
 }
 
-// eraseFamilies deletes all cells of the row in the families of the mapping.
+// eraseFamilies deletes all cells of the row in the families of the mapping. In a table with a rollup, one mutation deletes
+// these families, whether or not the row had them when it was read, and that of the rollup: a mark goes only with
+// all events that it may be of.
 func (e *rowEraser) eraseFamilies(row wire.Row) error {
+	if e.marker != nil {
+		families, names := []string{e.marker.name}, len(e.marker.name)
+		for i := range e.a.families {
+			families, names = append(families, e.a.families[i].Name), names+len(e.a.families[i].Name)
+		}
+		return e.mutate(len(families), names, func(m *bigtable.Mutation) {
+			for _, name := range families {
+				m.DeleteCellsInFamily(name)
+			}
+		})
+	}
 	last := -1
 	for family := range e.a.columnsOf(row) {
 		if family == last {
@@ -329,7 +349,7 @@ func (e *rowEraser) eraseFamilies(row wire.Row) error {
 		}
 		last = family
 		name := e.a.families[family].Name
-		if err := e.mutate(len(name), func(m *bigtable.Mutation) { m.DeleteCellsInFamily(name) }); err != nil {
+		if err := e.mutate(1, len(name), func(m *bigtable.Mutation) { m.DeleteCellsInFamily(name) }); err != nil {
 			return err
 		}
 	}
@@ -358,7 +378,7 @@ func (offsetRows) erase(e *erasing, start time.Time, row wire.Row) (events int, 
 		case e.includes(codec.FromMicros(micros), sequence):
 			events++
 			name := e.a.families[family].Name
-			if err := e.mutate(len(name)+len(qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, qualifier) }); err != nil {
+			if err := e.mutate(1, len(name)+len(qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, qualifier) }); err != nil {
 				return events, err
 			}
 		}
@@ -427,7 +447,7 @@ func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found 
 // microseconds.
 func (e *rowEraser) eraseCells(row wire.Row, family string, c *wire.Column, from, to int64) error {
 	qualifier := string(row.Bytes(c.Qualifier))
-	return e.mutate(len(family)+len(qualifier), func(m *bigtable.Mutation) {
+	return e.mutate(1, len(family)+len(qualifier), func(m *bigtable.Mutation) {
 		m.DeleteTimestampRange(family, qualifier, bigtable.Timestamp(from), bigtable.Timestamp(to))
 	})
 }
@@ -446,22 +466,22 @@ func wholeMillis(t time.Time) int64 {
 // names of the family and the column, in bytes.
 const mutationOverhead = 48
 
-// mutate adds a mutation of the current row, with names of the given size.
-func (e *rowEraser) mutate(names int, add func(m *bigtable.Mutation)) error {
+// mutate adds some mutations of the current row, with names of the given size, which are in one request.
+func (e *rowEraser) mutate(mutations, names int, add func(m *bigtable.Mutation)) error {
 	t := e.erasures
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.columns++
 	if t.options.DryRun {
-		t.counts.Mutations++
+		t.counts.Mutations += mutations
 		return nil
 	}
-	size, mutations := names+mutationOverhead, 1
+	size := names + mutations*mutationOverhead
 	n := len(t.pending)
 	if n == 0 || t.pending[n-1].key != e.key {
 		size += wire.EntrySize([]byte(e.key), 0)
 		if t.marker != nil {
-			mutations, size = 2, size+mutationOverhead+20*len(e.gone)
+			mutations, size = mutations+1, size+mutationOverhead+20*len(e.gone)
 		}
 	}
 	if n > 0 && (t.counts.Mutations+mutations > t.limit || t.size+size > maxRequest) {

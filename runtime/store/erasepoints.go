@@ -50,7 +50,7 @@ func (pointRows) erase(e *erasing, start time.Time, row wire.Row) (events int, e
 	}
 	for _, c := range columns {
 		name := e.a.families[c.family].Name
-		if err := e.mutate(len(name)+len(c.qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, c.qualifier) }); err != nil {
+		if err := e.mutate(1, len(name)+len(c.qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, c.qualifier) }); err != nil {
 			return events, err
 		}
 	}

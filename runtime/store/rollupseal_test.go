@@ -176,7 +176,7 @@ func TestRollupAllMends(t *testing.T) {
 }
 
 // TestErasedRowsVanish checks that nothing remains of a series after its deletion and a call of Rollup, not even the keys of
-// its rows, before and after its events expire, and that a series that is written again is there.
+// its rows, before and after its events expire and whether or not it was summarized before, and that a series that is written again is there.
 func TestErasedRowsVanish(t *testing.T) {
 	for _, l := range rolledMappings() {
 		t.Run(l.Table.ID, func(t *testing.T) {
@@ -188,9 +188,13 @@ func TestErasedRowsVanish(t *testing.T) {
 					must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).Write(t.Context(), sample{Series: series, Time: at(86400*day + 60), Value: uint64(day)}))
 				}
 			}
-			erase := func(series string, now int) {
-				_, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).DeleteAll(t.Context(), SeriesOf(sample{Series: series}))
+			remove := func(series string, now int) Deletion {
+				d, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).DeleteAll(t.Context(), SeriesOf(sample{Series: series}))
 				must(t, err)
+				return d
+			}
+			erase := func(series string, now int) {
+				remove(series, now)
 				if report := roll(t, bt, l, rollupNow(now)); report.Sealed == 0 || report.Windows+report.Inexact+report.Busy > 0 {
 					t.Errorf("%+v", report)
 				}
@@ -217,6 +221,27 @@ func TestErasedRowsVanish(t *testing.T) {
 			erase("b", 86400*100) // of which only runs are left, unless events are kept
 			if got := rows(); got != 0 {
 				t.Errorf("%d rows are left", got)
+			}
+			const late = 86400 * 100
+			write("a")
+			remove("a", now)
+			write("b")
+			_, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).DeleteRange(t.Context(), SeriesOf(sample{Series: "b"}), day0, at(now))
+			must(t, err)
+			remove("b", now)
+			write("c")
+			remove("c", late)
+			if d := remove("c", late); d.Tables[0] != (TableDeletion{Table: l.Table.ID}) {
+				t.Errorf("the second deletion deletes %+v", d)
+			}
+			if got := allWindows(t, bt, l, late); len(got) > 0 {
+				t.Errorf("erased before they were summarized: %s", got)
+			}
+			if report := roll(t, bt, l, rollupNow(late)); report.Sealed == 0 || report.Windows+report.Inexact+report.Busy > 0 {
+				t.Errorf("%+v", report)
+			}
+			if got := rows(); got != 0 {
+				t.Errorf("%d rows are left of series that were erased before they were summarized", got)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -41,6 +42,7 @@ type roleStep struct {
 	mark    int // number of the mark of a writer
 	cluster int
 	all     bool // of a sealer: RollupOptions.All, once no program writes without marks
+	older   bool // of a deletion: it leaves marks, runs, and families that it has not read
 }
 
 // The steps. A deletion and a sealer read the row first; what they send arrives afterward.
@@ -58,8 +60,10 @@ const (
 type protocolFault struct {
 	noMark, sameMark, setInPlace, someMarks, generations bool
 	noGrace                                              bool // sealers act on marks that may still be set
+	noTimes, someTimes                                   bool // a deletion of all times says none of these, or not all
+	leavesUnread                                         bool // it leaves events of which it has read none
 	noCondition                                          bool // changes of sealers arrive even if others have changed the row
-	token                                                bool // sealers wait until their cluster has all changes
+	token, oneWay                                        bool // sealers wait until all clusters, or theirs, have all changes
 }
 
 // landed is a change that has arrived at a cluster.
@@ -181,7 +185,7 @@ func (p *protocolTable) write(t *testing.T, s roleStep) rowChange {
 
 // delete returns what a deletion sends.
 func (p *protocolTable) delete(t *testing.T, cells rowCells, s roleStep, now time.Time, id uint64) []rowChange {
-	return p.record(cells, func() (err error) {
+	sent := p.record(cells, func() (err error) {
 		w := p.writer(now, 0)
 		w.writer.tables[0].marker.random = numbers(id)
 		if s.event == 0 {
@@ -191,6 +195,18 @@ func (p *protocolTable) delete(t *testing.T, cells rowCells, s roleStep, now tim
 		}
 		return err
 	})
+	if s.older && !cells.have("f.1") && now.Equal(p.early) {
+		return nil
+	}
+	for i := range sent {
+		if s.older {
+			sent[i].then = slices.DeleteFunc(sent[i].then, func(m *bigtablepb.Mutation) bool {
+				of := m.GetDeleteFromFamily().GetFamilyName()
+				return of == "h" || of != "" && !cells.have(of)
+			})
+		}
+	}
+	return sent
 }
 
 // look returns what a sealer sends.
@@ -248,6 +264,11 @@ func (p *protocol) row(s *protocolState, cluster int, have uint32) protocolRow {
 	return row
 }
 
+// have reports whether there are cells of a family.
+func (c rowCells) have(family string) bool {
+	return slices.ContainsFunc(c, func(c rowCell) bool { return c.family == family })
+}
+
 // text identifies cells.
 func (c rowCells) text() string {
 	var b strings.Builder
@@ -269,7 +290,7 @@ func (p *protocol) check(s *protocolState, trace []string) {
 // possible yields the sets of changes that a cluster may have.
 func (s *protocolState) possible(cluster int) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
-		missing := uint32(1)<<len(s.landed) - 1&^s.have[cluster]
+		missing := (uint32(1)<<len(s.landed) - 1) &^ s.have[cluster]
 		for some := missing; ; some = (some - 1) & missing {
 			if !yield(s.have[cluster]|some) || some == 0 {
 				return
@@ -280,7 +301,7 @@ func (s *protocolState) possible(cluster int) iter.Seq[uint32] {
 
 // checkAt is check for a cluster that has some changes.
 func (p *protocol) checkAt(s *protocolState, cluster int, have uint32, trace []string) {
-	if p.sealsBefore(s) { // else, reads do not use the rollup yet
+	if p.sealsBefore(s, have) { // else, reads do not use the rollup yet
 		return
 	}
 	row := p.row(s, cluster, have)
@@ -297,11 +318,38 @@ func (p *protocol) checkAt(s *protocolState, cluster int, have uint32, trace []s
 	}
 	events := s.events(have)
 	_, want, _ := strings.Cut(p.answer(events, events.text(), p.early), "|")
-	if why := p.differs(want, got, s.late); why != "" {
+	if why := p.differs(want, got, s.late && !s.erased(have)); why != "" {
 		p.wrong++
 		if p.example == "" {
 			p.example = fmt.Sprintf("cluster %d: %s\nwant %s\ngot  %s\nafter %s", cluster, why, want, got, strings.Join(trace, " "))
 		}
+	}
+}
+
+// erased reports whether the last of some changes of users is a deletion of all times.
+func (s *protocolState) erased(have uint32) bool {
+	for i, m := range slices.Backward(s.landed) {
+		if m.user && have&(1<<i) != 0 {
+			return slices.ContainsFunc(m.muts, func(m *bigtablepb.Mutation) bool { return m.GetDeleteFromFamily().GetFamilyName() == "h" })
+		}
+	}
+	return false
+}
+
+// checkEnd checks that a sealer leaves nothing of a row that is erased in the end.
+func (p *protocol) checkEnd(s *protocolState, trace []string) {
+	n := s.clone()
+	n.have[0] = 1<<len(s.landed) - 1
+	if !s.erased(n.have[0]) {
+		return
+	}
+	cells := p.row(n, 0, n.have[0]).cells
+	for _, c := range p.recorded(n, roleStep{}, 1, func(c rowCells) []rowChange { return p.look(p.t, c, p.at(s.late), 1, false) }) {
+		cells = cells.mutate(c.then)
+	}
+	if len(cells) > 0 {
+		p.wrong++
+		p.example = fmt.Sprintf("an erased row keeps\n%s\nafter %s", cells.text(), strings.Join(trace, " "))
 	}
 }
 
@@ -363,7 +411,7 @@ func (p *protocol) differs(want, got string, late bool) string {
 	}
 	if len(inexact) > 0 {
 		if p.inexact++; !late {
-			return "windows are inexact although all events are there"
+			return "windows are inexact although all events are there, or were deleted"
 		}
 	}
 	for hour, w := range wanted {
@@ -476,15 +524,20 @@ func (p *protocol) explore(s *protocolState, trace []string) {
 	p.seen[key] = true
 	p.states++
 	p.check(s, trace)
+	ended := true
 	for i := range p.actors { // in an order that depends on the state, so that an exploration that is cut off sees all kinds
 		a := (i + int(key[0])) % len(p.actors)
 		steps := p.actors[a]
 		if int(s.steps[a]) == len(steps) {
 			continue
 		}
+		ended = false
 		for _, n := range p.step(s, a, steps[s.steps[a]]) {
 			p.explore(n, append(trace[:len(trace):len(trace)], fmt.Sprintf("%d:%s%d", a, steps[s.steps[a]].what, steps[s.steps[a]].event)))
 		}
+	}
+	if ended {
+		p.checkEnd(s, trace)
 	}
 }
 
@@ -500,6 +553,9 @@ func (p *protocol) step(s *protocolState, a int, step roleStep) (after []*protoc
 		if reads {
 			n.have[step.cluster] = have
 		}
+		if step.what == stepLook && p.fault.token && !p.fault.oneWay && p.clusters == 2 {
+			n.replicate(1 - step.cluster)
+		}
 		if p.stepOf(n, s, a, step) {
 			after = append(after, n)
 		}
@@ -508,6 +564,19 @@ func (p *protocol) step(s *protocolState, a int, step roleStep) (after []*protoc
 		}
 	}
 	return after
+}
+
+// replicate copies changes to a cluster, as sealers wait for it between their passes: a change between the wait and the second pass
+// would have changed the marks that were noted, unless it is one of a program without marks, or replaces only runs.
+func (s *protocolState) replicate(cluster int) {
+	for i, m := range s.landed {
+		if slices.ContainsFunc(m.muts, func(m *bigtablepb.Mutation) bool {
+			column := cmp.Or(string(m.GetSetCell().GetColumnQualifier()), string(m.GetDeleteFromColumn().GetColumnQualifier()))
+			return cmp.Or(m.GetSetCell().GetFamilyName(), m.GetDeleteFromColumn().GetFamilyName()) == "h" && column < rollup.FirstRun
+		}) {
+			s.have[cluster] |= 1 << i
+		}
+	}
 }
 
 // unmarked reports whether a sealer seals a row at once, because it finds no mark. It needs only the events that were written
@@ -535,12 +604,13 @@ func (p *protocol) oldPrograms(s *protocolState) bool {
 }
 
 // sealsBefore reports whether sealers have sealed the row while programs wrote without marks, and none has since sealed
-// what these have written.
-func (p *protocol) sealsBefore(s *protocolState) bool {
+// what these have written, or its runs have not arrived.
+func (p *protocol) sealsBefore(s *protocolState, have uint32) bool {
+	lacks := func(m *landed) bool { return !m.user && have&(1<<slices.Index(s.landed, m)) == 0 }
 	before := false
 	for a, steps := range p.actors {
 		if len(steps) > 0 && steps[0].what == stepLook {
-			if last := steps[len(steps)-1]; last.all && int(s.steps[a]) == len(steps) {
+			if last := steps[len(steps)-1]; last.all && int(s.steps[a]) == len(steps) && !slices.ContainsFunc(s.landed, lacks) {
 				return false
 			}
 			before = before || !steps[0].all
@@ -643,7 +713,7 @@ func (p *protocol) written(s roleStep) rowChange {
 // broken returns a change as the fault says, given the cells that were read.
 func (p *protocol) broken(c rowChange, read rowCells) rowChange {
 	f := p.fault
-	if f == (protocolFault{noGrace: f.noGrace, noCondition: f.noCondition, token: f.token}) {
+	if f == (protocolFault{noGrace: f.noGrace, noCondition: f.noCondition, token: f.token, oneWay: f.oneWay}) {
 		c.id = c.identify()
 		return c
 	}
@@ -666,9 +736,14 @@ func (p *protocol) broken(c rowChange, read rowCells) rowChange {
 		name := string(set.GetColumnQualifier())
 		isMark := set.GetFamilyName() == "h" && name < rollup.FirstRun
 		isRun := set.GetFamilyName() == "h" && !isMark
+		says := isMark && len(set.GetValue()) > 0 && c.then[0].GetDeleteFromFamily() != nil
+		family := m.GetDeleteFromFamily().GetFamilyName()
 		switch {
-		case isMark && f.noMark:
+		case isMark && f.noMark || says && f.noTimes || family != "" && family != "h" && f.leavesUnread && !read.have(family):
 			continue
+		case says && f.someTimes:
+			m = proto.Clone(m).(*bigtablepb.Mutation)
+			m.GetSetCell().Value = rollup.Ranges{{From: 0, To: 2 * time.Hour}}.Append(nil)
 		case isMark && f.sameMark:
 			m = renamed(m, rollup.Mark(1))
 		case isRun && f.setInPlace:
@@ -718,6 +793,9 @@ func olds(event, value, cluster int) []roleStep {
 func deletes(event, cluster int) []roleStep {
 	return []roleStep{{what: stepDelete, event: event, cluster: cluster}, {what: stepLand, event: event, cluster: cluster}}
 }
+func olderDeletes(cluster int) []roleStep {
+	return []roleStep{{what: stepDelete, cluster: cluster, older: true}, {what: stepLand, cluster: cluster}}
+}
 func lands(cluster int) []roleStep { return []roleStep{{what: stepLand, cluster: cluster}} }
 func seals(cluster, rounds int) (out []roleStep) {
 	for range rounds {
@@ -757,6 +835,7 @@ func sealersOfScenario(scenario string) [][]roleStep {
 const (
 	eventsWithoutMarks = "events without marks"
 	sealedTooEarly     = "sealed too early"
+	erasedUnsealed     = "erased, unsealed"
 )
 
 // scenarios returns what users do, with one cluster or with two.
@@ -773,6 +852,9 @@ func scenarios(clusters int) map[string][][]roleStep {
 		eventsWithoutMarks:             {stepsOf(olds(1, 1, 0), writes(1, 2, o, 1)), stepsOf(olds(2, 1, o), deletes(2, 0)), writes(3, 1, o, 3)},
 		sealedTooEarly:                 {stepsOf(olds(1, 1, 0), olds(2, 2, 0)), writes(2, 1, o, 3)},
 		"delete what has expired":      {stepsOf(writes(1, 1, 0, 1), passes(clusters)), stepsOf(writes(2, 1, o, 3), deletes(1, o))},
+		erasedUnsealed:                 {stepsOf(writes(1, 1, 0, 1), passes(clusters)), stepsOf(deletes(0, o), lands(o)), writes(2, 1, o, 3)},
+		"erased again":                 {stepsOf(writes(1, 1, 0, 1), deletes(0, 0), writes(2, 1, 0, 1), deletes(0, o)), writes(2, 2, o, 3)},
+		"erased by an older program":   {stepsOf(writes(1, 1, 0, 1), passes(clusters)), stepsOf(olderDeletes(o), writes(2, 1, o, 3), deletes(0, o))},
 	}
 }
 
@@ -819,6 +901,10 @@ func TestRollupFaults(t *testing.T) {
 		{"order by generation", protocolFault{generations: true, noCondition: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 2)}},
 		{"no conditions", protocolFault{noCondition: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 1)}},
 		{"no token", protocolFault{}, "a retry on the other cluster", 2, [][]roleStep{seals(0, 2), seals(0, 1)}},
+		{"a token of one cluster", protocolFault{token: true, oneWay: true}, erasedUnsealed, 2, [][]roleStep{seals(0, 2), seals(0, 1)}},
+		{"a deletion without times", protocolFault{noTimes: true}, erasedUnsealed, 2, [][]roleStep{seals(0, 2)}},
+		{"a deletion without all times", protocolFault{someTimes: true}, erasedUnsealed, 1, [][]roleStep{seals(0, 1)}},
+		{"marks without their events", protocolFault{leavesUnread: true}, erasedUnsealed, 1, [][]roleStep{seals(0, 1)}},
 		{"two clusters", protocolFault{}, "overwrite, a retry", 2, [][]roleStep{seals(0, 1), seals(1, 1)}},
 	} {
 		actors := scenarios(tt.clusters)[tt.scenario]

@@ -98,21 +98,20 @@ func (r *windowsReading) around() time.Time {
 	return at
 }
 
-// rollupOf sets what the cells of the rollup in a row say. It reports whether the row also has other cells.
-func rollupOf(to *rollup.Row, row wire.Row, family string) (others bool) {
+// rollupOf sets what the cells of the rollup in a row say.
+func rollupOf(to *rollup.Row, row wire.Row, family string) {
 	to.Reset()
 	columns := row.Columns()
 	for i := range columns {
 		c := &columns[i]
 		if string(row.Bytes(c.Family)) != family {
-			others = true
+			to.Others = true
 			continue
 		}
 		for _, cell := range row.Cells(c)[:1] {
 			to.Add(string(row.Bytes(c.Qualifier)), row.Bytes(cell.Value))
 		}
 	}
-	return others
 }
 
 // bucketRow is a row of a table with a rollup that is being read.
@@ -122,7 +121,6 @@ type bucketRow struct {
 	row         wire.Row
 	start, stop time.Time // of the bucket
 	whole       bool      // all events are there
-	others      bool      // the row has cells that are not of the rollup; only for sealers
 	events      bool      // the row has the events, as far as they are there
 	yield       yielder
 }
@@ -136,22 +134,25 @@ func (r *windowsReading) row(a *assembler, start time.Time, row wire.Row, yield 
 	if !r.flush() || !r.begins(a.base) {
 		return false
 	}
-	others := rollupOf(&s.found, row, a.mapping.Rollup.Family)
+	rollupOf(&s.found, row, a.mapping.Rollup.Family)
 	if !s.lost.IsZero() && r.expiredIn(r.width.Back(start.Add(1), r.from, 1)) {
 		r.reading.op.Inexact++
 	}
 	_, has := s.found.Best()
 	b := &bucketRow{
 		windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), yield: yield,
-		whole: s.times.Whole(start, a.now()), events: others || !has && !s.found.Changed(),
+		whole: s.times.Whole(start, a.now()), events: s.found.Others || !has && !s.found.Changed(),
 	}
-	switch s.found.Source(b.whole) {
+	switch s.found.Source(&s.times, start, b.whole) {
 	case rollup.FromEvents:
 		return b.fromEvents()
 	case rollup.FromRun:
 		return b.fromRun(false)
 	case rollup.DoubtedRun:
 		return b.fromRun(true)
+	case rollup.Nowhere:
+		r.reading.op.Runs++
+		return true
 	}
 	return b.doubted()
 }

@@ -42,9 +42,8 @@ type RollupOptions struct {
 	Checkpoint string
 	// Instance identifies the Bigtable instance in the checkpoint, for example "projects/p/instances/i". It may be empty.
 	Instance string
-	// Consistent waits until what was written to a table before the call has reached the cluster to which requests
-	// of the client go, for example with WaitForReplication of an admin client. It is nil if
-	// the instance has one cluster.
+	// Consistent waits until all clusters have what was written to a table before the call, for example with
+	// WaitForReplication of an admin client. It is nil if the instance has one cluster.
 	Consistent func(ctx context.Context, table string) error
 	// Sleep waits; nil for a wait in fact. A test need not wait if nothing is written meanwhile.
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -306,8 +305,8 @@ func (s *sealer) bucket(ctx context.Context, row wire.Row) (*bucketRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := rollupOf(&r.rows.found, row, s.mapping.Rollup.Family)
-	return &bucketRow{windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), others: others, events: true, yield: r.reading.count}, nil
+	rollupOf(&r.rows.found, row, s.mapping.Rollup.Family)
+	return &bucketRow{windowsReading: r, a: a, row: row, start: start, stop: s.times.Bucket.End(start), events: true, yield: r.reading.count}, nil
 }
 
 // decide decides what to do with a row that was noted.
@@ -332,7 +331,7 @@ func (s *sealer) decide(ctx context.Context, row wire.Row, noted uint64) (d deci
 	if d.verdict = found.Verdict(&s.times, b.start, now, noted); d.verdict < rollup.Compute {
 		return d, nil
 	}
-	if !folded {
+	if !folded && d.verdict != rollup.Erase {
 		if err := s.fold(b, &d); err != nil {
 			return d, err
 		}
@@ -407,7 +406,7 @@ func (s *sealer) change(b *bucketRow, windows []any) (*bigtable.Mutation, error)
 	for _, name := range found.Changes() {
 		m.DeleteCellsInColumn(family, name)
 	}
-	if len(windows) > 0 || b.others {
+	if len(windows) > 0 || found.Others {
 		value, err := s.kind.spec.AppendRun(nil, &window.Run{Start: b.start, Every: s.mapping.Rollup.Every, Windows: windows})
 		if err != nil {
 			return nil, err

@@ -133,7 +133,7 @@ func (t *eraser) skipSeries(err error) error {
 func (s *settler) mark(t *eraser, key string, micros int64) error {
 	r := &rowEraser{erasures: &t.erasures, key: key}
 	now := s.writer.options.Now()
-	return r.mutate(len(s.column)+maxMark, func(m *bigtable.Mutation) { t.mapping.mark(m, s.column, micros, now) })
+	return r.mutate(1, len(s.column)+maxMark, func(m *bigtable.Mutation) { t.mapping.mark(m, s.column, micros, now) })
 }
 
 // maxSettled is the number of rows that are repaired concurrently.

@@ -57,6 +57,7 @@ func CheckRollups[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E
 		}
 	}
 	c.outlive()
+	c.vanish()
 	return c.outlived
 }
 
@@ -67,13 +68,7 @@ func (c *rollups) outlive() {
 	if ttl.Kind == "keep" || of.Fields != nil || of.Every > time.Hour {
 		return
 	}
-	c.now = c.now.Add(ttl.Age + 2*c.schema.Bucket) // no event before it is in the same bucket
-	e := c.filled(Event{Host: "a", Shard: 1, Time: c.now})
-	for i := range e.Has {
-		e.Has[i], e.Values[i] = true, 1
-	}
-	c.times = append(c.times, e.Time)
-	c.writeAll([]Event{e})
+	e := c.alone()
 	c.keep(e)
 	c.now = c.now.Add(c.schema.Bucket + time.Hour)
 	c.repeated("summarize", func() error { return c.access.Rollup(c.ctx) })
@@ -84,6 +79,46 @@ func (c *rollups) outlive() {
 	if c.outlived == before {
 		c.Fatalf("no window of %v is exact after its event has expired\nschema\n%s", e.Time, c.schema.YAML())
 	}
+}
+
+// vanish writes an event, deletes its series, and summarizes it when it has expired: no cell is left of it, and windows are exact.
+func (c *rollups) vanish() {
+	ttl := c.schema.Families[0].TTL
+	if ttl.Kind == "keep" {
+		return
+	}
+	before := map[place]bool{}
+	for cell := range c.raws(c.prefix) {
+		before[cell.place] = true
+	}
+	e := c.alone()
+	base := Event{Host: e.Host, Shard: e.Shard}
+	c.repeated("DeleteSeries", func() error { _, err := c.access.DeleteSeries(c.ctx, base, store.DeleteOptions{}); return err })
+	c.now = c.now.Add(c.schema.Bucket + time.Hour + ttl.Age)
+	for _, when := range []string{"before", "after"} {
+		got, err := c.access.Windows(c.ctx, base, e.Time.Add(-c.schema.Bucket), e.Time.Add(c.schema.Bucket))
+		if err != nil || len(got) > 0 {
+			c.Fatalf("%s it is summarized, an erased series has the windows %+v, %v\nschema\n%s", when, got, err, c.schema.YAML())
+		}
+		c.repeated("summarize", func() error { return c.access.Rollup(c.ctx) })
+	}
+	for cell, value := range c.raws(c.prefix) {
+		if !before[cell.place] {
+			c.Fatalf("%+v is left of an erased series: %q\nschema\n%s", cell, value, c.schema.YAML())
+		}
+	}
+}
+
+// alone writes an event that has a bucket of its own.
+func (c *rollups) alone() Event {
+	c.now = c.now.Add(c.schema.Families[0].TTL.Age + 2*c.schema.Bucket)
+	e := c.filled(Event{Host: "a", Shard: 1, Time: c.now})
+	for i := range e.Has {
+		e.Has[i], e.Values[i] = true, 1
+	}
+	c.times = append(c.times, e.Time)
+	c.writeAll([]Event{e})
+	return e
 }
 
 // write writes some events.
