@@ -93,6 +93,7 @@ func schemaOf(s *schema.Schema, l *layout.Layout) Schema {
 	out := Schema{
 		Name: l.Name, File: oneLine(l.File), Package: l.Package, Doc: oneLine(l.Doc),
 		Precision: schema.FormatDuration(l.Precision), Load: loadOf(l), Reads: reads(l), Capacity: capacity.Of(l),
+		settings: settingsOf(s, l),
 	}
 	for i, t := range l.Tables {
 		out.Tables = append(out.Tables, tableOf(s, i, l, t))
@@ -143,7 +144,7 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	if t.Rollup != nil && len(events) > 0 {
 		addRollup(l, t, out.Rows, events)
 	}
-	out.layout = laterLayout(s, index, l, t)
+	out.layout, out.settings = laterLayout(s, index, l, t), tableSettings(&s.Tables[index], l, t)
 	out.weigh()
 	for _, a := range t.Allow {
 		out.Excused = append(out.Excused, Excuse{Rule: a.Rule, Title: titleOf(a.Rule), Reason: oneLine(a.Reason)})

@@ -3,13 +3,11 @@ package explain
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Comparison is two designs side by side. Facts that differ come first.
@@ -36,7 +34,7 @@ func Compare(a, b *Schema) Comparison {
 	out := Comparison{Version: Version, A: a.File, B: b.File, Facts: []Fact{}}
 	var names []string
 	values := map[string]*Fact{}
-	for i, side := range [][][2]string{left, right} {
+	for i, side := range [][]setting{left, right} {
 		for _, fact := range side {
 			f, known := values[fact[0]]
 			if !known {
@@ -70,8 +68,8 @@ func Compare(a, b *Schema) Comparison {
 
 // factsOf lists the properties of a schema as pairs of a name and a text. The names of those
 // of a table contain its ID unless it is the single one.
-func factsOf(s *Schema, single bool) [][2]string {
-	out := [][2]string{{"load", loadWords(&s.Load)}}
+func factsOf(s *Schema, single bool) []setting {
+	out := append([]setting{{"load", loadWords(&s.Load)}}, s.settings...)
 	for i := range s.Tables {
 		t := &s.Tables[i]
 		of := ""
@@ -79,59 +77,36 @@ func factsOf(s *Schema, single bool) [][2]string {
 			of = " of " + t.ID
 		}
 		for _, fact := range tableFacts(t) {
-			out = append(out, [2]string{fact[0] + of, fact[1]})
+			out = append(out, setting{fact[0] + of, fact[1]})
 		}
 	}
 	for i := range s.Reads {
-		out = append(out, [2]string{s.Reads[i].Method, expectedWords(&s.Reads[i])})
+		out = append(out, setting{s.Reads[i].Method, expectedWords(&s.Reads[i])})
 		if t := s.Reads[i].Tier; t != nil {
-			out = append(out, [2]string{s.Reads[i].Method + " tiers", t.Means})
+			out = append(out, setting{s.Reads[i].Method + " tiers", t.Means})
 		}
 	}
 	return append(out, capacityFacts(s)...)
 }
 
 // tableFacts lists the properties of a table.
-func tableFacts(t *Table) [][2]string {
+func tableFacts(t *Table) []setting {
 	chosen := &t.Choices[0]
-	var segments []string
-	for i := range t.Key.Segments {
-		g := &t.Key.Segments[i]
-		if g.Kind == kinds[codec.SeriesSegment] {
-			segments = append(segments, g.Name+": "+g.Means)
-		} else {
-			segments = append(segments, g.Means)
-		}
-	}
-	facts := [][2]string{
-		{"pattern", choiceName(chosen)},
-		{"row key", t.Key.Form},
-		{"key segments", strings.Join(segments, "; ")},
-		{"example key", fmt.Sprintf("%s (%s)", t.Key.Example.Show, words.Count(float64(t.Size.KeyBytes), "byte", "bytes"))},
-		{"findings", ruleNames(chosen)},
-	}
+	facts := []setting{{"pattern", choiceName(chosen)}}
+	facts = append(append(facts, t.settings...), setting{"findings", ruleNames(chosen)})
 	for _, row := range sizeRows(&t.Size) {
-		facts = append(facts, [2]string{row.What, row.Bytes + ": " + row.Means})
+		facts = append(facts, setting{row.What, row.Bytes + ": " + row.Means})
 	}
 	if y := chosen.Year; y != nil {
 		row := yearRow(chosen)
-		facts = append(facts, [2]string{"stored after a year", strings.Join(slices.DeleteFunc(row[1:], func(text string) bool { return text == "–" }), ", a month then costs ")})
-	}
-	if t.Tier != nil {
-		facts = append(facts, [2]string{"infrequent access tier", "cells older than " + t.Tier.After})
-	}
-	if t.Bundle != nil && t.Bundle.Message != "" {
-		facts = append(facts, [2]string{"schema bundle", t.Bundle.ID})
-	}
-	for _, f := range t.Families {
-		facts = append(facts, [2]string{"family " + f.Name, f.Collected + ": " + f.GC})
+		facts = append(facts, setting{"stored after a year", strings.Join(slices.DeleteFunc(row[1:], func(text string) bool { return text == "–" }), ", a month then costs ")})
 	}
 	return facts
 }
 
 // capacityFacts lists what a schema needs.
-func capacityFacts(s *Schema) [][2]string {
-	var out [][2]string
+func capacityFacts(s *Schema) []setting {
+	var out []setting
 	for _, row := range capacityRows(&s.Capacity) {
 		name := row.What
 		if row.What == "storage" {
@@ -140,7 +115,7 @@ func capacityFacts(s *Schema) [][2]string {
 		} else if _, isRead := named(s, row.What); isRead {
 			name += " calls"
 		}
-		out = append(out, [2]string{name, row.Value + ": " + row.Means})
+		out = append(out, setting{name, row.Value + ": " + row.Means})
 	}
 	head := nodeHead(&s.Capacity)
 	for i := range s.Capacity.Nodes {
@@ -149,7 +124,7 @@ func capacityFacts(s *Schema) [][2]string {
 		for i, text := range row[1:] {
 			parts = append(parts, head[i+1]+" "+text)
 		}
-		out = append(out, [2]string{row[0] + " nodes", strings.Join(parts, ", ")})
+		out = append(out, setting{row[0] + " nodes", strings.Join(parts, ", ")})
 	}
 	return out
 }

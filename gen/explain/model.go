@@ -28,6 +28,8 @@ type Schema struct {
 	Reads     []Read  `json:"reads"`
 	// Capacity is what the schema needs in each cluster, under the load.
 	Capacity capacity.Plan `json:"capacity"`
+
+	settings []setting // for [Compare]
 }
 
 // Load is the load on which the estimates are based.
@@ -86,7 +88,8 @@ type Table struct {
 	// describe the newest.
 	Periods []Period `json:"periods,omitempty"`
 
-	layout *Cheaper // what may be proposed; nil for none
+	layout   *Cheaper  // what may be proposed; nil for none
+	settings []setting // for [Compare]
 }
 
 // Key explains the row key of a table.

@@ -29,6 +29,9 @@ func Means(l *layout.Layout, t *layout.Table, g codec.Segment) string {
 	case codec.MetricSegment:
 		return "the column name of a field"
 	case codec.ConstSegment:
+		if g.Tells {
+			return "a constant; rows with another text there are those of other schemas"
+		}
 		return "a constant"
 	case codec.BucketSegment:
 		return "the bucket: " + describeBucket(t.Bucket)
