@@ -128,6 +128,7 @@ func (a *api) handler() http.Handler {
 	for path, answer := range map[string]func(ctx context.Context, q url.Values) ([]byte, error){
 		"/api/schemas": a.list,
 		"/api/series":  a.series,
+		"/api/range":   a.ranges,
 		"/api/windows": a.windows,
 		"/api/row":     a.row,
 		"/api/events":  func(ctx context.Context, q url.Values) ([]byte, error) { return a.events(ctx, q, false) },
@@ -136,7 +137,7 @@ func (a *api) handler() http.Handler {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, answer) })
 	}
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		web.NewProblem("not found", http.StatusNotFound, "there are /api/schemas, series, windows, events, latest and row").Write(w)
+		web.NewProblem("not found", http.StatusNotFound, "there are /api/schemas, series, range, windows, events, latest and row").Write(w)
 	})
 	return mux
 }
@@ -547,14 +548,14 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	return out.json()
 }
 
-// chosenWidth returns a width of windows for a number of points in a range. Where events have expired, they are
-// no narrower than those of rollups: there are no others.
+// chosenWidth returns a width of windows for a number of points in a range. Where events have expired, they consist of
+// windows of rollups: there are no others.
 func chosenWidth(s *selected, zone *time.Location, points int) (string, error) {
 	if s.from.IsZero() || s.to.Year() > 9000 {
 		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to, after the year 1 and before 9000")
 	}
-	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone}}
-	p.setWidth(max(time.Second, s.rollupWidth(), s.to.Sub(s.from)/time.Duration(points))) // windows of requests are no narrower
+	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone, From: s.from, To: s.to}}
+	p.setWidth(max(time.Second, s.to.Sub(s.from)/time.Duration(points)), s.rollupWidth()) // windows of requests are no narrower
 	if _, err := window.Parse(p.Width, zone); err != nil {
 		return "", err
 	}

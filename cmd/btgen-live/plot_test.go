@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/chart"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // TestPlotWidth checks which windows a chart chooses.
@@ -23,8 +24,35 @@ func TestPlotWidth(t *testing.T) {
 	} {
 		d := &plot{layout: &layout.Layout{Precision: tt.precision}}
 		d.Zone = time.UTC
-		if d.setWidth(tt.least); d.Width != tt.want || d.every.Check() != nil {
+		if d.setWidth(tt.least, 0); d.Width != tt.want || d.every.Check() != nil {
 			t.Errorf("at least %v: %s, want %s (%v)", tt.least, d.Width, tt.want, d.every.Check())
+		}
+	}
+}
+
+// TestPlotWidthOfRollup checks that the windows that a chart chooses consist of those of a rollup.
+func TestPlotWidthOfRollup(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		least, rollup time.Duration
+		zone          string
+		want          string
+	}{
+		{11 * time.Minute, 10 * time.Minute, "UTC", "30m"}, {time.Second, 10 * time.Minute, "UTC", "10m"}, {5 * time.Hour, 4 * time.Hour, "UTC", "12h"},
+		{time.Minute, 90 * time.Minute, "UTC", "3h"}, {time.Minute, 7 * time.Minute, "UTC", "7m"}, {time.Hour, 7 * time.Second, "UTC", "3605s"}, {100 * day, time.Hour, "UTC", "1y"},
+		{8 * day, 7 * day, "UTC", "2w"}, {15 * day, 7 * day, "UTC", "504h"}, {31 * day, 12 * time.Hour, "UTC", "3mo"}, {31 * day, 2 * day, "UTC", "768h"},
+		{13 * time.Hour, time.Hour, "Europe/London", "1d"}, {13 * time.Hour, 6 * time.Hour, "Europe/London", "18h"}, {13 * time.Hour, time.Hour, "Asia/Kolkata", "13h"},
+		{40 * day, 30 * time.Minute, "Asia/Kolkata", "3mo"}, {1<<63 - 1, 7 * time.Minute, "UTC", "52560004m"},
+	} {
+		d := &plot{layout: &layout.Layout{Precision: time.Second}}
+		zone, err := time.LoadLocation(tt.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Zone, d.From, d.To = zone, time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)
+		d.setWidth(tt.least, tt.rollup)
+		if width, err := window.Parse(d.Width, zone); d.Width != tt.want || err != nil || width.String() != d.every.String() {
+			t.Errorf("at least %v, of %v in %s: %s, want %s (%v)", tt.least, tt.rollup, tt.zone, d.Width, tt.want, err)
 		}
 	}
 }

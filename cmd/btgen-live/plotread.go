@@ -41,6 +41,8 @@ type plot struct {
 	more        bool           // there are more series than a chart has
 	undecodable int            // in the present read
 	lacking     int            // windows whose events have expired, and that no rollup has
+	narrow      bool           // some of them do not consist of windows of the rollup
+	cut         bool           // some of them would, if the range that the user wants did not cut these
 	reported    int            // of undecodable; reads after the first one find the same
 	progress    *meter
 	begun       time.Time
@@ -104,7 +106,7 @@ func (d *plot) read(ctx context.Context) error {
 		return err
 	}
 	if !d.fixed {
-		d.setWidth(max(d.rollupWidth(), d.to.Sub(d.from)/time.Duration(d.pixels)))
+		d.setWidth(d.to.Sub(d.from)/time.Duration(d.pixels), d.rollupWidth())
 	}
 	err := d.summarize(ctx)
 	if err == nil && !d.fixed {
@@ -120,12 +122,36 @@ func (d *plot) read(ctx context.Context) error {
 		d.Notes = append(d.Notes, fmt.Sprintf("only the first %d series are drawn: select fewer", chart.MaxSeries))
 	}
 	if d.lacking > 0 {
-		d.Notes = append(d.Notes, countOf(d.lacking, "window")+" may lack events, which have expired, and the rollup has no windows as narrow: use --every")
+		d.Notes = append(d.Notes, countOf(d.lacking, "window")+" may lack events, which have expired"+d.advice())
 	}
 	if d.undecodable > 0 {
 		d.Notes = append(d.Notes, countOf(d.undecodable, "event or row")+" could not be decoded: the chart lacks it")
 	}
 	return err
+}
+
+// advice says what windows that may lack events want.
+func (d *plot) advice() string {
+	switch {
+	case d.narrow:
+		return ", and do not consist of windows of the rollup: use --every " + schema.FormatDuration(slices.Max(d.rollups())) + " or a multiple"
+	case d.cut:
+		return ": --from or --to cuts a window of the rollup, of " + schema.FormatDuration(slices.Max(d.rollups()))
+	}
+	return ""
+}
+
+// lacks counts a window whose events have expired.
+func (d *plot) lacks(w *dynamic.Window) {
+	d.lacking++
+	for _, end := range []struct {
+		at, limit time.Time
+		beyond    bool // the range ends within the window, or with it
+		given     bool // by the user
+	}{{w.Start, d.from, !d.from.Before(w.Start), d.begins}, {w.End, d.to, !d.to.After(w.End), d.ends}} {
+		d.narrow = d.narrow || !end.beyond && d.cuts(end.at)
+		d.cut = d.cut || end.beyond && end.given && d.cuts(end.limit)
+	}
 }
 
 // adapt reads again where windows of about a pixel are no good choice: events that are few, and windows that would have gaps
@@ -138,17 +164,17 @@ func (d *plot) adapt(ctx context.Context) error {
 		return d.summarize(ctx) // some have expired, and only a rollup has their windows
 	}
 	if apart := d.apart(); apart > 0 {
-		d.setWidth(apart)
+		d.setWidth(apart, d.rollupWidth())
 		return d.summarize(ctx)
 	}
 	return nil
 }
 
-// readFields returns the fields to read.
-func (d *plot) readFields() []store.Field {
+// fieldsOf returns the names by which fields are read.
+func fieldsOf(l *layout.Layout, fields []int) []store.Field {
 	out := []store.Field{}
-	for _, i := range d.fields {
-		out = append(out, store.Field(d.layout.FieldName(&d.layout.Fields[i])))
+	for _, i := range fields {
+		out = append(out, store.Field(l.FieldName(&l.Fields[i])))
 	}
 	return out
 }
@@ -156,7 +182,7 @@ func (d *plot) readFields() []store.Field {
 // each yields windows of what is selected. It counts events that cannot be decoded.
 func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.Window, error] {
 	d.undecodable, d.begun = 0, time.Now()
-	all := d.selected.windows(ctx, d.client, d.options, width, store.WindowOptions{Fields: d.readFields()})
+	all := d.selected.windows(ctx, d.client, d.options, width, store.WindowOptions{Fields: fieldsOf(d.layout, d.fields)})
 	events := 0
 	return func(yield func(dynamic.Window, error) bool) {
 		for w, err := range all {
@@ -184,35 +210,26 @@ func (d *plot) skips(err error) bool {
 	return true
 }
 
-// span sets the range of the chart: an end that the user does not name is that of the events.
+// span sets the range of the chart: an end that the user does not name is that of the events, and what is read extends to whole
+// windows of rollups there.
 func (d *plot) span(ctx context.Context) error {
 	d.From, d.To = d.from, d.to
 	if d.begins, d.ends = !d.from.IsZero(), d.to.Before(scan.MaxTime); d.begins && d.ends {
 		return nil
 	}
-	var first, last time.Time
-	for w, err := range d.each(ctx, window.Whole()) {
-		if err != nil {
-			return err
-		}
-		for _, i := range d.fields {
-			f := &d.layout.Fields[i]
-			if at, ok := dynamic.FirstTime.Of(&w, f, i).(time.Time); ok && (first.IsZero() || at.Before(first)) {
-				first = at
-			}
-			if at, ok := dynamic.LastTime.Of(&w, f, i).(time.Time); ok && at.After(last) {
-				last = at
-			}
-		}
+	first, last, err := d.extent(d.each(ctx, window.Whole()), d.fields)
+	if err != nil {
+		return err
 	}
 	if first.IsZero() {
 		return errors.New("nothing is drawn, since no event that is selected has a value of these fields; with --from and --to, the chart is empty")
 	}
-	if d.from.IsZero() {
-		d.from, d.From = first, first
+	from, to := d.outward(first, last.Add(1))
+	if !d.begins {
+		d.from, d.From = from, first
 	}
-	if !d.to.Before(scan.MaxTime) {
-		d.to, d.To = last.Add(1), last
+	if !d.ends {
+		d.to, d.To = to, last
 	}
 	return nil
 }
@@ -272,7 +289,7 @@ func (d *plot) summarize(ctx context.Context) error {
 			break
 		}
 		if w.Inexact && w.Events == 0 {
-			d.lacking++
+			d.lacks(&w)
 		}
 		for k, i := range d.fields {
 			if p, ok := d.point(&w, i); ok {
@@ -299,7 +316,8 @@ func (d *plot) append(field, line int, p chart.Point) error {
 
 // clear removes all lines.
 func (d *plot) clear() {
-	d.Series, d.lines, d.more, d.lacking = nil, map[string]int{}, false, 0
+	d.Series, d.lines, d.more = nil, map[string]int{}, false
+	d.lacking, d.narrow, d.cut = 0, false, false
 	for k := range d.Fields {
 		d.Fields[k].Lines = nil
 	}
@@ -400,7 +418,7 @@ func (d *plot) all() [][]chart.Point {
 // events reads single events.
 func (d *plot) events(ctx context.Context) error {
 	d.clear()
-	for e, err := range d.selected.events(ctx, d.client, d.options, store.ReadOptions{Fields: d.readFields()}) {
+	for e, err := range d.selected.events(ctx, d.client, d.options, store.ReadOptions{Fields: fieldsOf(d.layout, d.fields)}) {
 		if _, ok := errors.AsType[*store.DecodeError](err); ok {
 			continue // counted before
 		}
@@ -491,9 +509,10 @@ type plotWidth struct {
 	text   string
 }
 
-// setWidth chooses the width of windows: at least a duration, and the precision of the schema.
-func (d *plot) setWidth(least time.Duration) {
-	least = max(least, d.layout.Precision, 1)
+// setWidth chooses the width of windows: at least a duration, and the precision of the schema. If a rollup has a width, which is then
+// not 0, they consist of its windows.
+func (d *plot) setWidth(least, rollup time.Duration) {
+	least = min(max(least, rollup, d.layout.Precision, 1), plotWidths[len(plotWidths)-1].length)
 	for unit := time.Duration(1); unit < time.Second; unit *= 10 {
 		for _, n := range []time.Duration{1, 2, 5} {
 			if width := n * unit; width >= least {
@@ -503,6 +522,9 @@ func (d *plot) setWidth(least time.Duration) {
 		}
 	}
 	for _, w := range plotWidths {
+		if rollup > 0 && (w.length > 5*least || !d.consists(w, rollup)) {
+			continue
+		}
 		if width, err := window.Parse(w.text, d.Zone); err == nil {
 			d.every, d.Width = width, w.text
 		}
@@ -510,4 +532,48 @@ func (d *plot) setWidth(least time.Duration) {
 			return
 		}
 	}
+	if rollup > 0 { // no usual width near the least one is a multiple
+		n := (least + rollup - 1) / rollup
+		d.every, d.Width = window.Every(n*rollup), multipleText(n*rollup)
+	}
+}
+
+// consists reports whether windows consist of those of a rollup.
+func (d *plot) consists(w plotWidth, rollup time.Duration) bool {
+	const day = 24 * time.Hour
+	switch {
+	case w.length < day:
+		return w.length%rollup == 0
+	case w.length >= 30*day: // calendar months
+		return day%rollup == 0 && d.wholeOffsets(rollup)
+	}
+	return w.length%rollup == 0 && d.wholeOffsets(rollup)
+}
+
+// wholeOffsets reports whether the offsets of the time zone in the range are whole multiples of a width, as far as those of a year and
+// that of the end show.
+func (d *plot) wholeOffsets(width time.Duration) bool {
+	whole := func(at time.Time) bool {
+		_, seconds := at.In(d.Zone).Zone()
+		return time.Duration(seconds)*time.Second%width == 0
+	}
+	for month := range 12 {
+		if at := d.From.AddDate(0, month, 0); at.Before(d.To) && !whole(at) {
+			return false
+		}
+	}
+	return whole(d.To)
+}
+
+// multipleText returns a width of whole seconds in its largest unit that does not depend on a time zone.
+func multipleText(width time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{time.Hour, "h"}, {time.Minute, "m"}} {
+		if width%unit.of == 0 {
+			return strconv.FormatInt(int64(width/unit.of), 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(int64(width/time.Second), 10) + "s"
 }

@@ -244,17 +244,6 @@ func (s *selected) readTable() *layout.Table {
 	return l.Read
 }
 
-// rollupWidth returns the width of the widest rollup of layouts whose events in the range may have expired, so that there are no
-// narrower windows of them; 0 if there is none.
-func (s *selected) rollupWidth() (widest time.Duration) {
-	for _, t := range s.readTable().Periods() {
-		if age := t.Age(); t.Rollup != nil && age > 0 && s.from.Before(time.Now().Add(-age)) {
-			widest = max(widest, t.Rollup.Every)
-		}
-	}
-	return widest
-}
-
 // events yields the selected events. The options do not apply to the events of a table.
 func (s *selected) events(ctx context.Context, client store.Client, ro store.ReaderOptions, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
 	if s.of == ofTable {

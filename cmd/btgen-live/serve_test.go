@@ -341,6 +341,53 @@ func TestAPIWidthOfRollup(t *testing.T) {
 	}
 }
 
+// TestAPIRange asks for the range of events that have expired, and for windows in it: it cuts none of the rollup.
+func TestAPIRange(t *testing.T) {
+	of := func(ttl string) string {
+		return strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: "+ttl+"\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1)
+	}
+	events := readings("berlin", 1, 50*time.Minute, 30) // until 00:10 of the next day
+	for i := range events {
+		events[i].Time = events[i].Time.Add(10*time.Minute + time.Microsecond)
+	}
+	a := apiOf(t, of("{keep: forever}"), events)
+	berlin := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
+	check := func(fields string) {
+		t.Helper()
+		extent := ask(t, served(a), 200, "range", append(berlin, "fields", fields)...)
+		if extent["from"] != "2021-03-01T00:00:00Z" || extent["to"] != "2021-03-02T01:00:00Z" || extent["cost"].(map[string]any)["requests"] == 0.0 {
+			t.Errorf("got %v", extent)
+		}
+		for _, width := range [][]string{{"every", "1h"}, {"every", "1d"}, {"points", "10"}} {
+			n := 0.0
+			for _, w := range rowsIn(ask(t, served(a), 200, "windows", append(berlin, append(width, "from", extent["from"].(string), "to", extent["to"].(string))...)...)) {
+				if n += w["events"].(float64); w["inexact"] != false {
+					t.Errorf("%v: %v", width, w)
+				}
+			}
+			if n != 30 {
+				t.Errorf("%v: %v events", width, n)
+			}
+		}
+	}
+	check("value,lag")
+	if _, err := a.schemas["Event"].Rollup(t.Context(), a.client, store.RollupOptions{All: true, Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil {
+		t.Fatal(err)
+	}
+	expired := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(of("{max_age: 30d}"))}})
+	if err := expired.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	a = newAPI(expired.Layouts, a.client, store.ReaderOptions{})
+	check("total")
+	if got := ask(t, served(a), 200, "range", append(berlin, "fields", "note")...); got["from"] != "" || got["to"] != "" {
+		t.Errorf("got %v", got)
+	}
+	if got := ask(t, served(a), 200, "range", append(berlin, "from", "2021-03-01T20:10:00Z")...); got["from"] != "2021-03-01T21:00:00Z" {
+		t.Errorf("got %v", got)
+	}
+}
+
 // TestAPIRowOfRollup asks for a row whose bucket changes, is summarized, and changes again.
 func TestAPIRowOfRollup(t *testing.T) {
 	a := apiOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {keep: forever}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), readings("berlin", 1, time.Hour, 30))
@@ -394,12 +441,12 @@ func TestAPIRefuses(t *testing.T) {
 		path       string
 		parameters []string
 	}{
-		`there are /api/schemas, series, windows, events, latest and row`: {404, "other", nil},
-		`no schema "Other"; there are Event`:                              {400, "events", []string{"schema", "Other"}},
-		`no parameter "limits"`:                                           {400, "events", append(berlin, "limits", "1")},
-		`parameter from is given twice`:                                   {400, "events", append(berlin, "from", "2021-01-01", "from", "2021-01-01")},
-		`from "yesterday": want a date`:                                   {400, "events", append(berlin, "from", "yesterday")},
-		`limit "0": want a number from 1 to 10000`:                        {400, "events", append(berlin, "limit", "0")},
+		`there are /api/schemas, series, range, windows, events, latest and row`: {404, "other", nil},
+		`no schema "Other"; there are Event`:                                     {400, "events", []string{"schema", "Other"}},
+		`no parameter "limits"`:                                                  {400, "events", append(berlin, "limits", "1")},
+		`parameter from is given twice`:                                          {400, "events", append(berlin, "from", "2021-01-01", "from", "2021-01-01")},
+		`from "yesterday": want a date`:                                          {400, "events", append(berlin, "from", "yesterday")},
+		`limit "0": want a number from 1 to 10000`:                               {400, "events", append(berlin, "limit", "0")},
 		`"sensor=x":`:                                                    {400, "events", []string{"schema", "Event", "value", "city=a", "value", "sensor=x"}},
 		`time "": want a time`:                                           {400, "row", berlin},
 		`want the values of one series`:                                  {400, "row", []string{"schema", "Event", "time", "2021-03-02T03:00:00Z"}},
@@ -414,6 +461,7 @@ func TestAPIRefuses(t *testing.T) {
 		`zone "Nowhere"`:                                                 {400, "windows", append(berlin, "every", "1d", "zone", "Nowhere")},
 		`there are more than 100 windows of 1m`:                          {422, "windows", append(berlin, "every", "1m", "limit", "100")},
 		`token`:                                                          {400, "events", append(berlin, "page", "!")},
+		`fields: the schema has no field "y"`:                            {400, "range", append(berlin, "fields", "y")},
 		`page token`:                                                     {400, "series", []string{"schema", "Event", "page", "2"}},
 	} {
 		answer := ask(t, h, c.code, c.path, c.parameters...)

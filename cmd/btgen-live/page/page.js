@@ -156,17 +156,10 @@ async function listSeries() {
   $("next").disabled = !following;
 }
 
-// extent returns the times of the first and the last event of series, in milliseconds.
+// extent returns the range of the events of series, in milliseconds.
 async function extent(series) {
-  let from = Infinity, to = -Infinity;
-  for (const values of series) {
-    const answer = await api("windows", {...selection(values), every: "all", fields: drawable().join(","), statistics: "first_time,last_time"});
-    for (const row of answer.rows) for (const name of drawable()) {
-      if (row[name + "_first_time"]) from = Math.min(from, Date.parse(row[name + "_first_time"]));
-      if (row[name + "_last_time"]) to = Math.max(to, Date.parse(row[name + "_last_time"]) + 1);
-    }
-  }
-  return [from, to];
+  const all = await Promise.all(series.map(v => api("range", {...selection(v), fields: drawable().join(",")}))), some = all.filter(a => a.from);
+  return [Math.min(...some.map(a => Date.parse(a.from))), Math.max(...some.map(a => Date.parse(a.to)))];
 }
 
 // draw draws the range of the address.
