@@ -34,14 +34,15 @@ func settingsOf(s *schema.Schema, l *layout.Layout) []setting {
 		out = append(out, setting{"field " + f.Name.V, f.String()})
 	}
 	for i := range s.Queries {
+		out = append(out, setting{s.Queries[i].Name.V + " selects", strings.Join(given(l, &l.Queries[i]), ", ")})
 		out = append(out, querySettings(&s.Queries[i])...)
 	}
 	return out
 }
 
-// querySettings lists what a query states, apart from its name and its table.
+// querySettings lists what a query states, apart from what callers give.
 func querySettings(q *schema.Query) []setting {
-	out := []setting{{q.Name.V + " selects", selectsText(q)}}
+	var out []setting
 	for _, flag := range []struct {
 		name string
 		schema.Value[bool]
@@ -57,27 +58,6 @@ func querySettings(q *schema.Query) []setting {
 		out = append(out, setting{q.Name.V + " allows " + a.Rule.V, oneLine(a.Reason.V)})
 	}
 	return out
-}
-
-// selectsText says what callers give a query.
-func selectsText(q *schema.Query) string {
-	var by []string
-	for _, name := range q.By {
-		by = append(by, name.V)
-	}
-	text := "by [" + strings.Join(by, ", ") + "]"
-	for _, of := range []struct {
-		word string
-		schema.Value[string]
-	}{{"many", q.Many}, {"prefix", q.Prefix}, {"range", q.Range}} {
-		if of.V != "" {
-			text += ", " + of.word + " " + of.V
-		}
-	}
-	for _, w := range q.Where {
-		text += ", where " + w.Field.V + " " + w.Form.V
-	}
-	return text
 }
 
 // tableSettings lists what a table states that its sizes do not show, with its earlier layouts.
