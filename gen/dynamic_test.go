@@ -33,13 +33,13 @@ import (
 func TestDynamicModel(t *testing.T) {
 	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
 	schemas := model.Matrix(seed)
-	for i := range testlong.Pick(5, 20) {
+	for i := range testlong.Pick(5, 10) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
 	histories := model.Histories(seed)
 	schemas = append(schemas, histories[:len(histories)/4]...)
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	rapidChecks(t, testlong.Pick("1", "5"))
+	rapidChecks(t, testlong.Pick("1", "4"))
 	for i := range schemas {
 		s := &schemas[i]
 		s.Name = fmt.Sprintf("s%02d", i)
@@ -87,7 +87,7 @@ func TestDeletesAmong(t *testing.T) {
 // rewritten and deleted between the pages. BTGEN_PAGES is the number of pages; BTGEN_MODEL_SEED
 // selects other schemas.
 func TestPagesAmong(t *testing.T) {
-	total, seed := numberOf(t, "BTGEN_PAGES", testlong.Pick(1000, 6_000)), numberOf(t, "BTGEN_MODEL_SEED", 1)
+	total, seed := numberOf(t, "BTGEN_PAGES", testlong.Pick(1000, 3_000)), numberOf(t, "BTGEN_MODEL_SEED", 1)
 	rapidChecks(t, testlong.Pick("2", "10"))
 	var done atomic.Int64
 	for ; done.Load() < int64(total) && !t.Failed(); seed++ {

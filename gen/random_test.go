@@ -66,7 +66,7 @@ func TestGeneratedTests(t *testing.T) {
 	dir := testlong.Scratch(t)
 	root := "github.com/btgen-dev/btgen/gen/" + filepath.ToSlash(dir)
 	want := 0
-	for _, inputs := range schemaSets(t, 6) {
+	for _, inputs := range schemaSets(t, 3) {
 		want += writeTested(t, dir, want, generateRandom(t, inputs, root).Files)
 	}
 	if out, err := exec.Command("go", "vet", testlong.CompileFast(root), "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {

@@ -65,7 +65,7 @@ func TestHistoriesGenerated(t *testing.T) {
 	var all []Snapshot
 	var imports, cases bytes.Buffer
 	first := number(t, seedVariable, 1)
-	for seed := first; seed < first+number(t, generatedVariable, 12); seed++ {
+	for seed := first; seed < first+number(t, generatedVariable, 6); seed++ {
 		h, err := lived(t.Context(), b, uint64(seed))
 		if err != nil {
 			t.Fatal(err)

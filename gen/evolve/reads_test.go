@@ -155,7 +155,7 @@ func TestServing(t *testing.T) {
 				continue
 			}
 			for m := range all {
-				if (i+k+m)%testlong.Pick(97, 7) > 0 {
+				if (i+k+m)%testlong.Pick(97, 13) > 0 {
 					continue
 				}
 				next := served{t: t, versions: slices.Clone(s.versions), lock: s.lock, world: s.world}

@@ -172,7 +172,7 @@ func asks(r explain.Read, key explain.Bytes) bool {
 
 // TestMatrix explains random schemas of all patterns with all strategies.
 func TestMatrix(t *testing.T) {
-	for seed := range testlong.Pick(1, 5) {
+	for seed := range testlong.Pick(1, 3) {
 		for i, s := range append(model.Matrix(seed), model.Random(seed)) {
 			if i%3 > 0 && !testlong.Enabled() {
 				continue

@@ -41,10 +41,10 @@ func TestOverlayReplacesFiles(t *testing.T) {
 // not encode it, which sessions do not tell.
 const watchers = "^(TestMissingTable|TestLateEventInPart|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView|TestBreakingOutOfTheLoop|TestRewriteIsOneMutation|TestExpiredEventsAre(Refused|Skipped)|TestEventsWithoutExpiryAreRefused|TestTimestampsAreNeverTheServers)$"
 
-// canned are tests of answers that no server sends, of models, of orders of requests, which a test
+// canned are tests of answers that no server sends, of models, of protocols and orders of requests, which a test
 // chooses whatever carries them, and of windows and tiers, whose rows are never requested one by one. Each takes
 // long, and sessions make no difference to them.
-const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSteps|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults)$"
+const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults|TestRollupReads|TestColumnsMatchEvents|TestManySpansArePaginated|TestBulkKeepsToLimits)$"
 
 // loads are the shares of the calls for single rows that clients divert. TestGeneratedCodeWithSessions also
 // has clients with sessions that divert none.
@@ -57,15 +57,14 @@ const mixed = "0.5"
 // than all of these: without sessions, the same tests divert no call, and with the other load all.
 var mixedAtLength = []string{"wire.test", "noaa.test", "usage.test", "weather.test"}
 
-// TestAllTestsWithSessions runs the tests of the runtime and of generated code with
-// sessions. The packages that it leaves out have generated tests only.
+// TestAllTestsWithSessions runs the tests of the runtime and of generated code of every pattern with
+// sessions. The packages that it leaves out send the same requests.
 func TestAllTestsWithSessions(t *testing.T) {
 	testlong.Skip(t, "runs the tests of generated code twice")
 	self, err := os.Executable()
 	check(t, err)
 	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-timeout=20m", "-overlay", overlay, "-skip", watchers+"|"+canned,
-		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./generated", "./generated/alltypes", "./generated/bench",
-		"./generated/device", "./generated/feed", "./generated/meter", "./generated/noaa", "./generated/usage", "./generated/weather")
+		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./generated", "./generated/noaa", "./generated/usage", "./generated/weather")
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), forEachLoad+"=1", testlong.Variable+"=")
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr // shown also if this test runs out of time

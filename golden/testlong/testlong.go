@@ -20,23 +20,23 @@ import (
 // Variable is the environment variable that enables a long run if it is "1".
 const Variable = "BTGEN_LONG"
 
-// usualChecks is the number of cases per property in a normal run, and racedChecks with the race
-// detector, for which more of the same are no other ones; a long run uses rapid's default. The flag
-// -rapid.checks overrides them.
+// usualChecks is the number of cases per property in a normal run, longChecks in a long one, and
+// racedChecks with the race detector, for which more of the same are no other ones. The flag
+// -rapid.checks overrides them. Rapid draws other cases in each run, so that runs add up.
 const (
 	usualChecks = "20"
+	longChecks  = "50"
 	racedChecks = "5"
 )
 
-// Properties in packages that import this one try fewer cases. The flag is set before
-// the command line is parsed.
+// The flag is set before the command line is parsed.
 func init() {
-	if Enabled() {
-		return
-	}
 	checks := usualChecks
-	if raced() {
+	switch {
+	case raced():
 		checks = racedChecks
+	case Enabled():
+		checks = longChecks
 	}
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err) // rapid no longer has the flag

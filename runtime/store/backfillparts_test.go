@@ -161,7 +161,7 @@ func TestBackfillPartsAmongPrograms(t *testing.T) {
 			if wrong++; broken == "" {
 				t.Fatal(differences)
 			}
-		}, testlong.Pick(2, 15))
+		}, testlong.Pick(2, 6))
 		if broken != "" && wrong == 0 {
 			t.Errorf("no backfill without %q is wrong", broken)
 		}

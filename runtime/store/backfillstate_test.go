@@ -79,13 +79,13 @@ func TestBackfillAmongPrograms(t *testing.T) {
 			t.Fatalf("%+v: %v", got, differences)
 		}
 	}
-	eachPair(t, patterns, test, testlong.Pick(2, 20))
+	eachPair(t, patterns, test, testlong.Pick(2, 8))
 	for _, tables := range []kinds{
 		{"singles": classes(singles), "days": classes(days), "metric": func() *Mapping[sample] { return classed(oneMetric()) }},
 		{"singles": func() *Mapping[sample] { return expires(singles()) }, "blobs": func() *Mapping[sample] { return expires(blobs(singles())) }},
 		{"singles": func() *Mapping[sample] { return shifted(singles()) }, "blobs": func() *Mapping[sample] { return shifted(blobs(singles())) }},
 	} {
-		eachPair(t, tables, test, testlong.Pick(1, 10))
+		eachPair(t, tables, test, testlong.Pick(1, 4))
 	}
 }
 

@@ -150,7 +150,7 @@ func TestRollupReads(t *testing.T) {
 			idle := *l.Rollup
 			idle.Idle, events.Rollup = true, &idle
 			every, fromRuns, fromEvents := &Query[sample]{Name: "All"}, 0, 0
-			for round := range testlong.Pick(4, 20) {
+			for round := range testlong.Pick(4, 10) {
 				var written, deleted []sample
 				for i := range samples {
 					switch random.IntN(5) {
@@ -167,7 +167,7 @@ func TestRollupReads(t *testing.T) {
 				if round%2 == 1 {
 					roll(t, bt, l, rollupNow(86400*3+random.IntN(86400*4)))
 				}
-				for range testlong.Pick(5, 20) {
+				for range testlong.Pick(5, 10) {
 					of := every.Bind(sample{})
 					switch random.IntN(3) {
 					case 0:

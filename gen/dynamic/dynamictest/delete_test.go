@@ -54,7 +54,7 @@ func deletable(t *testing.T, seeds int) map[string]*layout.Layout {
 // would be if they had never been written.
 func TestDelete(t *testing.T) {
 	dynamictest.Checks(t, 2)
-	for name, l := range deletable(t, testlong.Pick(1, 3)) {
+	for name, l := range deletable(t, testlong.Pick(1, 2)) {
 		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue
