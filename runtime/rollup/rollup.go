@@ -259,8 +259,8 @@ func (r *Row) Verdict(t *Times, start, now time.Time, note uint64) Verdict {
 		return Compute
 	case r.erased(t, start):
 		return Erase
-	case has:
-		return Rewrite
+	case has && !(r.Doubted() && t.Whole(start, now)):
+		return Rewrite // the run knows more than the events that are left, or all that they would tell
 	}
 	return Salvage
 }

@@ -459,6 +459,46 @@ func TestRollupExpires(t *testing.T) {
 	}
 }
 
+// TestRollupLateBeforeExpiry summarizes a bucket that changed when it was too late for exact windows: as long as its events
+// are there, they answer; afterward, its windows are inexact, but have all of them.
+func TestRollupLateBeforeExpiry(t *testing.T) {
+	const day, expiry = 86400, 40 * 86400
+	for _, summarized := range []bool{true, false} {
+		l := rolled(days(), expiry*time.Second)
+		bt := newBigtable(t, l)
+		write := func(now int, events ...sample) {
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
+		}
+		write(day, sample{Series: "s", Time: at(60), Value: 1}, sample{Series: "s", Time: at(7200), Value: 2})
+		if summarized {
+			roll(t, bt, l, rollupNow(day+3600))
+		}
+		const late = expiry - 5400
+		write(late, sample{Series: "s", Time: at(7300), Value: 3})
+		windows := func(now int) string {
+			got, _ := windowsAt(t, bt, l, now, "s", day0, at(day), window.Every(time.Hour))
+			return strings.Join(got, "\n")
+		}
+		want := windows(late)
+		if strings.Contains(want, "+true") {
+			t.Errorf("inexact before: %s", want)
+		}
+		if report := roll(t, bt, l, rollupNow(late)); report.Sealed != 1 || report.Inexact != 1 {
+			t.Errorf("%+v", report)
+		}
+		same(t, want, windows(late))
+		got := windows(expiry + day)
+		if !strings.Contains(got, "+true") {
+			t.Errorf("exact after: %s", got)
+		}
+		for line := range strings.SplitSeq(want, "\n") { // those without events are inexact, too
+			if !strings.Contains(got, strings.TrimSuffix(line, "false")+"true") {
+				t.Errorf("want %s, got %s", line, got)
+			}
+		}
+	}
+}
+
 // TestRollupWidths checks windows after the width of a rollup has changed: those of events as long as they are there,
 // and then those of the runs that say them.
 func TestRollupWidths(t *testing.T) {

@@ -161,7 +161,7 @@ func (r *windowsReading) row(a *assembler, start time.Time, row wire.Row, yield 
 func (b *bucketRow) fromRun(doubted bool) bool {
 	err := b.parse()
 	switch {
-	case err == nil && !b.run().Lacks && !b.cuts() && !(b.whole && b.run().Every != b.a.mapping.Rollup.Every):
+	case err == nil && !b.run().Lacks && !b.cuts() && !(b.whole && b.eventsTellMore()):
 	case b.whole:
 		return b.fromEvents()
 	case err != nil:
@@ -227,6 +227,12 @@ func (b *bucketRow) cuts() bool {
 		c := b.spec.CommonOf(w)
 		return b.overlaps(c) && !b.fold.Holds(c.Start, c.End)
 	})
+}
+
+// eventsTellMore reports whether the events give narrower or more exact windows than the run, as long as they are all there.
+func (b *bucketRow) eventsTellMore() bool {
+	return b.run().Every != b.a.mapping.Rollup.Every ||
+		slices.ContainsFunc(b.run().Windows, func(w any) bool { return b.spec.CommonOf(w).Inexact })
 }
 
 // parse parses the best run.
