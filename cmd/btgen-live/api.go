@@ -50,6 +50,9 @@ type api struct {
 	client  store.Client
 	options store.ReaderOptions
 	reading chan struct{} // has an element for each request that reads
+
+	// reach returns an error if nothing answers at the address of the server of Bigtable; nil if it is not known.
+	reach func(ctx context.Context) error
 }
 
 // newAPI returns an API for schemas.
@@ -106,10 +109,10 @@ func parameters(text string) string {
 func problemOf(ctx context.Context, err error) *web.Problem {
 	p := (*web.Problem)(nil)
 	switch {
-	case errors.As(err, &p):
+	case errors.As(err, &p), errors.As(context.Cause(ctx), &p):
 		return p
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled), status.Code(err) == codes.DeadlineExceeded:
-		return web.NewProblem("too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series", maxAnswering))
+		return web.NewProblem("too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series, unless Bigtable answers nothing else, either", maxAnswering))
 	}
 	for _, of := range []error{store.ErrOrder, store.ErrNoField, store.ErrFieldRows, store.ErrBounds} {
 		if errors.Is(err, of) {
@@ -163,6 +166,11 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx con
 		web.NewProblem("invalid request", http.StatusBadRequest, err.Error()).Write(w)
 		return
 	}
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	if a.reach != nil {
+		go a.watch(ctx, lose)
+	}
 	text, err := answer(ctx, q)
 	if err != nil {
 		problemOf(ctx, err).Write(w)
@@ -170,6 +178,23 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx con
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text)
+}
+
+// watch ends a request with a problem once nothing answers at the address of the server. The client would try again until the timeout.
+func (a *api) watch(ctx context.Context, lose context.CancelCauseFunc) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		if err := a.reach(ctx); err != nil && ctx.Err() == nil {
+			lose(web.NewProblem("no connection", http.StatusServiceUnavailable, err.Error()))
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // takes checks that a request has only known parameters, each once except for value.

@@ -336,7 +336,7 @@ func TestEmulatorInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupt signal received")
 	cancel(interrupted)
-	err := new(target).emulates(ctx)
+	err := emulates(ctx)
 	if !errors.Is(err, interrupted) || strings.Contains(err.Error(), "no emulator") {
 		t.Errorf("the error is %v", err)
 	}

@@ -55,7 +55,6 @@ read at a time.
 		},
 	}
 	s.flags(cmd, "app `profile` of the reads")
-	s.patient = true
 	cmd.Flags().StringVar(&s.addr, "addr", "localhost:8089", "host:port to listen on, on the loopback interface unless there is a certificate; port 0 chooses a free port")
 	cmd.Flags().StringVar(&s.cert, "tls-cert", "", "`file` with a certificate, to serve to other machines")
 	cmd.Flags().StringVar(&s.key, "tls-key", "", "`file` with the key of the certificate")
@@ -94,16 +93,21 @@ func (s *serving) serve(cmd *cobra.Command, layouts []*layout.Layout) error {
 	if err != nil {
 		return err
 	}
-	client, err := s.connect(ctx)
+	client, err := s.connectLater(ctx)
 	if err != nil {
 		return errors.Join(err, l.Close())
+	}
+	if err := emulates(ctx); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", err)
 	}
 	scheme := "http"
 	if access != nil {
 		scheme = "https"
 	}
 	if _, err = fmt.Fprintf(cmd.OutOrStdout(), "%s://%s/\n", scheme, l.Addr()); err == nil {
-		err = web.Serve(ctx, l, served(newAPI(layouts, client, store.ReaderOptions{TablePrefix: s.prefix, Timeout: s.timeout})), access)
+		a := newAPI(layouts, client, store.ReaderOptions{TablePrefix: s.prefix, Timeout: s.timeout})
+		a.reach = emulates
+		err = web.Serve(ctx, l, served(a), access)
 	}
 	return errors.Join(err, client.Close())
 }

@@ -471,6 +471,45 @@ func TestAPIRefuses(t *testing.T) {
 	}
 }
 
+// TestAPIUnreachable asks where no emulator answers: each request says so, before its time has passed.
+func TestAPIUnreachable(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close() // so connections are refused
+	t.Setenv(store.EmulatorVariable, l.Addr().String())
+	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(servedSchema)}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	target := target{project: "p", instance: "i"}
+	client, err := target.connectLater(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	a := newAPI(r.Layouts, client, store.ReaderOptions{})
+	a.reach = emulates
+	h := served(a)
+	if got := ask(t, h, 200, "schemas"); got["name"] != "Event" {
+		t.Errorf("got %v", got)
+	}
+	for _, path := range []string{"series", "range", "windows", "events", "latest", "row"} {
+		parameters := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
+		switch path {
+		case "windows":
+			parameters = append(parameters, "every", "1h")
+		case "row":
+			parameters = append(parameters, "time", "2021-03-02T03:00:00Z")
+		}
+		got := ask(t, h, 503, path, parameters...)
+		if want := "no emulator answers at " + l.Addr().String(); got["title"] != "no connection" || !strings.HasPrefix(got["detail"].(string), want) {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
 // grafana finds the JSON for Grafana in the manual.
 var grafana = regexp.MustCompile("(?s)<!-- grafana: (\\w+) -->\n```json\n(.*?)\n```")
 

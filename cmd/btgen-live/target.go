@@ -23,7 +23,6 @@ type target struct {
 	timeout           time.Duration
 	appProfile        string // empty for the default profile
 	needed            bool   // the command cannot do without an instance
-	patient           bool   // an emulator may start later
 }
 
 // flags adds the flags to a command. appProfile is the help text of --app-profile.
@@ -70,9 +69,14 @@ func (t *target) check() error {
 
 // connect returns a client of the instance, with the options of generated code.
 func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
-	if err := t.emulates(ctx); err != nil {
+	if err := emulates(ctx); err != nil {
 		return nil, err
 	}
+	return t.connectLater(ctx)
+}
+
+// connectLater is connect for a command that goes on while no emulator answers.
+func (t *target) connectLater(ctx context.Context) (*bigtable.Client, error) {
 	config := bigtable.ClientConfig{AppProfile: t.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}
 	client, err := bigtable.NewClientWithConfig(ctx, t.project, t.instance, config, store.ClientOptions()...)
 	return client, t.connected(err)
@@ -80,7 +84,7 @@ func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
 
 // connectAdmin returns an admin client of the instance.
 func (t *target) connectAdmin(ctx context.Context) (*bigtable.AdminClient, error) {
-	if err := t.emulates(ctx); err != nil {
+	if err := emulates(ctx); err != nil {
 		return nil, err
 	}
 	admin, err := bigtable.NewAdminClient(ctx, t.project, t.instance)
@@ -97,9 +101,9 @@ func (t *target) connected(err error) error {
 
 // emulates returns an error if the environment names an emulator that refuses connections: the client
 // would try again until the timeout.
-func (t *target) emulates(ctx context.Context) error {
+func emulates(ctx context.Context) error {
 	host := os.Getenv(store.EmulatorVariable)
-	if host == "" || t.patient {
+	if host == "" {
 		return nil
 	}
 	dial := net.Dialer{Timeout: 10 * time.Second}
