@@ -931,6 +931,58 @@ Event on Bigtable`
 	}
 }
 
+// TestBrowserFailure shows another range while the server is slow, and while it fails: what is shown of the range before is marked.
+func TestBrowserFailure(t *testing.T) {
+	browser := testbrowser.New(t)
+	events := readings("berlin", 1, time.Hour, 1000)
+	for i := range events {
+		events[i].Values[0] = float64(i%24 - 1)
+	}
+	address := listening(t, servedEvents(t, events))
+	browser.Visit(t, address, testbrowser.Looks[0], nil, `
+const real = fetch, wait = [];
+const slow = () => window.fetch = (path, o) => new Promise((answer, fail) => wait.push({path, answer, fail, o}));
+const failed = () => new Response(JSON.stringify({title: "no connection", status: 503, detail: "no emulator answers"}), {status: 503});
+const fail = () => { window.fetch = async path => failed(); for (const w of wait.splice(0)) w.answer(failed()); };
+const work = () => { window.fetch = real; for (const w of wait.splice(0)) real(w.path, w.o).then(w.answer, w.fail); };
+const marked = () => [...document.querySelectorAll(".stale")].map(e => e.id).join(" "), message = () => $("state").textContent;
+const retry = () => $("state").querySelector("button");
+const is = (what, got, want) => { if (got !== want) faults.push(what + ": " + got); };
+location.hash = "schema=Event&from=2021-03-02&to=2021-03-20&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
+await until("a chart", () => $("about").textContent.includes(" 432 events") && !message() && !marked());
+for (const text of $("chart").querySelectorAll("text")) if (text.textContent === "-0") faults.push("an axis has -0");
+slow();
+$("later").click();
+await until("a slow answer", () => wait.length >= 3);
+is("slow", marked() + message(), "chart values about newest eventsReading …");
+fail();
+await until("a failure", () => retry() && !$("problem").hidden);
+is("failed", marked(), "chart values about newest events");
+is("message", message(), "This could not be read. The chart and the events are those from before, of 2021-03-02T00:00:00Z to 2021-03-20T00:00:00Z. Retry");
+is("problem", $("problem").textContent, "no emulator answers");
+retry().click();
+await until("another failure", () => retry() && !$("problem").hidden);
+work();
+retry().click();
+await until("the range", () => !message() && !marked() && $("problem").hidden);
+is("range", $("from").value + " " + drawn.range.from, "2021-03-11T00:00:00Z 2021-03-11T00:00:00Z");
+window.fetch = async (path, o) => path.startsWith("/api/events") ? failed() : real(path, o);
+$("later").click();
+await until("no events", () => message() === "The events of the range could not be read. Retry" && marked() === "events");
+is("drawn", drawn.range.from, "2021-03-20T00:00:00Z");
+fail();
+$("earlier").click();
+await until("no range", () => message().includes("of 2021-03-20T00:00:00Z") && marked().includes("chart"));
+$("refresh").checked = true;
+work();
+await until("a refresh", () => !message() && !marked() && $("problem").hidden);
+is("refreshed", drawn.range.from, "2021-03-11T00:00:00Z");
+window.fetch = async () => { throw new TypeError("no network"); };
+await until("no server", () => $("problem").textContent === "btgen-live serve does not answer: no network" && marked() === "newest");
+work();
+await until("the server", () => !marked() && $("problem").hidden);`)
+}
+
 // yearSchema has four fields of the kinds that a chart draws.
 const yearSchema = `btgen: v1
 package: app

@@ -28,7 +28,7 @@ function element(name, attributes = {}, ...contents) {
 async function api(path, parameters = {}, signal) {
   const q = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) for (const v of [value].flat()) q.append(key, v);
-  const response = await fetch("/api/" + path + (String(q) && "?" + q), {signal});
+  const response = await fetch("/api/" + path + (String(q) && "?" + q), {signal}).catch(e => { throw e.name === "AbortError" ? e : new Error("btgen-live serve does not answer: " + e.message); });
   const answer = await response.json();
   if (response.status === 401) $("login").hidden = false;
   if (!response.ok) throw new Error(answer.detail);
@@ -162,27 +162,56 @@ async function extent(series) {
   return [Math.min(...some.map(a => Date.parse(a.from))), Math.max(...some.map(a => Date.parse(a.to)))];
 }
 
-// draw draws the range of the address.
+// mark marks what does not show the range of the address, and says why. The elements that are not named show it.
+const ofRange = ["chart", "values", "about", "events"];
+let unread = false; // the last try to read the range failed
+function mark(ids, text, ...more) {
+  for (const id of ofRange) $(id).classList.toggle("stale", ids.includes(id));
+  $("state").replaceChildren(text, ...more);
+}
+
+// draw shows the range of the address. What shows an earlier one is marked until this is read, also if that fails.
 async function draw() {
-  const run = ++running, series = chosen(), s = state();
+  const run = ++running;
+  unread = false;
+  mark(ofRange, "Reading …");
+  try {
+    if (await drawRange(run)) mark([], "");
+  } catch (e) {
+    if (run !== running) throw new DOMException("another range is read", "AbortError");
+    unread = true;
+    const retry = element("button", {type: "button"}, "Retry");
+    retry.addEventListener("click", follow);
+    if (drawn && drawn.run === run) mark(["events"], "The events of the range could not be read. ", retry);
+    else mark(ofRange, "This could not be read. " + (drawn ? "The chart and the events are those from before, of " + local(drawn.range.from) + " to " + local(drawn.range.to) + ". " : ""), retry);
+    throw e;
+  }
+}
+
+// empty shows that there is nothing to show.
+function empty(about) {
+  drawn = null;
+  for (const id of ["chart", "values", "events", "newest"]) $(id).replaceChildren();
+  $("about").textContent = about;
+  $("more").hidden = true;
+}
+
+// drawRange draws the range of the address. It reports whether it did, and no other one was asked for meanwhile.
+async function drawRange(run) {
+  const series = chosen(), s = state();
   $("legend").replaceChildren(...series.map((v, i) => element("li", {}, element("span", {class: "swatch b" + i}), JSON.parse(v).join(" "))));
   $("from").value = local(s.get("from") || "");
   $("to").value = local(s.get("to") || "");
   if (!series.length || !drawable().length) {
-    drawn = null;
-    $("chart").replaceChildren();
-    $("values").textContent = "";
-    $("about").textContent = series.length ? "No field of the schema is a number or a duration." : "Select series to draw them.";
-    $("events").replaceChildren();
-    $("newest").replaceChildren();
-    $("more").hidden = true;
-    return;
+    empty(series.length ? "No field of the schema is a number or a duration." : "Select series to draw them.");
+    return true;
   }
   if (!s.get("from") || !s.get("to")) {
     const [from, to] = await extent(series);
-    if (run !== running) return;
-    if (from === Infinity) { $("about").textContent = "No events."; return; }
-    return go({from: iso(from), to: iso(to)});
+    if (run !== running) return false;
+    if (from === Infinity) { empty("No events."); return true; }
+    go({from: iso(from), to: iso(to)});
+    return false;
   }
   const [begin, from] = instant(s.get("from")), [end, to] = instant(s.get("to")), range = {from: begin, to: end};
   if (!(from < to)) throw new Error("The range is empty: " + s.get("from") + " is not before " + s.get("to") + ".");
@@ -199,15 +228,16 @@ async function draw() {
     if (events.reduce((n, a) => n + a.rows.length, 0) >= total) every = "";
     if (!every) lines = events.map(a => a.rows.map(row => ({...row, from: Date.parse(row.time), to: Date.parse(row.time)})));
   }
-  if (run !== running) return;
-  drawn = {range, from, to, every, lines, width};
+  if (run !== running) return false;
+  drawn = {run, range, from, to, every, lines, width};
   $("chart").replaceChildren(...drawable().map(panel));
   $("values").textContent = "";
+  mark(["events"], "Reading events …");
   const inexact = every ? lines.flat().filter(row => row.inexact === true).length : 0;
   $("about").textContent = (every ? "Means of " + every + ", with the range from minimum to maximum" : "Single events") + ": " + total.toLocaleString("en-US") +
     " events. " + (inexact ? inexact.toLocaleString("en-US") + (inexact === 1 ? " window is" : " windows are") + " inexact. " : "") + costOf(cost) + ", " + Math.round(performance.now() - begun) + " ms.";
   await listEvents("");
-  await listNewest();
+  return run === running;
 }
 
 const height = 190, left = 64, top_ = 26, bottom = 22;
@@ -220,7 +250,7 @@ const highest = (row, name) => row[name + "_max"] ?? row[name];
 function steps(low, high, most, duration) {
   const raw = (high - low) / most, power = 10 ** Math.floor(Math.log10(raw)), out = [];
   const unit = duration && raw > 1 && spans.map(s => s / 1e3).find(s => s >= raw) || [1, 2, 5, 10].find(n => n * power >= raw) * power;
-  for (let v = Math.ceil(low / unit) * unit; v <= high && out.length < 20; v += unit) out.push(v);
+  for (let i = Math.ceil(low / unit); i * unit <= high && out.length < 20; i++) out.push(i * unit + 0); // never -0
   return out;
 }
 const spans = [1e3, 1e4, 6e4, 3e5, 9e5, 36e5, 108e5, 216e5, 432e5, 864e5, 1728e5, 6048e5, 2592e6, 7776e6, 31536e6, 15768e7, 31536e7];
@@ -304,18 +334,22 @@ function move(by, factor) {
 
 let newestRun = 0;
 async function listNewest() {
-  const run = ++newestRun, answers = await Promise.all(chosen().map(v => api("latest", selection(v))));
-  if (run !== newestRun || !answers.length) return;
-  $("newest").replaceChildren(table({columns: answers[0].columns, rows: answers.flatMap(a => a.rows)}));
+  const run = ++newestRun;
+  $("newest").classList.add("stale"); // until there is an answer
+  const answers = await Promise.all(chosen().map(v => api("latest", selection(v))));
+  if (run !== newestRun) return;
+  $("newest").classList.remove("stale");
+  if (answers.length) $("newest").replaceChildren(table({columns: answers[0].columns, rows: answers.flatMap(a => a.rows)}));
 }
 let eventRows = [], pages = [];
 async function listEvents(more) {
-  const series = chosen();
+  const series = chosen(), run = running;
   if (!more) { eventRows = []; pages = series.map(() => ""); }
   let columns = [];
   for (const [i, v] of series.entries()) {
     if (pages[i] === null) continue;
     const answer = await api("events", {...selection(v), ...drawn.range, limit: 50, ...(pages[i] && {page: pages[i]})});
+    if (run !== running) return;
     columns = answer.columns;
     pages[i] = answer.next || null;
     eventRows.push(...answer.rows);
@@ -389,8 +423,8 @@ function forms() {
   }));
 }
 
-// follow shows what the address says.
-const follow = guarded(async () => {
+// showAddress shows what the address says.
+async function showAddress() {
   if (!schemas.length) return; // not yet
   const name = state().get("schema");
   const now = schemas.find(s => s.name === name) || schemas[0];
@@ -403,10 +437,11 @@ const follow = guarded(async () => {
     document.title = schema.name + " on Bigtable";
   }
   $("zone").value = zone();
-  try { await Promise.all([listSeries(), draw()]); } finally {
+  try { await Promise.all([listSeries(), draw(), listNewest()]); } finally {
     if (asked !== question()) forms();
   }
-});
+}
+const follow = guarded(showAddress);
 
 const on = (id, type, f) => $(id).addEventListener(type, f);
 on("schema", "change", () => { location.hash = new URLSearchParams({schema: $("schema").value, ...(zone() !== "UTC" && {zone: zone()})}); });
@@ -444,7 +479,7 @@ on("zone", "change", guarded(async () => {
 }));
 let refreshing = false;
 setInterval(async () => {
-  const wanted = refreshes.filter(r => r.wanted()).concat($("refresh").checked && schema ? [listNewest] : []);
+  const wanted = refreshes.filter(r => r.wanted()).concat($("refresh").checked && schema ? [unread ? showAddress : listNewest] : []);
   if (refreshing || document.hidden || !wanted.length) return;
   refreshing = true;
   await guarded(() => Promise.all(wanted.map(f => f())))();
@@ -454,7 +489,7 @@ const start = guarded(async () => {
   schemas = await api("schemas");
   $("schema").replaceChildren(...schemas.map(s => element("option", {}, s.name)));
   if (!schemas.length) throw new Error("There are no schemas.");
-  await follow();
+  await showAddress();
 });
 on("login", "submit", guarded(async event => {
   event.preventDefault();
