@@ -83,8 +83,11 @@ func (d *plot) isNumber(f *layout.Field) bool {
 	return number || d.statistic == dynamic.Count
 }
 
-// add adds a field.
+// add adds a field, once.
 func (d *plot) add(i int) {
+	if slices.Contains(d.fields, i) {
+		return
+	}
 	f := &d.layout.Fields[i]
 	unit := f.Unit
 	if f.Type == schema.Duration {
