@@ -33,8 +33,10 @@ func settingsOf(s *schema.Schema, l *layout.Layout) []setting {
 		f.Doc = ""
 		out = append(out, setting{"field " + f.Name.V, f.String()})
 	}
+	for i := range l.Queries {
+		out = append(out, setting{l.Queries[i].Name + " selects", strings.Join(given(l, &l.Queries[i]), ", ")})
+	}
 	for i := range s.Queries {
-		out = append(out, setting{s.Queries[i].Name.V + " selects", strings.Join(given(l, &l.Queries[i]), ", ")})
 		out = append(out, querySettings(&s.Queries[i])...)
 	}
 	return out

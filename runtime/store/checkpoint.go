@@ -101,6 +101,9 @@ func (b *backfill[E]) resume() (found bool, err error) {
 	if err != nil {
 		return false, &CheckpointError{b.Checkpoint, "not readable", err}
 	}
+	if err := foreignCheckpoint(b.Checkpoint, text, backfillCommand); err != nil {
+		return false, err
+	}
 	saved, err := parseCheckpoint(text)
 	if err != nil {
 		return false, &CheckpointError{b.Checkpoint, err.Error() + begunAgain, nil}

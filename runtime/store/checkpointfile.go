@@ -138,6 +138,34 @@ func checkedText(contents any) ([]byte, error) {
 	return fmt.Appendf(body, "\n%s\n", checksum(body)), err
 }
 
+// The commands with checkpoints.
+const (
+	backfillCommand = "backfill"
+	rollupCommand   = "rollup"
+)
+
+// foreignCheckpoint returns an error if the contents of a file are the checkpoint of another command, which is valid
+// and must not be deleted.
+func foreignCheckpoint(name string, text []byte, command string) error {
+	var has struct { // what only the checkpoints of one command have
+		Source  string   `json:"source"`
+		Layouts []string `json:"layouts"`
+	}
+	body, _, _ := bytes.Cut(text, []byte("\n"))
+	_ = json.Unmarshal(body, &has) // a damaged file belongs to none
+	owner := command
+	switch {
+	case has.Source != "":
+		owner = backfillCommand
+	case has.Layouts != nil:
+		owner = rollupCommand
+	}
+	if owner == command {
+		return nil
+	}
+	return &CheckpointError{name, "belongs to another command, " + owner + ": use another file", nil}
+}
+
 // parseChecked is the inverse of checkedText.
 func parseChecked(text []byte, to any) error {
 	body, sum, found := bytes.Cut(text, []byte("\n"))

@@ -50,6 +50,9 @@ func (s *sealing) resume() (found bool, err error) {
 	if text == nil {
 		return false, nil
 	}
+	if err := foreignCheckpoint(s.Checkpoint, text, rollupCommand); err != nil {
+		return false, err
+	}
 	var saved rollupCheckpoint
 	if err := parseChecked(text, &saved); err != nil {
 		return false, &CheckpointError{s.Checkpoint, err.Error() + ": delete it, and begin again", nil}
