@@ -40,8 +40,9 @@ and rate, per second, are those of counters, which may begin again at 0. Each is
 named field_statistic. Sums of integers and durations, and increases of durations, are
 exact; Parquet only has those that fit 64 bits.
 
---fill prints windows without events, too: without values (null), with those of the window
-before (previous), or with numbers on a line between the windows around them (linear).
+--fill prints windows without events, too: without values (null), with those of the last window
+that has the field (previous), or with numbers on a line between the windows around them, and
+other fields as with previous (linear).
 --by combines the windows of several series by some of their values; by none with --by "".
 
 ` + formatHelp + `

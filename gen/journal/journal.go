@@ -16,8 +16,9 @@
 //     cell could reappear after a restart.
 //   - A record at the end that cannot be complete was never answered: it is dropped, and its length reported. Any
 //     other damage is a [DamagedError], and nothing of the file is used.
-//   - If a record cannot be written, as on a full disk, the request fails. Its record is kept, and
-//     written before any other change is applied. If the file cannot be synchronized, all further
+//   - If a record cannot be written, as on a full disk, the request fails, but the change remains applied: reads see
+//     it, since effects are known only afterwards, and a server cannot undo them all. Its record is kept, and written
+//     before any other change is applied, or by Close; if the process is killed before, the next start may lack the change. If the file cannot be synchronized, all further
 //     changes fail until the next start.
 //   - Compaction writes the state as a new file, synchronizes it, and renames it to the old one, while no
 //     change happens. A process that is killed meanwhile leaves the old file, or the new one with the same state.

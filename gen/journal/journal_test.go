@@ -520,8 +520,8 @@ func (f *fullFile) Sync() error {
 	return f.file.Sync()
 }
 
-// TestFullDisk checks that changes fail while the disk is full, that none is lost afterwards, and that the file is not
-// replaced.
+// TestFullDisk checks that changes fail while the disk is full, that none is lost afterwards, unless the process is killed
+// before, and that the file is not replaced.
 func TestFullDisk(t *testing.T) {
 	for _, part := range []int{0, 5, 1 << 20} {
 		disk := newFullDisk()
@@ -552,6 +552,9 @@ func TestFullDisk(t *testing.T) {
 		if err := k.replace(t); !errors.Is(err, errFull) {
 			t.Error(err)
 		}
+		if killed := started(t, copied(t, k.dir)).dump(t); strings.Contains(killed, "first") != (part == 1<<20) {
+			t.Errorf("part of %d bytes: after a kill, got %s", part, killed)
+		}
 		disk.full = false
 		if err := k.mutate(ctx, one, "third", set("f", "a", 1000, "1")); err != nil {
 			t.Error(err)
@@ -565,6 +568,20 @@ func TestFullDisk(t *testing.T) {
 			t.Error("a file is left", err)
 		}
 	}
+}
+
+// copied returns a folder with a copy of the tables in another one, as a killed process leaves them.
+func copied(t testing.TB, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "tables"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := os.WriteFile(filepath.Join(out, "tables"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // TestNotSynchronized checks that no change is accepted once the contents of the file are unknown.

@@ -495,18 +495,20 @@ func (f *Fold) next(s *series, w any) {
 	f.give(w)
 }
 
-// remember makes a window the one that fills those after it. With FillPrevious, fields that its
-// events lack keep the values of the window before it.
+// remember makes a window the one that fills those after it. Fields that its events lack keep the values of the
+// window before it, except for those that are filled on a line, which begins at the window.
 func (f *Fold) remember(s *series, w any) {
 	before := s.prev
 	s.prev = f.spec.new()
 	f.spec.assign(s.prev, w)
-	if before == nil || f.options.Fill != FillPrevious {
+	if before == nil || f.options.Fill == FillNull {
 		return
 	}
 	carried := false
 	for i := range f.spec.parts {
-		carried = f.spec.parts[i].carry(s.prev, before) || carried
+		if p := &f.spec.parts[i]; f.options.Fill == FillPrevious || p.numbers == nil {
+			carried = p.carry(s.prev, before) || carried
+		}
 	}
 	c := f.spec.common(s.prev)
 	c.Inexact = c.Inexact || carried && f.spec.common(before).Inexact

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ type columns struct {
 	reals []float64
 	some  []*int64
 	names []string
+	tags  []*string
 }
 
 type named struct {
@@ -27,6 +29,7 @@ type named struct {
 	Real   Float64[float64]
 	Some   Int[int64]
 	Name   Values[string]
+	Tag    Values[string]
 }
 
 var testSpec = NewSpec(
@@ -37,6 +40,7 @@ var testSpec = NewSpec(
 	FloatPart("real", func(w *named) *Float64[float64] { return &w.Real }, func(c *columns) []float64 { return c.reals }),
 	OptionalIntPart("some", func(w *named) *Int[int64] { return &w.Some }, func(c *columns) []*int64 { return c.some }),
 	ValuesPart("name", func(w *named) *Values[string] { return &w.Name }, func(c *columns) []string { return c.names }),
+	OptionalValuesPart("tag", func(w *named) *Values[string] { return &w.Tag }, func(c *columns) []*string { return c.tags }),
 )
 
 // fataler is what testing.T and rapid.T share.
@@ -51,6 +55,7 @@ type sample struct {
 	i      int64
 	f      float64
 	some   *int64
+	tag    *string
 }
 
 func fold(t fataler, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
@@ -74,7 +79,7 @@ func fold(t fataler, width Width, from, to time.Time, o Options, events []sample
 		for len(events) > 0 && events[0].series == of && len(c.times) < batch {
 			e := events[0]
 			c.times, c.ints, c.reals, c.some = append(c.times, e.at), append(c.ints, e.i), append(c.reals, e.f), append(c.some, e.some)
-			c.names = append(c.names, e.series)
+			c.names, c.tags = append(c.names, e.series), append(c.tags, e.tag)
 			events = events[1:]
 		}
 		if more, err = f.Add(&of, &c); err != nil {
@@ -226,6 +231,31 @@ func TestLinear(t *testing.T) {
 	want := []float64{math.NaN(), math.NaN(), 10, 1, 20, 1.5, 30, 2, math.NaN(), math.NaN()}
 	if !slices.EqualFunc(means, want, func(a, b float64) bool { return a == b || a != a && b != b }) {
 		t.Errorf("%v, want %v", means, want)
+	}
+}
+
+// TestFillMissing checks what fills windows after one whose events lack a field: values of a field that is no number,
+// and with FillPrevious all, are those of the last window that has some; a line needs numbers at both ends.
+func TestFillMissing(t *testing.T) {
+	from := time.Unix(0, 0).UTC()
+	at := func(minute int) time.Time { return from.Add(time.Duration(minute) * time.Minute) }
+	two, four, red := int64(2), int64(4), "red"
+	events := []sample{{series: "a", at: at(0), some: &two, tag: &red}, {series: "a", at: at(2)}, {series: "a", at: at(4), some: &four}}
+	for fill, want := range map[Fill]string{FillPrevious: "red 2, red 2, red 4", FillLinear: "red 0, red 0,  0"} {
+		for _, newest := range []bool{false, true} {
+			var got []string
+			for _, w := range fold(t, Every(time.Minute), from, at(6), Options{Fill: fill, NewestFirst: newest}, events, 1) {
+				if w.Filled {
+					got = append(got, fmt.Sprint(w.Tag.Last, " ", w.Some.Last))
+				}
+			}
+			if newest {
+				slices.Reverse(got)
+			}
+			if text := strings.Join(got, ", "); text != want {
+				t.Errorf("fill %d, newest first %v: %s, want %s", fill, newest, text, want)
+			}
+		}
 	}
 }
 

@@ -34,13 +34,14 @@ const (
 	FillNone Fill = iota
 	// FillNull yields windows without events, without values.
 	FillNull
-	// FillPrevious gives them the values of the last window before them that has events. Those
-	// before the first one have none.
+	// FillPrevious gives each field the values of the last window before them in which it has some:
+	// First and Last are its last value. Those before the first one have none.
 	FillPrevious
 	// FillLinear gives numbers the values on a straight line between the windows with events before
-	// and after them, by the starts of windows, and other fields those of FillPrevious. Integers are
-	// rounded to the nearest one, half away from zero. Those before the first one and after the last
-	// one have none.
+	// and after them, by the starts of windows. First and Last are on the line from the last value
+	// before to the first value after. Integers are rounded to the nearest one, half away from zero. A
+	// number that is missing in one of the two windows has none. Other fields have the values of
+	// FillPrevious. Windows before the first one with events and after the last one have no values.
 	FillLinear
 )
 
