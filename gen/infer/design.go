@@ -51,8 +51,8 @@ type designValue struct {
 func (d *design) propose() (*Proposal, error) {
 	text, _ := d.schema()
 	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
-	if err := r.Diagnostics.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, err)
+	if r.Diagnostics.HasErrors() {
+		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, refusal(text, r.Diagnostics...))
 	}
 	for _, f := range r.Diagnostics {
 		if f.Severity == diag.Warning {

@@ -54,6 +54,12 @@ func TestExamples(t *testing.T) {
 			for _, f := range of.Families {
 				s.Families[f.Name] = f.GC
 			}
+			if of.Rollup != nil { // a sample of marks does not tell its width: see TestRollup
+				delete(s.Families, of.Rollup.Family)
+				for _, row := range s.Rows {
+					delete(row, of.Rollup.Family)
+				}
+			}
 			p, err := infer.Propose(s)
 			if err != nil {
 				t.Logf("%s: %v", of.ID, err)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/rollup"
 )
 
 // Sample is a part of a table.
@@ -51,7 +50,10 @@ var (
 // [ErrNoSchema].
 func Propose(s Sample) (*Proposal, error) {
 	t := newTable(s)
-	if t.cells == 0 {
+	switch {
+	case t.cells == 0 && len(t.rollups) > 0:
+		return nil, fmt.Errorf("table %s: %w of events, but those of a rollup in family %s: its events have expired", s.Table, ErrEmpty, t.rollups[0].family)
+	case t.cells == 0:
 		return nil, fmt.Errorf("table %s: %w", s.Table, ErrEmpty)
 	}
 	var best *draft
@@ -79,6 +81,7 @@ type table struct {
 	cells   int
 	columns []*column // of the rows whose keys are examined; nil before they are
 	refused []string  // why there are no more drafts
+	rollups []*rolled // the one that was changed last comes first
 }
 
 // refuse adds a reason why there are no more drafts.
@@ -101,13 +104,15 @@ type cell struct {
 	value             []byte
 }
 
-// newTable returns the rows of a sample that have cells.
+// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events are stored.
 func newTable(s Sample) *table {
-	s.Rows = withoutRollups(s.Rows)
-	t := &table{Sample: s}
+	t := &table{Sample: s, rollups: rollupsOf(s.Rows)}
 	for _, r := range s.Rows {
 		out := row{key: r.Key()}
 		for _, family := range slices.Sorted(maps.Keys(r)) {
+			if t.isRollup(family) {
+				continue
+			}
 			for _, item := range r[family] {
 				out.cells = append(out.cells, cell{family, strings.TrimPrefix(item.Column, family+":"), int64(item.Timestamp), item.Value})
 			}
@@ -118,28 +123,6 @@ func newTable(s Sample) *table {
 		}
 	}
 	return t
-}
-
-// withoutRollups returns rows without the families that have only cells of rollups: these say nothing about how events are
-// stored, and a schema without the rollup cannot read them.
-func withoutRollups(rows []bigtable.Row) (out []bigtable.Row) {
-	others := map[string]bool{}
-	for _, row := range rows {
-		for family, items := range row {
-			is := !slices.ContainsFunc(items, func(item bigtable.ReadItem) bool { return !rollup.Known(strings.TrimPrefix(item.Column, family+":")) })
-			if was, known := others[family]; !known || was {
-				others[family] = is
-			}
-		}
-	}
-	for _, row := range rows {
-		row = maps.Clone(row)
-		maps.DeleteFunc(row, func(family string, _ []bigtable.ReadItem) bool { return others[family] })
-		if len(row) > 0 {
-			out = append(out, row)
-		}
-	}
-	return out
 }
 
 // spread returns at most n elements of a slice, evenly spread.

@@ -2,6 +2,10 @@ package infer_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/infer"
 	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -34,8 +39,8 @@ tables:
     rollup: {every: 1h, family: h, ttl: {max_age: 52w}}
 `
 
-// TestRollup checks that windows and marks in a table are not taken for events: neither by a proposal, nor when
-// the table is verified.
+// TestRollup checks that windows and marks in a table are not taken for events when the table is verified, and that a proposal
+// has the rollup, or asks about it: a program without it would change events without marks.
 func TestRollup(t *testing.T) {
 	result := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(rollupSchema)}})
 	if err := result.Diagnostics.Err(); err != nil {
@@ -69,7 +74,10 @@ func TestRollup(t *testing.T) {
 	if err != nil || len(report.Findings) > 0 || report.Columns.Total != report.Columns.Readable || report.Columns.Total == 0 {
 		t.Errorf("%+v %v", report, err)
 	}
-	sample := infer.Sample{Table: "events", Families: map[string]codec.GCRule{"m": {}, "h": {}}}
+	day30, week := 30*24*time.Hour, 7*24*time.Hour
+	sample := infer.Sample{Table: "events", Families: map[string]codec.GCRule{
+		"m": {Kind: codec.GCMaxAge, MaxAge: day30}, "h": {Kind: codec.GCMaxAge, MaxAge: 52 * week}, "later": {},
+	}}
 	err = b.Client.Open("events").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		sample.Rows = append(sample.Rows, row)
 		return true
@@ -77,14 +85,74 @@ func TestRollup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// without keeps the cells of the sample that a function does not drop.
+	without := func(drop func(family, name string) bool) infer.Sample {
+		out := sample
+		out.Rows = nil
+		for _, row := range sample.Rows {
+			kept := bigtable.Row{}
+			for family, items := range row {
+				items = slices.DeleteFunc(slices.Clone(items), func(item bigtable.ReadItem) bool {
+					return drop(family, strings.TrimPrefix(item.Column, family+":"))
+				})
+				if len(items) > 0 {
+					kept[family] = items
+				}
+			}
+			if len(kept) > 0 {
+				out.Rows = append(out.Rows, kept)
+			}
+		}
+		return out
+	}
+	propose := func(s infer.Sample) (*infer.Proposal, *codec.Rollup, string) {
+		t.Helper()
+		p, err := infer.Propose(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := gen.Resolve([]gen.Input{{Name: "proposed.yaml", Text: p.Schema}})
+		if err := r.Diagnostics.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return p, r.Layouts[0].Tables[0].Rollup, strings.Join(p.Questions, "\n")
+	}
+	p, of, asked := propose(sample)
+	if !reflect.DeepEqual(of, l.Tables[0].Rollup) || len(p.Report.Findings) > 0 || p.Report.Rows.Readable != len(sample.Rows) {
+		t.Errorf("%+v %+v\n%s", of, p.Report, p.Schema)
+	}
+	if !strings.Contains(asked, `family "later", of which the sample has no cells`) || strings.Contains(asked, `"h"`) {
+		t.Error(asked)
+	}
+	p, of, asked = propose(without(func(family, name string) bool { return family == "h" && name > rollup.FirstRun }))
+	if of != nil || len(p.Report.Findings) == 0 || !strings.Contains(p.Report.Findings[0].Guess, "rollup") ||
+		!strings.Contains(asked, `Family "h" has cells of a rollup`) || !strings.Contains(asked, "rollup: {every: WIDTH, family: h, ttl: {max_age: 52w}}") {
+		t.Errorf("%+v %+v\n%s", of, p.Report, p.Schema)
+	}
+	if _, of, asked = propose(without(func(_, name string) bool { return name == "note" })); of == nil || of.Fields != nil || !strings.Contains(asked, "the schema does not have: note") {
+		t.Errorf("%+v\n%s", of, asked)
+	}
+	worn := sample // events expire when others are written
+	worn.Families = map[string]codec.GCRule{"m": {Kind: codec.GCMaxVersions, MaxVersions: 100}, "h": {}}
+	if _, of, asked = propose(worn); of != nil || !strings.Contains(asked, "max_versions lets events") || !strings.Contains(asked, "rollup: {every: 1h, family: h, ttl: {keep: forever}}") || strings.Contains(asked, ".yaml") {
+		t.Errorf("%+v\n%s", of, asked)
+	}
+	if _, err := infer.Propose(without(func(family, _ string) bool { return family == "m" })); !errors.Is(err, infer.ErrEmpty) || !strings.Contains(err.Error(), "rollup in family h") {
+		t.Error(err)
+	}
+}
+
+// TestColumnsLikeMarks checks that a column with a name like that of a mark is one of events.
+func TestColumnsLikeMarks(t *testing.T) {
+	sample := infer.Sample{Table: "events", Families: map[string]codec.GCRule{"m": {}}}
+	for i := range 30 {
+		at := time.Date(2026, 1, 1+i/3, 0, 0, 0, 0, time.UTC)
+		row := fmt.Sprintf("host%d#%s", i%3, at.Format(time.DateOnly))
+		sample.Rows = append(sample.Rows, bigtable.Row{"m": {{Row: row, Column: "m:measurements", Timestamp: bigtable.Time(at.Add(time.Hour)), Value: fmt.Append(nil, i)}}})
+	}
+	slices.SortFunc(sample.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
 	p, err := infer.Propose(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := string(p.Schema); !strings.Contains(text, "pattern: bucket_new_cells") || strings.Contains(text, "family: h") || strings.Contains(text, "h:\n") {
-		t.Errorf("%s", text)
-	}
-	if p.Report.Columns.Readable != p.Report.Columns.Total || len(p.Report.Findings) > 0 {
-		t.Errorf("the proposal does not read the cells of events: %+v", p.Report)
+	if err != nil || !strings.Contains(string(p.Schema), "  measurements: ") || strings.Contains(string(p.Schema), "rollup") {
+		t.Fatalf("%v %+v", err, p)
 	}
 }

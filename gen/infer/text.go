@@ -61,6 +61,7 @@ func oneLine(s string) string {
 type options struct {
 	expect bool     // the load
 	ttl    int      // which of several ways to write the times to live
+	rollup bool     // the rollup of the table
 	allow  []string // rules that the table breaks
 }
 
@@ -86,7 +87,7 @@ func (d *draft) schema(o options) ([]byte, []string) {
 		d.writeField(w, &d.fields[i])
 	}
 	w.line("tables:")
-	for _, q := range slices.Concat(d.key.asks, d.asks, []string{d.lag.question(), d.key.table.untimed()}) {
+	for _, q := range slices.Concat(d.key.asks, d.asks, []string{d.lag.question(), d.key.table.untimed()}, d.leftOut()) {
 		w.ask("  ", q)
 	}
 	w.line("  %s:", schema.Quoted(id))
@@ -370,6 +371,7 @@ func (d *draft) writeTable(w *writer, segments []string, o options) {
 			w.line("      %s: {ttl: %s}", schema.Quoted(f), d.ttl(f, o))
 		}
 	}
+	d.writeRollups(w, o)
 	d.writeTier(w)
 	if len(o.allow) > 0 {
 		w.line("    allow:")
@@ -475,30 +477,50 @@ const (
 // does not accept it.
 func (d *draft) resolve() error {
 	err := errors.New("no text")
-	for _, expect := range []bool{true, false} {
-		for way := range ways {
-			if d.final, err = d.accepted(options{expect: expect, ttl: way}); err == nil {
-				read, total := 0, 0
-				var rows []bigtable.Row
-				for _, r := range spread(d.key.table.Rows, fewRows) {
-					if total > fewCells {
-						break
-					}
-					for _, items := range r {
-						total += len(items)
-					}
-					rows = append(rows, r)
-				}
-				read = d.final.report(rows).Values.Readable
-				d.reads = float64(read) / float64(max(1, total))
-				if d.weight > 0 {
-					d.reads *= d.weight
-				}
-				return nil
-			}
+	for _, o := range d.tries() {
+		if d.final, err = d.accepted(o); err == nil {
+			d.measure()
+			return nil
+		}
+		if o.rollup {
+			d.noRollup = err.Error()
 		}
 	}
 	return err
+}
+
+// tries returns what the text of a draft may contain, from the fullest description on.
+func (d *draft) tries() (out []options) {
+	for _, rollup := range []bool{true, false} {
+		if rollup && !d.key.table.summarizes() {
+			continue
+		}
+		for _, expect := range []bool{true, false} {
+			for way := range ways {
+				out = append(out, options{expect: expect, ttl: way, rollup: rollup})
+			}
+		}
+	}
+	return out
+}
+
+// measure reads a part of the sample with the draft.
+func (d *draft) measure() {
+	total := 0
+	var rows []bigtable.Row
+	for _, r := range spread(d.key.table.Rows, fewRows) {
+		if total > fewCells {
+			break
+		}
+		for _, items := range r {
+			total += len(items)
+		}
+		rows = append(rows, r)
+	}
+	d.reads = float64(d.final.report(rows).Values.Readable) / float64(max(1, total))
+	if d.weight > 0 {
+		d.reads *= d.weight
+	}
 }
 
 // report reads rows with the schema.
@@ -518,11 +540,11 @@ func (d *draft) accepted(o options) (*verified, error) {
 			case f.Rule != "" && allowable(f.Rule) && !slices.Contains(o.allow, f.Rule):
 				o.allow, more = append(o.allow, f.Rule), true
 			case f.Severity == diag.Error && !allowable(f.Rule):
-				return nil, f
+				return nil, refusal(text, f)
 			}
 		}
 		if !more && result.Diagnostics.HasErrors() {
-			return nil, result.Diagnostics.Err()
+			return nil, refusal(text, result.Diagnostics...)
 		}
 		if !more {
 			return &verified{result.Layouts[0], text, asks}, nil
@@ -530,6 +552,25 @@ func (d *draft) accepted(o options) (*verified, error) {
 		slices.Sort(o.allow)
 	}
 	return nil, errors.New("rules contradict each other")
+}
+
+// refusal is an error with what the language refuses in a text that nobody sees: each finding with its line.
+func refusal(text []byte, found ...diag.Diagnostic) error {
+	lines, why := strings.Split(string(text), "\n"), []string(nil)
+	for _, f := range found {
+		if f.Severity != diag.Error {
+			continue
+		}
+		said := f.Message
+		if f.Rule != "" {
+			said += " [" + f.Rule + "]"
+		}
+		if f.Pos.Line > 0 && f.Pos.Line <= len(lines) {
+			said += ", in " + diag.Code(strings.TrimSpace(lines[f.Pos.Line-1]))
+		}
+		why = append(why, said)
+	}
+	return errors.New(strings.Join(why, "; "))
 }
 
 // allowable reports whether a schema can allow the findings of a rule.

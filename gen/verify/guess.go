@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 )
 
 // guessKey guesses why a row key cannot be read.
@@ -136,13 +137,16 @@ func permute(segments []codec.Segment, fixed int, try func([]codec.Segment) bool
 }
 
 // guessColumn guesses why the schema has no such column.
-func (v *verifier) guessColumn(family string) string {
+func (v *verifier) guessColumn(family, qualifier string) string {
 	for _, s := range v.schemas {
 		for _, f := range s.Table.Families {
 			if f.Name == family {
 				return "a field was removed, or its column renamed, or another program writes it"
 			}
 		}
+	}
+	if rollup.Known(qualifier) {
+		return "the family is that of a rollup which the schema lacks: programs without it change events without marks, and its windows are wrong until btgen-live rollup with --all"
 	}
 	return "the family was renamed or removed, or another program writes it"
 }

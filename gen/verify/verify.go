@@ -231,7 +231,7 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			v.report.Columns.add(known)
 			name := family + ":" + show(qualifier)
 			if !known {
-				f := Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family), kind: "column"}
+				f := Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family, qualifier), kind: "column"}
 				if slices.ContainsFunc(readings, func(s reading) bool { return s.Table.HasPoints() && inFamily(s.Table, s.Table.Columns[0], family) }) {
 					f.Problem, f.Guess = "it has no data points, and reads skip it", "OpenTSDB has stored an annotation or a histogram"
 				}

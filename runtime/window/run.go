@@ -223,12 +223,7 @@ func (f wordForm) size(w uint64) int {
 // not have, and reports in r.Lacks that the run does not have all fields, or has one with values of another type, as in
 // another version of a schema. The series of windows stay, and times are in UTC. The error wraps [ErrRun].
 func (s *spec) ParseRun(r *Run, encoded []byte) error {
-	n := len(encoded) - checksumSize
-	if n < 0 || encoded[n] != runChecksumField<<3|byte(protowire.Fixed32Type) || binary.LittleEndian.Uint32(encoded[n+1:]) != crc32.Checksum(encoded[:n], castagnoli) {
-		r.clear()
-		return fmt.Errorf("%w: its checksum does not match", ErrRun)
-	}
-	if err := r.head.parse(encoded[:n]); err != nil {
+	if err := r.head.open(encoded); err != nil {
 		r.clear()
 		return err
 	}
@@ -291,6 +286,27 @@ type runHead struct {
 	start                    int64
 	numbers, events, inexact []uint64
 	fields                   [][]byte
+}
+
+// DescribeRun returns the width of the windows of an encoded run, and the names of its fields. The error wraps [ErrRun].
+func DescribeRun(encoded []byte) (every time.Duration, fields []string, err error) {
+	var h runHead
+	if err := h.open(encoded); err != nil {
+		return 0, nil, err
+	}
+	for _, f := range h.fields {
+		fields = append(fields, string(nameOf(f)))
+	}
+	return time.Duration(h.every) * time.Second, fields, nil
+}
+
+// open parses an encoded run, after its checksum.
+func (h *runHead) open(encoded []byte) error {
+	n := len(encoded) - checksumSize
+	if n < 0 || encoded[n] != runChecksumField<<3|byte(protowire.Fixed32Type) || binary.LittleEndian.Uint32(encoded[n+1:]) != crc32.Checksum(encoded[:n], castagnoli) {
+		return fmt.Errorf("%w: its checksum does not match", ErrRun)
+	}
+	return h.parse(encoded[:n])
 }
 
 func (h *runHead) parse(b []byte) error {

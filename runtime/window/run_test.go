@@ -160,6 +160,12 @@ func TestRun(t *testing.T) {
 		if r.Lacks || !r.Start.Equal(runStart) || r.Every != time.Hour || len(r.Windows) != len(windows) {
 			t.Fatalf("%+v", r)
 		}
+		if every, fields, err := DescribeRun(encoded); err != nil || every != time.Hour || len(fields) != len(everyParts) {
+			t.Fatalf("%s %q %v", every, fields, err)
+		}
+		if _, _, err := DescribeRun(encoded[1:]); !errors.Is(err, ErrRun) {
+			t.Fatal(err)
+		}
 		if n > 0 {
 			return
 		}
