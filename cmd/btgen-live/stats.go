@@ -37,7 +37,8 @@ func newStats() *cobra.Command {
 		Long: `Read the tables of the schema with the given name, and print the number of their rows,
 cells, bytes and events, the times of the first and the last event, and the series with
 the most events. Sizes include the row key, column name, timestamp and value of each cell,
-uncompressed; cells that readers skip, because they have expired, are not counted.
+uncompressed; cells that readers skip, because they have expired, are not counted. The cells
+of a rollup are counted by themselves: runs, which have its windows, and marks.
 
 With --sample, read only some rows, spread over the table: the figures are then those of
 the sample. Rows count toward it whether or not their events can be decoded. Without it, the
@@ -152,6 +153,7 @@ type figures struct {
 	Rows        int64          `json:"rows"`
 	Cells       int64          `json:"cells"`
 	Bytes       int64          `json:"bytes"`
+	Rollup      *rollupFigures `json:"rollup,omitempty"` // nil for a table without one
 	Events      int64          `json:"events"`
 	Undecodable int64          `json:"undecodable"`      // events and rows
 	Marked      int            `json:"marked,omitempty"` // rows; see markedText
@@ -174,6 +176,24 @@ type figures struct {
 	left     int64            // maximum number of events of a series that is not in counts
 	progress *meter
 	begun    time.Time
+}
+
+// rollupFigures describe the cells of a rollup, which the other figures leave out.
+type rollupFigures struct {
+	Rows  int64 `json:"rows"`  // with such cells
+	Marks int64 `json:"marks"` // cells
+	Runs  int64 `json:"runs"`  // cells
+	Bytes int64 `json:"bytes"`
+}
+
+// add adds the cells of a row.
+func (r *rollupFigures) add(of store.RollupCells) {
+	if of.Marks+of.Runs > 0 {
+		r.Rows++
+	}
+	r.Marks += int64(of.Marks)
+	r.Runs += int64(of.Runs)
+	r.Bytes += int64(of.Bytes)
 }
 
 // seriesCount is a series and the number of its events.
@@ -257,8 +277,16 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 	if err != nil {
 		return nil, err
 	}
+	for _, t := range schema.Layout().Tables {
+		if t.ID == table && slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return p.Rollup != nil }) {
+			f.Rollup = &rollupFigures{}
+		}
+	}
 	f.kept.on = s.sample > 0 && !slices.ContainsFunc(schema.Layout().AllPeriods(), func(t *layout.Table) bool { return t.Metrics() && t.ID == table })
 	for _, scanner := range scanners {
+		if f.Rollup != nil {
+			scanner = scanner.WithRollups()
+		}
 		if s.sample > 0 {
 			err = s.measureSome(ctx, client, scanner, f)
 		} else {
@@ -311,6 +339,9 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	f.Cells += int64(row.Cells)
 	f.Bytes += int64(row.Bytes)
 	f.Events += int64(len(row.Events))
+	if f.Rollup != nil {
+		f.Rollup.add(row.Rollup)
+	}
 	if row.Marked {
 		f.Marked++
 	}
@@ -415,6 +446,9 @@ func (f *figures) describe(b *strings.Builder) {
 	if c := f.Compression; c != nil {
 		line("", fmt.Sprintf("compressed, %s per event: between zstd and snappy, in blocks of %d KiB, of %s",
 			words.Sizes(c.Designs[0].Zstd, c.Designs[0].Snappy), c.BlockBytes>>10, countOf(c.Events, "event")))
+	}
+	if r := f.Rollup; r != nil {
+		line("rollup", fmt.Sprintf("%s: %s and %s, in %s", words.Size(float64(r.Bytes)), countOf(int(r.Runs), "run"), countOf(int(r.Marks), "mark"), countOf(int(r.Rows), "row")))
 	}
 	line("events", number(f.Events))
 	if f.Undecodable > 0 {

@@ -14,20 +14,35 @@ func (t *Table) withRuns(events Filter, r *Read, p codec.Part, now time.Time) Fi
 	if r.Runs == NoRuns || t.Rollup == nil {
 		return events
 	}
-	from := t.Offset.Bucket.End(p.From)
-	to := t.Offset.Bucket.End(p.To.Add(-1)).Add(time.Millisecond)
-	windows := t.Rollup.Life.Windows(now.Add(codec.Skew), from, to)
-	if len(windows) == 0 {
+	cells := t.RollupCells(now, p.From, p.To)
+	if cells == nil {
 		return events
 	}
 	family := []string{t.Rollup.Name}
-	cells := Cells{Families: family, Windows: windows}
 	if r.Runs == BesideRuns || events == nil {
 		return interleave(some(cells, events))
 	}
-	changes := interleave(some(chain(cells, ColumnRange{Families: family, End: rollup.FirstRun}), cutCells(family, r.Cut, from, to)))
+	changes := interleave(some(chain(cells, ColumnRange{Families: family, End: rollup.FirstRun}), cutCells(family, r.Cut, t.Offset.Bucket.End(p.From), t.lastEnd(p.To))))
 	runs := chain(cells, ColumnRange{Families: family, Begin: rollup.FirstRun, End: rollup.AfterRuns})
 	return Interleave{cells, Condition{If: changes, Then: events, Else: Condition{If: runs, Else: events}}}
+}
+
+// RollupCells returns the filter of the cells of the rollup in buckets that have times from <= time < to; nil if there is no rollup,
+// or if all have expired.
+func (t *Table) RollupCells(now, from, to time.Time) Filter {
+	if t.Rollup == nil || !from.Before(to) {
+		return nil
+	}
+	windows := t.Rollup.Life.Windows(now.Add(codec.Skew), t.Offset.Bucket.End(from), t.lastEnd(to))
+	if len(windows) == 0 {
+		return nil
+	}
+	return Cells{Families: []string{t.Rollup.Name}, Windows: windows}
+}
+
+// lastEnd returns the first time after the end of the last bucket before a time.
+func (t *Table) lastEnd(to time.Time) time.Time {
+	return t.Offset.Bucket.End(to.Add(-1)).Add(time.Millisecond)
 }
 
 // cutCells returns the filter of the cells of buckets that a read cuts, of those that end in [from, to); nil if there are none.

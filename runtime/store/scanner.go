@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -29,6 +30,7 @@ type scanner struct {
 	api    bigtable.TableAPI
 	option ReaderOptions
 	layers []*reader // one for each mapping of the table, newest first
+	runs   bool      // whether scans receive the cells of rollups, too
 }
 
 // UnknownTableError reports a table that the schema does not have.
@@ -82,6 +84,13 @@ func newScanner(client Client, mappings []*mapping, table string, o ReaderOption
 // schema may be in tables of their own.
 func (s *Scanner[E]) Table() string { return s.scanner.id }
 
+// WithRollups returns a Scanner whose scans also receive the cells of rollups, to count them; see [ScannedRow].
+func (s *Scanner[E]) WithRollups() *Scanner[E] {
+	with := *s.scanner
+	with.runs = true
+	return &Scanner[E]{&with}
+}
+
 // Splits returns ranges of row keys that together cover the table, in order. They have
 // about the same size as far as Bigtable samples row keys.
 func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) { return s.scanner.splits(ctx) }
@@ -114,6 +123,15 @@ type ScannedRow[E any] struct {
 	// use. Bytes is their size, each with the row key, the column name and 8 bytes for the
 	// timestamp, uncompressed. Both are 0 with an error.
 	Cells, Bytes int
+	// Rollup has the cells of rollups, which Cells and Bytes leave out. It is zero unless the scan is one of
+	// [Scanner.WithRollups], which yields rows with such cells alone, too.
+	Rollup RollupCells
+}
+
+// RollupCells counts cells of rollups.
+type RollupCells struct {
+	Marks, Runs int // those that say that events have changed, or were deleted, and those with windows
+	Bytes       int // of all, like those of a [ScannedRow]
 }
 
 // untypedRow is a ScannedRow without its type parameter.
@@ -122,17 +140,25 @@ type untypedRow struct {
 	Events       list
 	Marked       bool
 	Cells, Bytes int
+	Rollup       RollupCells
 }
 
 // scannedOf returns a row without its events.
-func scannedOf(row wire.Row) untypedRow {
+func (t *scanning) scannedOf(row wire.Row) untypedRow {
 	out := untypedRow{Key: row.Key()}
 	columns := row.Columns()
 	for i := range columns {
 		name := len(out.Key) + columns[i].Family.Len() + columns[i].Qualifier.Len() + 8
+		of, size := &out.Cells, &out.Bytes
+		if slices.Contains(t.rollups, string(row.Bytes(columns[i].Family))) {
+			of, size = &out.Rollup.Marks, &out.Rollup.Bytes
+			if string(row.Bytes(columns[i].Qualifier)) >= rollup.FirstRun {
+				of = &out.Rollup.Runs
+			}
+		}
 		for _, cell := range row.Cells(&columns[i]) {
-			out.Cells++
-			out.Bytes += name + cell.Value.Len()
+			*of++
+			*size += name + cell.Value.Len()
 		}
 	}
 	return out
@@ -157,7 +183,7 @@ func scannedOf(row wire.Row) untypedRow {
 func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[ScannedRow[E], error] {
 	return func(yield func(ScannedRow[E], error) bool) {
 		s.scanner.rows(ctx, within, from, to, new(listOf[E]), func(row untypedRow, err error) bool {
-			out := ScannedRow[E]{Key: row.Key, Marked: row.Marked, Cells: row.Cells, Bytes: row.Bytes}
+			out := ScannedRow[E]{Key: row.Key, Marked: row.Marked, Cells: row.Cells, Bytes: row.Bytes, Rollup: row.Rollup}
 			if row.Events != nil {
 				out.Events = row.Events.(*listOf[E]).events
 			}
@@ -196,9 +222,11 @@ type scanning struct {
 	yield   func(untypedRow, error) bool
 	layers  []*scanLayer
 	filter  scan.Filter
-	events  list    // of the current row
-	errors  []error // of the current row
-	marked  bool    // the current row
+	rollups []string      // the families of rollups whose cells are received
+	runs    []scan.Filter // of these cells
+	events  list          // of the current row
+	errors  []error       // of the current row
+	marked  bool          // the current row
 	matches []scanMatch
 	pending []scannedRow
 	size    int   // of the pending rows, in bytes
@@ -263,28 +291,53 @@ func (t *scanning) plan(from, to time.Time) {
 	for _, reader := range t.scanner.layers {
 		read := &scan.Read{Spans: []codec.Span{{}}, AllTimes: true, Contiguous: true, MultiSeries: true, From: from, To: to}
 		plan := reader.shape.Plan(read, now)
-		if len(plan.Parts) == 0 {
-			continue // all events have expired
+		if wants := t.wantsRollup(reader, now, from, to); len(plan.Parts) == 0 && !wants {
+			continue // everything has expired
 		}
 		l := &scanLayer{reader: reader, a: reader.newAssembler(reader.mapping.new())}
 		l.a.from, l.a.to, l.a.ranksEnd, l.a.memory = plan.From, plan.To, plan.RanksEnd, reader.borrow()
 		l.a.clip(reader.mapping)
+		t.layers = append(t.layers, l)
+		if len(plan.Parts) == 0 {
+			continue
+		}
 		filter := reader.shape.InTimes(plan.Parts[0].Filter, from, to)
 		same = same && (t.filter == nil || reflect.DeepEqual(filter, t.filter))
 		t.filter = filter
-		t.layers = append(t.layers, l)
 		for _, f := range reader.shape.Families {
 			families = append(families, f.Name)
 		}
 	}
-	if same {
-		return
+	if !same {
+		slices.Sort(families)
+		t.filter = scan.Cells{Families: slices.Compact(families), Windows: t.stamped(from)}
+		for _, l := range t.layers {
+			l.a.ranksEnd = scan.MaxTime
+		}
 	}
-	slices.Sort(families)
-	t.filter = scan.Cells{Families: slices.Compact(families), Windows: t.stamped(from)}
-	for _, l := range t.layers {
-		l.a.ranksEnd = scan.MaxTime
+	filters := t.runs
+	if t.filter != nil {
+		filters = append(filters, t.filter)
 	}
+	if t.filter = scan.Interleave(filters); len(filters) == 1 {
+		t.filter = filters[0]
+	}
+}
+
+// wantsRollup reports whether the scan receives cells of the rollup of a layer, and adds their filter. Layers with the same
+// family have the same cells.
+func (t *scanning) wantsRollup(of *reader, now, from, to time.Time) bool {
+	if !t.scanner.runs {
+		return false
+	}
+	cells := of.shape.RollupCells(now, from, to)
+	if cells == nil {
+		return false
+	}
+	if !slices.Contains(t.rollups, of.shape.Rollup.Name) {
+		t.rollups, t.runs = append(t.rollups, of.shape.Rollup.Name), append(t.runs, cells)
+	}
+	return true
 }
 
 // stamped returns the timestamps of the cells of events from a time on, if all layers filter by
@@ -374,7 +427,7 @@ func (t *scanning) row(row wire.Row) bool {
 	if len(matches) == 0 && !foreign {
 		t.errors = append(t.errors, undecodable)
 	}
-	out := scannedOf(row)
+	out := t.scannedOf(row)
 	row.Release()
 	return t.done(out)
 }
@@ -451,7 +504,7 @@ func (t *scanning) flush() bool {
 				t.inRow(*m, row.row)
 			}
 		}
-		if !t.done(scannedOf(row.row)) {
+		if !t.done(t.scannedOf(row.row)) {
 			return false
 		}
 	}
