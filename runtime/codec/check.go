@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -76,10 +77,13 @@ func (c *Checker) NotNaN(field string, v float64) {
 	}
 }
 
-// Finite rejects NaN and infinities with [ErrNaN].
+// errNotFinite is the error for a number that one of the tables of a schema cannot store, because of its format.
+var errNotFinite = fmt.Errorf("%w, which tables with format: json or values: opentsdb cannot store; format: protobuf can", ErrNaN)
+
+// Finite rejects NaN and infinities with [ErrNaN], and says which formats have them.
 func (c *Checker) Finite(field string, v float64) {
 	if c.err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
-		c.fail(field, strconv.FormatFloat(v, 'g', -1, 64), ErrNaN)
+		c.fail(field, strconv.FormatFloat(v, 'g', -1, 64), errNotFinite)
 	}
 }
 

@@ -73,6 +73,11 @@ func TestFieldError(t *testing.T) {
 	if got, want := c.Err().Error(), `location "\xff": not valid UTF-8`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	c = codec.Checker{}
+	c.Finite("load", math.Inf(-1))
+	if got, want := c.Err().Error(), "load -Inf: NaN or infinite value, which tables with format: json or values: opentsdb cannot store; format: protobuf can"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 	w := codec.NewKeyWriter(nil, "#")
 	w.String("location", codec.KeyForm{}, "")
 	_, err := w.Key()
