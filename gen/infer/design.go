@@ -15,23 +15,24 @@ import (
 
 // design is a schema for a new table: events of another system that are moved to it.
 type design struct {
-	about     []string // comments at the top
-	table     string   // in the other system
-	series    []designValue
-	partition int // number of series values before the bucket; -1 for all
-	fields    []designValue
-	sequence  bool
-	precision time.Duration
-	asks      []string // about the table
-	bucket    string
-	bucketAsk string
-	ttl       string // in the schema language
-	ttlAsk    string
-	step      time.Duration // between the events of a series; 0 if unknown
-	count     int           // of series; 0 if unknown
-	loading   []string      // flags of the command that loads the events, besides --map
-	left      []string      // columns that are left out
-	timeName  string        // of the column with the time; empty if it has no name
+	about        []string // comments at the top
+	table        string   // in the other system
+	series       []designValue
+	partition    int // number of series values before the bucket; -1 for all
+	fields       []designValue
+	sequence     bool
+	precision    time.Duration
+	precisionAsk string
+	asks         []string // about the table
+	bucket       string
+	bucketAsk    string
+	ttl          string // in the schema language
+	ttlAsk       string
+	step         time.Duration // between the events of a series; 0 if unknown
+	count        int           // of series; 0 if unknown
+	loading      []string      // flags of the command that loads the events, besides --map
+	left         []string      // columns that are left out
+	timeName     string        // of the column with the time; empty if it has no name
 }
 
 // designValue is a series value or a field of a design.
@@ -126,6 +127,7 @@ func (d *design) writeEvent(w *writer) {
 	for _, v := range d.series {
 		v.write(w)
 	}
+	w.ask("", d.precisionAsk)
 	w.line("time: {precision: %s}\nfields:", schema.FormatDuration(d.precision))
 	for _, v := range d.fields {
 		v.write(w)

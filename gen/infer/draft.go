@@ -39,11 +39,12 @@ type draft struct {
 	classes   []string      // families with the same columns, whose times to live are classes
 	prior     float64
 
-	noRollup string // why the schema lacks the rollup of the table; empty if it does not
-	asks     []string
-	reads    float64 // the share of the sample that the schema reads
-	weight   float64 // of this share: less than 1 if the schema says less than others, and 0 stands for 1
-	final    *verified
+	noRollup   string // why the schema lacks the rollup of the table; empty if it does not
+	noVersions string // why the schema lacks max_versions; empty if it does not
+	asks       []string
+	reads      float64 // the share of the sample that the schema reads
+	weight     float64 // of this share: less than 1 if the schema says less than others, and 0 stands for 1
+	final      *verified
 }
 
 // field is a field of a draft.

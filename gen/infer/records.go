@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -393,7 +394,11 @@ func (s *recordSample) time(d *design) {
 			times = append(times, p.eventTime)
 		}
 	}
-	d.precision, d.step, d.count = times.measure()
+	var finer time.Duration
+	if d.precision, finer, d.step, d.count = times.measure(); finer > 0 {
+		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
+			"with a precision of %s, each event is a row (single_unserialized).", schema.FormatDuration(finer), schema.FormatDuration(finer))
+	}
 	if s.untimed > 0 {
 		d.asks = append(d.asks, fmt.Sprintf("%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have")))
 	}
@@ -410,21 +415,21 @@ func (s *recordSample) time(d *design) {
 type draftTimes []eventTime
 
 // measure returns the precision of times, the usual time between the events of a series, and the number
-// of series. Precisions below a millisecond are those of events that are as close.
-func (t draftTimes) measure() (precision, step time.Duration, series int) {
+// of series. Precisions below a millisecond are those of events that are as close: finer is then the precision that
+// the times have; else, it is 0.
+func (t draftTimes) measure() (precision, finer, step time.Duration, series int) {
 	d := draft{}
 	d.count(t)
-	precision, step, series = d.precision, d.step, d.series
-	if precision >= time.Millisecond {
-		return precision, step, series
+	if d.precision >= time.Millisecond {
+		return d.precision, 0, d.step, d.series
 	}
 	seen := map[eventTime]bool{}
 	for _, e := range t {
 		of := eventTime{e.series, e.at / int64(time.Millisecond)}
 		if seen[of] {
-			return precision, step, series
+			return d.precision, 0, d.step, d.series
 		}
 		seen[of] = true
 	}
-	return time.Millisecond, step, series
+	return time.Millisecond, d.precision, d.step, d.series
 }

@@ -62,6 +62,7 @@ type options struct {
 	expect bool     // the load
 	ttl    int      // which of several ways to write the times to live
 	rollup bool     // the rollup of the table
+	worn   bool     // times to live without max_versions
 	allow  []string // rules that the table breaks
 }
 
@@ -364,10 +365,12 @@ func (d *draft) writeTable(w *writer, segments []string, o options) {
 		w.line("    ttl: {classes: {%s}}", strings.Join(ages, ", "))
 	case len(families) == 1:
 		w.line("    family: %s", schema.Quoted(families[0]))
+		w.ask("    ", d.versionsQuestion(families[0], o))
 		w.line("    ttl: %s", d.ttl(families[0], o))
 	default:
 		w.line("    families:")
 		for _, f := range families {
+			w.ask("      ", d.versionsQuestion(f, o))
 			w.line("      %s: {ttl: %s}", schema.Quoted(f), d.ttl(f, o))
 		}
 	}
@@ -388,6 +391,9 @@ const ways = 3
 // are not those of events, ages count from the write.
 func (d *draft) ttl(family string, o options) string {
 	rule := d.key.table.Families[family].Normalize()
+	if o.worn {
+		rule = withoutVersions(rule)
+	}
 	if rule.Kind == codec.GCNone {
 		if !d.timed && d.bucket != "none" && o.ttl == 0 {
 			return "{keep: forever, from: write}"
@@ -485,19 +491,25 @@ func (d *draft) resolve() error {
 		if o.rollup {
 			d.noRollup = err.Error()
 		}
+		if !o.worn {
+			d.noVersions = err.Error()
+		}
 	}
 	return err
 }
 
 // tries returns what the text of a draft may contain, from the fullest description on.
 func (d *draft) tries() (out []options) {
-	for _, rollup := range []bool{true, false} {
-		if rollup && !d.key.table.summarizes() {
-			continue
-		}
-		for _, expect := range []bool{true, false} {
-			for way := range ways {
-				out = append(out, options{expect: expect, ttl: way, rollup: rollup})
+	t := d.key.table
+	for _, worn := range []bool{false, true} {
+		for _, rollup := range []bool{true, false} {
+			if rollup && !t.summarizes() || worn && !d.countsVersions() {
+				continue
+			}
+			for _, expect := range []bool{true, false} {
+				for way := range ways {
+					out = append(out, options{expect: expect, ttl: way, rollup: rollup, worn: worn})
+				}
 			}
 		}
 	}
