@@ -66,6 +66,10 @@ func (s *stalling) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) 
 	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
+func (s *stalling) SampleRowKeys(*bigtablepb.SampleRowKeysRequest, bigtablepb.Bigtable_SampleRowKeysServer) error {
+	return nil
+}
+
 func (s *stalling) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
 	answers := s.left.Add(-1) >= 0
 	rows, err := s.like.ReadRows(stream.Context(), request)
@@ -143,6 +147,8 @@ func TestInterruptedRead(t *testing.T) {
 		{2, append(windows, "--output", "windows.parquet"), "", "interrupted after 3 windows"},
 		{1, []string{"plot", "Event", "host=a"}, "", "interrupted: nothing is drawn"},
 		{1, []string{"plot", "Event", "host=a", "--output", "chart.html"}, "", "interrupted: nothing is drawn"},
+		{0, []string{"verify"}, "", "table by_host: interrupted"},
+		{0, []string{"stats", "Event"}, "", "interrupted"},
 	} {
 		s, addr := newStalling(t, b.Addr, c.answered)
 		cmd := exec.Command("btgen-live", append(c.args, at...)...)

@@ -3,10 +3,14 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/cli"
 )
@@ -33,5 +37,42 @@ Exit codes: 0 success, 1 findings, 2 failure.`,
 	}
 	root.AddCommand(newSetup(), newPlan(), newVerify(), newInfer(), newRead(), newWindows(), newPlot(), newWrite(), newCount(), newStats(),
 		newServe(), newDelete(), newBackfill(), newRollup(), newDeleteTable(), newEmulator(), cli.NewVersion())
+	for _, c := range root.Commands() {
+		if run := c.RunE; run != nil {
+			c.RunE = func(cmd *cobra.Command, args []string) error { return interrupted(run(cmd, args)) }
+		}
+	}
 	return root
+}
+
+// interruption is an error of a command that was interrupted, in the words of people.
+type interruption struct {
+	error
+	text string
+}
+
+// Error says that the command was interrupted.
+func (e interruption) Error() string { return e.text }
+
+// Unwrap returns the error.
+func (e interruption) Unwrap() error { return e.error }
+
+// canceled are the texts of errors after an interruption, which alone cancels what commands do: those of requests, of contexts,
+// and of their causes.
+var canceled = strings.NewReplacer(
+	status.FromContextError(context.Canceled).Err().Error(), "interrupted",
+	context.Canceled.Error(), "interrupted",
+	os.Interrupt.String()+" signal received", "interrupted",
+	syscall.SIGTERM.String()+" signal received", "interrupted",
+)
+
+// interrupted returns the error of a command.
+func interrupted(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := err.Error(); canceled.Replace(text) != text {
+		return interruption{err, canceled.Replace(text)}
+	}
+	return err
 }

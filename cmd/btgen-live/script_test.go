@@ -325,7 +325,7 @@ func TestSetupInterrupted(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 2 {
 		t.Errorf("exit code %d, want 2", code)
 	}
-	if stdout.String() != "" || !strings.HasPrefix(stderr.String(), "btgen-live: listing the tables: interrupt signal received: ") {
+	if stdout.String() != "" || !strings.HasPrefix(stderr.String(), "btgen-live: listing the tables: interrupted: ") {
 		t.Errorf("printed %q and, as a failure, %q", stdout.String(), stderr.String())
 	}
 }
