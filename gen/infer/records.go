@@ -397,7 +397,7 @@ func (s *recordSample) time(d *design) {
 	var finer time.Duration
 	if d.precision, finer, d.step, d.count = times.measure(); finer > 0 {
 		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
-			"with a precision of %s, each event is a row (single_unserialized).", schema.FormatDuration(finer), schema.FormatDuration(finer))
+			"with a precision of %s, each event is a row (%s).", schema.FormatDuration(finer), schema.FormatDuration(finer), unserialized(true))
 	}
 	if s.untimed > 0 {
 		d.asks = append(d.asks, fmt.Sprintf("%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have")))
