@@ -50,15 +50,17 @@ func connect(t *testing.T, addr string, opts ...option.ClientOption) *bigtable.C
 	return client
 }
 
+// silent has a server never answer that a session is open.
+var silent = grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	if info.FullMethod != bigtablepb.Bigtable_OpenTable_FullMethodName {
+		return handle(server, stream)
+	}
+	<-stream.Context().Done()
+	return stream.Context().Err()
+})
+
 // A client that waits for a session which does not answer is connected all the same.
 func TestConnectWithoutAnswer(t *testing.T) {
-	silent := grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-		if info.FullMethod != bigtablepb.Bigtable_OpenTable_FullMethodName {
-			return handle(server, stream)
-		}
-		<-stream.Context().Done()
-		return stream.Context().Err()
-	})
 	s := &sessiontest.Sessions{Load: 1}
 	addr := serve(t, nil, append([]grpc.ServerOption{silent}, s.ServerOptions()...)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -140,6 +142,28 @@ func TestGeneratedCodeWithSessions(t *testing.T) {
 					t.Errorf("%s: %d writes by sessions, %d requests in the ordinary way", tab.name, n, ordinary.Load())
 				}
 				check(t, b.writeOne(t.Context(), 0))
+			}
+		})
+	}
+}
+
+// A single event is written even if the client waits for a session without end.
+func TestEventWithoutSession(t *testing.T) {
+	testlong.Skip(t, "waits for half of a timeout that suffices on a busy machine")
+	t.Parallel()
+	tab := tables[1]
+	s := &sessiontest.Sessions{Load: 1}
+	addr := serve(t, []table{tab}, append([]grpc.ServerOption{silent}, s.ServerOptions()...)...)
+	for _, opts := range [][]option.ClientOption{nil, store.ClientOptions()} {
+		t.Run(fmt.Sprint(opts != nil), func(t *testing.T) {
+			t.Parallel()
+			a := tab.open(connect(t, addr, opts...), clock)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			check(t, a.writeOne(ctx, 0))
+			got, err := a.reads["all"](t.Context())
+			if check(t, err); len(got) != 1 {
+				t.Errorf("%d events", len(got))
 			}
 		})
 	}

@@ -260,17 +260,38 @@ func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []i
 
 // sendRow sends a request with the row of one event by the client's Apply, which is cheaper than a bulk
 // request. If the client diverts it to its session protocol, it does not retry when the service is
-// unavailable; sendRow then continues in bulk, which the client never diverts.
+// unavailable, and may wait for a session without end: one that opens just before the client begins to wait
+// does not wake it. So after half of the time, and when the service is unavailable, sendRow continues in bulk, which the client
+// never diverts.
 func (t *writerTable) sendRow(ctx context.Context, s *staged, req []int) sent {
-	attempts, err := s.apply(ctx, t.wire, &s.batch.entries[req[0]])
-	errOf, outcomeOf := func(int) error { return err }, outcomeOf
-	if attempts != 1 {
+	first := ctx
+	if t.retries {
+		var cancel context.CancelFunc
+		first, cancel = half(ctx)
+		defer cancel()
+	}
+	attempts, err := s.apply(first, t.wire, &s.batch.entries[req[0]])
+	errOf, outcomeOf, ordinary := func(int) error { return err }, outcomeOf, attempts == 0
+	again := t.retries && err != nil && ctx.Err() == nil && (attempts == 0 && wire.Passes(err) || first.Err() != nil)
+	if attempts != 1 || again {
 		outcomeOf = t.outcomeOf
 	}
-	if attempts == 0 && t.retries && wire.Passes(err) && ctx.Err() == nil {
-		errOf = s.applyBulk(ctx, t.api, req)
+	if again {
+		errOf, ordinary = s.applyBulk(ctx, t.api, req), true
 	}
-	return sent{s.failures(ctx, t.id, req, errOf, outcomeOf), attempts == 0}
+	return sent{s.failures(ctx, t.id, req, errOf, outcomeOf), ordinary}
+}
+
+// longestHalf is half of the time of a context without a deadline.
+const longestHalf = 30 * time.Second
+
+// half returns a context that ends after half of the time that ctx has left.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	left := 2 * longestHalf
+	if at, ok := ctx.Deadline(); ok {
+		left = time.Until(at)
+	}
+	return context.WithTimeout(ctx, left/2)
 }
 
 // outcomeOf returns what is known about an entry with an error from the client. The
