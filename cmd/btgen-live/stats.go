@@ -277,10 +277,8 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range schema.Layout().Tables {
-		if t.ID == table && slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return p.Rollup != nil }) {
-			f.Rollup = &rollupFigures{}
-		}
+	if slices.ContainsFunc(schema.Layout().Tables, func(t *layout.Table) bool { return t.ID == table && t.Rolled() }) {
+		f.Rollup = &rollupFigures{}
 	}
 	f.kept.on = s.sample > 0 && !slices.ContainsFunc(schema.Layout().AllPeriods(), func(t *layout.Table) bool { return t.Metrics() && t.ID == table })
 	for _, scanner := range scanners {

@@ -44,9 +44,7 @@ func (s *Schema) RollupParts(client store.Client, o store.RollupOptions) (*store
 
 // rollupColumns returns the columns of the first table with a rollup; nil if there is none.
 func (s *Schema) rollupColumns() *store.Columns[Event, Columns] {
-	i := slices.IndexFunc(s.layout.Tables, func(t *layout.Table) bool {
-		return slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return p.Rollup != nil })
-	})
+	i := slices.IndexFunc(s.layout.Tables, (*layout.Table).Rolled)
 	if i < 0 {
 		return nil
 	}

@@ -135,7 +135,7 @@ func withNote(text, note string) string {
 //	func (r *BalloonReader) Points(ctx context.Context, series BalloonSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error)
 func (s *schemaFile) pointsMethod() jen.Code {
 	text := "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Points."
-	if prose.Rolled(s.layout.Read) {
+	if s.layout.Read.Rolled() {
 		text += " A rollup has no points: draw windows where events have expired."
 	}
 	return s.ofSeries("Points", text).
@@ -159,7 +159,7 @@ func (s *schemaFile) queryWindows(q *layout.Query) jen.Code {
 	text := fmt.Sprintf("%s summarizes the events of %s by windows of time, as Windows does: by series, then by time.", names.WindowsMethod, names.Method)
 	switch note := prose.Windows(q.Table); {
 	case q.Table == s.layout.Read:
-	case note == "" && prose.Rolled(s.layout.Read):
+	case note == "" && s.layout.Read.Rolled():
 		text += fmt.Sprintf(" They come from the events of table %s.", q.Table.ID)
 	default:
 		text = withNote(text, note)

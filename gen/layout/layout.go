@@ -112,6 +112,11 @@ type Table struct {
 // Periods returns the layouts of the table, newest first.
 func (t *Table) Periods() []*Table { return append([]*Table{t}, t.Older...) }
 
+// Rolled reports whether the table, or an earlier layout of it, has a rollup.
+func (t *Table) Rolled() bool {
+	return slices.ContainsFunc(t.Periods(), func(p *Table) bool { return p.Rollup != nil })
+}
+
 // AllPeriods returns the layouts of all tables, those of a table newest first.
 func (l *Layout) AllPeriods() []*Table {
 	var out []*Table

@@ -2,7 +2,6 @@ package prose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -10,14 +9,9 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Rolled reports whether the table, or an earlier layout of it, has a rollup.
-func Rolled(t *layout.Table) bool {
-	return slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return p.Rollup != nil })
-}
-
 // Windows says which windows of a table come from its rollup, and which are inexact; empty for a table without one.
 func Windows(t *layout.Table) string {
-	if !Rolled(t) {
+	if !t.Rolled() {
 		return ""
 	}
 	var out []string
