@@ -150,7 +150,7 @@ func (t *scanning) scannedOf(row wire.Row) untypedRow {
 	for i := range columns {
 		name := len(out.Key) + columns[i].Family.Len() + columns[i].Qualifier.Len() + 8
 		of, size := &out.Cells, &out.Bytes
-		if slices.Contains(t.rollups, string(row.Bytes(columns[i].Family))) {
+		if len(t.rollups) > 0 && slices.Contains(t.rollups, string(row.Bytes(columns[i].Family))) {
 			of, size = &out.Rollup.Marks, &out.Rollup.Bytes
 			if string(row.Bytes(columns[i].Qualifier)) >= rollup.FirstRun {
 				of = &out.Rollup.Runs
