@@ -282,12 +282,9 @@ func (t *writerTable) sendRow(ctx context.Context, s *staged, req []int) sent {
 	return sent{s.failures(ctx, t.id, req, errOf, outcomeOf), ordinary}
 }
 
-// longestHalf is half of the time of a context without a deadline.
-const longestHalf = 30 * time.Second
-
-// half returns a context that ends after half of the time that ctx has left.
+// half returns a context that ends after half of the time that ctx has left, which is that of [DefaultTimeout] without a deadline.
 func half(ctx context.Context) (context.Context, context.CancelFunc) {
-	left := 2 * longestHalf
+	left := DefaultTimeout
 	if at, ok := ctx.Deadline(); ok {
 		left = time.Until(at)
 	}
