@@ -114,7 +114,7 @@ func newTable(s Sample) *table {
 				continue
 			}
 			for _, item := range r[family] {
-				out.cells = append(out.cells, cell{family, strings.TrimPrefix(item.Column, family+":"), int64(item.Timestamp), item.Value})
+				out.cells = append(out.cells, cell{family, columnOf(family, item), int64(item.Timestamp), item.Value})
 			}
 		}
 		if len(out.cells) > 0 {
