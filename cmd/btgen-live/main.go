@@ -71,8 +71,8 @@ func interrupted(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := err.Error(); canceled.Replace(text) != text {
-		return interruption{err, canceled.Replace(text)}
+	if text := canceled.Replace(err.Error()); text != err.Error() {
+		return interruption{err, text}
 	}
 	return err
 }

@@ -106,7 +106,9 @@ func (s *serving) serve(cmd *cobra.Command, layouts []*layout.Layout) error {
 	}
 	if _, err = fmt.Fprintf(cmd.OutOrStdout(), "%s://%s/\n", scheme, l.Addr()); err == nil {
 		a := newAPI(layouts, client, store.ReaderOptions{TablePrefix: s.prefix, Timeout: s.timeout})
-		a.reach = emulates
+		if os.Getenv(store.EmulatorVariable) != "" {
+			a.reach = emulates
+		}
 		err = web.Serve(ctx, l, served(a), access)
 	}
 	return errors.Join(err, client.Close())
