@@ -114,15 +114,11 @@ func problemOf(ctx context.Context, err error) *web.Problem {
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled), status.Code(err) == codes.DeadlineExceeded:
 		return web.NewProblem("too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series, unless Bigtable answers nothing else, either", maxAnswering))
 	}
-	for _, of := range []error{store.ErrOrder, store.ErrNoField, store.ErrFieldRows, store.ErrBounds} {
-		if errors.Is(err, of) {
-			return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
-		}
+	_, answered := status.FromError(err) // by Bigtable, or by its client
+	if _, stored := errors.AsType[*store.DecodeError](err); answered || stored {
+		return web.NewProblem("reading failed", http.StatusBadGateway, err.Error())
 	}
-	if _, is := errors.AsType[*store.TokenError](err); is {
-		return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
-	}
-	return web.NewProblem("reading failed", http.StatusBadGateway, err.Error())
+	return web.NewProblem("invalid request", http.StatusBadRequest, parameters(err.Error()))
 }
 
 // handler returns the handler of requests below /api/.

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -29,6 +30,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -718,12 +721,59 @@ func started(t *testing.T, l net.Listener, h http.Handler, access *web.Access) {
 	})
 }
 
+// TestInvalidRequests asks for what no table can have, with time encodings that refuse other times. The class of fault: an error
+// that precedes all requests to Bigtable is reported as one of Bigtable.
+func TestInvalidRequests(t *testing.T) {
+	numbered := strings.NewReplacer("sensor, bucket]", "sensor, {time: unix_ms, reverse: true}]", "bucket_new_cells", "single_unserialized", "    bucket: 1d\n", "").Replace(servedSchema)
+	for name, schema := range map[string]string{"buckets": servedSchema, "seconds": numbered} {
+		h := servedEventsOf(t, schema, readings("berlin", 1, time.Hour, 3))
+		whole := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
+		empty := []string{"schema", "Event", "value", "city=", "value", "sensor=1"}
+		for _, path := range []string{"series", "range", "windows", "events", "latest", "row"} {
+			more := map[string][]string{"windows": {"every", "1h"}, "row": {"time", "2021-03-01T00:00:00Z"}}[path]
+			ask(t, h, 400, path, append(slices.Clone(empty), more...)...)
+			ask(t, h, 200, path, append(slices.Clone(whole), more...)...)
+			if path == "row" {
+				ask(t, h, 400, path, append(slices.Clone(whole), "time", "-0001-01-01T00:00:00Z")...)
+				ask(t, h, 400, path, append(slices.Clone(whole), "time", "0000-12-31T00:00:00Z")...)
+				continue
+			}
+			ask(t, h, 400, path, append(append(slices.Clone(whole), more...), "from", "-0001-01-01T00:00:00Z")...)
+			q := url.Values{"schema": {"Event"}, "value": {"city=berlin", "sensor=1"}, "from": {"0000-01-01T00:00:00Z"}, "to": {"0000-12-31T00:00:00Z"}}
+			if path == "windows" {
+				q.Set("every", "1h")
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/api/"+path+"?"+q.Encode(), nil))
+			if w.Code != 200 && w.Code != 400 && w.Code != 422 {
+				t.Errorf("%s, %s before year 1: %d %s", name, path, w.Code, w.Body)
+			}
+		}
+	}
+	for _, err := range []error{status.Error(codes.Internal, "no"), fmt.Errorf("reading: %w", status.Error(codes.PermissionDenied, "no")), &store.DecodeError{Err: errors.New("no")}} {
+		if p := problemOf(t.Context(), err); p.Status != 502 {
+			t.Errorf("%v: %d", err, p.Status)
+		}
+	}
+}
+
+// got gets an answer as programs do.
+func got(t *testing.T, address string) (*http.Response, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return http.DefaultClient.Do(r)
+}
+
 // TestServed gets the page and its files.
 func TestServed(t *testing.T) {
 	address := listening(t, servedEvents(t, nil))
 	kinds := map[string]string{"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "api/schemas": "application/json"}
 	for path, want := range map[string]string{"": "<title>", "page.js": "use strict", "page.css": "--bg", "api/schemas": "Event"} {
-		response, err := http.Get(address + path)
+		response, err := got(t, address+path)
 		if err != nil {
 			t.Fatal(err)
 		}

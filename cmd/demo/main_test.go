@@ -144,7 +144,12 @@ func TestDemoServes(t *testing.T) {
 	}
 	address := lines.Text()
 	go func() { _, _ = io.Copy(io.Discard, read) }()
-	response, err := http.Get(address + "api/series?schema=Normal")
+	request, err := http.NewRequestWithContext(t.Context(), "GET", address+"api/series?schema=Normal", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,17 +43,20 @@ type DamagedError struct {
 
 // Error says what is damaged, and how to use what precedes it.
 func (e *DamagedError) Error() string {
+	if e.Size < int64(len(magic)) {
+		return fmt.Sprintf("%s has %d bytes, and its tables are lost: %s. Restore the file, or remove it to begin without tables", e.Name, e.Size, e.Reason)
+	}
 	return fmt.Sprintf("%s: the record at byte %d of %d is damaged: %s; nothing was loaded. "+
 		"Restore the file, or copy it and give up what follows its first %d records: truncate -s %d %[1]s",
 		e.Name, e.Offset, e.Size, e.Reason, e.Records, e.Offset)
 }
 
-// openRecords opens a file, and creates it if it does not exist. Call load before append.
+// openRecords opens an existing file. Call load before append.
 func openRecords(s system, name string) (*recordFile, error) {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() { // opening a named pipe would wait
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
-	f, err := s.open(name, os.O_RDWR|os.O_CREATE)
+	f, err := s.open(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +78,8 @@ func (f *recordFile) load(apply func(record []byte) error) (Loaded, error) {
 	if string(begin) != magic[:len(begin)] {
 		return Loaded{}, fmt.Errorf("%s is not a file of this version of btgen-live emulator", f.name)
 	}
-	if len(begin) < len(magic) { // new, or the process was killed when it was
-		return Loaded{}, f.create()
+	if len(begin) < len(magic) { // a file gets its name once it has more
+		return Loaded{}, &DamagedError{Name: f.name, Size: total, Reason: "it ends within its first line"}
 	}
 	out := Loaded{Bytes: int64(len(magic))}
 	for out.Bytes < total {
@@ -217,6 +220,22 @@ type file interface {
 	Truncate(size int64) error
 }
 
+// openPrivate opens a file, and takes it from all others: it contains the data of tables.
+func openPrivate(name string, flag int) (file, error) {
+	f, err := os.OpenFile(name, flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 type system struct {
 	open         func(name string, flag int) (file, error)
 	rename       func(from, to string) error
@@ -224,9 +243,9 @@ type system struct {
 	synchronized func(dir string)
 }
 
-// operating is the operating system. The files contain the data of tables, so others may not read them.
+// operating is the operating system.
 var operating = system{
-	open:   func(name string, flag int) (file, error) { return os.OpenFile(name, flag, 0o600) },
+	open:   openPrivate,
 	rename: os.Rename,
 	remove: os.Remove,
 	synchronized: func(dir string) {

@@ -22,6 +22,7 @@
 //     changes fail until the next start.
 //   - Compaction writes the state as a new file, synchronizes it, and renames it to the old one, while no
 //     change happens. A process that is killed meanwhile leaves the old file, or the new one with the same state.
+//   - The file is created in the same way, so one that is shorter than its first line has lost its tables: it is damaged.
 //   - One process at a time uses a folder; it holds a lock that the operating system releases.
 //
 // Schema bundles get new etags when the file is compacted.
@@ -127,7 +128,7 @@ type Loaded struct {
 }
 
 // Load applies the changes of the file to the empty server at addr, and begins to record. It needs
-// memory for one record at a time. It returns a [DamagedError] if the file is damaged.
+// memory for one record at a time, and ends when ctx does. It returns a [DamagedError] if the file is damaged.
 func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxRecord), grpc.MaxCallSendMsgSize(maxRecord)))
@@ -142,10 +143,18 @@ func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 	if err := j.system.remove(j.next()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Loaded{}, err
 	}
+	if err := j.createFile(); err != nil {
+		return Loaded{}, err
+	}
 	if j.file, err = openRecords(j.system, j.name()); err != nil {
 		return Loaded{}, err
 	}
-	out, err := j.file.load(func(record []byte) error { return j.replay(own, record) })
+	out, err := j.file.load(func(record []byte) error {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		return j.replay(own, record)
+	})
 	if err != nil {
 		return out, err
 	}
@@ -153,6 +162,27 @@ func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 	j.background(context.WithoutCancel(ctx))
 	close(j.loaded)
 	return out, nil
+}
+
+// createFile creates the file, without tables, unless it exists. It gets its name once it is complete, so that a short file under
+// this name is a damaged one.
+func (j *Journal) createFile() error {
+	if _, err := os.Lstat(j.name()); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := j.system.open(j.next(), os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	err = (&recordFile{file: f, name: j.next()}).create()
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = j.system.rename(j.next(), j.name())
+	}
+	if err != nil {
+		return errors.Join(err, j.system.remove(j.next()))
+	}
+	j.system.synchronized(j.dir)
+	return nil
 }
 
 // Close ends recording, synchronizes the file and unlocks the folder. The server should be closed before: it

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -431,7 +432,7 @@ func loadable(t *testing.T, text []byte) *recordFile {
 func TestTorn(t *testing.T) {
 	records := []string{"a", "longer", strings.Repeat("x", 100)}
 	ends := []int{len(magic)}
-	f := loadable(t, nil)
+	f := loadable(t, []byte(magic))
 	if _, err := f.load(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -445,13 +446,13 @@ func TestTorn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for cut := range len(whole) + 1 {
+	for cut := len(magic); cut <= len(whole); cut++ {
 		for _, zeros := range []int{0, headerSize, 1 << 17} {
 			n := 0
 			for n+1 < len(ends) && ends[n+1] <= cut {
 				n++
 			}
-			if zeros > 0 && (cut < len(magic) || ends[n] != cut) {
+			if zeros > 0 && ends[n] != cut {
 				continue // other bytes than 0 before the end
 			}
 			f := loadable(t, append(bytes.Clone(whole[:cut]), make([]byte, zeros)...))
@@ -469,6 +470,73 @@ func TestTorn(t *testing.T) {
 			}
 			check(append(slices.Clone(records[:n]), "next"), 0)
 		}
+	}
+}
+
+// TestShort starts with files that end within their first line, which no start or kill leaves. The class of fault: a damaged
+// file is taken for a new one.
+func TestShort(t *testing.T) {
+	for n := range len(magic) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "tables")
+		if err := os.WriteFile(name, []byte(magic[:n]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := start(t, dir, operating)
+		if damaged, is := errors.AsType[*DamagedError](err); !is || !strings.Contains(damaged.Error(), fmt.Sprintf("has %d bytes", n)) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+		if now, err := os.ReadFile(name); err != nil || string(now) != magic[:n] {
+			t.Errorf("%d bytes: the file has changed: %q, %v", n, now, err)
+		}
+	}
+}
+
+// TestPrivate starts with files that others could read. The class of fault: data are protected only in files that are new.
+func TestPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions are others")
+	}
+	k := started(t, t.TempDir())
+	if err := k.end(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(k.dir, "tables")
+	if err := os.Chmod(name, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	started(t, k.dir)
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestInterruptedLoad ends the context while a file is loaded. The class of fault: a phase of a command that cannot be
+// interrupted.
+func TestInterruptedLoad(t *testing.T) {
+	k := started(t, t.TempDir())
+	for _, r := range requests {
+		_ = r.do(t.Context(), k)
+	}
+	if err := k.end(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := operating
+	s.open = func(name string, flag int) (file, error) { cancel(errFull); return operating.open(name, flag) }
+	j, err := open(k.dir, func(err error) { t.Error(err) }, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Load(ctx, b.Addr); !errors.Is(err, errFull) {
+		t.Errorf("got %v", err)
+	}
+	if err := errors.Join(b.Close(), j.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

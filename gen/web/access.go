@@ -22,8 +22,12 @@ const LoginPath = "/login"
 // cookieName has a prefix with which browsers accept the cookie only over TLS, from the very host that it is sent to.
 const cookieName = "__Host-btgen"
 
-// MinToken is the least length of a token in bytes.
-const MinToken = 20
+// MinToken is the least length of a token in bytes, and minDifferent the least number of different ones: a random token of decimal
+// digits has fewer in 1 of 100,000 cases.
+const (
+	MinToken     = 20
+	minDifferent = 5
+)
 
 // maxLogin is the maximum size of a token in bytes.
 const maxLogin = 1 << 10
@@ -39,11 +43,12 @@ type Access struct {
 }
 
 // TokenError is the error for a token that could be guessed or not be sent.
-type TokenError struct{ Length int }
+type TokenError struct{ Length, Different int } // characters
 
 // Error says what a token must be.
 func (e *TokenError) Error() string {
-	return fmt.Sprintf("the token has %d characters: want %d to %d, of letters, digits and punctuation, such as openssl rand -hex 32 prints", e.Length, MinToken, maxLogin)
+	return fmt.Sprintf("the token has %d characters, %d of them different: want %d to %d, at least %d of them different, of letters, digits and punctuation, such as openssl rand -hex 32 prints",
+		e.Length, e.Different, MinToken, maxLogin, minDifferent)
 }
 
 // NewToken returns a random token.
@@ -52,8 +57,12 @@ func NewToken() string { return rand.Text() }
 // NewAccess returns an access with a token and a certificate. Who does not know the token gets only the public paths. The error is a
 // [*TokenError].
 func NewAccess(token string, certificate tls.Certificate, public ...string) (*Access, error) {
-	if len(token) < MinToken || len(token) > maxLogin || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, &TokenError{len(token)}
+	different := map[byte]bool{}
+	for _, c := range []byte(token) {
+		different[c] = true
+	}
+	if len(token) < MinToken || len(token) > maxLogin || len(different) < minDifferent || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, &TokenError{len(token), len(different)}
 	}
 	cookie := sha256.Sum256([]byte("btgen cookie\x00" + token))
 	return &Access{certificate: certificate, public: public, token: sha256.Sum256([]byte(token)), cookie: hex.EncodeToString(cookie[:])}, nil
@@ -85,7 +94,7 @@ func (a *Access) answers(w http.ResponseWriter, r *http.Request) bool {
 
 // allows reports whether a request has the token or the cookie.
 func (a *Access) allows(r *http.Request) bool {
-	if token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); is {
+	if scheme, token, is := strings.Cut(r.Header.Get("Authorization"), " "); is && strings.EqualFold(scheme, "Bearer") {
 		return a.is(token)
 	}
 	for _, c := range r.CookiesNamed(cookieName) {

@@ -89,15 +89,19 @@ func TestAccess(t *testing.T) {
 		"no token":               {"GET", "/api/events", "", nil, 401},
 		"token":                  {"GET", "/api/events", "", header{"Authorization": "Bearer " + token}, 200},
 		"any name of the server": {"GET", "/api/events", "", header{"Authorization": "Bearer " + token, "Host": "btgen.example:8089"}, 200},
-		"cookie":                 {"GET", "/api/events", "", header{"Cookie": cookie}, 200},
-		"cookie among others":    {"GET", "/api/events", "", header{"Cookie": "a=b; __Host-btgen=x; " + cookie}, 200},
+		"scheme in lower case":   {"GET", "/api/events", "", header{"Authorization": "bearer " + token}, 200},
+		"scheme in upper case":   {"GET", "/api/events", "", header{"Authorization": "BEARER " + token}, 200},
+		"cookie":                 {"GET", "/api/events", "", header{"Cookie": cookie, "Sec-Fetch-Site": "same-origin"}, 200},
+		"cookie, other headers":  {"GET", "/api/events", "", header{"Cookie": cookie, "Content-Type": "application/json"}, 200},
+		"cookie alone":           {"GET", "/api/events", "", header{"Cookie": cookie}, 403},
+		"cookie among others":    {"GET", "/api/events", "", header{"Cookie": "a=b; __Host-btgen=x; " + cookie, "Sec-Fetch-Site": "same-origin"}, 200},
 		"wrong token":            {"GET", "/api/events", "", header{"Authorization": "Bearer " + token + "x"}, 401},
 		"wrong token and cookie": {"GET", "/api/events", "", header{"Authorization": "Bearer x", "Cookie": cookie}, 401},
 		"beginning of the token": {"GET", "/api/events", "", header{"Authorization": "Bearer " + token[:20]}, 401},
 		"empty token":            {"GET", "/api/events", "", header{"Authorization": "Bearer "}, 401},
 		"other scheme":           {"GET", "/api/events", "", header{"Authorization": "Basic " + token}, 401},
-		"token as cookie":        {"GET", "/api/events", "", header{"Cookie": "__Host-btgen=" + token}, 401},
-		"token in the address":   {"GET", "/api/events?token=" + token, "", nil, 401},
+		"token as cookie":        {"GET", "/api/events", "", header{"Cookie": "__Host-btgen=" + token, "Sec-Fetch-Site": "same-origin"}, 401},
+		"token in the address":   {"GET", "/api/events?token=" + token, "", header{"Sec-Fetch-Site": "none"}, 401},
 		"path that looks public": {"GET", "//", "", nil, 401},
 		"login without a token":  {"POST", web.LoginPath, "", nil, 401},
 		"login with another":     {"POST", web.LoginPath, "wrong", nil, 401},
@@ -105,7 +109,7 @@ func TestAccess(t *testing.T) {
 		"login of another site":  {"POST", web.LoginPath, token, header{"Origin": "https://evil.example"}, 403},
 		"login by a form":        {"POST", web.LoginPath, token, header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 403},
 		"cookie of another site": {"GET", "/api/events", "", header{"Cookie": cookie, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 403},
-		"own origin":             {"GET", "/api/events", "", header{"Cookie": cookie, "Origin": "https://" + addr}, 200},
+		"own origin":             {"GET", "/api/events", "", header{"Cookie": cookie, "Sec-Fetch-Site": "same-origin", "Origin": "https://" + addr}, 200},
 		"own origin without TLS": {"GET", "/api/events", "", header{"Cookie": cookie, "Origin": "http://" + addr}, 403},
 		"change":                 {"POST", "/api/events", "", header{"Cookie": cookie}, 405},
 		"address of the login":   {"GET", web.LoginPath, "", nil, 401},
@@ -133,7 +137,8 @@ func TestAccess(t *testing.T) {
 // TestTokens refuses tokens that could be guessed, or that a header cannot have.
 func TestTokens(t *testing.T) {
 	for text, want := range map[string]bool{
-		token: true, web.NewToken(): true, strings.Repeat("x", 20): true, strings.Repeat("x", 1024): true,
+		token: true, web.NewToken(): true, strings.Repeat("abcde", 4): true, strings.Repeat("abcdefgh", 128): true,
+		strings.Repeat("x", 20): false, strings.Repeat("abcd", 50): false,
 		"": false, "password": false, strings.Repeat("x", 19): false, strings.Repeat("x", 1025): false, token + " x": false, token + "\n": false, token + "ü": false,
 	} {
 		_, err := web.NewAccess(text, tls.Certificate{})

@@ -2,7 +2,9 @@
 //
 // Other sites in the same browser can send requests to a server on the loopback interface. They receive
 // nothing: names that resolve to the loopback address (DNS rebinding) are refused by the Host header, requests of their pages
-// by Sec-Fetch-Site and Origin, and answers that they embed by Cross-Origin-Resource-Policy. Pages may load only what the server
+// by Sec-Fetch-Site and Origin, and answers that they embed by Cross-Origin-Resource-Policy. Their links open only the page:
+// how long data take would tell what is stored. Programs and old browsers, which do not send Sec-Fetch-Site, get data with a
+// header that other sites cannot set. Pages may load only what the server
 // itself has as files, so text in a page cannot run as a script or style, even if it were not escaped, and cannot
 // send anything elsewhere. Requests can only read, and are limited in size, time and number.
 //
@@ -21,6 +23,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -146,6 +149,10 @@ func Protect(addr net.Addr, h http.Handler, access *Access) http.Handler {
 		if access != nil && access.answers(w, r) {
 			return
 		}
+		if strings.HasPrefix(r.URL.Path, dataPath) && r.Header.Get("Sec-Fetch-Site") == "" && !ownHeader(r.Header) {
+			NewProblem("other site", http.StatusForbidden, "the request may be of another site: add the header Content-Type: application/json").Write(w)
+			return
+		}
 		select {
 		case running <- struct{}{}:
 			defer func() { <-running }()
@@ -174,7 +181,7 @@ func hostsOf(addr net.Addr) []string {
 // refused returns why a request must not be answered; nil for others.
 func refused(r *http.Request, hosts []string, access *Access) *Problem {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
-	opens := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" // a link or a bookmark
+	opens := r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" // a link
 	own := "http://" + r.Host
 	if access != nil {
 		own = "https://" + r.Host
@@ -188,4 +195,13 @@ func refused(r *http.Request, hosts []string, access *Access) *Problem {
 		return NewProblem("other site", http.StatusForbidden, "this server does not answer other sites")
 	}
 	return nil
+}
+
+// dataPath is where answers depend on what is stored.
+const dataPath = "/api/"
+
+// ownHeader reports whether a request has a header that browsers set for no link, and for no other site unless this server
+// allows it, which it never does.
+func ownHeader(h http.Header) bool {
+	return h.Get("Authorization") != "" || h.Get("Content-Type") == "application/json"
 }

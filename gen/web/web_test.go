@@ -28,7 +28,8 @@ func serve(t *testing.T, h http.HandlerFunc) (addr string, end func() error) {
 	return l.Addr().String(), end
 }
 
-// TestRequests sends requests as browsers do for pages of the server and of others.
+// TestRequests sends requests as browsers do for pages of the server and of others. The class of fault: a page of another
+// site learns what is stored from an answer that it cannot read, such as from the time that it takes.
 func TestRequests(t *testing.T) {
 	addr, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "secret") })
 	_, port, _ := net.SplitHostPort(addr)
@@ -38,30 +39,40 @@ func TestRequests(t *testing.T) {
 		header       header
 		want         int
 	}{
-		"address":                     {"GET", addr, nil, 200},
-		"name":                        {"HEAD", "localhost:" + port, nil, 200},
-		"IPv6":                        {"GET", "[::1]:" + port, nil, 200},
-		"typed address":               {"GET", addr, header{"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200},
-		"script of the page":          {"GET", addr, header{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 200},
-		"link of another site":        {"GET", addr, header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200},
-		"own origin":                  {"GET", addr, header{"Origin": "http://" + addr}, 200},
-		"name that is rebound":        {"GET", "evil.example:" + port, nil, 421},
-		"name without a port":         {"GET", "localhost", nil, 421},
-		"other port":                  {"GET", "localhost:1", nil, 421},
-		"name that begins the same":   {"GET", "localhost.evil.example:" + port, nil, 421},
-		"other origin":                {"GET", addr, header{"Origin": "http://evil.example"}, 403},
-		"no origin":                   {"GET", addr, header{"Origin": "null"}, 403},
-		"script of another site":      {"GET", addr, header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"}, 403},
-		"script of another port":      {"GET", addr, header{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 403},
-		"frame of another site":       {"GET", addr, header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, 403},
-		"form":                        {"POST", addr, nil, 405},
-		"preflight of another origin": {"OPTIONS", addr, nil, 405},
+		"address":                          {"GET", addr, nil, 200},
+		"name":                             {"HEAD", "localhost:" + port, nil, 200},
+		"IPv6":                             {"GET", "[::1]:" + port, nil, 200},
+		"typed address":                    {"GET", addr, header{"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200},
+		"script of the page":               {"GET", addr, header{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 200},
+		"link of another site":             {"GET", addr, header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200},
+		"own origin":                       {"GET", addr, header{"Origin": "http://" + addr}, 200},
+		"name that is rebound":             {"GET", "evil.example:" + port, nil, 421},
+		"name without a port":              {"GET", "localhost", nil, 421},
+		"other port":                       {"GET", "localhost:1", nil, 421},
+		"name that begins the same":        {"GET", "localhost.evil.example:" + port, nil, 421},
+		"other origin":                     {"GET", addr, header{"Origin": "http://evil.example"}, 403},
+		"no origin":                        {"GET", addr, header{"Origin": "null"}, 403},
+		"script of another site":           {"GET", addr, header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"}, 403},
+		"script of another port":           {"GET", addr, header{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 403},
+		"frame of another site":            {"GET", addr, header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, 403},
+		"form":                             {"POST", addr, nil, 405},
+		"preflight of another origin":      {"OPTIONS", addr, nil, 405},
+		"data for a program":               {"GET", addr + "/api/x", header{"Content-Type": "application/json"}, 200},
+		"data with a token":                {"GET", addr + "/api/x", header{"Authorization": "Bearer x"}, 200},
+		"data for the page":                {"GET", addr + "/api/x", header{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 200},
+		"data at a typed address":          {"GET", addr + "/api/x", header{"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200},
+		"data at a link of another site":   {"GET", addr + "/api/x", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 403},
+		"data at a link of another port":   {"GET", addr + "/api/x", header{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 403},
+		"data at a link in an old browser": {"GET", addr + "/api/x", header{"Accept": "text/html"}, 403},
+		"data for a form of another site":  {"GET", addr + "/api/x", header{"Content-Type": "text/plain"}, 403},
+		"a file at a link of another site": {"GET", addr + "/next", header{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 403},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+addr+"/", nil)
+		host, path, _ := strings.Cut(c.host, "/")
+		r, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+addr+"/"+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Host = c.host
+		r.Host = host
 		for key, value := range c.header {
 			r.Header.Set(key, value)
 		}

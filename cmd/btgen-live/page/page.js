@@ -28,7 +28,7 @@ function element(name, attributes = {}, ...contents) {
 async function api(path, parameters = {}, signal) {
   const q = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) for (const v of [value].flat()) q.append(key, v);
-  const response = await fetch("/api/" + path + (String(q) && "?" + q), {signal}).catch(e => { throw e.name === "AbortError" ? e : new Error("btgen-live serve does not answer: " + e.message); });
+  const response = await fetch("/api/" + path + (String(q) && "?" + q), {signal, headers: {"Content-Type": "application/json"}}).catch(e => { throw e.name === "AbortError" ? e : new Error("btgen-live serve does not answer: " + e.message); });
   const answer = await response.json();
   if (response.status === 401) $("login").hidden = false;
   if (!response.ok) throw new Error(answer.detail);
