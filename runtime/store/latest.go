@@ -14,7 +14,7 @@ import (
 // has a table of codec.Latest.
 func (r *Reader[E]) Latest(ctx context.Context, base E) (E, error) {
 	event, err := r.reader.newest(ctx, event{&base})
-	return *event.pointer.(*E), err
+	return valueOf[E](event), err
 }
 
 // newest is [Reader.Latest] without its type parameter.

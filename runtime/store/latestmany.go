@@ -44,7 +44,10 @@ func (r *reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 			return
 		}
 		for some := range slices.Chunk(series, latestTogether) {
-			r.latestOf(ctx, &op, some)
+			if failed = r.latestOf(ctx, &op, some); failed != nil {
+				yield(r.mapping.new(), failed)
+				return
+			}
 			for i := range some {
 				l := &some[i]
 				switch ended := ctx.Err(); {
@@ -95,18 +98,16 @@ func (r *reader) latestSeries(bases []event) ([]latestSeries, error) {
 	return out, nil
 }
 
-// latestOf finds the newest events of some series.
-func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSeries) {
+// latestOf finds the newest events of some series. Its own error is that of a request for several of them.
+func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSeries) error {
 	if r.state != nil {
 		if err := r.state.states(ctx, op, some); err != nil {
-			some[0].done, some[0].err = true, err // the read ends with the first error
-			return
+			return err
 		}
 	}
 	if len(some) > 1 && r.mapping.Pattern.EventTimed() {
 		if err := r.recentOf(ctx, op, some); err != nil {
-			some[0].done, some[0].err = true, err // the read ends with the first error
-			return
+			return err
 		}
 	}
 	var wg sync.WaitGroup
@@ -128,6 +129,7 @@ func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSerie
 		})
 	}
 	wg.Wait()
+	return nil
 }
 
 // recentOf finds the newest events of those series that have events in the current bucket or

@@ -197,6 +197,14 @@ func each[E any](all []E) []event {
 //go:noinline
 func typed[E any](read func(yield yielder)) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		read(func(e event, err error) bool { return yield(*e.pointer.(*E), err) })
+		read(func(e event, err error) bool { return yield(valueOf[E](e), err) })
 	}
+}
+
+// valueOf returns an event, or the zero E if there is none, as with most errors.
+func valueOf[E any](e event) (out E) {
+	if e.exists() {
+		out = *e.pointer.(*E)
+	}
+	return out
 }
