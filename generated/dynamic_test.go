@@ -67,12 +67,14 @@ func asGenerated[S, E, C any, W dynamictest.Writer[E], R dynamictest.Reader[S, E
 	newWriter func(runtime.Client, ...runtime.WriterOptions) W, newReader func(runtime.Client, ...runtime.ReaderOptions) R,
 ) func(t *testing.T, b *storetest.Bigtable, yaml []byte) {
 	return func(t *testing.T, b *storetest.Bigtable, yaml []byte) {
-		dynamictest.Same(t, b, dynamictest.Resolve(t, yaml), newWriter, newReader)
+		l := dynamictest.Resolve(t, yaml)
+		dynamictest.Same(t, b, l, newWriter, newReader)
+		dynamictest.Failing(t, b, l, newReader)
 	}
 }
 
 // The generated code of every example schema and package dynamic store the same
-// cells, and each reads what the other stored.
+// cells, and each reads what the other stored. Every method of a reader returns the errors of its requests.
 func TestDynamic(t *testing.T) {
 	paths, err := filepath.Glob("../schemas/*.yaml")
 	check(t, err)
