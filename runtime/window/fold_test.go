@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -308,10 +309,20 @@ func TestGroupOrder(t *testing.T) {
 	}
 }
 
-// checkValues is checkOrder for values that are no numbers.
+// checkValues is checkOrder for values that are no numbers: in slices of their type, and of any type, whose values
+// have no address. Both find the same values.
 func checkValues[T any](t *testing.T, values []T) {
 	t.Helper()
-	checkOrder(t, values, func(to, o *Values[T]) { to.combine(o) })
+	want := checkOrder(t, values, func(to, o *Values[T]) { to.combine(o) })
+	part := AnyValuesPart("v", func(w *Values[any]) *Values[any] { return w }, func(*Values[any]) []any { return nil }, AnyForm{To: func(v any) any { return v }})
+	var untyped []any
+	for _, v := range values {
+		untyped = append(untyped, v)
+	}
+	got := checkOrder(t, untyped, func(to, o *Values[any]) { part.combine(to, o) })
+	if !reflect.DeepEqual(got.First, any(want.First)) || !reflect.DeepEqual(got.Last, any(want.Last)) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }
 
 // checkOrder combines series with a value each at the same instant, in several orders, and returns the result.

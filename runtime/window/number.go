@@ -240,9 +240,15 @@ func compare(a, b reflect.Value) int {
 		return cmp.Compare(a.Uint(), b.Uint())
 	case reflect.String:
 		return cmp.Compare(a.String(), b.String())
-	case reflect.Slice, reflect.Array:
+	case reflect.Slice:
 		if a.Type().Elem().Kind() == reflect.Uint8 {
 			return bytes.Compare(a.Bytes(), b.Bytes())
+		}
+	case reflect.Array: // which may have no address
+		for i := range a.Len() {
+			if order := compare(a.Index(i), b.Index(i)); order != 0 {
+				return order
+			}
 		}
 	case reflect.Struct:
 		if a, ok := a.Interface().(time.Time); ok {
