@@ -14,6 +14,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +96,7 @@ const (
 // end then, too. Without access, which is nil, l must be of [Listen].
 func Serve(ctx context.Context, l net.Listener, h http.Handler, access *Access) error {
 	server := &http.Server{
-		Handler:           Protect(l.Addr(), h, access),
+		Handler:           Protect(l.Addr(), recovering(h), access),
 		ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: writeTime, // a ReadTimeout would end requests that wait
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       log.New(io.Discard, "", 0), // it would contain text of requests
@@ -121,6 +123,26 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, access *Access) 
 		return server.Close()
 	}
 	return nil
+}
+
+// recovering returns a handler that answers a request whose handler panics, and logs the stack with the number of the answer.
+// Text of requests is not logged, but the panic may contain some, which is quoted.
+func recovering(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			p := recover()
+			switch p {
+			case nil:
+				return
+			case http.ErrAbortHandler:
+				panic(p)
+			}
+			id := rand.Text()
+			log.Printf("request %s: panic: %q\n%s", id, fmt.Sprint(p), debug.Stack())
+			NewProblem("internal error", http.StatusInternalServerError, "a defect of btgen: report what the log of the server says about request "+id).Write(w)
+		}()
+		h.ServeHTTP(w, r)
+	})
 }
 
 // policy is what pages may load.

@@ -1,11 +1,15 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +98,47 @@ func TestRequests(t *testing.T) {
 		if strings.Contains(policy, "unsafe") || response.Header.Get("X-Content-Type-Options") != "nosniff" || response.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
 			t.Errorf("%s: headers %v", name, response.Header)
 		}
+	}
+}
+
+// TestPanics answers a request whose handler panics, and logs where, under the same number. The server goes on. Class of faults:
+// failures that neither the answer nor the log shows.
+func TestPanics(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	addr, end := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			panic("\x1b]0;defect")
+		}
+		_, _ = io.WriteString(w, "fine")
+	})
+	get := func(path string) (int, string) {
+		response, err := http.Get("http://" + addr + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return response.StatusCode, string(body)
+	}
+	code, body := get("/")
+	if code != http.StatusInternalServerError || strings.Contains(body, "]0;defect") {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body := get("/other"); code != http.StatusOK || body != "fine" {
+		t.Errorf("%d %s", code, body)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	var p web.Problem
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		t.Fatal(err)
+	}
+	id := p.Detail[strings.LastIndexByte(p.Detail, ' ')+1:]
+	if got := logged.String(); len(id) < 20 || !strings.Contains(got, id) || !strings.Contains(got, "TestPanics.func") || strings.Contains(got, "\x1b") {
+		t.Errorf("answer %s, log %q", body, got)
 	}
 }
 
