@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -62,9 +63,18 @@ func (i *inputFlags) given(cmd *cobra.Command) []string {
 		}
 	}
 	if i.columns != nil {
-		flags = append(flags, "--columns "+infer.ShellQuoted(strings.Join(i.columns, ",")))
+		flags = append(flags, "--columns "+infer.ShellQuoted(commaSeparated(i.columns)))
 	}
 	return flags
+}
+
+// commaSeparated returns names as flags that are lists take them: a line of CSV.
+func commaSeparated(names []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(names) // to memory
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // formatsText describes the formats, one per line, for the help of commands.
@@ -94,7 +104,7 @@ func (i *inputFlags) add(cmd *cobra.Command) {
 
 // addWritten adds flags that only commands with a schema have.
 func (i *inputFlags) addWritten(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&i.names, "map", nil, "`column=name`: the column of the file is the value of the schema; without a name, it is left out")
+	cmd.Flags().StringArrayVar(&i.names, "map", nil, "`column=name`: the column of the file is the value of the schema; without a name, it is left out; tag:column or field:column tells two of a line apart")
 	cmd.Flags().StringVar(&i.at, "time", "", "`time` of events without one, such as 2021-03-05T12:00:00Z")
 	cmd.Flags().BoolVar(&i.reader.IgnoreUnknown, "ignore-unknown", false, "ignore values that the schema does not have")
 }
@@ -134,7 +144,7 @@ func (i *inputFlags) mapped() error {
 	i.reader.Names = map[string]string{}
 	for _, m := range i.names {
 		at := strings.LastIndexByte(m, '=')
-		if at < 1 {
+		if at < 0 {
 			return fmt.Errorf("--map %q: want column=name, or column= to leave the column out", m)
 		}
 		if _, twice := i.reader.Names[m[:at]]; twice {

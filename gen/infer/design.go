@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -31,13 +32,16 @@ type design struct {
 	step         time.Duration // between the events of a series; 0 if unknown
 	count        int           // of series; 0 if unknown
 	loading      []string      // flags of the command that loads the events, besides --map
-	left         []string      // columns that are left out
-	timeName     string        // of the column with the time; empty if it has no name
+	words        []string      // names that mean something else for the reader of the format
+	names        namer
+	left         []string // columns that are left out
+	timeName     string   // of the column with the time; empty if it has no name
 }
 
 // designValue is a series value or a field of a design.
 type designValue struct {
-	source   string // in the other system
+	source   string      // in the other system
+	part     format.Part // that it is there; MetricPart for what readers find by the name in the schema
 	typ      string
 	optional bool
 	escape   bool // the delimiter in keys
@@ -52,6 +56,10 @@ type designValue struct {
 func (d *design) propose() (*Proposal, error) {
 	text, _ := d.schema()
 	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
+	for r.Diagnostics.HasErrors() && d.names.learn(text, r.Diagnostics) {
+		text, _ = d.schema()
+		r = gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
+	}
 	if r.Diagnostics.HasErrors() {
 		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, refusal(text, r.Diagnostics...))
 	}
@@ -59,6 +67,9 @@ func (d *design) propose() (*Proposal, error) {
 		if f.Severity == diag.Warning {
 			d.asks = append(d.asks, fmt.Sprintf("%s [%s]", f.Message, f.Rule))
 		}
+	}
+	if command := d.command(); oneLine(command) != command {
+		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
 	}
 	text, asks := d.schema()
 	if formatted, found := schema.Format("schema.yaml", text); !found.HasErrors() {
@@ -69,14 +80,20 @@ func (d *design) propose() (*Proposal, error) {
 
 // schema writes the schema.
 func (d *design) schema() ([]byte, []string) {
-	names := namer{}
+	names := &d.names
+	names.reset()
 	for i := range d.series {
-		v := &d.series[i]
-		if v.name = v.source; v.source == "metric" { // which only fields cannot be called
-			names[v.name] = true
-			continue
+		if v := &d.series[i]; v.part == format.MetricPart {
+			v.name = v.source
+			names.take(v.name)
 		}
-		v.name = names.name(v.source, "key_")
+	}
+	for i := range d.series {
+		if v := &d.series[i]; v.part != format.MetricPart {
+			if v.name = names.name(v.source, "key_"); slices.Contains(d.words, v.name) {
+				v.name = names.name("key_"+v.name, "")
+			}
+		}
 	}
 	for i := range d.fields {
 		d.fields[i].name = names.name(d.fields[i].source, "field_")
@@ -86,7 +103,7 @@ func (d *design) schema() ([]byte, []string) {
 	d.writeTable(body)
 	d.writeLoad(body)
 	head := &writer{}
-	for _, line := range append(d.about, "Load them with btgen-live write "+strings.Join(append([]string{eventName(d.table), "FILE"}, d.flags()...), " ")) {
+	for _, line := range append(d.about, "Load them with "+d.command()) {
 		head.note("", line)
 	}
 	if len(body.asks) > 0 {
@@ -95,22 +112,22 @@ func (d *design) schema() ([]byte, []string) {
 	return []byte(head.b.String() + body.b.String()), body.asks
 }
 
-// flags returns the flags of the command that loads the events.
-func (d *design) flags() []string {
-	flags := slices.Clone(d.loading)
+// command returns the command that loads the events.
+func (d *design) command() string {
+	flags := append([]string{"btgen-live write", d.names.eventName(d.table), "FILE"}, d.loading...)
 	add := func(from, to string) { flags = append(flags, "--map "+ShellQuoted(from+"="+to)) }
 	if d.timeName != "" && d.timeName != "time" {
 		add(d.timeName, "time")
 	}
 	for _, v := range slices.Concat(d.series, d.fields) {
 		if v.name != v.source {
-			add(v.source, v.name)
+			add(v.part.Qualified(v.source), v.name)
 		}
 	}
 	for _, name := range d.left {
 		add(name, "")
 	}
-	return flags
+	return strings.Join(flags, " ")
 }
 
 // ShellQuoted returns a word of a command in a shell.
@@ -123,7 +140,7 @@ func ShellQuoted(s string) string {
 
 // writeEvent writes the series and the fields.
 func (d *design) writeEvent(w *writer) {
-	w.line("btgen: v1\npackage: %s\nname: %s\nseries:", packageName(d.table), eventName(d.table))
+	w.line("btgen: v1\npackage: %s\nname: %s\nseries:", d.names.packageName(d.table), schema.Quoted(d.names.eventName(d.table)))
 	for _, v := range d.series {
 		v.write(w)
 	}

@@ -41,6 +41,7 @@ type draft struct {
 
 	noRollup   string // why the schema lacks the rollup of the table; empty if it does not
 	noVersions string // why the schema lacks max_versions; empty if it does not
+	names      namer
 	asks       []string
 	reads      float64 // the share of the sample that the schema reads
 	weight     float64 // of this share: less than 1 if the schema says less than others, and 0 stands for 1

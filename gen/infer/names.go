@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/diag"
 )
 
 // known are forms of values whose names are known.
@@ -46,11 +46,37 @@ func nameOf(k *key, i int) string {
 	return fmt.Sprintf("key_%d", i+1)
 }
 
-// namer makes names of series values and fields distinct, also in Go.
-type namer map[string]bool
+// namer makes names of packages, series values and fields that are distinct, also in Go, and that the schema
+// language accepts.
+type namer struct {
+	taken   map[string]bool // by [sameName]
+	pkg     string          // that it returned last
+	refused map[string]bool // names that the language does not accept
+}
 
-// name returns a valid name that is not taken.
-func (n namer) name(s, otherwise string) string {
+// reset forgets which names are taken.
+func (n *namer) reset() {
+	n.taken = map[string]bool{}
+	if n.refused == nil {
+		n.refused = map[string]bool{}
+	}
+}
+
+// sameName returns a text that is equal for names that are equal in Go.
+func sameName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// take takes a name, unless it is taken.
+func (n *namer) take(name string) bool {
+	same := sameName(name)
+	if n.taken[same] || n.refused[name] {
+		return false
+	}
+	n.taken[same] = true
+	return true
+}
+
+// plain returns a valid name that resembles a text.
+func plain(s, otherwise string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
@@ -64,44 +90,63 @@ func (n namer) name(s, otherwise string) string {
 	if base == "" || !unicode.IsLetter(rune(base[0])) {
 		base = otherwise + base
 	}
-	base = base[:min(len(base), 56)]
-	if slices.Contains(reserved, strings.ToLower(base)) {
+	if base = base[:min(len(base), 56)]; slices.Contains(reserved, strings.ToLower(base)) {
 		base = otherwise + base
 	}
-	for i := 1; ; i++ {
-		name := base
-		if i > 1 {
-			name = fmt.Sprintf("%s_%d", base, i)
-		}
-		if same := strings.ToLower(strings.ReplaceAll(name, "_", "")); !n[same] {
-			n[same] = true
-			return name
-		}
-	}
+	return base
 }
 
-// reserved are names that series values and fields cannot have, or that events have anyway.
-var reserved = []string{"time", "bucket", "metric", "sequence", "class", "ttl", "expiresat", "expires_at", "writtenat", "written_at", "true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-
-// packageName returns the name of the package for a table.
-func packageName(table string) string {
-	name := namer{}.name(strings.ToLower(table), "table_")
-	if schema.IsReservedPackage(name) || slices.Contains(packages, name) || strings.HasSuffix(name, "_test") {
-		name += "_table"
+// name returns a valid name that is not taken.
+func (n *namer) name(s, otherwise string) string {
+	base := plain(s, otherwise)
+	if n.refused[base] {
+		base = otherwise + base
+	}
+	name := base
+	for i := 2; !n.take(name); i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
 	}
 	return name
 }
 
-// packages are names that packages cannot have, besides those that [schema.IsReservedPackage] knows.
-var packages = []string{
-	"break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go", "goto", "if", "import",
-	"interface", "map", "package", "range", "return", "select", "struct", "switch", "type", "var", "aux", "con", "nul", "prn",
+// nameStart matches the name at the beginning of a text.
+var nameStart = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*`)
+
+// learn remembers the names at the positions of errors in a text with names of the namer. It returns false
+// if there are none.
+func (n *namer) learn(text []byte, found diag.List) bool {
+	lines, more := strings.Split(string(text), "\n"), false
+	for _, f := range found {
+		if f.Severity != diag.Error || f.Pos.Line < 1 || f.Pos.Line > len(lines) {
+			continue
+		}
+		line := lines[f.Pos.Line-1]
+		name := nameStart.FindString(line[min(max(f.Pos.Column-1, 0), len(line)):])
+		if name != "" && !n.refused[name] && (name == n.pkg || n.taken[sameName(name)]) {
+			n.refused[name], more = true, true
+		}
+	}
+	return more
+}
+
+// reserved are names that series values and fields cannot have, or that events have anyway.
+var reserved = []string{
+	"time", "bucket", "sequence", "class", "ttl", "expiresat", "expires_at", "writtenat", "written_at",
+	"true", "false", "yes", "no", "on", "off", "null", "y", "n",
+}
+
+// packageName returns the name of the package for a table.
+func (n *namer) packageName(table string) string {
+	if n.pkg = plain(strings.ToLower(table), "table_"); n.refused[n.pkg] {
+		n.pkg += "_table"
+	}
+	return n.pkg
 }
 
 // eventName returns the name of the events of a table: in the singular.
-func eventName(table string) string {
+func (n *namer) eventName(table string) string {
 	var b strings.Builder
-	for _, word := range strings.Split(packageName(table), "_") {
+	for _, word := range strings.Split(n.packageName(table), "_") {
 		if word != "" {
 			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 		}

@@ -279,7 +279,7 @@ func (s *recordSample) design() (*design, error) {
 	if narrow && s.Format.Points {
 		return nil, fmt.Errorf("%w: %s: choose one with --metric", ErrMetrics, listed(s.metricOrder))
 	}
-	d := &design{table: s.Name, partition: -1, ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}."}
+	d := &design{table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}."}
 	if len(s.metrics) == 1 {
 		d.table = s.metricOrder[0]
 	}
@@ -289,7 +289,7 @@ func (s *recordSample) design() (*design, error) {
 	}
 	d.loading = append([]string{"--format " + s.Format.Name}, s.Flags...)
 	if narrow {
-		d.series = append(d.series, designValue{source: s.Format.Metric, typ: "string", example: s.metricOrder[0], bytes: averageLength(s.metricOrder)})
+		d.series = append(d.series, designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: s.metricOrder[0], bytes: averageLength(s.metricOrder)})
 	}
 	if len(s.metrics) == 1 && s.Options.Metric != "" {
 		d.loading = append(d.loading, "--metric "+ShellQuoted(s.Options.Metric))
@@ -303,18 +303,23 @@ func (s *recordSample) design() (*design, error) {
 	s.addTags(d)
 	for _, name := range s.fieldOrder {
 		d.fields = append(d.fields, s.field(name))
-		if s.tags[name] != nil {
-			d.asks = append(d.asks, fmt.Sprintf("%s is a tag and a field, and write cannot tell them apart. Can one of them have another name?", show([]byte(name))))
-		}
 	}
 	if len(d.series) == 0 && s.Format.Metric != "" {
-		d.series = append(d.series, designValue{source: s.Format.Metric, typ: "string", example: d.table, bytes: len(d.table)})
+		d.series = append(d.series, designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: d.table, bytes: len(d.table)})
 	}
 	if len(d.fields) == 0 {
 		return nil, fmt.Errorf("%w: no column is a field", ErrNoSchema)
 	}
 	s.time(d)
 	return d, nil
+}
+
+// part returns the part of a record that values are in the file: cells of CSV have none.
+func (s *recordSample) part(of format.Part) format.Part {
+	if s.Format.Cells {
+		return format.AnyPart
+	}
+	return of
 }
 
 // averageLength returns the average length of texts.
@@ -338,7 +343,7 @@ func (s *recordSample) addTags(d *design) {
 			others++
 			continue
 		}
-		v := designValue{source: name, typ: "string", escape: c.hash, example: c.example, bytes: max(1, c.bytes/c.n)}
+		v := designValue{source: name, part: s.part(format.TagPart), typ: "string", escape: c.hash, example: c.example, bytes: max(1, c.bytes/c.n)}
 		if t := c.cellType(); s.Format.Cells && (t == "int64" || c.isID()) {
 			v.typ, v.escape = t, false
 		}
@@ -349,7 +354,7 @@ func (s *recordSample) addTags(d *design) {
 	}
 	if others > 0 {
 		const bytes = 16
-		d.series = append(d.series, designValue{source: s.Format.Rest, typ: "string", escape: true, bytes: others * bytes, asks: []string{
+		d.series = append(d.series, designValue{source: s.Format.Rest, part: format.MetricPart, typ: "string", escape: true, bytes: others * bytes, asks: []string{
 			fmt.Sprintf("It has the tags that some events lack, as in a=1,b=2, or - for none. The sample has %d of them. Do they tell one series from another?", others),
 		}})
 	}
@@ -358,7 +363,7 @@ func (s *recordSample) addTags(d *design) {
 // field derives a field.
 func (s *recordSample) field(name string) designValue {
 	c := s.fields[name]
-	v := designValue{source: name, optional: c.n < s.events()}
+	v := designValue{source: name, part: s.part(format.FieldPart), optional: c.n < s.events()}
 	integers := c.kinds[format.IntKind] + c.kinds[format.UintKind]
 	switch text := c.kinds[format.TextKind] + c.kinds[format.StringKind]; {
 	case s.Format.Cells:

@@ -69,13 +69,14 @@ type options struct {
 // schema writes the schema of a draft.
 func (d *draft) schema(o options) ([]byte, []string) {
 	w := &writer{}
-	names := namer{}
+	names := &d.names
+	names.reset()
 	for i := range d.fields {
 		d.nameField(&d.fields[i], names)
 	}
 	segments, values := d.segments(names)
 	id := d.key.table.Table
-	w.line("btgen: v1\npackage: %s\nname: %s", packageName(id), eventName(id))
+	w.line("btgen: v1\npackage: %s\nname: %s", names.packageName(id), schema.Quoted(names.eventName(id)))
 	w.note("", strings.ToUpper(d.key.reason[:1])+d.key.reason[1:]+".")
 	w.line("series:")
 	for _, s := range values {
@@ -101,7 +102,7 @@ func (d *draft) schema(o options) ([]byte, []string) {
 
 // nameField gives a field a valid name, and the column or the member that it has if that is
 // another one.
-func (d *draft) nameField(f *field, names namer) {
+func (d *draft) nameField(f *field, names *namer) {
 	stored := f.name
 	if f.column != "" {
 		stored = f.column
@@ -120,7 +121,7 @@ func (d *draft) nameField(f *field, names namer) {
 }
 
 // segments returns the segments of the key in the schema language, and the series values.
-func (d *draft) segments(names namer) (segments []string, values []series) {
+func (d *draft) segments(names *namer) (segments []string, values []series) {
 	k := d.key
 	var indexes []int
 	for i, p := range k.parts {
@@ -542,7 +543,8 @@ func (v *verified) report(rows []bigtable.Row) *verify.Report {
 
 // accepted returns the text of a draft that allows what the rules find in the table.
 func (d *draft) accepted(o options) (*verified, error) {
-	for range 3 {
+	const most = 5 // rounds: each allows rules or changes names
+	for range most {
 		text, asks := d.schema(o)
 		result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
 		more := false
@@ -551,6 +553,8 @@ func (d *draft) accepted(o options) (*verified, error) {
 			case f.Severity == diag.Advice:
 			case f.Rule != "" && allowable(f.Rule) && !slices.Contains(o.allow, f.Rule):
 				o.allow, more = append(o.allow, f.Rule), true
+			case f.Severity == diag.Error && !allowable(f.Rule) && d.names.learn(text, diag.List{f}):
+				more = true
 			case f.Severity == diag.Error && !allowable(f.Rule):
 				return nil, refusal(text, f)
 			}

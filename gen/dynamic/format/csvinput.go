@@ -402,7 +402,17 @@ type cellScanner struct{ csvScanner }
 // newCellScanner returns a scanner of CSV, after its header.
 func newCellScanner(in io.Reader, o ReaderOptions) (Scanner, error) {
 	s := &cellScanner{newCSVScanner(in, o.CSV)}
-	return s, s.header()
+	if err := s.header(); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, name := range s.names {
+		if seen[name] {
+			return nil, &HeaderError{Name: shown([]byte(name)), Err: ErrTwice}
+		}
+		seen[name] = true
+	}
+	return s, nil
 }
 
 // Scan implements [Scanner]. Values that a record lacks are left out.

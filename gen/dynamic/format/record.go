@@ -54,6 +54,19 @@ const (
 	TimePart               // a number of units since 1970
 )
 
+// qualifiers precede the names of values of a part in ReaderOptions.Names.
+var qualifiers = map[Part]string{MetricPart: "metric:", TagPart: "tag:", FieldPart: "field:", TimePart: "time:"}
+
+// Qualified returns the name in ReaderOptions.Names of a value with a name, if it is this part of a record, and not
+// another one with the same name. Metrics and times have empty names.
+func (p Part) Qualified(name string) string { return qualifiers[p] + name }
+
+// partName is the name of a value of a part.
+type partName struct {
+	part Part
+	name string
+}
+
 // Kind is the type of a value in the other system.
 type Kind int
 
@@ -87,10 +100,12 @@ type recordReader struct {
 	format  *Format
 	scanner Scanner
 	record  Record
-	metric  int          // index of the column; -1 if the schema has none
-	rest    int          // index of the column; -1 if the schema has none
-	first   string       // the metric of all events, if the schema has none
-	skipped atomic.Int64 // lines of other metrics
+	byPart  map[partName]int // as byName, for names with the qualifier of a part
+	metric  int              // index of the column; -1 if the schema has none
+	time    int              // index of the column; -1 to leave it out
+	rest    int              // index of the column; -1 if the schema has none
+	first   string           // the metric of all events, if the schema has none
+	skipped atomic.Int64     // lines of other metrics
 
 	assigned []assignment // of the current record
 	inLine   []bool       // per column, whether assigned has it
@@ -132,16 +147,51 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	if err != nil {
 		return nil, err
 	}
-	r := &recordReader{parser: p, format: f, scanner: scanner, metric: p.stringColumn(f.Metric), rest: p.stringColumn(f.Rest), inLine: make([]bool, len(p.columns))}
+	r := &recordReader{parser: p, format: f, scanner: scanner, byPart: p.qualified(), inLine: make([]bool, len(p.columns))}
+	r.metric, r.rest, r.time = r.stringColumn(r.nameless(MetricPart, f.Metric)), r.stringColumn(r.nameless(AnyPart, f.Rest)), r.nameless(TimePart, "time")
 	r.points.partial = slices.ContainsFunc(p.columns, func(c Column) bool { return c.part == fieldPart && !c.Required() })
 	return r, nil
 }
 
-// stringColumn returns the index of the column that an input name has, if its values are strings of
-// the series; otherwise -1.
-func (p *parser) stringColumn(name string) int {
-	i, ok := p.byName[name]
-	if !ok || i < 0 || p.columns[i].Type != schema.String || p.columns[i].part != seriesPart {
+// qualified removes the names with the qualifier of a part from byName, and returns their columns.
+func (p *parser) qualified() map[partName]int {
+	out := map[partName]int{}
+	for name := range p.options.Names {
+		for part, qualifier := range qualifiers {
+			if of, ok := strings.CutPrefix(name, qualifier); ok {
+				out[partName{part, of}] = p.byName[name]
+				delete(p.byName, name)
+			}
+		}
+	}
+	return out
+}
+
+// nameless returns the index of the column of values of a part without names, which stands for another name; -1 if there
+// is none.
+func (r *recordReader) nameless(part Part, name string) int {
+	if i, ok := r.byPart[partName{part, ""}]; ok {
+		return i
+	}
+	if i, ok := r.byName[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// lookup returns the index of the column of a tag or a field; -1 to leave it out. It returns false if the schema has
+// none.
+func (r *recordReader) lookup(v *Value) (int, bool) {
+	i, ok := r.byPart[partName{v.Part, string(v.Name)}]
+	if !ok {
+		i, ok = r.byName[string(v.Name)]
+	}
+	return i, ok
+}
+
+// stringColumn returns the index of a column if its values are strings of the series; otherwise -1.
+func (p *parser) stringColumn(i int) int {
+	if i < 0 || p.columns[i].Type != schema.String || p.columns[i].part != seriesPart {
 		return -1
 	}
 	return i
@@ -277,15 +327,18 @@ func (r *recordReader) bindValue(v *Value) (string, error) {
 			return "", r.only(v)
 		}
 	case TimePart:
-		i = r.byName["time"]
+		i = r.time
 	default:
-		if _, known := r.byName[string(v.Name)]; !known && v.Part == TagPart && r.rest >= 0 {
+		var known bool
+		if i, known = r.lookup(v); !known && v.Part == TagPart && r.rest >= 0 {
 			r.pairs = append(r.pairs, pair{string(v.Name), string(v.Text)})
 			return "", nil
 		}
-		var err error
-		if i, err = r.find(v.Name); err != nil {
-			return "", err
+		if !known {
+			var err error
+			if i, err = r.find(v.Name); err != nil {
+				return "", err
+			}
 		}
 	}
 	if i < 0 {
