@@ -188,6 +188,12 @@ func namedFormats() (out []namedFormat) {
 		add(format, "series without time", can, func(s string) namedSample { return sample("clock", s, "note") })
 		add(format, "field", can, func(s string) namedSample { return sample("clock", "host", s) })
 	}
+	add("csv", "column without header", func(s string) bool { return s != "" }, func(s string) namedSample {
+		of := csvSample("clock", "host", "note")
+		_, of.text, _ = strings.Cut(of.text, "\n")
+		of.flags = append(of.flags, "--columns", "clock,host,more,"+flagSlice(s))
+		return of
+	})
 	can = func(s string) bool { return s != "" }
 	add("cql", "table", can, func(s string) namedSample { return cqlSample(s, "at", "host", "note") })
 	add("cql", "time", can, func(s string) namedSample { return cqlSample("cpu", s, "host", "note") })

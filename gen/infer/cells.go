@@ -2,9 +2,11 @@ package infer
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 )
@@ -36,7 +38,7 @@ func (s *recordSample) addCells() error {
 	}
 	if s.Time == "" {
 		if s.Time = s.timeOf(columns, order); s.Time == "" {
-			return fmt.Errorf("%w: add --time-column COLUMN, and --time-unit if it is a number", ErrNoTime)
+			return fmt.Errorf("%w: add --time-column COLUMN", ErrNoTime)
 		}
 	}
 	if s.Series == nil {
@@ -45,6 +47,7 @@ func (s *recordSample) addCells() error {
 	if len(s.Series) == 0 {
 		return fmt.Errorf("%w: add --series COLUMN", ErrNoSeries)
 	}
+	ids := make([]string, 0, len(s.cells))
 	for _, values := range s.cells {
 		for i := range values {
 			switch name := string(values[i].Name); {
@@ -58,32 +61,69 @@ func (s *recordSample) addCells() error {
 		if err := s.add(values); err != nil {
 			return err
 		}
+		ids = append(ids, s.last)
+	}
+	if s.replaced > 0 {
+		s.separators = s.separatorsOf(ids)
 	}
 	return nil
+}
+
+// separatorsOf returns the columns of which no two records of one series and time, by ID, have the same value.
+func (s *recordSample) separatorsOf(ids []string) (out []string) {
+	seen, twice := map[string]bool{}, map[string]bool{}
+	count := map[string]int{}
+	for r, values := range s.cells {
+		for _, v := range values {
+			if v.Part != format.AnyPart {
+				continue
+			}
+			id := string(v.Name) + "\x00" + ids[r] + "\x00" + string(v.Text)
+			count[string(v.Name)]++
+			twice[string(v.Name)] = twice[string(v.Name)] || seen[id]
+			seen[id] = true
+		}
+	}
+	for _, name := range s.fieldOrder {
+		if count[name] == len(s.cells) && !twice[name] {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // rank sorts the columns of the series in their order.
 func (s *recordSample) rank(v *format.Value) int { return slices.Index(s.Series, string(v.Name)) }
 
-// timeOf returns the column with the time: one with a likely name, or else the first one with times.
+// timeOf returns the column with the time: one with a likely name, or else the first one with times. Columns whose times
+// need another flag come last.
 func (s *recordSample) timeOf(columns map[string]*recordColumn, order []string) string {
-	unit, zone := s.Options.Unit, s.Options.Zone
-	isTimes := func(name string) bool {
-		for text := range columns[name].distinct {
-			if _, ok := format.ParseTime([]byte(text), unit, zone); !ok {
-				return false
-			}
-		}
-		return true
-	}
-	for _, likely := range []func(string) bool{timeColumn.MatchString, func(name string) bool { return columns[name].cellType() == "timestamp" }} {
-		for _, name := range order {
-			if likely(name) && isTimes(name) {
-				return name
+	isTimestamp := func(name string) bool { return columns[name].cellType() == "timestamp" }
+	for _, is := range []func(string) bool{s.isTime, isLikelyTime} {
+		for _, likely := range []func(string) bool{timeColumn.MatchString, isTimestamp} {
+			for _, name := range order {
+				if likely(name) && all(slices.Collect(maps.Keys(columns[name].distinct)), is) {
+					return name
+				}
 			}
 		}
 	}
 	return ""
+}
+
+// isTime reports whether a text is a time for readers.
+func (s *recordSample) isTime(text string) bool {
+	_, ok := format.ParseTime([]byte(text), s.Options.Unit, s.Options.Zone)
+	return ok
+}
+
+// isLikelyTime reports whether a text is a time for readers with some unit and zone.
+func isLikelyTime(text string) bool {
+	_, ok := format.ParseTime([]byte(text), 0, time.UTC)
+	return ok || slices.ContainsFunc(units[:], func(u unitFlag) bool {
+		at, ok := format.ParseTime([]byte(text), u.unit, nil)
+		return ok && plausible(at)
+	})
 }
 
 // seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat.

@@ -80,34 +80,46 @@ func (t *cqlTable) design() (*design, error) {
 // cqlBuckets are words in the names of columns of which partitions consist, and their buckets. Longer
 // words precede those that they contain.
 var cqlBuckets = []struct{ word, bucket string }{
-	{"yyyymmddhh", "1h"}, {"yyyymmdd", "1d"}, {"yyyymm", "1mo"}, {"yyyy", "1y"},
-	{"hour", "1h"}, {"day", "1d"}, {"date", "1d"}, {"week", "1w"}, {"month", "1mo"}, {"year", "1y"}, {"bucket", ""}, {"partition", ""}, {"period", ""},
+	{"yyyymmddhh", "1h"}, {"yyyymmdd", "1d"}, {"yyyymm", "1mo"}, {"yyyy", "1y"}, {"yearmonth", "1mo"}, {"yearweek", "1w"},
+	{"minute", "1m"}, {"hour", "1h"}, {"day", "1d"}, {"date", "1d"}, {"week", "1w"}, {"month", "1mo"}, {"year", "1y"},
+	{"bucket", ""}, {"partition", ""}, {"period", ""},
+}
+
+// cqlWidths are the widths of cqlBuckets, the narrowest first.
+var cqlWidths = []string{"1m", "1h", "1d", "1w", "1mo", "1y", ""}
+
+// narrower returns the narrower of two widths.
+func narrower(a, b string) string {
+	return cqlWidths[min(slices.Index(cqlWidths, a), slices.Index(cqlWidths, b))]
 }
 
 // bucketOf reports whether a column of the partition key seems to tell partitions of a series apart, and
 // how wide they are; empty if the definition does not tell.
 func (t *cqlTable) bucketOf(name string) (string, bool) {
-	typ := t.column(name).typ
+	width, is := "", false
 	for _, word := range strings.Split(strings.ToLower(name), "_") {
 		for _, b := range cqlBuckets {
 			if word == b.word || word == b.word+"s" {
-				return b.bucket, true
+				width, is = narrower(width, b.bucket), true
 			}
 		}
 	}
-	if typ == "date" {
+	switch typ := t.column(name).typ; {
+	case is:
+		return width, true
+	case typ == "date":
 		return "1d", true
+	default:
+		return "", typ == "timestamp"
 	}
-	return "", typ == "timestamp"
 }
 
 // addBucket replaces a column of the partition key by the bucket.
 func (t *cqlTable) addBucket(d *design, name, width string) {
 	d.left = append(d.left, name)
-	if d.bucket == "" {
-		d.bucket = width
-	}
+	d.bucket = narrower(d.bucket, width)
 	d.about = append(d.about, fmt.Sprintf("Column %s, which tells partitions of a series apart, is left out.", name))
+	d.asks = append(d.asks, fmt.Sprintf("Does the time of an event tell its %s, which is left out? If not, add it to the series: events with one time would replace each other.", name))
 	if width == "" {
 		d.bucketAsk = fmt.Sprintf("How long is a partition? Column %s does not tell.", name)
 	}

@@ -83,9 +83,13 @@ type recordSample struct {
 	points        map[string]recordPoint // by series and time
 	scattered     bool                   // whether lines of a point do not follow each other
 	last          string                 // point
-	untimed       int
-	cells         [][]format.Value // of CSV, until it is known what they are
-	guessed       bool             // whether Series are a guess
+	untimed       int                    // lines without a time
+	times         timeTexts              // of the others
+	replaced      int                    // lines with the series and the time of an earlier one, which are not parts of one point
+	replacedOne   string                 // the first of them
+	cells         [][]format.Value       // of CSV, until it is known what they are
+	guessed       bool                   // whether Series are a guess
+	separators    []string               // columns of CSV that tell lines of one series and time apart
 }
 
 // recordPoint is an event.
@@ -202,6 +206,7 @@ func (s *recordSample) read() error {
 func (s *recordSample) add(values []format.Value) error {
 	var point recordPoint
 	var series strings.Builder
+	has := false // a time
 	for i := range values {
 		switch v := &values[i]; v.Part {
 		case format.MetricPart:
@@ -219,11 +224,12 @@ func (s *recordSample) add(values []format.Value) error {
 		case format.TagPart:
 			series.WriteString("\x00" + string(v.Name) + "\x00" + string(v.Text))
 		case format.TimePart:
-			at, ok := format.ParseTime(v.Text, cmp.Or(s.Options.Unit, s.Format.Unit), s.Options.Zone)
-			point.at, point.timed = at.UnixNano(), ok
+			at, ok := format.ParseTime(v.Text, s.unit(), s.Options.Zone)
+			point.at, point.timed, has = at.UnixNano(), ok, true
+			s.times.add(v.Text, at, ok)
 		}
 	}
-	if s.lines++; !point.timed {
+	if s.lines++; !has {
 		s.untimed++
 	}
 	point.series = series.String()
@@ -231,6 +237,11 @@ func (s *recordSample) add(values []format.Value) error {
 	_, known := s.points[id]
 	follows := s.Format.Points && s.last == id
 	s.scattered = s.scattered || known && !follows && s.Format.Points
+	if known && !s.Format.Points {
+		if s.replaced++; s.replacedOne == "" {
+			s.replacedOne = shownPoint(values)
+		}
+	}
 	s.points[id], s.last = point, id
 	for i := range values {
 		var err error
@@ -248,6 +259,23 @@ func (s *recordSample) add(values []format.Value) error {
 		}
 	}
 	return nil
+}
+
+// unit returns the unit of times that are numbers; 0 if it is unknown.
+func (s *recordSample) unit() time.Duration { return cmp.Or(s.Options.Unit, s.Format.Unit) }
+
+// shownPoint returns the series and the time of a record for a question.
+func shownPoint(values []format.Value) string {
+	var out []string
+	for _, v := range values {
+		switch v.Part {
+		case format.MetricPart, format.TimePart:
+			out = append(out, show(v.Text))
+		case format.TagPart:
+			out = append(out, show(v.Name)+"="+show(v.Text))
+		}
+	}
+	return strings.Join(out[:min(len(out), 4)], " ")
 }
 
 // column examines a value of a tag or a field.
@@ -278,6 +306,9 @@ func (s *recordSample) design() (*design, error) {
 	narrow := len(s.metrics) > 1
 	if narrow && s.Format.Points {
 		return nil, fmt.Errorf("%w: %s: choose one with --metric", ErrMetrics, listed(s.metricOrder))
+	}
+	if err := s.times.check(s.Options, s.unit()); err != nil {
+		return nil, err
 	}
 	d := &design{table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}."}
 	if len(s.metrics) == 1 {
@@ -407,6 +438,10 @@ func (s *recordSample) time(d *design) {
 	if s.untimed > 0 {
 		d.asks = append(d.asks, fmt.Sprintf("%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have")))
 	}
+	d.asks = append(d.asks, s.times.questions()...)
+	if s.replaced > 0 {
+		d.asks = append(d.asks, s.replacedQuestion())
+	}
 	if s.scattered && s.Format.Points {
 		d.asks = append(d.asks, "Lines of a point do not follow each other, and would replace each other: can they be sorted by series and time before they are loaded?")
 	}
@@ -414,6 +449,18 @@ func (s *recordSample) time(d *design) {
 	if d.step == 0 {
 		d.bucketAsk = "How many events has a series a day? A row should have less than 20,000 cells."
 	}
+}
+
+// replacedQuestion asks about lines that would replace others.
+func (s *recordSample) replacedQuestion() string {
+	q := fmt.Sprintf("%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. ", s.replaced, s.lines, s.replacedOne)
+	switch {
+	case len(s.separators) > 0:
+		return q + fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(s.separators))
+	case s.Format.Cells:
+		return q + "Are they copies, or do several columns tell them apart, to be added to --series?"
+	}
+	return q + "Are they copies, or does something that the lines lack tell them apart?"
 }
 
 // draftTimes are the times of a sample.

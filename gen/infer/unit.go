@@ -1,0 +1,125 @@
+package infer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// ErrTimes is the error of times that readers take for others, or refuse, without a flag.
+var ErrTimes = errors.New("the file does not say which times they are")
+
+// unitFlag is a unit, and the value of its flag.
+type unitFlag struct {
+	flag string
+	unit time.Duration
+}
+
+// units are the usual units of times that are numbers.
+var units = [...]unitFlag{{"s", time.Second}, {"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", time.Nanosecond}}
+
+// timeTexts is what is known of the texts of times.
+type timeTexts struct {
+	n         int
+	numbers   int             // that are numbers of units
+	number    string          // the first of them
+	fits      [len(units)]int // numbers that are plausible times in a unit
+	local     string          // the first without an offset that needs a zone; empty if there is none
+	unread    int             // that are no times
+	unreadOne string          // the first of them
+	unlikely  int             // numbers that are no plausible times in the unit of the reader
+}
+
+// add examines the text of a time, which is at if it is one for a reader with a unit and a zone.
+func (t *timeTexts) add(text []byte, at time.Time, read bool) {
+	if t.n++; !isNumberOfUnits(text) {
+		_, local := format.ParseTime(text, 0, time.UTC)
+		switch {
+		case read:
+		case local && t.local == "":
+			t.local = string(text)
+		case !local:
+			t.addUnread(text)
+		}
+		return
+	}
+	if t.numbers++; t.number == "" {
+		t.number = string(text)
+	}
+	for i, u := range units {
+		if at, ok := format.ParseTime(text, u.unit, nil); ok && plausible(at) {
+			t.fits[i]++
+		}
+	}
+	if !read || !plausible(at) {
+		t.unlikely++
+	}
+}
+
+// addUnread counts a text that is no time.
+func (t *timeTexts) addUnread(text []byte) {
+	if t.unread++; t.unreadOne == "" {
+		t.unreadOne = string(text)
+	}
+}
+
+// isNumberOfUnits reports whether a text is a time only if a unit is known.
+func isNumberOfUnits(text []byte) bool {
+	_, is := format.ParseTime(text, 0, time.UTC)
+	_, number := format.ParseTime(text, time.Nanosecond, nil)
+	return !is && number
+}
+
+// unit returns the unit in which all numbers are plausible times, as its flag; empty if there is none.
+func (t *timeTexts) unit() string {
+	for i, n := range t.fits {
+		if n == t.numbers {
+			return units[i].flag
+		}
+	}
+	return ""
+}
+
+// check returns an error for times that readers with options take for others, or refuse, if a flag is missing.
+func (t *timeTexts) check(o format.ReaderOptions, unit time.Duration) error {
+	number := show([]byte(t.number))
+	switch likely := t.unit(); {
+	case t.unread == t.n && t.n > 0:
+		return fmt.Errorf("%w: none of %s is a time, such as %s: choose another column", ErrTimes, words.Count(float64(t.n), "text", "texts"), show([]byte(t.unreadOne)))
+	case t.local != "" && o.Zone == nil:
+		return fmt.Errorf("%w: %s has no time zone: add --zone, such as --zone UTC", ErrTimes, show([]byte(t.local)))
+	case t.numbers == 0 || o.Unit != 0:
+		return nil
+	case unit == 0:
+		return fmt.Errorf("%w: %s is a number of an unknown unit: add --time-unit %s", ErrTimes, number, cmp.Or(likely, "s, ms, us or ns"))
+	case t.unlikely == t.numbers && likely != "":
+		at, _ := format.ParseTime([]byte(t.number), unit, nil)
+		return fmt.Errorf("%w: %s is %s in the unit of the format: add --time-unit %s, or that unit if it is right", ErrTimes, number, shownTime(at), likely)
+	}
+	return nil
+}
+
+// shownTime returns a time for a message; that of a number that is none is zero.
+func shownTime(at time.Time) string {
+	if at.IsZero() {
+		return "no time"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// questions asks about times that [timeTexts.check] accepts.
+func (t *timeTexts) questions() (asks []string) {
+	if t.unlikely > 0 {
+		asks = append(asks, fmt.Sprintf("%d of %s that are numbers, such as %s, are before 1995, after 2099 or no times. Is --time-unit right?",
+			t.unlikely, words.Count(float64(t.numbers), "time", "times"), show([]byte(t.number))))
+	}
+	if t.unread > 0 {
+		asks = append(asks, fmt.Sprintf("%s cannot be read, such as %s, and write reports their lines. What are they?",
+			words.Count(float64(t.unread), "time", "times"), show([]byte(t.unreadOne))))
+	}
+	return asks
+}
