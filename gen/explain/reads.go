@@ -226,7 +226,7 @@ func pieceWords(p codec.KeyPiece) string {
 		return "{anything}"
 	case p.Any:
 		return "{" + words.Count(float64(p.Width), "byte", "bytes") + "}"
-	case p.From:
+	case p.Number && p.High == "":
 		return "{" + p.Text + " and more}"
 	case p.Other:
 		p.Other = false

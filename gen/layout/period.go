@@ -351,43 +351,37 @@ func timeSet(t *Table) keyset.Set {
 	var times codec.KeyTimes = t.Time
 	format := t.Time
 	if t.Pattern.Bucketed() {
-		if !t.Bucket.Sorted() {
-			return numberSet(t.Bucket, from, to)
-		}
-		times, format = t.Bucket, t.Bucket.Label.Format
+		times, format, to = t.Bucket, t.Bucket.Label.Format, minTime(to, t.Bucket.Max())
 	}
 	if format.InBytes() {
 		class = keyset.AnyByte
 	}
-	low, high, ok := times.Ends(from, to)
-	if !ok {
+	var parts []keyset.Set
+	pieces, some := times.Within(from, to)
+	if !some {
 		return keyset.Union() // no event has such a time
 	}
-	return keyset.Between(low, high, class)
+	for _, p := range pieces {
+		parts = append(parts, pieceSet(p, class))
+	}
+	return keyset.Concat(parts...)
 }
 
-// numberSet returns the labels of a range of buckets with unpadded numbers.
-func numberSet(b codec.Bucket, from, to time.Time) keyset.Set {
-	number := func(at time.Time) (string, bool) {
-		text, err := b.AppendLabel(nil, at)
-		digits := strings.TrimSuffix(strings.TrimPrefix(string(text), b.Label.Prefix), b.Label.Suffix)
-		return digits, err == nil
-	}
-	low, ok1 := number(maxTime(from, b.Min()))
-	high, ok2 := number(minTime(to, b.Max()).Add(-1))
-	if !ok1 || !ok2 {
-		return keyset.Union()
+// pieceSet returns the texts of a piece of a pattern for times.
+func pieceSet(p codec.KeyPiece, class keyset.Class) keyset.Set {
+	if p.High == "" {
+		return keyset.Text(p.Text)
 	}
 	var ranges []keyset.Set
-	for n := len(low); n <= len(high); n++ {
+	for n := len(p.Text); n <= len(p.High); n++ {
 		first, last := "1"+strings.Repeat("0", n-1), strings.Repeat("9", n)
-		if n == len(low) {
-			first = low
+		if n == len(p.Text) {
+			first = p.Text
 		}
-		if n == len(high) {
-			last = high
+		if n == len(p.High) {
+			last = p.High
 		}
-		ranges = append(ranges, keyset.Between(first, last, keyset.Digits))
+		ranges = append(ranges, keyset.Between(first, last, class))
 	}
-	return keyset.Concat(keyset.Text(b.Label.Prefix), keyset.Union(ranges...), keyset.Text(b.Label.Suffix))
+	return keyset.Union(ranges...)
 }

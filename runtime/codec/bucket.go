@@ -168,15 +168,28 @@ func (b *Bucket) appendLabel(dst []byte, t time.Time) ([]byte, error) {
 	return b.Label.Format.Append(dst, b.start(index))
 }
 
-// LabelsFrom returns a pattern for the labels of the bucket that contains t and all
-// later ones. It returns false unless the labels are unpadded numbers.
-func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
-	t = maxTime(t, b.Min())
-	if b.Sorted() || !t.Before(b.Max()) {
+// Within returns a pattern for the labels of the buckets that overlap [from, to); false if there
+// are none. After [Bucket.Max], numbers without padding have no limit.
+func (b Bucket) Within(from, to time.Time) (KeyPieces, bool) {
+	endless := to.After(b.Max())
+	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
+	switch {
+	case !from.Before(to):
 		return nil, false
+	case b.Sorted():
+		return stringsBetween(b.label(from), b.label(to.Add(-1))), true
 	}
-	number := KeyPiece{Text: strconv.FormatInt(b.index(t)+1, 10), From: true}
+	number := KeyPiece{Text: strconv.FormatInt(b.index(from)+1, 10), Number: true}
+	if !endless {
+		number.High = strconv.FormatInt(b.index(to.Add(-1))+1, 10)
+	}
 	return make(KeyPieces, 0, 3).and(KeyPiece{Text: b.Label.Prefix}, number, KeyPiece{Text: b.Label.Suffix}), true
+}
+
+// label returns the label of the bucket that contains t, which must have one.
+func (b *Bucket) label(t time.Time) string {
+	text, _ := b.appendLabel(nil, t)
+	return string(text)
 }
 
 // ParseLabel parses a label that [Bucket.AppendLabel] wrote and returns the start of

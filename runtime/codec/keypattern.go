@@ -65,18 +65,31 @@ func (p *KeyPattern) segment(pieces ...KeyPiece) { p.segments = append(p.segment
 func (p *KeyPattern) Pattern() (*KeyPattern, error) { return p, p.err }
 
 // At returns the pattern for keys with the given times.
-func (p *KeyPattern) At(times KeyPiece) KeyPieces {
+func (p *KeyPattern) At(times ...KeyPiece) KeyPieces {
 	var out KeyPieces
 	for i, pieces := range p.segments {
 		if i > 0 && !p.joined[i-1] {
 			out = out.and(KeyPiece{Text: p.delimiter})
 		}
 		if i == p.time {
-			pieces = KeyPieces{times.widened(p.anyWidth)}
+			pieces = p.ofTime(times)
 		}
 		out = out.and(pieces...)
 	}
 	return out
+}
+
+// ofTime returns the pieces of the segment with the time, which consists of the given ones.
+func (p *KeyPattern) ofTime(times KeyPieces) KeyPieces {
+	switch {
+	case !p.anyWidth:
+		return times
+	case len(times) != 1 || times[0].Any || times[0].Number:
+		return KeyPieces{{Any: true}}
+	}
+	other := times[0]
+	other.Other = true
+	return KeyPieces{other}
 }
 
 // AnyPattern returns a pattern for the keys that match any of at least one pattern.
@@ -88,10 +101,10 @@ func AnyPattern(patterns []*KeyPattern) *KeyPattern {
 
 // All returns the patterns of p for keys with the given times: one, or several if p is the
 // result of [AnyPattern].
-func (p *KeyPattern) All(times KeyPiece) []KeyPieces {
-	out := []KeyPieces{p.At(times)}
+func (p *KeyPattern) All(times ...KeyPiece) []KeyPieces {
+	out := []KeyPieces{p.At(times...)}
 	for _, other := range p.others {
-		out = append(out, other.At(times))
+		out = append(out, other.At(times...))
 	}
 	return out
 }
@@ -100,30 +113,18 @@ func (p *KeyPattern) All(times KeyPiece) []KeyPieces {
 type KeyPieces []KeyPiece
 
 // KeyPiece matches a part of a key: a fixed string, any bytes, the strings of a range,
-// or decimal numbers of at least a minimum.
+// or the unpadded decimal numbers of a range.
 type KeyPiece struct {
-	Text  string // the string; if High is set, the first string of a range of equal length
-	High  string
-	Any   bool
-	Width int  // if Any is set, the number of bytes; 0 for any number
-	From  bool // Text is the smallest of a range of unpadded decimal numbers
-	Other bool // strings of other lengths than Text match, too
+	Text   string // the string; if High is set, the first string of a range of equal length
+	High   string
+	Any    bool
+	Width  int  // if Any is set, the number of bytes; 0 for any number
+	Number bool // Text and High are the least and the greatest number, of any length; an empty High is no limit
+	Other  bool // strings of other lengths than Text match, too
 }
 
 // known reports whether the piece matches exactly one string.
-func (p KeyPiece) known() bool { return !p.Any && p.High == "" && !p.From && !p.Other }
-
-// widened returns the piece or, if it should, one that also matches strings of other lengths.
-func (p KeyPiece) widened(widen bool) KeyPiece {
-	switch {
-	case !widen:
-		return p
-	case p.Any, p.From:
-		return KeyPiece{Any: true}
-	}
-	p.Other = true
-	return p
-}
+func (p KeyPiece) known() bool { return !p.Any && p.High == "" && !p.Number && !p.Other }
 
 // and appends pieces to p and merges adjacent fixed strings.
 func (p KeyPieces) and(more ...KeyPiece) KeyPieces {
@@ -161,9 +162,8 @@ func (s Span) Pattern(times KeyPiece) KeyPieces {
 type KeyTimes interface {
 	// Width returns the length of every formatted time in bytes; 0 if it varies.
 	Width() int
-	// Ends returns the bytewise first and last of the formatted times in [from, to);
-	// false if there are none.
-	Ends(from, to time.Time) (low, high string, ok bool)
+	// Within returns a pattern for the formatted times in [from, to); false if there are none.
+	Within(from, to time.Time) (KeyPieces, bool)
 }
 
 // AnyTime returns a piece that matches all times. It matches exactly the bytes of a
@@ -171,14 +171,12 @@ type KeyTimes interface {
 // "a", too.
 func AnyTime(times KeyTimes) KeyPiece { return KeyPiece{Any: true, Width: times.Width()} }
 
-// TimesIn returns a piece that matches the times in [from, to); false if there are
-// none.
-func TimesIn(times KeyTimes, from, to time.Time) (KeyPiece, bool) {
-	low, high, ok := times.Ends(from, to)
-	if low == high {
-		high = "" // a single string
+// stringsBetween returns a pattern for the strings of two, which have equal length, and of those between them.
+func stringsBetween(a, b string) KeyPieces {
+	if a == b {
+		return KeyPieces{{Text: a}}
 	}
-	return KeyPiece{Text: low, High: high}, ok
+	return KeyPieces{{Text: min(a, b), High: max(a, b)}}
 }
 
 // Regexp returns the pattern in the syntax of Bigtable's row key filter, RE2 on bytes.
@@ -199,53 +197,78 @@ func (p KeyPiece) regexp() string {
 	case p.Any && p.Width == 0:
 		return `\C*`
 	case p.Any:
-		return anyBytes(p.Width)
+		return anyByte.all(p.Width)
+	case p.Number:
+		return numbers(p.Text, p.High)
 	case p.High != "":
-		return between(p.Text, p.High)
-	case p.From:
-		digits := len(p.Text)
-		return fmt.Sprintf("(?:%s|[1-9][0-9]{%d,})", between(p.Text, strings.Repeat("9", digits)), digits)
+		return anyByte.between(p.Text, p.High)
 	}
 	return QuoteRegexp(p.Text)
 }
 
+// numbers returns a pattern for the unpadded decimal numbers from low to high, or from low on if high is empty.
+func numbers(low, high string) string {
+	var branches []string
+	if high == "" {
+		branches = append(branches, fmt.Sprintf("[1-9][0-9]{%d,}", len(low)))
+		high = digit.last(len(low))
+	}
+	for n := len(low); n < len(high); n++ {
+		branches = append(branches, digit.between(low, digit.last(n)))
+		low = "1" + digit.first(n)
+	}
+	branches = append(branches, digit.between(low, high))
+	return "(?:" + strings.Join(branches, "|") + ")"
+}
+
+// alphabet is what the bytes of a range of strings of equal length can be.
+type alphabet struct {
+	low, high byte
+	any       string // pattern for one of them
+}
+
+var (
+	anyByte = alphabet{0x00, 0xff, `\C`}
+	digit   = alphabet{'0', '9', "[0-9]"}
+)
+
+// first and last return the first and the last string of n bytes.
+func (a alphabet) first(n int) string { return strings.Repeat(string([]byte{a.low}), n) }
+
+func (a alphabet) last(n int) string { return strings.Repeat(string([]byte{a.high}), n) }
+
+// all returns a pattern for any n bytes of the alphabet.
+func (a alphabet) all(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s{%d}", a.any, n)
+}
+
 // between returns a pattern for the strings from low to high, which have equal length.
-func between(low, high string) string {
+func (a alphabet) between(low, high string) string {
+	rest := len(low) - 1
 	switch {
-	case lowest(low) && highest(high):
-		return anyBytes(len(low))
+	case low == a.first(len(low)) && high == a.last(len(high)):
+		return a.all(len(low))
 	case low[0] == high[0]:
-		return QuoteRegexp(low[:1]) + between(low[1:], high[1:])
+		return QuoteRegexp(low[:1]) + a.between(low[1:], high[1:])
 	}
 	// The first byte equals that of low, or that of high, or lies between them.
 	var branches []string
 	first, last := low[0], high[0]
-	rest := len(low) - 1
-	if !lowest(low[1:]) {
-		branches = append(branches, QuoteRegexp(low[:1])+between(low[1:], strings.Repeat("\xff", rest)))
+	if low[1:] != a.first(rest) {
+		branches = append(branches, QuoteRegexp(low[:1])+a.between(low[1:], a.last(rest)))
 		first++
 	}
-	if !highest(high[1:]) {
-		branches = append(branches, QuoteRegexp(high[:1])+between(strings.Repeat("\x00", rest), high[1:]))
+	if high[1:] != a.last(rest) {
+		branches = append(branches, QuoteRegexp(high[:1])+a.between(a.first(rest), high[1:]))
 		last--
 	}
 	if first <= last {
-		branches = append(branches, fmt.Sprintf(`[\x%02x-\x%02x]`, first, last)+anyBytes(rest))
+		branches = append(branches, fmt.Sprintf(`[\x%02x-\x%02x]`, first, last)+a.all(rest))
 	}
 	return "(?:" + strings.Join(branches, "|") + ")"
-}
-
-// lowest and highest report whether s is the first or last string of its length.
-func lowest(s string) bool { return s == strings.Repeat("\x00", len(s)) }
-
-func highest(s string) bool { return s == strings.Repeat("\xff", len(s)) }
-
-// anyBytes returns a pattern for any n bytes.
-func anyBytes(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(`\C{%d}`, n)
 }
 
 // QuoteRegexp returns a regular expression that matches exactly s, which may contain

@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -32,18 +33,25 @@ func TestBetween(t *testing.T) {
 	})
 }
 
-// A pattern for numbers from a minimum on matches exactly those.
-func TestNumbersFrom(t *testing.T) {
+// A pattern for unpadded numbers, between two or from one on, matches exactly those, whatever their lengths.
+func TestNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.OneOf(rapid.IntRange(1, 200), rapid.IntRange(1, 1_000_000), rapid.SampledFrom([]int{9, 10, 99, 100, 101, 999, 1000}))
-		from, n := number.Draw(t, "from"), number.Draw(t, "number")
-		pattern := strings.NewReplacer(`\C`, `[\x00-\x7f]`, `\xff`, `\x7f`).Replace(codec.KeyPieces{{Text: strconv.Itoa(from), From: true}}.Regexp())
-		re, err := regexp.Compile("^" + pattern + "$")
+		ends := []int{number.Draw(t, "from"), number.Draw(t, "to")}
+		slices.Sort(ends)
+		piece := codec.KeyPiece{Text: strconv.Itoa(ends[0]), High: strconv.Itoa(ends[1]), Number: true}
+		if rapid.Bool().Draw(t, "without end") {
+			piece.High, ends[1] = "", math.MaxInt
+		}
+		re, err := regexp.Compile("^" + codec.KeyPieces{piece}.Regexp() + "$")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if re.MatchString(strconv.Itoa(n)) != (n >= from) {
-			t.Errorf("%d from %d on: %s", n, from, pattern)
+		n := number.Draw(t, "number")
+		for text, want := range map[string]bool{strconv.Itoa(n): ends[0] <= n && n <= ends[1], strconv.Itoa(n)[1:] + "#": false, "0" + strconv.Itoa(n): false} {
+			if re.MatchString(text) != want {
+				t.Errorf("%s from %d to %d: want %v by %s", text, ends[0], ends[1], want, re)
+			}
 		}
 	})
 }

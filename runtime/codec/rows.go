@@ -357,7 +357,7 @@ func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 // newest first where labels sort. If the range also contains other rows, form is the
 // pattern of the keys to read. It returns false if no range describes these rows.
 func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool) {
-	if labels, some := b.LabelsFrom(t); some {
+	if labels, some := b.Within(t, b.Max().Add(1)); some && !b.Sorted() {
 		form = append(make(KeyPieces, 0, len(labels)+3), KeyPiece{Any: true}).and(labels...)
 		if !s.Whole || s.Suffix != "" {
 			form = form.and(KeyPiece{Text: s.Delimiter + s.Suffix})
@@ -375,30 +375,13 @@ func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool)
 	return rows, nil, ok
 }
 
-// Ends returns the bytewise first and last label of the buckets that overlap [from,
-// to); false if there are none. Labels must sort.
-func (b Bucket) Ends(from, to time.Time) (low, high string, ok bool) {
-	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
-	if !from.Before(to) {
-		return "", "", false
-	}
-	label := func(t time.Time) string {
-		text, _ := b.AppendLabel(nil, t) // no error: t has a label
-		return string(text)
-	}
-	low, high = label(from), label(to.Add(-1))
-	return min(low, high), max(low, high), true
-}
-
-// Ends returns the bytewise first and last of the formatted times in [from, to); false
-// if there are none.
-func (f TimeFormat) Ends(from, to time.Time) (low, high string, ok bool) {
+// Within returns a pattern for the formatted times in [from, to); false if there are none.
+func (f TimeFormat) Within(from, to time.Time) (KeyPieces, bool) {
 	from, to = f.ceil(maxTime(from, f.Min())), minTime(to, f.Max())
 	if !from.Before(to) {
-		return "", "", false
+		return nil, false
 	}
-	low, high = f.key("", from), f.key("", to.Add(-1))
-	return min(low, high), max(low, high), true
+	return stringsBetween(f.key("", from), f.key("", to.Add(-1))), true
 }
 
 // Rows yields the requests that read every bucket that overlaps [from, to), in order of

@@ -243,8 +243,8 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 	}
 	var branches []Filter
 	for _, p := range parts {
-		if times, some := codec.TimesIn(t.keyTimes(), p.From, p.To); some {
-			branches = append(branches, chain(keysFilter(r.Keys.All(times)), t.columnsOf(p)))
+		if times, some := t.keyTimes().Within(p.From, p.To); some {
+			branches = append(branches, chain(keysFilter(r.Keys.All(times...)), t.columnsOf(p)))
 		}
 	}
 	return interleave(branches)
@@ -256,12 +256,12 @@ func (t *Table) InTimes(f Filter, from, to time.Time) Filter {
 	if from.IsZero() || t.ByTimestamp() || !t.InOrder() {
 		return f
 	}
-	times, some := codec.TimesIn(t.keyTimes(), from, to)
+	times, some := t.keyTimes().Within(from, to)
 	if !some {
 		return f
 	}
-	anything := codec.KeyPiece{Any: true}
-	return chain(Keys{codec.KeyPieces{anything, times, anything}}, f)
+	anything := codec.KeyPieces{{Any: true}}
+	return chain(Keys{slices.Concat(anything, times, anything)}, f)
 }
 
 // matching restricts f to keys with the suffix of the span, for reads of a range that

@@ -45,8 +45,8 @@ func (t *Table) KeysFilterSize(r *Read, span codec.Span, keys *codec.KeyPattern)
 	}
 	size := 0
 	for _, p := range t.parts(&Read{}, r.From, r.To) {
-		if times, some := codec.TimesIn(t.keyTimes(), p.From, p.To); some {
-			size += len(keys.At(times).Regexp()) + 1
+		if times, some := t.keyTimes().Within(p.From, p.To); some {
+			size += len(keys.At(times...).Regexp()) + 1
 		}
 	}
 	return size
