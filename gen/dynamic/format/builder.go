@@ -1,8 +1,6 @@
 package format
 
 import (
-	"time"
-
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 )
@@ -28,14 +26,11 @@ func (b *Builder) Missing() string { return b.p.missing() }
 // Column returns a column by index.
 func (b *Builder) Column(i int) *Column { return &b.p.columns[i] }
 
-// Time returns the time that is a number of ReaderOptions.Unit after 1970. It returns false without a
-// unit, and for other years than 0 to 9999.
-func (b *Builder) Time(n int64) (time.Time, bool) {
-	if unit := b.p.options.Unit; unit > 0 {
-		return fromUnits(n, unit)
-	}
-	return time.Time{}, false
-}
+// Parse parses the text of a column, in the forms that CSV has.
+func (b *Builder) Parse(i int, text []byte) (any, error) { return b.p.value(i, text, TextKind) }
+
+// ParseInteger parses the decimal digits of an integer for a column.
+func (b *Builder) ParseInteger(i int, text []byte) (any, error) { return b.p.value(i, text, IntKind) }
 
 // Start starts an event.
 func (b *Builder) Start() dynamic.Event { return b.p.start() }

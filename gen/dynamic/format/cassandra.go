@@ -47,5 +47,5 @@ func idTime(text []byte) (time.Time, bool) {
 	}
 	n := int64(binary.BigEndian.Uint16(id[6:])&0xfff)<<48 | int64(binary.BigEndian.Uint16(id[4:]))<<32 | int64(binary.BigEndian.Uint32(id))
 	const since = 0x01b21dd213814000 // 1970, in 100 ns since October 15, 1582
-	return fromUnits(n-since, 100*time.Nanosecond)
+	return Since1970(n-since, 100*time.Nanosecond)
 }

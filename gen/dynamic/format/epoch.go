@@ -88,7 +88,7 @@ func (p *timeParser) local(text string) (any, error) {
 		case err != nil:
 			continue
 		case p.zone != nil:
-			return inZone(wall, p.zone)
+			return InZone(wall, p.zone)
 		case form != time.DateOnly:
 			return nil, &valueError{fmt.Sprintf("%q has no time zone", text), "an offset, as in 2021-03-05T12:00:00Z, or --zone, such as --zone UTC"}
 		}
@@ -96,9 +96,9 @@ func (p *timeParser) local(text string) (any, error) {
 	return nil, nil
 }
 
-// inZone returns the instant at which clocks in a zone show what a time in UTC shows. Times that
+// InZone returns the instant at which clocks in a zone show what a time in UTC shows. Times that
 // clocks skip or show twice are errors.
-func inZone(wall time.Time, zone *time.Location) (any, error) {
+func InZone(wall time.Time, zone *time.Location) (any, error) {
 	var found []time.Time
 	for _, near := range []time.Duration{-26 * time.Hour, 26 * time.Hour} {
 		_, offset := wall.Add(near).In(zone).Zone()
@@ -186,7 +186,7 @@ const (
 // nanosecond, like [codec.TextTimestamp]. It returns false for other years than 0 to 9999.
 func epoch(text []byte, unit time.Duration) (time.Time, bool) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		return fromUnits(n, unit)
+		return Since1970(n, unit)
 	}
 	if t, ok := fraction(text, unit); ok {
 		return t, true
@@ -224,12 +224,13 @@ func fraction(text []byte, unit time.Duration) (time.Time, bool) {
 		}
 		part, scale = 10*part+int64(c-'0'), 10*scale
 	}
-	t, ok := fromUnits(int64(n), unit)
+	t, ok := Since1970(int64(n), unit)
 	return t.Add(time.Duration(part * int64(unit) / scale)), ok
 }
 
-// fromUnits returns the time that is a number of units after 1970.
-func fromUnits(n int64, unit time.Duration) (time.Time, bool) {
+// Since1970 returns the time that is a number of units after 1970. It returns false for other years than 0
+// to 9999.
+func Since1970(n int64, unit time.Duration) (time.Time, bool) {
 	seconds, rest := n, int64(0)
 	if unit < time.Second {
 		per := int64(time.Second / unit)

@@ -3,7 +3,7 @@ package parquet
 import (
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"time"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -15,12 +15,9 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the
-// rows of the file. Columns may have the types that Writer writes; timestamps any unit, or integers
-// of the unit of the options; and
-// strings the forms of package format. A file that takes too much memory is a [*LimitError]. If
-// the columns do not fit the schema, the error is a
-// [*format.HeaderError].
+// NewReader returns a reader of the events of a schema in a Parquet file. Its lines are the rows of
+// the file. The table conversions lists which types columns may have. A file that takes too much
+// memory is a [*LimitError]. If the columns do not fit the schema, the error is a [*format.HeaderError].
 func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOptions) (format.Reader, error) {
 	file, err := open(in, size)
 	if err != nil {
@@ -31,21 +28,15 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 		return nil, err
 	}
 	r := &reader{builder: builder, guard: newGuard(in, size, file), groups: file.RowGroups(), buffer: make([]pq.Row, writeRows)}
-	for _, path := range file.Schema().Columns() {
-		leaf, _ := file.Schema().Lookup(path...)
-		i, err := r.builder.Find(path[0])
-		switch {
-		case err != nil:
+	stored := leaves(file)
+	paths := file.Schema().Columns()
+	if len(stored) != len(paths) {
+		return nil, damaged("its schema has %d columns, and describes %d", len(paths), len(stored))
+	}
+	for k, path := range paths {
+		s, err := r.source(file, path, stored[k], o)
+		if err != nil {
 			return nil, &format.HeaderError{Name: path[0], Err: err}
-		case i >= 0 && (len(path) > 1 || leaf.Node.Repeated()):
-			return nil, &format.HeaderError{Name: path[0], Err: errNested}
-		}
-		s := source{index: i, builder: builder}
-		if i >= 0 {
-			s.column = r.builder.Column(i)
-			if logical := leaf.Node.Type().LogicalType(); logical != nil {
-				s.logical = logical.Value
-			}
 		}
 		r.sources = append(r.sources, s)
 	}
@@ -53,6 +44,39 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 		return nil, &format.HeaderError{Name: missing, Err: format.ErrMissing}
 	}
 	return r, nil
+}
+
+// leaves returns the elements of the schema of a file that are no groups, in the order of the columns.
+func leaves(file *pq.File) []*pqformat.SchemaElement {
+	var out []*pqformat.SchemaElement
+	for i := range file.Metadata().Schema {
+		if e := &file.Metadata().Schema[i]; e.Type.Valid {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// source returns the source of a column of the file.
+func (r *reader) source(file *pq.File, path []string, stored *pqformat.SchemaElement, o format.ReaderOptions) (source, error) {
+	leaf, _ := file.Schema().Lookup(path...)
+	i, err := r.builder.Find(path[0])
+	s := source{index: i, builder: r.builder, options: o}
+	switch {
+	case err != nil || i < 0:
+		return s, err
+	case len(path) > 1 || leaf.Node.Repeated():
+		return s, errNested
+	}
+	s.column = r.builder.Column(i)
+	if logical := leaf.Node.Type().LogicalType(); logical != nil {
+		s.logical = logical.Value
+	}
+	if s.column.Type == schema.Duration && strings.HasPrefix(file.Metadata().CreatedBy, createdBy) {
+		s.options.Unit = time.Nanosecond // as Writer writes them
+	}
+	s.conversion, err = find(typeName(leaf.Node.Type(), stored), s.column.Type, &s.options)
+	return s, err
 }
 
 // errNested is the error of a column that is a list or a group.
@@ -89,9 +113,11 @@ type reader struct {
 
 // source is a column of the file.
 type source struct {
+	conversion
 	index   int // of the column of the event; -1 to ignore
 	column  *format.Column
 	builder *format.Builder
+	options format.ReaderOptions
 	logical pqformat.LogicalTypeValue // nil if there is none
 }
 
@@ -111,7 +137,7 @@ func (r *reader) Next() (dynamic.Event, int, error) {
 		if s.index < 0 || v.IsNull() {
 			continue
 		}
-		value, err := s.value(v)
+		value, err := s.read(s, v)
 		if err != nil {
 			return e, r.row, &format.InputError{Line: r.row, Column: 1, Name: s.column.Name, Err: err}
 		}
@@ -147,92 +173,4 @@ func (r *reader) fill() (err error) {
 			return err
 		}
 	}
-}
-
-// value converts a value of the file to the Go type of its column.
-func (s *source) value(v pq.Value) (any, error) {
-	t := s.column.Type
-	switch v.Kind() {
-	case pq.Boolean:
-		if t == schema.Bool {
-			return v.Boolean(), nil
-		}
-	case pq.Int32, pq.Int64:
-		return s.integer(v)
-	case pq.Float:
-		if t == schema.Float32 || t == schema.Float64 {
-			return float64(v.Float()), nil
-		}
-	case pq.Double:
-		if t == schema.Float64 {
-			return v.Double(), nil
-		}
-	case pq.FixedLenByteArray:
-		if fixed := columnTypes[t].fixed; fixed != nil {
-			if value, ok := fixed(v.ByteArray()); ok {
-				return value, nil
-			}
-		}
-	case pq.ByteArray:
-		if _, text := s.logical.(*pqformat.StringType); t == schema.Bytes && !text {
-			return append([]byte{}, v.ByteArray()...), nil
-		}
-		return format.ParseText(&s.column.Field, slices.Clone(v.ByteArray()))
-	}
-	return nil, s.refuse(v)
-}
-
-// refuse returns the error of a value of another type.
-func (s *source) refuse(v pq.Value) error {
-	return fmt.Errorf("%w: %s is no %s", format.ErrValue, v.Kind(), s.column.Type)
-}
-
-// integer converts an integer.
-func (s *source) integer(v pq.Value) (any, error) {
-	logical, ok := s.logical.(*pqformat.IntType)
-	unsigned := ok && !logical.IsSigned
-	var n int64
-	switch {
-	case v.Kind() == pq.Int64:
-		n = v.Int64()
-	case unsigned:
-		n, unsigned = int64(uint32(v.Int32())), false // it fits
-	default:
-		n = int64(v.Int32())
-	}
-	switch own := s.column.Type.Traits(); {
-	case own.Number == schema.Signed:
-		if unsigned && n < 0 || own.Bits == 32 && n != int64(int32(n)) {
-			break
-		}
-		return n, nil
-	case own.Number == schema.Unsigned:
-		if !unsigned && n < 0 || own.Bits == 32 && n != int64(uint32(n)) {
-			break
-		}
-		return uint64(n), nil
-	case s.column.Type == schema.Duration:
-		return time.Duration(n), nil
-	case s.column.Type == schema.Timestamp:
-		return s.timestamp(v, n)
-	}
-	return nil, s.refuse(v)
-}
-
-// timestamp converts a timestamp.
-func (s *source) timestamp(v pq.Value, n int64) (any, error) {
-	logical, ok := s.logical.(*pqformat.TimestampType)
-	if !ok {
-		if t, ok := s.builder.Time(n); ok {
-			return t, nil
-		}
-		return nil, s.refuse(v)
-	}
-	switch logical.Unit.Value.(type) {
-	case *pqformat.MilliSeconds:
-		return time.UnixMilli(n).UTC(), nil
-	case *pqformat.MicroSeconds:
-		return time.UnixMicro(n).UTC(), nil
-	}
-	return time.Unix(0, n).UTC(), nil
 }

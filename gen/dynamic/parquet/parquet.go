@@ -22,6 +22,9 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
+// createdBy is the name of the program in files of Writer, whose integers are durations in nanoseconds.
+const createdBy = "btgen"
+
 const (
 	groupRows  = 128 << 10 // maximum number of events of a row group
 	groupBytes = 32 << 20  // approximate maximum size of a row group before compression
@@ -56,7 +59,7 @@ func NewWriter(out io.Writer, l *layout.Layout, columns []format.Column) *Writer
 		root.Group[c.Name] = as.node
 		root.order = append(root.order, c.Name)
 	}
-	w.out = pq.NewGenericWriter[any](out, pq.NewSchema(l.Name, root), pq.Compression(&pq.Snappy), pq.CreatedBy("btgen", "", ""))
+	w.out = pq.NewGenericWriter[any](out, pq.NewSchema(l.Name, root), pq.Compression(&pq.Snappy), pq.CreatedBy(createdBy, "", ""))
 	return w
 }
 

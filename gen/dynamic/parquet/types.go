@@ -15,7 +15,6 @@ import (
 type columnType struct {
 	node  func() pq.Node
 	value func(c *column, v any) (pq.Value, error) // of a value, or nil
-	fixed func(b []byte) (any, bool)               // reads FIXED_LEN_BYTE_ARRAY; nil if the type has none
 }
 
 // columnTypes are the column types of each type.
@@ -33,7 +32,31 @@ var columnTypes = map[schema.Type]columnType{
 	schema.Float64:   {node: func() pq.Node { return pq.Leaf(pq.DoubleType) }, value: as(pq.DoubleValue)},
 	schema.Duration:  {node: func() pq.Node { return pq.Int(64) }, value: as(func(v time.Duration) pq.Value { return pq.Int64Value(int64(v)) })},
 	schema.Timestamp: {node: func() pq.Node { return pq.Timestamp(pq.Nanosecond) }, value: (*column).timestamp},
-	schema.UUID:      {node: pq.UUID, value: uuid, fixed: fixedUUID},
+	schema.UUID:      {node: pq.UUID, value: uuid},
+}
+
+// conversions are all combinations of types that are read. A column with any other is refused. The meanings are
+// from the specification of Apache Parquet ("Logical Types").
+var conversions = []conversion{
+	{[]string{"BOOLEAN"}, []schema.Type{schema.Bool}, nothing, boolean},
+	{[]string{"FLOAT"}, floats, nothing, float},
+	{[]string{"DOUBLE"}, []schema.Type{schema.Float64}, nothing, double},
+	{integers, numbers, nothing, (*source).number},
+	{integers, times, unit, (*source).sinceEpoch},
+	{integers, []schema.Type{schema.Duration}, unit, (*source).duration},
+	{[]string{"INT32 TIME", "INT64 TIME"}, []schema.Type{schema.Duration}, nothing, (*source).duration},
+	{[]string{"INT64 TIMESTAMP"}, times, nothing, (*source).sinceEpoch},
+	{[]string{"INT64 TIMESTAMP without time zone"}, times, zone, (*source).local},
+	{[]string{"INT32 DATE"}, times, zone, (*source).local},
+	{[]string{"INT96"}, times, zone, (*source).int96},
+	{decimals(" DECIMAL"), append([]schema.Type{schema.String}, floats...), nothing, (*source).decimal},
+	{decimals(" DECIMAL of scale 0"), append([]schema.Type{schema.String}, numbers...), nothing, (*source).decimal},
+	{[]string{"BYTE_ARRAY STRING", "BYTE_ARRAY ENUM"}, schema.Types(), nothing, (*source).text},
+	{[]string{"BYTE_ARRAY JSON"}, []schema.Type{schema.JSON, schema.String}, nothing, (*source).text},
+	{[]string{"BYTE_ARRAY"}, []schema.Type{schema.String, schema.JSON, schema.Enum}, nothing, (*source).text},
+	{[]string{"BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}, []schema.Type{schema.Bytes}, nothing, raw},
+	{[]string{"FIXED_LEN_BYTE_ARRAY UUID"}, []schema.Type{schema.UUID, schema.String}, nothing, (*source).uuid},
+	{[]string{"FIXED_LEN_BYTE_ARRAY"}, []schema.Type{schema.UUID}, nothing, (*source).uuid},
 }
 
 // as returns a function that converts values of a Go type, and nil to null.
@@ -61,11 +84,12 @@ func uuid(_ *column, v any) (pq.Value, error) {
 	return pq.FixedLenByteArrayValue(id[:]), err
 }
 
-func fixedUUID(b []byte) (any, bool) {
-	if len(b) != len(codec.UUID{}) {
-		return nil, false
+// uuid converts 16 bytes.
+func (s *source) uuid(v pq.Value) (any, error) {
+	if len(v.ByteArray()) != len(codec.UUID{}) {
+		return nil, fmt.Errorf("%w: a UUID has 16 bytes, and not %d", format.ErrValue, len(v.ByteArray()))
 	}
-	return codec.UUID(b).String(), true
+	return codec.UUID(v.ByteArray()).String(), nil
 }
 
 // timestamp converts a time.
