@@ -37,7 +37,8 @@ the last one is stored.
 --null describe other CSV, and --time-unit and --zone other times.
 
 Lines that cannot be parsed, and events that the tables refuse, are reported with their line
-and character number, and the others are written. The command can be repeated after any
+and character number, and the others are written. If it is uncertain where a record ends, the
+load stops there. The command can be repeated after any
 failure: writing events again changes nothing, except that ages that count from the write
 start over. If it is interrupted, it says which lines are written, and --from-line continues
 there.

@@ -25,7 +25,7 @@ func (e *HeaderError) Error() string {
 	if e.Name == "" {
 		return fmt.Sprintf("header: %v", e.Err)
 	}
-	return fmt.Sprintf("header: column %s: %v", e.Name, e.Err)
+	return fmt.Sprintf("header: column %s: %v", shown([]byte(e.Name)), e.Err)
 }
 
 // Unwrap returns the problem.
@@ -85,6 +85,7 @@ type csvReader struct {
 type csvScanner struct {
 	lines
 	CSVOptions
+	frame csvFrame
 	names []string
 	cells []cell // of the current record
 }
@@ -93,7 +94,7 @@ func newCSVScanner(in io.Reader, o CSVOptions) csvScanner {
 	if o.Delimiter == 0 {
 		o.Delimiter = ','
 	}
-	return csvScanner{lines: newLines(in), CSVOptions: o}
+	return csvScanner{lines: newLines(in), CSVOptions: o, frame: csvFrame{delimiter: o.Delimiter, escape: o.escape}}
 }
 
 // cell is a cell of a record.
@@ -112,9 +113,6 @@ func (c *cell) fail(name string, err error) error {
 // header reads the header, unless the names of the columns are given.
 func (r *csvScanner) header() error {
 	if err := r.check(); err != nil {
-		return err
-	}
-	if err := r.skipMark(); err != nil {
 		return err
 	}
 	if r.names = r.Columns; r.names != nil {
@@ -200,91 +198,88 @@ func (r *csvReader) Next() (dynamic.Event, int, error) {
 	return e, number, nil
 }
 
+// csvFrame is the frame of records of CSV.
+type csvFrame struct {
+	delimiter, escape byte
+	csvState
+}
+
+// csvState is the state of a csvFrame.
+type csvState struct {
+	inCell  bool // whether a cell without quotes has begun
+	quoted  bool
+	escaped bool // whether a backslash precedes the next character
+}
+
+func (f *csvFrame) end(text []byte, seen int) int {
+	if seen == 0 && f.csvState == (csvState{}) {
+		if i := plainLine(text, "\"\\"); i >= 0 {
+			return i
+		}
+	}
+	for i := seen; i < len(text); i++ {
+		switch c := text[i]; {
+		case f.escaped:
+			f.escaped = false
+		case f.escape != 0 && c == f.escape:
+			f.escaped = true
+		case c == '"' && !f.inCell: // after the closing quote, another one is a part of the cell
+			f.quoted = !f.quoted
+		case f.quoted:
+		case c == '\n':
+			f.csvState = csvState{}
+			return i
+		default:
+			f.inCell = c != f.delimiter
+		}
+	}
+	return -1
+}
+
 // record reads the cells of the next record that is not empty, and returns the number of its
 // first line. The cells are valid until the next call.
 func (r *csvScanner) record() (int, error) {
 	for {
-		number := r.line
-		size, err := r.split()
-		switch {
-		case err == errMore && len(r.rest()) > maxLine:
-			return number, r.skipFirst(&InputError{Line: number, Column: 1, Err: ErrTooLong})
-		case err == errMore:
-			if err := r.fill(); err != nil && err != io.EOF {
-				return number, err
-			}
-			continue
-		case err == io.EOF:
+		text, number, err := r.lines.record(&r.frame)
+		if err != nil {
 			return number, err
-		case err != nil:
-			return number, r.skipFirst(err)
 		}
-		text := r.rest()[:size]
-		r.lines.begin += size
-		r.line += bytes.Count(text, []byte("\n"))
-		if !bytes.HasSuffix(text, []byte("\n")) {
-			r.line++ // the end of the input
+		if len(text) == 0 {
+			continue
 		}
-		if len(r.cells) > 1 || len(r.cells[0].text) > 0 || r.cells[0].quoted {
-			return number, nil
+		err = broken(r.split(text, number), text)
+		if at, ok := errors.AsType[*InputError](err); ok && r.escape == 0 && errors.Is(err, ErrSyntax) && bytes.Count(text, []byte{'"'})%2 != 0 {
+			return number, &BrokenError{*at}
 		}
+		return number, err
 	}
 }
 
-// skipFirst skips the first line of a record that cannot be parsed, and returns its error.
-func (r *csvScanner) skipFirst(failed error) error {
-	if i := bytes.IndexByte(r.rest(), '\n'); i >= 0 {
-		r.lines.begin += i + 1
-		r.line++
-		return failed
-	}
-	err := r.skip()
-	if _, long := errors.AsType[*InputError](err); long {
-		return failed
-	}
-	return err
-}
-
-// errMore says that the record is not complete.
-var errMore = errors.New("more input is needed")
-
-// split splits the record at the beginning of the rest into cells, and returns its size with
-// the line break.
-func (r *csvScanner) split() (int, error) {
-	text := r.rest()
-	if len(text) == 0 {
-		if r.ended {
-			return 0, io.EOF
-		}
-		return 0, errMore
-	}
+// split splits a record into cells.
+func (r *csvScanner) split(text []byte, line int) error {
 	r.cells = r.cells[:0]
-	line, lineBegin := r.line, 0
+	lineBegin := 0
 	for at := 0; ; at++ {
 		c := cell{line: line, before: text[lineBegin:at]}
+		if len(r.cells) == maxValues {
+			return &InputError{Line: line, Column: 1, Err: errManyValues}
+		}
 		end, err := r.cell(text, at, &c)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		r.cells = append(r.cells, c)
 		if breaks := bytes.Count(text[at:end], []byte("\n")); breaks > 0 {
 			line, lineBegin = line+breaks, at+bytes.LastIndexByte(text[at:end], '\n')+1
 		}
-		switch rest := text[end:]; {
-		case len(rest) > 0 && rest[0] == r.Delimiter:
-			at = end
-		case len(rest) > 0 && rest[0] == '\n':
-			return end + 1, nil
-		case len(rest) > 1 && rest[0] == '\r' && rest[1] == '\n':
-			return end + 2, nil
-		case len(rest) == 0 && r.ended:
-			return end, nil
-		case !r.ended && (len(rest) == 0 || len(rest) == 1 && rest[0] == '\r'):
-			return 0, errMore
-		default:
+		switch {
+		case end == len(text):
+			return nil
+		case text[end] != r.Delimiter:
 			c = cell{line: line, before: text[lineBegin:end]}
-			return 0, c.fail("", syntax("want "+r.delimiterName()+" or a line break after the cell"))
+			return c.fail("", syntax("want "+r.delimiterName()+" or a line break after the cell"))
 		}
+		at = end
 	}
 }
 
@@ -295,14 +290,10 @@ func (r *csvScanner) cell(text []byte, at int, c *cell) (int, error) {
 	}
 	if at < len(text) && text[at] == '"' {
 		c.quoted = true
-		end := r.unquote(text, at+1, c)
-		switch {
-		case end >= 0:
+		if end := r.unquote(text, at+1, c); end >= 0 {
 			return end, nil
-		case r.ended:
-			return 0, c.fail("", syntax("the quoted cell has no end"))
 		}
-		return 0, errMore
+		return 0, c.fail("", syntax("the quoted cell has no end"))
 	}
 	c.text = text[at : at+r.cellEnd(text[at:])]
 	if i := bytes.IndexByte(c.text, '"'); i >= 0 {
@@ -331,7 +322,7 @@ func (r *csvScanner) cellEnd(text []byte) int {
 }
 
 // unquote sets the text of a cell whose opening quote precedes begin, and returns the offset
-// after its closing quote; -1 if that is not in memory.
+// after its closing quote; -1 if there is none.
 func (r *csvScanner) unquote(text []byte, begin int, c *cell) int {
 	copied := false
 	for i := begin; i < len(text); i++ {
@@ -341,8 +332,6 @@ func (r *csvScanner) unquote(text []byte, begin int, c *cell) int {
 			i++
 			c.text, copied = append(c.text, text[begin:i]...), true
 			begin = i + 1
-		case i+1 == len(text) && !r.ended:
-			return -1
 		case copied:
 			c.text = append(c.text, text[begin:i]...)
 			return i + 1
@@ -368,10 +357,7 @@ func (r *csvScanner) escaped(text []byte, at int, c *cell) (int, error) {
 	for ; i < len(text); i++ {
 		switch b := text[i]; {
 		case b == r.escape && i+1 == len(text):
-			if r.ended {
-				return fail(i, "a backslash at the end")
-			}
-			return 0, errMore
+			return fail(i, "a backslash at the end")
 		case b == r.escape:
 			if i++; text[i] != '"' && text[i] != r.escape && text[i] != r.Delimiter {
 				return fail(i-1, "a backslash before another character than a quote, a backslash or a delimiter: old versions of cqlsh write control characters in this way")
@@ -387,10 +373,7 @@ func (r *csvScanner) escaped(text []byte, at int, c *cell) (int, error) {
 			c.text = append(c.text, b)
 		}
 	}
-	switch {
-	case !r.ended:
-		return 0, errMore
-	case c.quoted:
+	if c.quoted {
 		return fail(at, "the quoted cell has no end")
 	}
 	return i, nil

@@ -90,7 +90,7 @@ func TestNDJSON(t *testing.T) {
 		`{"host":"a","host":"b","time":"2026-01-02T03:04:05Z","value":1}`,
 		`{"host":5,"time":"2026-01-02T03:04:05Z","value":1}`,
 		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"extra":{"b":}}`,
-		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1`,
+		``,
 		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1} {}`,
 		`{"host":"\ud834","time":"2026-01-02T03:04:05Z","value":1}`,
 		`{"host":"` + "\xff" + `","time":"2026-01-02T03:04:05Z","value":1}`,
@@ -100,6 +100,9 @@ func TestNDJSON(t *testing.T) {
 		`[]`,
 		`{"host":"z","time":"2026-01-02T03:04:05Z","value":-0}`,
 		`{"host":"z","time":1795132800000,"value":1}`,
+		`{`, `  "host": "pretty",`, `  "time": "2026-01-02T03:04:05Z",`, `  "value": 1, "extra": {`, `    "host": "inner"`, `  }`, `}`,
+		`{`, `  "host": "a",`, `  "time": "yesterday", "value": 2`, `}`,
+		`{"host":"z","time":"2026-01-02T03:04:05Z","value":2}`,
 	}, "\n")
 	got := all(newReader(t, resolve(t), "ndjson", in, format.ReaderOptions{}))
 	want := []string{
@@ -112,16 +115,18 @@ func TestNDJSON(t *testing.T) {
 		"8:13: the value is given twice",
 		"9:9: host: not a value of the type: want a string",
 		"10:61: extra: syntax error: want a JSON value",
-		"11:52: syntax error: want a comma or }",
 		"12:54: syntax error: want a line break after the object",
 		"13:9: host: not valid UTF-8: the string has half of a surrogate pair",
 		"14:9: host: not valid UTF-8",
 		`15:61: count: "1.5" is not a valid int64`,
 		`16:61: state: "gone" is not a valid enum: want one of idle, busy`,
 		`line 17: 2026-01-02T03:04:05Z []interface {}{"a", 1, interface {}(nil), interface {}(nil), interface {}(nil), "null", "idle"}`,
-		"18:1: syntax error: want a JSON object",
+		"18:1: syntax error: want a JSON object, and not an array: jq -c '.[]' prints its elements",
 		`line 19: 2026-01-02T03:04:05Z []interface {}{"z", -0, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 		"20:20: time: not a value of the type: want a string with a time such as 2021-03-05T12:00:00Z",
+		`line 21: 2026-01-02T03:04:05Z []interface {}{"pretty", 1, interface {}(nil), interface {}(nil), interface {}(nil), "{\n    \"host\": \"inner\"\n  }", "idle"}`,
+		`30:11: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
+		`line 32: 2026-01-02T03:04:05Z []interface {}{"z", 2, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -137,12 +142,11 @@ func TestCSV(t *testing.T) {
 		`2026-01-02T03:04:05Z,-Infinity,"a,""b""` + "\r\n" + `c","","",` + "\r",
 		`2026-01-02T03:04:05Z,x,a,,,`,
 		`2026-01-02T03:04:05Z,1,,,,`,
-		`2026-01-02T03:04:05Z,1,a"b,,,`,
+		`2026-01-02T03:04:05Z,1,a"b",,,`,
 		`2026-01-02T03:04:05Z,1,"a"b,,,`,
 		``,
 		`2026-01-02T03:04:05Z,1,"a` + "\nb" + `",,?,`,
 		`2026-01-02T03:04:05Z,1,z,n,/+8=,"{""a"": 1}"`,
-		`2026-01-02T03:04:05Z,1,"z`,
 		`2026-01-02T03:04:05Z,1,last,,,`,
 	}, "\n")
 	r, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{})
@@ -159,8 +163,7 @@ func TestCSV(t *testing.T) {
 		"10:27: syntax error: want a comma or a line break after the cell",
 		`13:5: raw: "?" is not a valid bytes: want base64`,
 		`line 14: 2026-01-02T03:04:05Z []interface {}{"z", 1, interface {}(nil), "n", []uint8{0xff, 0xef}, "{\"a\": 1}", "idle"}`,
-		"15:24: syntax error: the quoted cell has no end",
-		`line 16: 2026-01-02T03:04:05Z []interface {}{"last", 1, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		`line 15: 2026-01-02T03:04:05Z []interface {}{"last", 1, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 	}
 	if diff := cmp.Diff(want, all(r)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -174,7 +177,7 @@ func TestHeader(t *testing.T) {
 		"time,value\n":              "header: column host: the value is missing",
 		"time,value,host,valeu\n":   `header: column valeu: the schema has no such value "valeu"; did you mean value?`,
 		"time,value,host,value\n":   "header: column value: the value is given twice",
-		"time,value,\"host\n":       "header: 1:12: syntax error: the quoted cell has no end",
+		"time,value,\"host\n":       "header: 1:12: syntax error: the quoted cell has no end; where this record ends is uncertain, so that nothing after it is read",
 		"time,value,host\n":         "",
 		"\n\nhost,value,time\r\n\n": "",
 	} {
@@ -194,13 +197,10 @@ func TestLongLines(t *testing.T) {
 		if !testlong.Enabled() && !strings.HasSuffix(c.name, "csv_epoch.txtar") && !strings.HasSuffix(c.name, "influx_types.txtar") {
 			continue
 		}
-		prefix := ""
-		if c.format.Cells {
-			if prefix = "\""; c.options.CSV.Columns == nil {
-				continue // with a header
-			}
+		if c.format.Cells && c.options.CSV.Columns == nil {
+			continue // with a header
 		}
-		long := io.MultiReader(strings.NewReader(prefix), io.LimitReader(repeat('x'), 100<<20), strings.NewReader("\n"), bytes.NewReader(c.input))
+		long := io.MultiReader(io.LimitReader(repeat('x'), 100<<20), strings.NewReader("\n"), bytes.NewReader(c.input))
 		r, err := c.format.Read(long, c.layout, c.options)
 		if err != nil {
 			t.Fatal(err)
@@ -208,6 +208,34 @@ func TestLongLines(t *testing.T) {
 		got := all(r)
 		if !slices.Contains(got, "1:1: the line is longer than 64 MiB") || !slices.ContainsFunc(got, func(line string) bool { return !strings.HasPrefix(line, "1:1: ") }) {
 			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+// What is in a value is never an event: after a syntax error in a record that may have several lines, nothing
+// more is read, where the next line may be a part of a string.
+func TestBrokenRecords(t *testing.T) {
+	const ends = "; where this record ends is uncertain, so that nothing after it is read"
+	cases := formatCases(t)
+	for _, tt := range []struct{ format, in, want string }{
+		{"ndjson", "{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1,\"note\":\"x\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n\"}\n", "1:62: note: syntax error: a control character in a string must be escaped"},
+		{"ndjson", "{\"host\":\"a\",\"value\":[\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n}\n", "1:21: value: syntax error: want a JSON value"},
+		{"ndjson", "[\n{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n]\n", "1:1: syntax error: want a JSON object, and not an array: jq -c '.[]' prints its elements"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"say \\\"x\nevil,2026-01-02T03:04:05Z,1,\n\"\n", "2:33: syntax error: want a comma or a line break after the cell"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,5\" x\nevil,2026-01-02T03:04:05Z,1,\n", "2:27: syntax error: a quote in a cell without quotes"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"x\nevil,2026-01-02T03:04:05Z,1,\n", "2:26: syntax error: the quoted cell has no end"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"" + strings.Repeat("evil,2026-01-02T03:04:05Z,1,\n", 3<<20) + "\"\n", "2:1: the line is longer than 64 MiB"},
+		{"influx", "weather,station=a note=\"x\nweather,station=evil temp=1 1\n", "1:24: syntax error: the string has no end"},
+		{"influx", "weather,station=a note=\"x\nweather,station=evil temp=1 1\n\"y\" 1\n", "3:2: syntax error: want a line break"},
+		{"influx", "weather,station=a\\\nweather,station=evil temp=1 1\n", "1:19: syntax error: want a space and the fields"},
+		{"prometheus", "bad{le=\"1\nevil 1 1395066363000\n\"} 1 1395066363000\n", "1:8: syntax error: the string has no end"},
+	} {
+		l, o := resolve(t), format.ReaderOptions{}
+		if i := slices.IndexFunc(cases, func(c formatCase) bool { return c.format.Name == tt.format && c.format.Metric != "" }); i >= 0 {
+			l, o = cases[i].layout, cases[i].options
+		}
+		if got := all(newReader(t, l, tt.format, tt.in, o)); !slices.Equal(got, []string{"fails: " + tt.want + ends}) {
+			t.Errorf("%s: %.300q: %.300q", tt.format, tt.in, got)
 		}
 	}
 }
@@ -307,4 +335,46 @@ func TestNDJSONIsUTF8(t *testing.T) {
 	if want := "\"host\":\"a\ufffd\""; !strings.Contains(got, want) {
 		t.Errorf("%q has no %s", got, want)
 	}
+}
+
+// A record of the smallest items is refused before they take memory: tags, fields, labels, words, cells and
+// members. The class of fault: bytes of a line are bounded, and what is made of each of them is not.
+func TestSmallestItems(t *testing.T) {
+	const most = 100_000
+	size := testlong.Pick(4<<20, 64<<20)
+	done := map[string]bool{}
+	for _, c := range formatCases(t) {
+		for name, item := range smallest[c.format.Name] {
+			if name = c.format.Name + ": " + name; done[name] {
+				continue
+			}
+			done[name] = true
+			line := item.begin + strings.Repeat(item.item, (size-1-len(item.begin)-len(item.end))/len(item.item)) + item.end
+			if !c.format.Scans() {
+				if got := all(newReader(t, c.layout, c.format.Name, line, format.ReaderOptions{IgnoreUnknown: true})); len(got) != 1 || !strings.HasPrefix(got[0], "1:") {
+					t.Errorf("%s: %.300q", name, got)
+				}
+				continue
+			}
+			s, err := c.format.Scan(strings.NewReader(line+"\n"), format.ReaderOptions{})
+			var r format.Record
+			for err == nil {
+				err = s.Scan(&r)
+			}
+			if _, refused := errors.AsType[*format.InputError](err); !refused || len(r.Values) > most || cap(r.Values) > 2*most {
+				t.Errorf("%s: %d values, memory for %d, %.300v", name, len(r.Values), cap(r.Values), err)
+			}
+		}
+	}
+}
+
+// smallest are records of the smallest items, by format.
+var smallest = map[string]map[string]struct{ begin, item, end string }{
+	"influx":      {"tags": {"m", ",a=b", " f=1"}, "fields": {"m f=1", ",a=1", ""}},
+	"prometheus":  {"labels": {"m{", `a="b",`, "} 1"}},
+	"openmetrics": {"labels": {"m{", `a="b",`, "} 1"}, "exemplar": {"m 1 # {", `a="b",`, "} 1"}},
+	"opentsdb":    {"tags": {"put m 1 1", " a=b", ""}, "words": {"", "a ", ""}},
+	"csv":         {"header": {"a", ",", ""}, "names": {"a", ",b", ""}},
+	"cassandra":   {"header": {"a", ",", ""}},
+	"ndjson":      {"members": {`{"z":0`, `,"":0`, "}"}, "arrays": {`{"z":[0`, ",0", "]}"}, "depth": {`{"z":`, "[", "}"}},
 }

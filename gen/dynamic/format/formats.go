@@ -63,4 +63,19 @@ func (f *Format) Scans() bool { return f.scan != nil }
 
 // Scan returns a scanner of the records of the format, of which Scans must be true. Errors are those
 // of options, and *HeaderError.
-func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) { return f.scan(in, o) }
+func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) {
+	s, err := f.scan(in, o)
+	return boundedScanner{s}, err
+}
+
+// boundedScanner refuses records with too many values.
+type boundedScanner struct{ Scanner }
+
+// Scan implements [Scanner].
+func (s boundedScanner) Scan(r *Record) error {
+	err := s.Scanner.Scan(r)
+	if err == nil && r.more {
+		return &InputError{Line: r.Line, Column: 1, Err: errManyValues}
+	}
+	return err
+}

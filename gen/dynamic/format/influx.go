@@ -16,23 +16,77 @@ import (
 //	    Before any other character, it is a character like others.
 //	  - Field values are floats (1, 1.0, 1e5, not NaN or infinities), integers (1i), unsigned integers
 //	    (1u), strings in quotes, and booleans (t, T, true, True, TRUE, f, F, false, False, FALSE).
-//	  - Tag values are not empty. Line breaks are in no value. Lines that begin with # are comments.
+//	  - Tag values are not empty. Lines that begin with # are comments.
+//	  - Strings may contain line breaks. Where a record ends, scanLine of InfluxDB 1 (models/points.go) decides.
 //	  - Times are numbers of nanoseconds, or of the unit that the writer said.
 //	  - Lines with the same measurement, tags and time are one point, which has the fields of all of
 //	    them, and the last value of a field.
 var influx = Format{
 	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
 	Unit: time.Nanosecond, Metric: "measurement", Rest: "tags", Typed: true, Points: true,
-	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &influxScanner{newLines(in)}, nil },
+	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &influxScanner{lines: newLines(in)}, nil },
 }
 
 // influxScanner scans line protocol.
-type influxScanner struct{ lines }
+type influxScanner struct {
+	lines
+	frame influxFrame
+}
+
+// influxFrame is the frame of points.
+type influxFrame struct {
+	begun   bool // whether there was another character than spaces
+	comment bool
+	fields  bool // whether a space follows the tags
+	open    int  // equals signs without a comma after them, among the fields
+	quoted  bool
+	escaped bool // whether a backslash precedes the next character
+}
+
+func (f *influxFrame) end(text []byte, seen int) int {
+	if seen == 0 && *f == (influxFrame{}) {
+		if i := plainLine(text, "\"\\"); i >= 0 {
+			return i
+		}
+	}
+	for i := seen; i < len(text); i++ {
+		if c := text[i]; c == '\n' && !f.quoted && !f.escaped {
+			*f = influxFrame{}
+			return i
+		} else if !f.comment {
+			f.add(c)
+		}
+	}
+	return -1
+}
+
+// add adds a character of a point.
+func (f *influxFrame) add(c byte) {
+	if !f.begun {
+		f.begun = c != ' ' && c != '\t'
+		f.comment = c == '#'
+	}
+	switch {
+	case f.escaped:
+		f.escaped = false
+	case c == '\\':
+		f.escaped = true
+	case c == ' ':
+		f.fields = f.begun
+	case c == '"':
+		f.quoted = f.quoted != (f.open > 0)
+	case f.quoted || !f.fields:
+	case c == '=':
+		f.open++
+	case c == ',':
+		f.open--
+	}
+}
 
 // Scan implements [Scanner].
 func (s *influxScanner) Scan(r *Record) error {
 	for {
-		line, number, err := s.next()
+		line, number, err := s.record(&s.frame)
 		if r.reset(line, number); err != nil {
 			return err
 		}
@@ -40,7 +94,7 @@ func (s *influxScanner) Scan(r *Record) error {
 			continue
 		}
 		p := &influxLine{Record: r, at: len(line) - len(bytes.TrimLeft(line, " \t"))}
-		return p.parse()
+		return broken(p.parse(), line)
 	}
 }
 
@@ -53,7 +107,7 @@ type influxLine struct {
 // parse parses the line.
 func (p *influxLine) parse() error {
 	begin := p.at
-	name := p.token(", ", ", ")
+	name := p.token(", \n", ", ")
 	if len(name) == 0 {
 		return p.fail(begin, "want a measurement")
 	}
@@ -77,12 +131,12 @@ func (p *influxLine) parse() error {
 // tag parses a tag.
 func (p *influxLine) tag() error {
 	begin := p.at
-	key := p.token(",= ", ",= ")
+	key := p.token(",= \n", ",= ")
 	if len(key) == 0 || !p.skip('=') {
 		return p.fail(begin, "want a tag, as in key=value")
 	}
 	at := p.at
-	value := p.token(",= ", ",= ")
+	value := p.token(",= \n", ",= ")
 	if len(value) == 0 {
 		return p.fail(at, "the value of a tag is empty: leave out the tag")
 	}
@@ -93,16 +147,16 @@ func (p *influxLine) tag() error {
 // field parses a field.
 func (p *influxLine) field() error {
 	begin := p.at
-	key := p.token(",= ", ",= ")
+	key := p.token(",= \n", ",= ")
 	if len(key) == 0 || !p.skip('=') {
 		return p.fail(begin, "want a field, as in key=value")
 	}
 	v := Value{Part: FieldPart, Kind: StringKind, Name: key, at: p.at}
 	if p.skip('"') {
 		if v.Text = p.token(`"`, `"\`); !p.skip('"') {
-			return p.fail(v.at, "the string has no end: it cannot contain line breaks")
+			return p.fail(v.at, "the string has no end")
 		}
-	} else if v.Text, v.Kind = influxValue(p.token(", ", "")); v.Text == nil {
+	} else if v.Text, v.Kind = influxValue(p.token(", \n", "")); v.Text == nil {
 		return p.fail(v.at, "want a number such as 1.5, 1i or 1u, a boolean, or a string in quotes")
 	}
 	p.add(v)
@@ -113,7 +167,7 @@ func (p *influxLine) field() error {
 func (p *influxLine) end() error {
 	if p.spaces() && p.at < len(p.text) {
 		begin := p.at
-		text := p.token(" ", "")
+		text := p.token(" \n", "")
 		if !isInteger(text) {
 			return p.fail(begin, "want a time, an integer")
 		}

@@ -22,13 +22,13 @@ import (
 type Reader interface {
 	// Next returns the next event and the line on which it begins, counted from 1. At the end,
 	// the error is [io.EOF]. If the error is an *InputError, Next may be called again and
-	// continues with the next line.
+	// continues with the next record.
 	Next() (dynamic.Event, int, error)
 }
 
 // InputError reports an event that cannot be parsed.
 type InputError struct {
-	Line   int    // the line on which the event begins, counted from 1
+	Line   int    // the line of the problem, counted from 1
 	Column int    // the character of the line at which the problem is, counted from 1
 	Name   string // the column of the event; empty if the problem is not in a value
 	Err    error
@@ -139,57 +139,8 @@ func (l *lines) skipMark() error {
 // rest returns what is in memory and not consumed.
 func (l *lines) rest() []byte { return l.buf[l.begin:l.end] }
 
-// next returns the next line without its line break, and its number. The line is valid until
-// the next call. A line that is too long is an *InputError.
-func (l *lines) next() ([]byte, int, error) {
-	if !l.begun {
-		l.begun = true
-		if err := l.skipMark(); err != nil {
-			return nil, l.line, err
-		}
-	}
-	for searched := 0; ; {
-		rest := l.rest()
-		number := l.line
-		if i := bytes.IndexByte(rest[searched:], '\n'); i >= 0 {
-			l.begin += searched + i + 1
-			l.line++
-			return bytes.TrimSuffix(rest[:searched+i], []byte("\r")), number, nil
-		}
-		if len(rest) > maxLine {
-			return nil, number, l.skip()
-		}
-		searched = len(rest)
-		if err := l.fill(); err != nil {
-			if rest = l.rest(); err != io.EOF || len(rest) == 0 { // fill has moved it
-				return nil, number, err
-			}
-			l.begin = l.end
-			l.line++
-			return rest, number, nil
-		}
-	}
-}
-
-// skip skips a line that is too long.
-func (l *lines) skip() error {
-	number := l.line
-	for {
-		i := bytes.IndexByte(l.rest(), '\n')
-		if i >= 0 {
-			l.begin += i + 1
-			break
-		}
-		l.begin = l.end
-		if err := l.fill(); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
-	}
-	l.line++
-	return &InputError{Line: number, Column: 1, Err: ErrTooLong}
-}
+// next is record for records that are lines.
+func (l *lines) next() ([]byte, int, error) { return l.record(lineFrame{}) }
 
 // parser makes events of the values of a line.
 type parser struct {
@@ -360,9 +311,11 @@ func (p *parser) missing() string {
 	return ""
 }
 
-// position returns the character of a line at an offset, counted from 1.
-func position(line []byte, offset int) int {
-	return utf8.RuneCount(line[:min(offset, len(line))]) + 1
+// errorAt returns an error at an offset of a record, which begins on a line.
+func errorAt(record []byte, line, offset int, name string, err error) *InputError {
+	before := record[:min(offset, len(record))]
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return &InputError{Line: line + bytes.Count(before, []byte("\n")), Column: column, Name: name, Err: err}
 }
 
 // lacks returns the error of an event without a value.

@@ -15,11 +15,11 @@ import (
 )
 
 var ndjsonFormat = Format{
-	Name: "ndjson", Title: "JSON objects, one per line", Extensions: []string{".ndjson", ".jsonl", ".json"},
+	Name: "ndjson", Title: "JSON objects", Extensions: []string{".ndjson", ".jsonl", ".json"},
 	read: NewNDJSONReader,
 }
 
-// NewNDJSONReader returns a reader of JSON objects, one per line. null is the same as no
+// NewNDJSONReader returns a reader of JSON objects, each of which begins on a line. null is the same as no
 // member, except for json values. Numbers and booleans may also be strings. Errors are those of
 // ReaderOptions.Names.
 func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
@@ -30,13 +30,41 @@ func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, e
 // ndjsonReader implements [NewNDJSONReader].
 type ndjsonReader struct {
 	lines
+	frame jsonFrame
 	*parser
+}
+
+// jsonFrame is the frame of JSON values.
+type jsonFrame struct {
+	depth           int // of objects and arrays
+	quoted, escaped bool
+}
+
+func (f *jsonFrame) end(text []byte, seen int) int {
+	for i := seen; i < len(text); i++ {
+		switch c := text[i]; {
+		case f.escaped:
+			f.escaped = false
+		case c == '"':
+			f.quoted = !f.quoted
+		case f.quoted:
+			f.escaped = c == '\\'
+		case c == '{' || c == '[':
+			f.depth++
+		case c == '}' || c == ']':
+			f.depth--
+		case c == '\n' && f.depth <= 0:
+			*f = jsonFrame{}
+			return i
+		}
+	}
+	return -1
 }
 
 // Next implements [Reader].
 func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
 	for {
-		line, number, err := r.next()
+		line, number, err := r.record(&r.frame)
 		if err != nil {
 			return dynamic.Event{}, number, err
 		}
@@ -46,7 +74,7 @@ func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
 		e, o := r.start(), object{line: line}
 		name, err := r.object(&o, &e)
 		if err != nil {
-			return e, number, &InputError{Line: number, Column: position(line, o.at), Name: name, Err: err}
+			return e, number, broken(errorAt(line, number, o.at, name, err), line)
 		}
 		if name := r.complete(&e); name != "" {
 			return e, number, lacks(number, name)
@@ -58,6 +86,10 @@ func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
 // object parses an object. With an error, it returns the name of the member, and o.at is the
 // position of the problem.
 func (r *ndjsonReader) object(o *object, e *dynamic.Event) (name string, err error) {
+	if o.skip('[') {
+		o.at--
+		return "", syntax("want a JSON object, and not an array: jq -c '.[]' prints its elements")
+	}
 	if !o.skip('{') {
 		return "", syntax("want a JSON object")
 	}
@@ -143,7 +175,7 @@ type object struct {
 
 // space skips white space, and returns the position after it.
 func (o *object) space() int {
-	for o.at < len(o.line) && (o.line[o.at] == ' ' || o.line[o.at] == '\t' || o.line[o.at] == '\r') {
+	for o.at < len(o.line) && (o.line[o.at] == ' ' || o.line[o.at] == '\t' || o.line[o.at] == '\r' || o.line[o.at] == '\n') {
 		o.at++
 	}
 	return o.at
@@ -173,7 +205,7 @@ func (o *object) value() (text []byte, quoted bool, err error) {
 			return nil, false, err
 		}
 	default:
-		for o.at < len(o.line) && !bytes.ContainsRune([]byte(",}] \t\r"), rune(o.line[o.at])) {
+		for o.at < len(o.line) && !bytes.ContainsRune([]byte(",}] \t\r\n"), rune(o.line[o.at])) {
 			o.at++
 		}
 	}

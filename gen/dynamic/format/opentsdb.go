@@ -43,10 +43,11 @@ func (s *putScanner) Scan(r *Record) error {
 	}
 }
 
-// putWords returns the offsets of the words of a line.
+// putWords returns the offsets of the first words of a line: those of as many values as a record may have, and
+// one more.
 func putWords(line []byte) [][2]int {
 	var words [][2]int
-	for at := 0; at < len(line); at++ {
+	for at := 0; at < len(line) && len(words) <= maxValues+1; at++ {
 		begin := at
 		for at < len(line) && line[at] != ' ' && line[at] != '\t' {
 			at++

@@ -85,7 +85,7 @@ func (s *sampleScanner) Scan(r *Record) error {
 		switch {
 		case len(text) > 0 && text[0] != '#':
 			p := &sampleLine{Record: r, at: len(line) - len(text), open: s.open}
-			return p.parse()
+			return broken(p.parse(), line)
 		case !s.open:
 		case string(text) == "# EOF":
 			s.eof = true
@@ -278,7 +278,7 @@ func (p *sampleLine) exemplar() error {
 	}
 	text, err := joined(pairs)
 	if err != nil {
-		return &InputError{Line: p.Line, Column: position(p.text, begin), Err: err}
+		return errorAt(p.text, p.Line, begin, "", err)
 	}
 	p.Values = append(p.Values[:first], Value{Part: FieldPart, Name: []byte(exemplarLabels), Text: []byte(text), at: begin})
 	if err := p.number(FieldPart, exemplarValue); err != nil {

@@ -29,6 +29,7 @@ type Record struct {
 	Values []Value
 
 	text  []byte // the line
+	more  bool   // whether there are more values than maxValues
 	arena []byte // texts that the line has with escapes
 }
 
@@ -82,15 +83,19 @@ const (
 
 // reset empties the record for a line.
 func (r *Record) reset(text []byte, line int) {
-	r.Line, r.text, r.Values, r.arena = line, text, r.Values[:0], r.arena[:0]
+	r.Line, r.text, r.more, r.Values, r.arena = line, text, false, r.Values[:0], r.arena[:0]
 }
 
-// add adds a value.
-func (r *Record) add(v Value) { r.Values = append(r.Values, v) }
+// add adds a value, unless there are maxValues.
+func (r *Record) add(v Value) {
+	if r.more = r.more || len(r.Values) == maxValues; !r.more {
+		r.Values = append(r.Values, v)
+	}
+}
 
 // fail returns a syntax error at an offset of the line.
 func (r *Record) fail(at int, why string) error {
-	return &InputError{Line: r.Line, Column: position(r.text, at), Err: syntax(why)}
+	return errorAt(r.text, r.Line, at, "", syntax(why))
 }
 
 // recordReader reads the records of a format as events. A line whose values are not all valid has no
@@ -138,7 +143,7 @@ type pair struct{ name, text string }
 
 // newRecordReader returns a reader of the records of a format.
 func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	scanner, err := f.scan(in, o)
+	scanner, err := f.Scan(in, o)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +307,7 @@ func (r *recordReader) bind() (bool, error) {
 			return false, nil
 		}
 		if name, err := r.bindValue(v); err != nil {
-			return true, &InputError{Line: r.record.Line, Column: position(r.record.text, v.at), Name: name, Err: err}
+			return true, errorAt(r.record.text, r.record.Line, v.at, name, err)
 		}
 	}
 	if r.rest < 0 {
