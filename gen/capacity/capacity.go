@@ -98,7 +98,8 @@ type Cluster struct {
 	// an infrequent access tier.
 	MonthlySaving *float64 `json:"monthly_saving,omitempty"`
 
-	tiered bool // some data is in the infrequent access tier
+	tiered    bool   // some data is in the infrequent access tier
+	nodePrice string // the name of the price of a node
 }
 
 // Limit is what a cluster needs of one kind.
@@ -151,7 +152,7 @@ func Of(l *layout.Layout) Plan {
 	types := Types
 	if tiered(l) {
 		for _, e := range Editions {
-			p.Nodes = append(p.Nodes, tieredCluster("SSD and infrequent access, "+e.Name, e.Bytes, all, cold))
+			p.Nodes = append(p.Nodes, tieredCluster(e, all, cold))
 		}
 		types = types[:1] // no other storage can have tiers
 	}
@@ -206,7 +207,7 @@ func clusterOf(s Storage, d demand) Cluster {
 // clusterWith returns the nodes of a cluster, given those that each kind of need takes alone if
 // they are used fully. Writes, reads and scans share the CPU of a node, so their nodes add up.
 func clusterWith(name string, limits []Limit) Cluster {
-	c := Cluster{Type: name, Limits: limits}
+	c := Cluster{Type: name, Limits: limits, nodePrice: nodePrice}
 	busy := limits[0].Nodes + limits[1].Nodes + limits[2].Nodes
 	stored := limits[3].Nodes
 	nodes := func(t Target) int64 {

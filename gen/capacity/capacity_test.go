@@ -12,6 +12,9 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
+// tib is how Google counts the storage of nodes.
+const tib = 1 << 40
+
 // layoutOf resolves a schema of one table with a field of 8 bytes and entries after it.
 func layoutOf(t *testing.T, entries string) *layout.Layout {
 	t.Helper()
@@ -64,7 +67,7 @@ func TestPlan(t *testing.T) {
 		{"stored after a day", p.Storage[0].Bytes.Lower, 28_000 * 86_400 * cellBytes},
 		{"steady lower bound", p.Storage[2].Bytes.Lower, 28_000 * 86_400 * 30 * cellBytes},
 		{"steady upper bound", p.Storage[2].Bytes.Upper, 28_000 * 86_400 * 37 * cellBytes},
-		{"storing nodes", p.Nodes[0].Limits[3].Nodes, 28_000 * 86_400 * 37 * cellBytes / 2.5e12},
+		{"storing nodes", p.Nodes[0].Limits[3].Nodes, 28_000 * 86_400 * 37 * cellBytes / (2.5 * tib)},
 		{"reading nodes, HDD", p.Nodes[1].Limits[1].Nodes, 17_002.0 / 500 / 0.6},
 		{"clusters", float64(p.Clusters), 2},
 	} {

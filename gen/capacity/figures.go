@@ -18,11 +18,15 @@ type Storage struct {
 // Sources:
 // https://cloud.google.com/bigtable/docs/performance (throughput),
 // https://cloud.google.com/bigtable/docs/choosing-ssd-hdd (capacity).
+// Google counts storage in binary units: what it calls 5 TB are 5 TiB.
 var Types = []Storage{
-	{Name: "SSD", Reads: 17_000, Writes: 14_000, Scan: 220e6, Bytes: 5e12},
-	{Name: "HDD", Reads: 500, Writes: 10_000, Scan: 180e6, Bytes: 16e12},
-	{Name: "infrequent access", Reads: 100, Writes: 10_000, Scan: 36e6, Bytes: 32e12},
+	{Name: "SSD", Reads: 17_000, Writes: 14_000, Scan: 220e6, Bytes: 5 * tib},
+	{Name: "HDD", Reads: 500, Writes: 10_000, Scan: 180e6, Bytes: 16 * tib},
+	{Name: "infrequent access", Reads: 100, Writes: 10_000, Scan: 36e6, Bytes: 32 * tib},
 }
+
+// tib is the unit of the capacity of nodes, in bytes.
+const tib = 1 << 40
 
 // Edition is an edition of Bigtable.
 type Edition struct {
@@ -30,12 +34,17 @@ type Edition struct {
 	// Bytes is the storage capacity of a node in a cluster with an infrequent access tier. As much
 	// of it can be on SSD as without the tier.
 	Bytes float64
+	// NodePrice is the name of the price of a node.
+	NodePrice string
 }
 
 // Editions are those with an infrequent access tier, which is in preview.
 //
 // Source: https://cloud.google.com/bigtable/docs/tiered-storage, read on 2026-11-25.
-var Editions = []Edition{{"Enterprise", 32e12}, {"Enterprise Plus", 64e12}}
+var Editions = []Edition{{"Enterprise", 32 * tib, nodePrice}, {"Enterprise Plus", 64 * tib, "enterprise_plus_node_hour"}}
+
+// nodePrice is the name of the price of a node in the Enterprise edition, of which clusters without a tier are.
+const nodePrice = "node_hour"
 
 // rowBytes is the size of the rows in these figures.
 const rowBytes = 1000
@@ -50,7 +59,7 @@ type Target struct {
 // Targets are Google's recommendations for clusters that must reply fast and for those that must
 // only keep up, as of November 2026: 60% and 90% of the CPU. Autoscaling accepts CPU targets of 10
 // to 80%, and storage targets of 2.5 to 5 TiB per SSD node and 8 to 16 TiB per HDD node, so half of
-// a node and all of it.
+// a node, which is its default, and all of it. Google's advice for low latency is less than 60% of the storage.
 //
 // Sources:
 // https://cloud.google.com/bigtable/docs/performance (CPU),

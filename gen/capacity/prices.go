@@ -66,7 +66,7 @@ func (p *Plan) Price(prices Prices) {
 		} else {
 			cold = 0
 		}
-		takes := []string{"node_hour", name}
+		takes := []string{c.nodePrice, name}
 		if c.tiered {
 			takes = append(takes, infrequentPrice)
 		}
@@ -76,7 +76,7 @@ func (p *Plan) Price(prices Prices) {
 			}
 			continue
 		}
-		cost := float64(p.Clusters) * (float64(c.LowLatency)*prices["node_hour"]*monthHours + (all-cold)/gib*prices[name] + cold/gib*prices[infrequentPrice])
+		cost := float64(p.Clusters) * (float64(c.LowLatency)*prices[c.nodePrice]*monthHours + (all-cold)/gib*prices[name] + cold/gib*prices[infrequentPrice])
 		c.MonthlyCost = &cost
 	}
 	p.save()

@@ -72,15 +72,15 @@ type demand struct{ writes, seeks, scanned, stored float64 }
 
 // tieredCluster returns the nodes of a cluster whose tables have an infrequent access tier. cold is
 // the part of the demand in that tier. A read that touches both tiers seeks its rows in both.
-func tieredCluster(name string, perNode float64, all, cold demand) Cluster {
+func tieredCluster(e Edition, all, cold demand) Cluster {
 	ssd, slow := Types[0], Types[len(Types)-1]
-	c := clusterWith(name, []Limit{
+	c := clusterWith("SSD and infrequent access, "+e.Name, []Limit{
 		alone("writes", all.writes, all.writes/ssd.Writes),
 		alone("reads", all.seeks+cold.seeks, all.seeks/ssd.Reads+cold.seeks/slow.Reads),
 		alone("scans", all.scanned, (all.scanned-cold.scanned)/ssd.Scan+cold.scanned/slow.Scan),
-		alone("storage", all.stored, max((all.stored-cold.stored)/ssd.Bytes, all.stored/perNode)),
+		alone("storage", all.stored, max((all.stored-cold.stored)/ssd.Bytes, all.stored/e.Bytes)),
 	})
-	c.tiered = true
+	c.tiered, c.nodePrice = true, e.NodePrice
 	return c
 }
 

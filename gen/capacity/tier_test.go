@@ -35,9 +35,9 @@ func TestTier(t *testing.T) {
 		{"writing nodes", tiered.Limits[0].Nodes, events / 14_000.0 / 0.6},
 		{"reading nodes", tiered.Limits[1].Nodes, (17_052.0/17_000 + 50.0/100) / 0.6},
 		{"scanning nodes", tiered.Limits[2].Nodes, ((scan-50*cold.Bytes)/220e6 + 50*cold.Bytes/36e6) / 0.6},
-		{"storing nodes", tiered.Limits[3].Nodes, events * day * 20 * cellBytes / 2.5e12},
+		{"storing nodes", tiered.Limits[3].Nodes, events * day * 20 * cellBytes / (2.5 * tib)},
 		{"the same in Enterprise Plus", plus.Limits[3].Nodes, tiered.Limits[3].Nodes},
-		{"storing nodes with SSD", ssd.Limits[3].Nodes, events * day * 37 * cellBytes / 2.5e12},
+		{"storing nodes with SSD", ssd.Limits[3].Nodes, events * day * 37 * cellBytes / (2.5 * tib)},
 		{"cost", *tiered.MonthlyCost, 2 * (float64(tiered.LowLatency)*2*730 + warm*0.5 + slow*0.1)},
 		{"saving", *tiered.MonthlySaving, *ssd.MonthlyCost - *tiered.MonthlyCost},
 	} {
@@ -45,15 +45,23 @@ func TestTier(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
 		}
 	}
+	// Nodes of another edition have another price. The class of fault: a cost is computed with the price of something else.
+	if plus.MonthlyCost != nil {
+		t.Errorf("nodes in Enterprise Plus without their price cost %v", *plus.MonthlyCost)
+	}
+	p.Price(capacity.Prices{"node_hour": 2, "enterprise_plus_node_hour": 3, "ssd_gib_month": 0.5, "infrequent_access_gib_month": 0.1})
+	if got, want := *p.Nodes[1].MonthlyCost, 2*(float64(plus.LowLatency)*3*730+warm*0.5+slow*0.1); math.Abs(got-want) > 1e-9*want {
+		t.Errorf("nodes in Enterprise Plus cost %v, want %v", got, want)
+	}
 	if p.Reads[0].Cold != nil || p.Reads[2].Cold != nil || len(p.Nodes) != 3 || ssd.MonthlySaving != nil {
 		t.Errorf("%+v", p)
 	}
 	// With less on SSD, all of the data decides, by edition.
 	l.Tables[0].Tier = codec.Tier(24 * time.Hour)
 	p = capacity.Of(l)
-	for i, perNode := range []float64{32e12, 64e12} {
+	for i, perNode := range []float64{32 * tib, 64 * tib} {
 		all := events * day * 37 * cellBytes / perNode / 0.5
-		if onSSD := events * day * cellBytes / 2.5e12; p.Nodes[i].Limits[3].Nodes != max(all, onSSD) {
+		if onSSD := events * day * cellBytes / (2.5 * tib); p.Nodes[i].Limits[3].Nodes != max(all, onSSD) {
 			t.Errorf("%s: %v nodes, want %v", p.Nodes[i].Type, p.Nodes[i].Limits[3].Nodes, max(all, onSSD))
 		}
 	}

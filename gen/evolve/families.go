@@ -31,8 +31,8 @@ var (
 	})
 	lifeLongerClusters = rollout(Rule{
 		ID: "E36", Title: "a longer time to live on several clusters",
-		Reason: "Bigtable increases the age of a replicated table by at most 90 days at a time, and does not remove a rule.",
-		Fix:    "Run setup again until the plan is empty.",
+		Reason: "Bigtable increases the age of a replicated table by at most 90 days at a time, and does not remove a rule, unless the request ignores this warning.",
+		Fix:    "Raise the age in steps of 90 days; or allow setup's `ignore_warnings`, if clusters may differ for a while.",
 	})
 	stampsChanged = rollout(Rule{
 		ID: "E37", Title: "ages count from the write, or timestamps become those of events",

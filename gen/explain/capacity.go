@@ -129,7 +129,7 @@ func priced(p *capacity.Plan) bool {
 func capacityNotes(p *capacity.Plan) []string {
 	out := []string{
 		"Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in what expect does not declare with value_bytes.",
-		"Nodes are based on Google's figures for rows of 1 KB under optimal conditions; larger rows count as several. The columns writes to storage show each need alone, at 60% CPU and 50% storage, as low latency uses at most; throughput uses 90%, which autoscaling does not accept (10% to 80%), and 100%. Writes, reads and scans share the CPU, so they add up. A read seeks each row range once, and scans the cells that it returns and the rows that it skips.",
+		"Nodes are based on Google's figures for rows of 1 KB under optimal conditions; larger rows count as several. The columns writes to storage show each need alone, at 60% CPU, as low latency uses at most, and 50% storage, from which on autoscaling adds nodes by default; throughput uses 90%, which autoscaling does not accept (10% to 80%), and 100%. A node has 5 TiB of SSD, or 16 TiB of HDD. Writes, reads and scans share the CPU, so they add up. A read seeks each row range once, and scans the cells that it returns and the rows that it skips.",
 	}
 	out = append(out, tierNotes(p)...)
 	if p.Clusters > 1 {
@@ -139,7 +139,7 @@ func capacityNotes(p *capacity.Plan) []string {
 		out = append(out, lacksPrices("Monthly costs of "+p.Nodes[0].Type, p.LacksPrices))
 	}
 	if priced(p) {
-		out = append(out, "Monthly costs are for low latency and the largest storage above, with the given prices, without requests, network or backups.")
+		out = append(out, "Monthly costs are for low latency and the largest storage above, with the given prices of nodes and storage. Not included: network, backups and their copies, moving data between tiers, storage and CPU of views, Data Boost, and discounts of commitments.")
 	}
 	return out
 }

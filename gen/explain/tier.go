@@ -114,5 +114,5 @@ func tierNotes(p *capacity.Plan) []string {
 	if !slices.ContainsFunc(p.Storage, func(s capacity.Stored) bool { return s.Cold != nil }) {
 		return nil
 	}
-	return []string{"With an infrequent access tier, a node stores up to 32 TB in all, and 64 TB in the Enterprise Plus edition, of which up to 5 TB are on SSD. It reads at most 100 rows a second, or 36 MB/s, from the tier. Reads of both tiers seek their rows in both. The tier requires SSD storage, and is in preview. The row SSD is for the same data without the tier."}
+	return []string{"With an infrequent access tier, a node stores up to 32 TiB in all, and 64 TiB in the Enterprise Plus edition, whose nodes cost more, of which up to 5 TiB are on SSD. It reads at most 100 rows a second, or 36 MB/s, from the tier. Reads of both tiers seek their rows in both. The tier requires SSD storage, and is in preview. The row SSD is for the same data without the tier."}
 }

@@ -172,9 +172,9 @@ func Missing(t, older *layout.Table) string {
 func (v *view) statistics(field int) {
 	f, value := &v.schema.Fields[field], v.fieldValue(field)
 	switch value.typ {
-	case "FLOAT32":
-		value = value.cast("FLOAT64")
-	case "INT64", "FLOAT64":
+	case "FLOAT32", "FLOAT64":
+		value = value.cast("FLOAT64").finite()
+	case "INT64":
 	default:
 		v.remarks = append(v.remarks, fmt.Sprintf("Field %s has no statistics: %s", f.Name, value.about))
 		return

@@ -37,6 +37,13 @@ func (v sqlValue) cast(typ string) sqlValue {
 	return sqlValue{"CAST(" + v.expr + " AS " + typ + ")", typ, v.about}
 }
 
+// finite returns a number that is NULL if it is NaN or infinite: Bigtable leaves rows with such statistics out of materialized
+// views.
+func (v sqlValue) finite() sqlValue {
+	const largest = "1.7976931348623157e308"
+	return sqlValue{"CASE WHEN " + v.expr + " BETWEEN -" + largest + " AND " + largest + " THEN " + v.expr + " END", v.typ, v.about}
+}
+
 // micros returns a number of nanoseconds since 1970 as a time. GoogleSQL has no finer times.
 func (v sqlValue) micros() sqlValue {
 	return sqlValue{"TIMESTAMP_MICROS(DIV(" + v.expr + ", 1000))", "TIMESTAMP", v.about}.with("without nanoseconds.")

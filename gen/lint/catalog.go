@@ -240,7 +240,7 @@ func limitRules() []Rule {
 		},
 		{
 			ID: "L10", Title: "an age that is not in whole seconds", Limit: true, Source: collectionPage, check: gcRuleAge,
-			Reason: "Bigtable requires at least one second, and drops fractions of a second when a rule is read back.",
+			Reason: "Bigtable takes an age of a millisecond, but its Go client reads ages in whole seconds. Programs, setup among them, would see another age than the schema's, below a second none.",
 			Fix:    "Use whole seconds.",
 		},
 		{
@@ -321,12 +321,12 @@ func ttlRules() []Rule {
 		},
 		{
 			ID: "T10", Severity: diag.Warning, Title: "a change that replicated tables reject", Source: configuringPage, By: BySetup,
-			Reason: "On replicated tables, Bigtable raises an age by at most 90 days at a time, and does not remove an age rule.",
-			Fix:    "Raise the age in steps.",
+			Reason: "On replicated tables, Bigtable raises an age by at most 90 days at a time, and does not remove an age rule, unless the request says to ignore this: clusters may have collected different cells, and differ until these are collected everywhere.",
+			Fix:    "Raise the age in steps, or allow `ignore_warnings` by the name in the plan.",
 		},
 		{
 			ID: "T11", Severity: diag.Warning, Title: "version limits on a replicated instance", Source: replicationPage, check: replicatedVersions,
-			Reason: "Each cluster collects by the versions it has received. If several clusters receive writes, they keep different versions for a while.",
+			Reason: "Deletions by max_versions are replicated like writes, and take CPU on all clusters. Those by age are not: each cluster makes its own.",
 			Fix:    "Use max_age. The rule reads `expect: {clusters: 2}`.",
 		},
 		{

@@ -185,12 +185,8 @@ func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
 func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.AllFamilies() {
 		for rule := range allRules(f.GC) {
-			switch {
-			case rule.Kind != codec.GCMaxAge:
-			case rule.MaxAge < time.Second:
-				report.at(f.GCPos, wholeSeconds(f), "the age is %s; Bigtable requires at least one second", schema.FormatDuration(rule.MaxAge))
-			case rule.MaxAge%time.Second != 0:
-				report.at(f.GCPos, wholeSeconds(f), "the age is %s; Bigtable drops the fraction of a second when the rule is read back", schema.FormatDuration(rule.MaxAge))
+			if rule.Kind == codec.GCMaxAge && rule.MaxAge%time.Second != 0 {
+				report.at(f.GCPos, wholeSeconds(f), "the age is %s; Bigtable's Go client reads it back without the fraction of a second", schema.FormatDuration(rule.MaxAge))
 			}
 		}
 	}

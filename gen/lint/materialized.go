@@ -23,7 +23,8 @@ const (
 // Limits of continuous materialized views, from these sources.
 const (
 	maxViews    = 5       // of a table
-	maxSelected = 1 << 20 // bytes of a row, in the columns of the query
+	maxSelected = 1 << 20 // bytes of a row, in the columns of the query, and in its output
+	maxGrowth   = 10      // output of a row, as a multiple of what the query selects of it
 )
 
 // viewRules are the rules for continuous materialized views.
@@ -41,8 +42,8 @@ func viewRules() []Rule {
 		},
 		{
 			ID: "L17", Severity: diag.Warning, Title: "rows that are too large for a materialized view", Source: viewQueryPage, check: largeViewRows,
-			Reason: "A row of which the query selects more than 1 MiB is left out of the view, silently: only the metric materialized_view/user_errors counts it. With versions of cells, the query selects all events of a bucket, with all their fields. In a table that schemas share, the query also reads whether a row has a family of the schema, as in `m IS NOT NULL`; the rule counts only the columns that it names.",
-			Fix:    "Use narrower buckets, or list the `fields` that the view needs.",
+			Reason: "A row of which the query selects or outputs more than 1 MiB, or outputs over ten times what it selects, is left out of the view, silently: only the metric materialized_view/user_errors counts it. So are rows with null keys, numbers that overflow, NaN and infinities; the generated queries have no null keys, and take NaN and infinities for missing values. With versions of cells, the query selects all events of a bucket, with all their fields. In a table that schemas share, the query also reads whether a row has a family of the schema, as in `m IS NOT NULL`; the rule counts only the columns that it names.",
+			Fix:    "Use narrower buckets, list the `fields` that the view needs, or group by shorter series values.",
 		},
 		{
 			ID: "T22", Severity: diag.Warning, Title: "a materialized view with windows that outlive its events", Source: viewPage, check: lastingView,
@@ -96,8 +97,8 @@ func manyViews(tables []*layout.Table, report reporter) {
 // largeViewRows is L17: rows that views leave out.
 func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, v := range t.Views {
-		selected := selectedBytes(t, &v, report.size())
-		if why, _ := googlesql.Unreadable(t, t.Bundle); selected <= maxSelected || why != "" {
+		out := leftOut(t, &v, report.size())
+		if why, _ := googlesql.Unreadable(t, t.Bundle); out == "" || why != "" {
 			continue
 		}
 		var hints []string
@@ -106,7 +107,7 @@ func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 		}
 		for _, width := range t.Narrower() {
 			other := t.WithBucket(l, width)
-			if width%l.Precision == 0 && selectedBytes(other, &v, estimate.Of(l, other)) <= maxSelected {
+			if width%l.Precision == 0 && leftOut(other, &v, estimate.Of(l, other)) == "" {
 				hints = append(hints, "use "+report.bucket(t, other))
 				break
 			}
@@ -114,8 +115,36 @@ func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 		if hints == nil {
 			hints = []string{"use a pattern with a row per event"}
 		}
-		report.at(v.Pos, declared(l, strings.Join(hints, ", or ")), "a full row has about %s for materialized view %q, which leaves out rows with more than 1 MiB", words.Size(selected), v.ID)
+		report.at(v.Pos, declared(l, strings.Join(hints, ", or ")), "%s", out)
 	}
+}
+
+// leftOut says why a view leaves out full rows of a layout; empty if it does not.
+func leftOut(t *layout.Table, v *layout.MaterializedView, e estimate.Estimate) string {
+	selected, output := selectedBytes(t, v, e), outputBytes(t, v, e)
+	switch {
+	case selected > maxSelected:
+		return fmt.Sprintf("a full row has about %s for materialized view %q, which leaves out rows with more than 1 MiB", words.Size(selected), v.ID)
+	case output > maxSelected:
+		return fmt.Sprintf("materialized view %q outputs about %s for a full row, and leaves out rows with more than 1 MiB", v.ID, words.Size(output))
+	case output > maxGrowth*(selected+float64(e.KeyBytes)):
+		return fmt.Sprintf("materialized view %q outputs about %s for a full row, and leaves out rows with over ten times the %s that it selects", v.ID, words.Size(output), words.Size(selected))
+	}
+	return ""
+}
+
+// outputBytes returns the typical size of what a view outputs for a full row, before it groups the rows: for each event if they
+// are versions of cells, the series values, which the row key has, the window, the number of events, and four statistics of each field.
+func outputBytes(t *layout.Table, v *layout.MaterializedView, e estimate.Estimate) float64 {
+	const number = 8
+	out := float64(number * (2 + 4*len(v.Fields)))
+	if len(v.By) > 0 {
+		out += float64(e.KeyBytes)
+	}
+	if t.Pattern.Versioned() {
+		out *= e.EventsPerRow
+	}
+	return out
 }
 
 // selectedBytes returns the typical size of what a view selects of a full row.

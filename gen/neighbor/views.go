@@ -43,7 +43,7 @@ func (r *renderer) materializedViews() {
 	r.found = append(r.found, found...)
 	for _, v := range views {
 		create := fmt.Sprintf("materialized-views create %s", v.ID)
-		const about = "The view follows the garbage collection of the table: when Bigtable removes an event, its statistics change. Its query cannot be changed. It leaves out rows that the query does not fit, such as those with more than 1 MiB of these columns, or with numbers that overflow."
+		const about = "The view follows the garbage collection of the table: when Bigtable removes an event, its statistics change. Its query cannot be changed. It leaves out, without a word, rows of which it selects or outputs more than 1 MiB, or outputs over ten times what it selects, and those with numbers that overflow; NaN and infinities are in no statistics."
 		r.view("materialized_views", v.ID, v.Layout, materializedAbout(&v), create, about, v.Query)
 	}
 }

@@ -48,8 +48,9 @@ type Price struct {
 	Amount Value[float64] // per unit in the name; not negative
 }
 
-// PriceNames lists the values of Price.Name. Storage is per GiB and month, in each cluster.
-var PriceNames = []string{"node_hour", "ssd_gib_month", "hdd_gib_month", "infrequent_access_gib_month"}
+// PriceNames lists the values of Price.Name. Storage is per GiB and month, in each cluster. A node costs more in the Enterprise
+// Plus edition.
+var PriceNames = []string{"node_hour", "enterprise_plus_node_hour", "ssd_gib_month", "hdd_gib_month", "infrequent_access_gib_month"}
 
 // Values of Config.Runtime.
 const (

@@ -33,6 +33,7 @@ func planFor(tables []store.Table, live map[string]liveTable, recording map[stri
 	}
 	for i, c := range plan.Changes {
 		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.impossible() || !slices.Contains(allow, c.Name()))
+		plan.Changes[i].IgnoresWarnings = c.Kind == ChangeRule && slices.Contains(allow, ignoreWarnings(c.Table, c.Family))
 	}
 	return plan
 }
@@ -117,7 +118,7 @@ func ruleChange(table string, f store.Family, have codec.GCRule) Change {
 		c.hazard("longer_age", "E28", partial)
 	}
 	if dropped || relaxesAge(have, f.GC) {
-		c.because("T10", "rejected if the table is replicated: "+replicated)
+		c.because("T10", "rejected if the table is replicated: "+replicated(table, f.Name))
 	}
 	return c
 }
@@ -130,7 +131,12 @@ var oneSecond = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 const partial = "the table has a rollup: of rows that the shorter rule has deleted in part, programs would take the rest for all"
 
 // replicated explains rule T10.
-const replicated = "Bigtable then raises an age by at most 90 days at a time and cannot drop a rule"
+func replicated(table, family string) string {
+	return "Bigtable then raises an age by at most 90 days at a time and does not drop a rule, unless " + ignoreWarnings(table, family) + " is allowed"
+}
+
+// ignoreWarnings is the name that allows a change of a rule which Bigtable refuses on replicated tables.
+func ignoreWarnings(table, family string) string { return "ignore_warnings:" + table + "/" + family }
 
 // otherwise describes what happens to cells whose timestamps have an unknown meaning; a
 // live family does not record it.

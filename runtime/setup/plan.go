@@ -121,6 +121,9 @@ type Change struct {
 	// change.
 	Reasons []string
 	Rules   []string // IDs of btgen's rules, such as "T09"
+	// IgnoresWarnings reports whether the change ignores that Bigtable refuses it on replicated tables,
+	// because Options.Allow contains a name such as "ignore_warnings:t/m".
+	IgnoresWarnings bool
 	Refused bool     // the change has a hazard and is not allowed
 }
 

@@ -34,7 +34,7 @@ func planRule(t *testing.T, have codec.GCRule, want store.Family, allow ...strin
 }
 
 func TestPlanRules(t *testing.T) {
-	const replicated = "rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule"
+	const replicated = "rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and does not drop a rule, unless ignore_warnings:t/m is allowed"
 	second := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 	expiry := codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	shifted := codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * ageDay}

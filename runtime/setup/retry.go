@@ -45,9 +45,13 @@ func (r retryAdmin) createFamily(ctx context.Context, table, family string, conf
 }
 
 // updateFamily changes the rule of a family.
-func (r retryAdmin) updateFamily(ctx context.Context, table, family string, config bigtable.Family) error {
+func (r retryAdmin) updateFamily(ctx context.Context, c Change, config bigtable.Family) error {
+	var options []bigtable.UpdateFamilyOption
+	if c.IgnoresWarnings {
+		options = append(options, bigtable.IgnoreWarnings())
+	}
 	_, err := r.do(ctx, func(ctx context.Context) error {
-		return r.admin.UpdateFamily(ctx, table, family, config)
+		return r.admin.UpdateFamily(ctx, c.Table, c.Family, config, options...)
 	})
 	return err
 }

@@ -396,8 +396,8 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 			r.fail(ctx, err, c)
 			return
 		}
-		if err := r.admin.updateFamily(ctx, c.Table, c.Family, config); err != nil {
-			r.fail(ctx, fmt.Errorf("changing the rule of family %s of table %s: %w", c.Family, c.Table, becauseReplicated(err)), c)
+		if err := r.admin.updateFamily(ctx, c, config); err != nil {
+			r.fail(ctx, fmt.Errorf("changing the rule of family %s of table %s: %w", c.Family, c.Table, becauseReplicated(c, err)), c)
 			return
 		}
 		r.done = append(r.done, c)
@@ -470,10 +470,10 @@ func (r *setupRun) unchanged(ctx context.Context, c Change) error {
 
 // becauseReplicated adds a possible reason to an error: the status code does not tell
 // that a rule cannot be changed on a replicated table.
-func becauseReplicated(err error) error {
+func becauseReplicated(c Change, err error) error {
 	switch status.Code(err) {
 	case codes.FailedPrecondition, codes.InvalidArgument:
-		return fmt.Errorf("%w (if the table is replicated: %s) [T10]", err, replicated)
+		return fmt.Errorf("%w (if the table is replicated: %s) [T10]", err, replicated(c.Table, c.Family))
 	}
 	return err
 }

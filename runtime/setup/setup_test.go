@@ -322,7 +322,7 @@ var hazards = []struct {
 	{
 		"drop_rule:t/f", store.Family{GC: age(30 * day)}, store.Family{},
 		"~ rule of family f of table t: max_age 30d → keep forever (keeps every cell forever; " +
-			"rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule) [T10]", true,
+			"rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and does not drop a rule, unless ignore_warnings:t/f is allowed) [T10]", true,
 	},
 	{
 		"longer_age:t/f", store.Family{GC: age(7 * day), Rollup: true}, store.Family{GC: age(30 * day), Rollup: true},
