@@ -17,6 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/infer"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -179,7 +180,7 @@ func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
 		_, err = stdout.Write(p.Schema)
 		stdout = stderr
 	} else {
-		err = create(n.out, p.Schema)
+		err = output.WriteNew(n.out, p.Schema)
 	}
 	if err == nil {
 		_, err = io.WriteString(stdout, summary)
@@ -188,17 +189,4 @@ func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
 		err = cli.ErrFindings
 	}
 	return err
-}
-
-// create creates a file, unless it exists.
-func create(name string, content []byte) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name)) // incomplete
-	}
-	return nil
 }

@@ -85,6 +85,7 @@ func formatSteps(stdout io.Writer, paths []string) ([]output.Step, error) {
 		if err != nil {
 			return nil, err
 		}
+		step.Base = output.Base(filepath.FromSlash(in.Name))
 		steps = append(steps, step)
 	}
 	return steps, cli.Report(stdout, p, all)

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/templates"
@@ -56,31 +56,15 @@ func writeStarter(file, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return nil, err
-	}
-	if err := writeNew(file, text); errors.Is(err, fs.ErrExist) {
+	if err := output.WriteNew(file, text); errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%s already exists; name another file: btgen init FILE", filepath.ToSlash(file))
 	} else if err != nil {
 		return nil, err
 	}
 	beside := filepath.Join(filepath.Dir(file), editorSchema)
-	err = writeNew(beside, schema.JSONSchema())
+	err = output.WriteNew(beside, schema.JSONSchema())
 	if errors.Is(err, fs.ErrExist) {
 		return []string{file}, nil
 	}
 	return []string{file, beside}, err
-}
-
-// writeNew creates a file. The error is fs.ErrExist if it exists.
-func writeNew(file string, text []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(file)) // incomplete
-	}
-	return nil
 }

@@ -46,7 +46,7 @@ func Replace(ctx context.Context, steps ...output.Step) error {
 }
 
 // Write replaces the content of a file that the user has named, atomically. It follows
-// symbolic links, and writes directly to terminals, pipes and devices.
+// symbolic links, but none out of the working directory, and writes directly to terminals, pipes and devices.
 func Write(ctx context.Context, file string, text []byte) error {
 	info, err := os.Stat(file)
 	switch {
@@ -55,6 +55,7 @@ func Write(ctx context.Context, file string, text []byte) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+	base := output.Base(file)
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real // keep the link
 	}
@@ -62,5 +63,6 @@ func Write(ctx context.Context, file string, text []byte) error {
 	if err != nil {
 		return err
 	}
+	step.Base = base
 	return Replace(ctx, step)
 }

@@ -30,14 +30,14 @@ func (e *ChangedError) Error() string {
 // completes the rest and removes the partial files. No file is ever incomplete under its
 // final name, even after a power failure.
 func (p *Changes) Commit(ctx context.Context) (err error) {
-	c := &commit{changes: p, staged: make([]string, len(p.Steps))}
+	c := &commit{changes: p, staged: make([]place, len(p.Steps))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.undo())
 		}
 	}()
-	for _, path := range p.partial {
-		if err := disk.remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, partial := range p.partial {
+		if err := disk.remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -53,9 +53,9 @@ func (p *Changes) Commit(ctx context.Context) (err error) {
 // commit is the state of Changes.Commit.
 type commit struct {
 	changes *Changes
-	staged  []string // the partial file of each step; empty if there is none, or no longer
-	placed  []Step   // completed steps, in order
-	folders []string // created folders, outer ones first
+	staged  []place // the partial file of each step; zero if there is none, or no longer
+	placed  []Step  // completed steps, in order
+	folders []place // created folders, outer ones first
 }
 
 // stage creates missing folders, and writes the new contents to partial files.
@@ -65,10 +65,11 @@ func (c *commit) stage(ctx context.Context) error {
 			continue
 		}
 		for _, dir := range missing(filepath.Dir(s.Path)) {
-			if err := disk.mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			folder := place{s.Base, dir}
+			if err := disk.mkdir(folder); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
-			c.folders = append(c.folders, dir)
+			c.folders = append(c.folders, folder)
 		}
 	}
 	errs := make([]error, len(c.changes.Steps))
@@ -78,7 +79,7 @@ func (c *commit) stage(ctx context.Context) error {
 			return
 		}
 		if errs[i] = context.Cause(ctx); errs[i] == nil {
-			c.staged[i], errs[i] = stage(s.Path, s.New)
+			c.staged[i], errs[i] = stage(s.place(), s.New)
 		}
 	})
 	return first(errs)
@@ -97,16 +98,16 @@ func first(errs []error) error {
 // place renames the partial files, and then removes files.
 func (c *commit) place(ctx context.Context) error {
 	for i, s := range c.changes.Steps {
-		if c.staged[i] == "" {
+		if c.staged[i] == (place{}) {
 			continue
 		}
 		if err := errors.Join(context.Cause(ctx), unchanged(s)); err != nil {
 			return err
 		}
-		if err := disk.rename(c.staged[i], s.Path); err != nil {
+		if err := disk.rename(c.staged[i], s.place()); err != nil {
 			return err
 		}
-		c.staged[i] = ""
+		c.staged[i] = place{}
 		c.placed = append(c.placed, s)
 	}
 	for _, s := range c.changes.Steps {
@@ -116,7 +117,7 @@ func (c *commit) place(ctx context.Context) error {
 		if err := errors.Join(context.Cause(ctx), unchanged(s)); err != nil {
 			return err
 		}
-		if err := disk.remove(s.Path); err != nil {
+		if err := disk.remove(s.place()); err != nil {
 			return err
 		}
 		c.placed = append(c.placed, s)
@@ -143,7 +144,7 @@ func (c *commit) settle() error {
 		dirs[filepath.Dir(s.Path)] = true
 	}
 	for _, dir := range c.folders {
-		dirs[filepath.Dir(dir)] = true
+		dirs[filepath.Dir(dir.path)] = true
 	}
 	for dir := range dirs {
 		if err := disk.syncDir(dir); err != nil {
@@ -152,7 +153,7 @@ func (c *commit) settle() error {
 	}
 	for _, s := range c.placed {
 		if s.Action == Remove {
-			c.changes.prune(filepath.Dir(s.Path))
+			c.changes.prune(place{s.Base, filepath.Dir(s.Path)})
 		}
 	}
 	return nil
@@ -162,18 +163,18 @@ func (c *commit) settle() error {
 func (c *commit) undo() error {
 	var errs []error
 	for _, name := range c.staged {
-		if name != "" {
+		if name != (place{}) {
 			errs = append(errs, disk.remove(name))
 		}
 	}
 	for _, s := range slices.Backward(c.placed) {
 		if s.Action == Create {
-			errs = append(errs, disk.remove(s.Path))
+			errs = append(errs, disk.remove(s.place()))
 			continue
 		}
-		name, err := stage(s.Path, s.Old)
+		name, err := stage(s.place(), s.Old)
 		if err == nil {
-			err = disk.rename(name, s.Path)
+			err = disk.rename(name, s.place())
 		}
 		errs = append(errs, err)
 	}
@@ -198,10 +199,10 @@ func missing(dir string) []string {
 
 // prune removes an empty folder and its empty parents, up to the output folder. It keeps
 // symbolic links.
-func (p *Changes) prune(dir string) {
-	root := p.rootOf(dir)
-	for ; dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || disk.rmdir(dir) != nil {
+func (p *Changes) prune(dir place) {
+	root := p.rootOf(dir.path)
+	for ; dir.path != root && len(dir.path) > len(root); dir.path = filepath.Dir(dir.path) {
+		if info, err := os.Lstat(dir.path); err != nil || !info.IsDir() || disk.rmdir(dir) != nil {
 			return // only an empty folder can be removed
 		}
 	}
@@ -218,23 +219,23 @@ func (p *Changes) rootOf(dir string) string {
 	return out
 }
 
-// stage writes content to a partial file next to path, with the permissions of the existing
-// file, if any. It returns the name of the partial file.
-func stage(path string, content []byte) (string, error) {
-	name := partialName(path)
+// stage writes content to a partial file next to a file, with the permissions of the existing
+// one, if any. It returns the partial file.
+func stage(p place, content []byte) (place, error) {
+	name := partialName(p)
 	f, err := disk.create(name)
 	if err != nil {
-		return "", err
+		return place{}, err
 	}
 	err = disk.write(f, content)
-	if info, failed := os.Stat(path); err == nil && failed == nil {
+	if info, failed := os.Stat(p.path); err == nil && failed == nil {
 		err = f.Chmod(info.Mode().Perm())
 	}
 	if err == nil {
 		err = disk.sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, disk.remove(name))
+		return place{}, errors.Join(err, disk.remove(name))
 	}
 	return name, nil
 }

@@ -31,15 +31,19 @@ func (d operations) step(what, path string) {
 	}
 }
 
-func (d operations) mkdir(dir string) error {
-	d.step("mkdir", dir)
-	return os.Mkdir(dir, 0o777)
+func (d operations) mkdir(dir place) error {
+	d.step("mkdir", dir.path)
+	return dir.in("mkdir", func(root *os.Root, name string) error { return root.Mkdir(name, 0o777) })
 }
 
 // create creates a file, which must not exist.
-func (d operations) create(path string) (*os.File, error) {
-	d.step("create", path)
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+func (d operations) create(p place) (f *os.File, err error) {
+	d.step("create", p.path)
+	err = p.in("open", func(root *os.Root, name string) error {
+		f, err = root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		return err
+	})
+	return f, err
 }
 
 func (d operations) write(f *os.File, content []byte) error {
@@ -71,20 +75,23 @@ func (d operations) syncDir(dir string) error {
 	return nil // some file systems do not support it
 }
 
-func (d operations) rename(from, to string) error {
-	d.step("rename", to)
-	return os.Rename(from, to)
+// rename renames a file in its folder.
+func (d operations) rename(from, to place) error {
+	d.step("rename", to.path)
+	return to.in("rename", func(root *os.Root, name string) error {
+		return root.Rename(filepath.Join(filepath.Dir(name), filepath.Base(from.path)), name)
+	})
 }
 
-func (d operations) remove(path string) error {
-	d.step("remove", path)
-	return os.Remove(path)
+func (d operations) remove(p place) error {
+	d.step("remove", p.path)
+	return p.in("remove", (*os.Root).Remove)
 }
 
 // rmdir removes an empty folder.
-func (d operations) rmdir(dir string) error {
-	d.step("rmdir", dir)
-	return os.Remove(dir)
+func (d operations) rmdir(dir place) error {
+	d.step("rmdir", dir.path)
+	return dir.in("rmdir", (*os.Root).Remove)
 }
 
 // A partial file is written next to the final one, and then renamed. Its name is
@@ -93,11 +100,11 @@ const partialPrefix, partialSuffix = ".btgen-", ".tmp"
 
 var partialForm = regexp.MustCompile(`^\.btgen-[0-9a-f]{8}-[0-9a-f]{16}\.tmp$`)
 
-// partialName returns the name of a new partial file.
-func partialName(path string) string {
+// partialName returns the place of a new partial file.
+func partialName(p place) place {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return filepath.Join(filepath.Dir(path), partialStart(path)+hex.EncodeToString(random[:])+partialSuffix)
+	return place{p.base, filepath.Join(filepath.Dir(p.path), partialStart(p.path)+hex.EncodeToString(random[:])+partialSuffix)}
 }
 
 // partialStart returns the prefix of the names of a file's partial files.
@@ -118,15 +125,15 @@ func isPartial(path string) bool {
 }
 
 // partialsOf returns the partial files of a file.
-func partialsOf(path string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Dir(path))
+func partialsOf(p place) ([]place, error) {
+	entries, err := os.ReadDir(filepath.Dir(p.path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var out []string
+	var out []place
 	for _, d := range entries {
-		if strings.HasPrefix(d.Name(), partialStart(path)) && partialForm.MatchString(d.Name()) && d.Type().IsRegular() {
-			out = append(out, filepath.Join(filepath.Dir(path), d.Name()))
+		if strings.HasPrefix(d.Name(), partialStart(p.path)) && partialForm.MatchString(d.Name()) && d.Type().IsRegular() {
+			out = append(out, place{p.base, filepath.Join(filepath.Dir(p.path), d.Name())})
 		}
 	}
 	return out, err

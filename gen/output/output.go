@@ -37,8 +37,11 @@ const (
 type Step struct {
 	Action   Action
 	Path     string // on disk
+	Base     string // the folder that no symbolic link on the way may leave; empty for that of Path
 	Old, New []byte // contents; nil if there is none
 }
+
+func (s *Step) place() place { return place{s.Base, s.Path} }
 
 // Changes is the list of changes that bring a folder up to date.
 type Changes struct {
@@ -49,7 +52,7 @@ type Changes struct {
 	// roots are the output folders; none for files that the user has named.
 	roots []string
 	// partial are the partial files of killed processes.
-	partial []string
+	partial []place
 	// added is the number of leading steps that Add has added.
 	added int
 }
@@ -69,6 +72,8 @@ type Owner interface {
 	// Foreign describes the owner of a folder that does not belong to the project; empty if
 	// it does.
 	Foreign(dir string) string
+	// Base returns the folder that no symbolic link below it may leave.
+	Base() string
 }
 
 // NotOursError is the error for a file with the name of a generated one that does not have its
@@ -143,7 +148,23 @@ func Compare(dir string, generated []File, owner Owner) (*Changes, error) {
 		errs = append(errs, err)
 	}
 	slices.SortFunc(changes.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
-	return changes, errors.Join(errs...)
+	return changes, errors.Join(append(errs, changes.within(owner.Base()))...)
+}
+
+// within sets the folder that no change leaves. It returns the error of the first one that would.
+func (p *Changes) within(base string) error {
+	checked := ""
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		s.Base = base
+		if folder := filepath.Dir(s.Path); folder != checked {
+			if err := s.place().check(); err != nil {
+				return err
+			}
+			checked = folder
+		}
+	}
+	return nil
 }
 
 // Join returns the changes of several output folders as one, of which all are made or none. A file
@@ -240,7 +261,7 @@ func Replace(path string, content []byte) (Step, error) {
 func ReplaceAll(steps ...Step) (*Changes, error) {
 	changes := &Changes{Steps: steps}
 	for _, s := range steps {
-		partial, err := partialsOf(s.Path)
+		partial, err := partialsOf(s.place())
 		if err != nil {
 			return nil, err
 		}
@@ -271,7 +292,6 @@ func (p *Changes) leftovers(dir string, folders map[string]bool, owner Owner) er
 		return err
 	}
 	slices.Sort(p.Orphans)
-	slices.Sort(p.partial)
 	return nil
 }
 
@@ -346,7 +366,7 @@ func (p *Changes) leftoversIn(dir, name string, wanted *wanted, owner Owner) err
 		switch {
 		case !d.Type().IsRegular():
 		case isPartial(path):
-			p.partial = append(p.partial, path)
+			p.partial = append(p.partial, place{owner.Base(), path})
 		case ofProject(path) && !owner.Whole():
 		case mayBeOurs(path) && !wanted.paths[path]:
 			made, ours, err := recordOf(path)
@@ -522,7 +542,7 @@ func (p *Changes) Add(s Step) error {
 	if s.Action == Update && bytes.Equal(bytes.ReplaceAll(s.Old, []byte("\r\n"), []byte("\n")), s.New) {
 		s.Action = Keep
 	}
-	partial, err := partialsOf(s.Path)
+	partial, err := partialsOf(s.place())
 	if err != nil {
 		return err
 	}

@@ -62,12 +62,14 @@ func compare(t *testing.T, want, got any) {
 // and there is no other project.
 type owner struct {
 	partial       bool // whether the run has only some schemas
+	base          string
 	stale, orphan func(Record) bool
 	rival         func(pkg string, made Record) string
 	foreign       func(dir string) string
 }
 
 func (o owner) Whole() bool             { return !o.partial }
+func (o owner) Base() string            { return o.base }
 func (o owner) Stale(made Record) bool  { return o.stale == nil || o.stale(made) }
 func (o owner) Orphan(made Record) bool { return o.orphan != nil && o.orphan(made) }
 func (o owner) Rival(pkg string, made Record) string {

@@ -1,8 +1,10 @@
 package output
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -64,5 +66,69 @@ func TestCreatePartial(t *testing.T) {
 				t.Errorf("complete %v: %v, %v", complete, info.Mode(), err)
 			}
 		}
+	}
+}
+
+// TestLinks changes files behind symbolic links: those within the folder are followed, those out of it are not, neither before
+// nor while the changes are made. The class of fault: a path of a project that someone else has filled leads out of it.
+func TestLinks(t *testing.T) {
+	for name, c := range map[string]struct {
+		link, to string
+		out      bool
+	}{
+		"folder":            {"generated", "../elsewhere", true},
+		"package":           {"generated/a", "../../elsewhere", true},
+		"absolute":          {"generated/a", "/ABS/elsewhere", true},
+		"within":            {"generated/a", "../kept", false},
+		"absolute within":   {"generated/a", "/ABS/project/kept", false},
+		"several":           {"generated", "kept/../../project/../elsewhere", true},
+		"to another folder": {"generated/a", "..", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(top, "project")
+			for _, each := range []string{"elsewhere", "project/kept", "project/" + filepath.Dir(c.link)} {
+				if err := os.MkdirAll(filepath.Join(top, each), 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stale := filepath.Join(top, "elsewhere", "stale.go")
+			if err := os.WriteFile(stale, []byte(ours("stale")), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			set := func() {
+				if err := os.Symlink(strings.Replace(c.to, "/ABS", top, 1), filepath.Join(dir, filepath.FromSlash(c.link))); err != nil {
+					t.Skip(err)
+				}
+			}
+			files := []File{{Path: "a/new.go", Content: []byte(ours("new"))}}
+			early := func() error {
+				set()
+				_, err := Compare(filepath.Join(dir, "generated"), files, owner{base: dir})
+				return err
+			}
+			late := func() error { // the link appears after the comparison
+				if err := os.Remove(filepath.Join(dir, filepath.FromSlash(c.link))); err != nil {
+					return err
+				}
+				changes, err := Compare(filepath.Join(dir, "generated"), files, owner{base: dir})
+				if err != nil {
+					return err
+				}
+				set()
+				return changes.Commit(t.Context())
+			}
+			for when, err := range map[string]error{"before": early(), "meanwhile": late()} {
+				if _, is := errors.AsType[*LinkError](err); is != c.out || !c.out && err != nil {
+					t.Errorf("%s: %v", when, err)
+				}
+			}
+			if have := contents(t, filepath.Join(top, "elsewhere")); len(have) != 1 || have["stale.go"] != ours("stale") {
+				t.Errorf("outside: %v", have)
+			}
+		})
 	}
 }

@@ -38,6 +38,7 @@ type Target struct {
 
 	whole    bool
 	all      bool            // whether the inputs are all schemas of the project
+	base     string          // see Base
 	own      string          // btgen.yaml of the working directory, as recorded; empty if there is none
 	dir      string          // folder of that btgen.yaml, absolute
 	inputs   map[string]bool // schemas of this run, as recorded
@@ -70,6 +71,9 @@ func (p *Project) Target() (*Target, error) {
 	t := &Target{
 		Target: emit.Target{ImportPath: importPath, Vendored: p.Vendored()}, Dir: p.Out, Module: m.real, LacksRuntime: !m.runtime && !p.Vendored(), LacksBeam: !m.beam && p.Beam(),
 		whole: p.whole, all: p.hasAll(), inputs: map[string]bool{}, files: map[string]bool{}, projects: map[string]bool{},
+	}
+	if t.base, err = baseOf(m.dir, p.Out); err != nil {
+		return nil, err
 	}
 	if p.config != nil {
 		t.own, t.dir = m.name(p.config.file), p.config.dir
@@ -255,6 +259,28 @@ func (t *Target) Foreign(dir string) string {
 		return ""
 	}
 	return "the folder of another project (it has a " + schema.ConfigName + ")"
+}
+
+// Base returns the folder that contains all that is generated, also behind symbolic links: that of the module or, if it is
+// outside of that, the working directory.
+func (t *Target) Base() string { return t.base }
+
+// baseOf returns the working directory if it contains both the folder of a module and its output folder, which may be a link to
+// the module; otherwise, that of the module.
+func baseOf(module, out string) (string, error) {
+	abs, err := filepath.Abs(out)
+	if err != nil {
+		return "", err
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return "", err
+	}
+	inside := func(dir string) bool { rel, err := filepath.Rel(here, dir); return err == nil && filepath.IsLocal(rel) }
+	if inside(module) && inside(abs) {
+		return here, nil
+	}
+	return module, nil
 }
 
 // Module returns the folder of the Go module that contains the output folder, as an absolute
