@@ -124,7 +124,7 @@ type Change struct {
 	// IgnoresWarnings reports whether the change ignores that Bigtable refuses it on replicated tables,
 	// because Options.Allow contains a name such as "ignore_warnings:t/m".
 	IgnoresWarnings bool
-	Refused bool     // the change has a hazard and is not allowed
+	Refused         bool // the change has a hazard and is not allowed
 }
 
 // Name returns the name of the change for Options.Allow, which consists of its hazards
