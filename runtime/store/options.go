@@ -14,8 +14,8 @@ type ReaderOptions struct {
 	TablePrefix string
 	// Now is the clock for times to live; time.Now if nil.
 	Now func() time.Time
-	// Timeout limits the time for which a read waits for its next row. 0 means
-	// DefaultTimeout; with NoTimeout, a read whose context has no deadline may wait
+	// Timeout limits the time for which a read waits for its next row or, with ClientOptions, for a message
+	// that the server is still searching. 0 means DefaultTimeout; with NoTimeout, a read whose context has no deadline may wait
 	// forever.
 	Timeout time.Duration
 	// Hooks trace every operation.

@@ -221,27 +221,56 @@ func (t *rowReader) one(ctx context.Context, op *Operation, rows codec.Rows, fil
 	return first, nil
 }
 
-// rows yields the rows of a request, up to limit unless it is 0. It gives up if no row
-// arrives within the timeout, which does not include the time that the caller takes. If
-// the client has [wire.ClientOptions], cells are decoded directly from the wire.
+// rows yields the rows of a request, up to limit unless it is 0. It gives up if no message arrives within the timeout, which does
+// not include the time that the caller takes; a message without rows says that the server is scanning. After an error that is
+// likely to pass, it continues behind what was scanned. If the client has [wire.ClientOptions], cells are decoded directly from the
+// wire; otherwise, messages without rows do not count, because the client does not pass them on.
 func (t *rowReader) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
-		for again := false; rows != nil; {
-			q := request{op: op, yield: yield}
-			err := t.send(ctx, &q, rows, filter, limit)
-			switch {
-			case q.stopped || err == nil:
-				return
-			case !resumedAtEnd(err) || again && q.rows == 0:
-				yield(wire.Row{}, missing(t.id, err))
-				return
-			case q.rows > 0:
-				rows = after(rows, string(q.last))
-				limit = max(0, limit-q.rows) // the client stops at the limit by itself
+		idle := 0 // requests since the last that got anywhere
+		passing := func(err error) bool { return idle < maxIdleRequests && call.Passing(err) && ctx.Err() == nil }
+		err := call.Again(ctx, readPause, passing, func() error {
+			for rows != nil {
+				q := request{op: op, yield: yield}
+				err := t.send(ctx, &q, rows, filter, limit)
+				if q.stopped || err == nil || limit > 0 && q.rows >= limit {
+					return nil
+				}
+				again := idle > 0
+				if at := q.position(rows[0].Reverse); at != "" {
+					rows, limit, idle, again = after(rows, at), max(0, limit-q.rows), 0, false
+				} else {
+					idle++
+				}
+				if again || !resumedAtEnd(err) {
+					return err
+				}
 			}
-			again = true
+			return nil
+		})
+		if err != nil {
+			yield(wire.Row{}, missing(t.id, err))
 		}
 	}
+}
+
+// Reads that fail are repeated after a pause, a number of times without any progress: the client itself repeats those of an unavailable
+// server, until the timeout.
+const (
+	maxIdleRequests = 4
+	readPause       = 50 * time.Millisecond
+)
+
+// position returns the row key up to which rows were received or scanned, in reading order; empty if there is none.
+func (q *request) position(reverse bool) string {
+	last, scanned := string(q.last), string(q.sink.Scanned())
+	switch {
+	case last == "" || scanned == "":
+		return last + scanned
+	case reverse:
+		return min(last, scanned)
+	}
+	return max(last, scanned)
 }
 
 // resumedAtEnd reports whether the server rejected a resumed read because of an empty
@@ -262,6 +291,7 @@ func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, fil
 	q.idle = startIdle(t.timeout, cancel)
 	defer q.idle.end()
 	if t.wire {
+		q.sink.Arrived = q.idle.arrived
 		ctx = wire.WithSink(ctx, &q.sink)
 	}
 	q.op.Requests++
@@ -311,11 +341,13 @@ func (q *request) take(arrived bigtable.Row) bool {
 	return true
 }
 
-// idle cancels a request if no row arrives for some time.
+// idle cancels a request if no message arrives for some time.
 type idle struct {
+	mu     sync.Mutex
 	timer  *time.Timer
 	after  time.Duration
 	cancel context.CancelCauseFunc // cancels the request
+	paused bool
 	gaveUp bool
 }
 
@@ -328,7 +360,7 @@ func startIdle(after time.Duration, cancel context.CancelCauseFunc) *idle {
 		after = math.MaxInt64
 	}
 	i := idles.Get().(*idle)
-	i.after, i.cancel = after, cancel
+	i.after, i.cancel, i.paused = after, cancel, false
 	if i.timer == nil {
 		i.timer = time.AfterFunc(after, func() { i.cancel(errIdle) })
 	} else {
@@ -337,11 +369,31 @@ func startIdle(after time.Duration, cancel context.CancelCauseFunc) *idle {
 	return i
 }
 
+// arrived restarts the timer, unless the caller is processing a row.
+func (i *idle) arrived() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.paused {
+		return
+	}
+	if i.gaveUp = i.gaveUp || !i.timer.Stop(); !i.gaveUp {
+		i.timer.Reset(i.after)
+	}
+}
+
 // pause stops the timer while the caller processes a row.
-func (i *idle) pause() { i.gaveUp = i.gaveUp || !i.timer.Stop() }
+func (i *idle) pause() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.gaveUp = i.gaveUp || !i.paused && !i.timer.Stop()
+	i.paused = true
+}
 
 // resume restarts the timer.
 func (i *idle) resume() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.paused = false
 	if !i.gaveUp {
 		i.timer.Reset(i.after)
 	}

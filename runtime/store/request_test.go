@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -91,6 +92,86 @@ func TestResumeAfterLastScannedRow(t *testing.T) {
 		}
 		if requests := s.requests.Load(); stubborn != (status.Code(err) == codes.InvalidArgument) || requests > 3 {
 			t.Errorf("%d requests: %v", requests, err)
+		}
+	}
+}
+
+// heartbeat is a message that a server has scanned the rows up to a key.
+func heartbeat(key string) *bigtablepb.ReadRowsResponse {
+	return &bigtablepb.ReadRowsResponse{LastScannedRowKey: []byte(key)}
+}
+
+// TestHeartbeats scans a range in which a server finds nothing for longer than the timeout, and says so from time to time. Class of
+// faults: a limit of time that progress does not extend.
+func TestHeartbeats(t *testing.T) {
+	const timeout, beats = 300 * time.Millisecond, 12
+	for tries := 0; ; tries++ {
+		stalled := false
+		s := &scripted{read: func(_ int, _ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+			for i, last := 0, time.Now(); i < beats; i, last = i+1, time.Now() {
+				if err := stream.Send(heartbeat(fmt.Sprintf("s#2021-03-%02d", i))); err != nil {
+					return err
+				}
+				time.Sleep(timeout / 6) // the server scans
+				stalled = stalled || time.Since(last) > timeout/2
+			}
+			return nil
+		}}
+		client, err := storetest.Connect(t.Context(), startServer(t, s))
+		must(t, err)
+		scanner, err := NewScanner(client, []*Mapping[sample]{days()}, days().Table.ID, ReaderOptions{Timeout: timeout})
+		must(t, err)
+		for _, err = range scanner.Rows(t.Context(), KeyRange{}, day0, at(1)) {
+		}
+		_ = client.Close()
+		if stalled && tries < 20 {
+			continue // the machine, not the server
+		}
+		if requests := s.requests.Load(); err != nil || requests != 1 {
+			t.Errorf("%d requests: %v", requests, err)
+		}
+		return
+	}
+}
+
+// TestPassingErrors lets requests of a scan fail with each code that passes, at the beginning and behind a key that was scanned: the scan
+// continues there, and returns the error only if it gets nowhere. Class of faults: a job that ends with the first request that fails once.
+func TestPassingErrors(t *testing.T) {
+	for _, code := range []codes.Code{codes.Unavailable, codes.Aborted, codes.Internal, codes.ResourceExhausted} {
+		var starts []string
+		s := &scripted{read: func(n int, r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+			in := r.GetRows().GetRowRanges()[0]
+			starts = append(starts, string(in.GetStartKeyClosed())+string(in.GetStartKeyOpen()))
+			if n == 2 {
+				must(t, stream.Send(heartbeat("k")))
+			}
+			if n < 4 {
+				return status.Error(code, "overloaded")
+			}
+			return nil
+		}}
+		r := scriptedReader(t, s)
+		for _, err := range r.reader.table.rows(t.Context(), new(Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
+			t.Errorf("%v: %v", code, err)
+		}
+		for i, start := range starts {
+			starts[i] = strings.TrimSuffix(start, "\x00")
+		}
+		same(t, "a a k k", strings.Join(starts, " "))
+	}
+	for _, code := range []codes.Code{codes.Internal, codes.ResourceExhausted, codes.PermissionDenied} { // the client repeats the others
+		s := &scripted{read: func(int, *bigtablepb.ReadRowsRequest, bigtablepb.Bigtable_ReadRowsServer) error {
+			return status.Error(code, "defect")
+		}}
+		var failed error
+		for _, failed = range scriptedReader(t, s).reader.table.rows(t.Context(), new(Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
+		}
+		want := int64(maxIdleRequests)
+		if code == codes.PermissionDenied {
+			want = 1
+		}
+		if requests := s.requests.Load(); status.Code(failed) != code || requests != want {
+			t.Errorf("%v: %d requests: %v", code, requests, failed)
 		}
 	}
 }

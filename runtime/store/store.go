@@ -312,8 +312,8 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// errIdle is the cause of a read that ends because no row arrives.
-var errIdle = fmt.Errorf("no row arrived within the timeout: %w", context.DeadlineExceeded)
+// errIdle is the cause of a read that ends because nothing arrives.
+var errIdle = fmt.Errorf("no row arrived within the timeout, and no sign of progress: %w", context.DeadlineExceeded)
 
 // RangeError reports a time range that ends before it begins or ends at the zero time, or one of a
 // chart that begins at the zero time.

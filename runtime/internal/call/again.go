@@ -3,7 +3,11 @@ package call
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // maxPause is the longest pause between two attempts.
@@ -25,4 +29,16 @@ func Again(ctx context.Context, pause time.Duration, transient func(error) bool,
 		}
 		pause = min(2*pause, maxPause)
 	}
+}
+
+// Passing reports whether an error is likely to pass, so that the same request may succeed later. Requests that change rows
+// may have been executed.
+func Passing(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.Aborted, codes.Internal:
+		return true
+	case codes.ResourceExhausted:
+		return !strings.Contains(err.Error(), "larger than max") // of gRPC, about the size of a message
+	}
+	return false
 }

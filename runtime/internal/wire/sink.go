@@ -28,8 +28,14 @@ type Sink struct {
 	next  int    // index in rows of the next to take
 	few   [4]Some
 
-	intercepted bool // the interceptor saw the call
-	bypassed    bool // another codec decoded some of its messages
+	// Arrived is called whenever a message arrives, with or without rows, before the client passes on what it has; nil for no
+	// calls. It must not block.
+	Arrived func()
+
+	scanned     []byte // the row key up to which rows were scanned, all of which the client has passed on; empty before the first
+	scanning    []byte // that of the last message
+	intercepted bool   // the interceptor saw the call
+	bypassed    bool   // another codec decoded some of its messages
 	refused     error
 	open        int // number of streams that have neither ended nor failed
 }
@@ -99,6 +105,35 @@ func (s *Sink) opened(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open += n
+}
+
+// arrived notes the last scanned row key of a message; empty if it has none.
+func (s *Sink) arrived(scanned []byte) {
+	s.mu.Lock()
+	if len(scanned) > 0 {
+		s.scanning = append(s.scanning[:0], scanned...)
+	}
+	s.mu.Unlock()
+	if s.Arrived != nil {
+		s.Arrived()
+	}
+}
+
+// settle notes that the client asks for the next message: it has passed on the rows of earlier ones, unless an interceptor asks.
+func (s *Sink) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == len(s.rows) {
+		s.scanned = append(s.scanned[:0], s.scanning...)
+	}
+}
+
+// Scanned returns the row key up to which the server has scanned the rows of the request, all of which were passed to
+// [Sink.Rows]; empty if it has not said.
+func (s *Sink) Scanned() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scanned
 }
 
 // put adds the rows of a placeholder and returns their number.

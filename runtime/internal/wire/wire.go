@@ -111,12 +111,15 @@ func (s *stream) RecvMsg(m any) error {
 		return s.ClientStream.RecvMsg(m)
 	}
 	s.decoder.used = false
+	s.decoder.sink.settle()
 	err := s.ClientStream.RecvMsg(m)
+	response, ok := m.(*bigtablepb.ReadRowsResponse)
 	if err == nil {
 		s.decoder.sink.bypassed = s.decoder.sink.bypassed || !s.decoder.used
+		s.decoder.sink.arrived(response.GetLastScannedRowKey())
 		return nil
 	}
-	if response, ok := m.(*bigtablepb.ReadRowsResponse); ok && err == io.EOF && s.decoder.state != newRow {
+	if ok && err == io.EOF && s.decoder.state != newRow {
 		s.decoder.unfinished(response)
 		return nil
 	}
