@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -33,7 +35,9 @@ search took.
 
 It can be stopped and repeated at any time, and run by several processes at once. All of them
 need an app profile that routes to the same single cluster and allows single-row transactions.
-With --replicated, for instances with several clusters, it waits for replication first.
+With --replicated, for instances with several clusters, it waits for replication first, as long
+as for programs. A bucket of which Bigtable refuses a request is named and left for the next run,
+and so is what a failing server has not answered: --watch goes on.
 With --checkpoint, the next run continues the search where this one was stopped. With
 --no-wait, on an emulator to which nothing else writes, it does not wait.
 
@@ -100,10 +104,14 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 		f.options.Sleep = func(context.Context, time.Duration) error { return nil }
 	}
 	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
-	for again := true; again; again = f.watch && err == nil && delay(ctx, max(watchEvery, searchOneIn*searching)) == nil {
+	for again := true; again; again = err == nil && f.watch && delay(ctx, max(watchEvery, searchOneIn*searching)) == nil {
 		begun, searching = time.Now(), 0
 		err = f.once(ctx, cmd, dynamic.New(l), client)
 		progress.end()
+		if f.watch && passing(err) && ctx.Err() == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v; the next run tries again\n", cmd.Root().Name(), err)
+			err = nil
+		}
 	}
 	return errors.Join(err, client.Close())
 }
@@ -114,6 +122,20 @@ const (
 	watchEvery  = 10 * time.Minute
 	searchOneIn = 10
 )
+
+// passing reports whether a later run may succeed: if the server failed or did not answer in time, and is not known to refuse
+// the command.
+func passing(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.Aborted, codes.Internal, codes.ResourceExhausted, codes.DeadlineExceeded:
+		return true
+	case codes.PermissionDenied, codes.Unauthenticated, codes.NotFound, codes.Unimplemented:
+		return false
+	}
+	_, ofBucket := errors.AsType[*store.RollupError](err)
+	_, replicating := errors.AsType[*store.ReplicationError](err)
+	return ofBucket || replicating || errors.Is(err, context.DeadlineExceeded)
+}
 
 // delay waits: between two searches, and until marks are not used any more. Tests replace it.
 var delay = wait
@@ -127,11 +149,13 @@ func (f *summarizing) check() error {
 	return cmp.Or(f.target.check(), unable, checkWorkers(f.options.Workers), checkRate(f.options.Rate, "buckets"))
 }
 
-// once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded.
+// once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded, and the first of
+// those that are left.
 func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, s *dynamic.Schema, client store.Client) error {
 	report, err := s.Rollup(ctx, client, f.options)
-	undecodable, is := errors.AsType[*store.DecodeError](err)
-	if err != nil && !is {
+	_, undecodable := errors.AsType[*store.DecodeError](err)
+	_, left := errors.AsType[*store.LeftError](err)
+	if err != nil && !undecodable && !left {
 		if report.Sealed > 0 {
 			err = fmt.Errorf("%w; %s summarized: repeat the command to continue", err, countOf(int(report.Sealed), "bucket"))
 		}
@@ -140,8 +164,8 @@ func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, s *dynamic.S
 	if failed := f.print(cmd.OutOrStdout(), report); failed != nil {
 		return failed
 	}
-	if is && f.watch {
-		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), undecodable)
+	if err != nil && f.watch {
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), err)
 	}
 	return err
 }
@@ -153,6 +177,9 @@ func (f *summarizing) show(m *meter) func(store.RollupProgress) {
 		text := fmt.Sprintf("%.1f%% searched, %s changed, %d summarized", 100*p.Share, countOf(int(p.Noted), "bucket"), p.Sealed)
 		if p.Waiting > 0 && !waiting {
 			m.line("%s; waiting %s", text, p.Waiting.Round(time.Second))
+		}
+		if p.Replicating != "" {
+			m.line("%s; waiting for the replication of %s", text, p.Replicating)
 		}
 		waiting = p.Waiting > 0 || f.noWait
 		m.show(func() string {
@@ -204,6 +231,7 @@ func (f *summarizing) print(out io.Writer, r store.RollupReport) error {
 		{r.Busy, "changed again, for the next run to summarize"},
 		{r.Undecodable, "contents that cannot be decoded, and that are left"},
 		{r.Unknown, "cells of a later version, which are left"},
+		{r.Failed, "requests that failed, and are left for the next run"},
 	} {
 		if note.n > 0 {
 			fmt.Fprintf(&b, "  %s %s %s\n", countOf(int(note.n), "bucket"), words.Plural(int(note.n), "has", "have"), note.text)

@@ -1,6 +1,7 @@
 package beamstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -187,9 +189,22 @@ func (fn *graceFn[E]) consistent(ctx context.Context, tables []string) (err erro
 	}
 	defer func() { err = errors.Join(err, admin.Close()) }()
 	for _, table := range tables {
-		if err := admin.WaitForReplication(ctx, table); err != nil {
+		if err := fn.waits(ctx, table, admin.WaitForReplication); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// maxReplication is how long a worker waits for replication, after which the runner tries again.
+const maxReplication = 10 * time.Minute
+
+// waits waits for replication of a table.
+func (fn *graceFn[E]) waits(ctx context.Context, table string, wait func(ctx context.Context, table string) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxReplication, &store.ReplicationError{Table: table, After: maxReplication})
+	defer cancel()
+	if err := wait(ctx, table); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	return nil
 }
@@ -212,12 +227,16 @@ func (fn *sealFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*
 			return err
 		}
 		counts, err := fn.Job.steps.Seal(ctx, chunk)
+		if left, is := errors.AsType[*store.LeftError](err); is {
+			log.Error(ctx, left) // the next run tries again
+			err = nil
+		}
 		if err != nil && !(fn.Job.Options.SkipUndecodable && isUndecodable(err)) {
 			return err
 		}
 		bucketsSealed.Inc(ctx, counts.Sealed)
 		bucketsInexact.Inc(ctx, counts.Inexact)
-		bucketsLeft.Inc(ctx, counts.Busy+counts.Unknown+counts.Undecodable)
+		bucketsLeft.Inc(ctx, counts.Busy+counts.Unknown+counts.Undecodable+counts.Failed)
 		undecodable.Inc(ctx, counts.Undecodable)
 	}
 	return nil

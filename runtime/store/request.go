@@ -226,12 +226,17 @@ func (t *rowReader) one(ctx context.Context, op *Operation, rows codec.Rows, fil
 // likely to pass, it continues behind what was scanned. If the client has [wire.ClientOptions], cells are decoded directly from the
 // wire; otherwise, messages without rows do not count, because the client does not pass them on.
 func (t *rowReader) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
+	return t.scan(ctx, op, rows, filter, limit, nil)
+}
+
+// scan is rows. scanned, which may be nil, is told up to which row key the server has scanned rows, all of which were yielded.
+func (t *rowReader) scan(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, scanned func(key string)) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		idle := 0 // requests since the last that got anywhere
 		passing := func(err error) bool { return idle < maxIdleRequests && call.Passing(err) && ctx.Err() == nil }
 		err := call.Again(ctx, readPause, passing, func() error {
 			for rows != nil {
-				q := request{op: op, yield: yield}
+				q := request{op: op, yield: yield, scanned: scanned}
 				err := t.send(ctx, &q, rows, filter, limit)
 				if q.stopped || err == nil || limit > 0 && q.rows >= limit {
 					return nil
@@ -291,7 +296,7 @@ func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, fil
 	q.idle = startIdle(t.timeout, cancel)
 	defer q.idle.end()
 	if t.wire {
-		q.sink.Arrived = q.idle.arrived
+		q.sink.Arrived = q.arrived
 		ctx = wire.WithSink(ctx, &q.sink)
 	}
 	q.op.Requests++
@@ -308,11 +313,23 @@ func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, fil
 	return call.Explain(ctx, err)
 }
 
+// arrived notes that a message has arrived.
+func (q *request) arrived() {
+	q.idle.arrived()
+	if q.scanned == nil {
+		return
+	}
+	if key := q.sink.Scanned(); len(key) > 0 {
+		q.scanned(string(key))
+	}
+}
+
 // request is a request in progress.
 type request struct {
 	op      *Operation
 	yield   func(wire.Row, error) bool
 	sink    wire.Sink
+	scanned func(key string) // see rowReader.scan
 	options [3]bigtable.ReadOption
 	idle    *idle
 	rows    int    // number of rows received
@@ -338,6 +355,7 @@ func (q *request) take(arrived bigtable.Row) bool {
 			return false
 		}
 	}
+	q.sink.Passed()
 	return true
 }
 

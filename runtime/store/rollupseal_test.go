@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -465,5 +467,126 @@ func TestRollupRepeats(t *testing.T) {
 	}
 	if got := allWindows(t, bt, l, 86400*5); !slices.Equal(want, got) {
 		t.Errorf("want %s, got %s", want, got)
+	}
+}
+
+// refusingTable is a table that may refuse changes of rows, and reads.
+type refusingTable struct {
+	bigtable.TableAPI
+	refuse func(row string, rows bigtable.RowSet) error
+}
+
+func (r refusingTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
+	if err := r.refuse(row, nil); err != nil {
+		return err
+	}
+	return r.TableAPI.Apply(ctx, row, m, opts...)
+}
+
+func (r refusingTable) ReadRows(ctx context.Context, rows bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+	if err := r.refuse("", rows); err != nil {
+		return err
+	}
+	return r.TableAPI.ReadRows(ctx, rows, f, opts...)
+}
+
+// TestRollupLeaves lets the service refuse one bucket of many, when it is read or changed, and each code that passes once: the
+// refused one is named, counted and left, all others are summarized by one call, and the next call summarizes it. Class of
+// faults: a job that ends with the first request that fails, and what it then never reaches.
+func TestRollupLeaves(t *testing.T) {
+	const refused = "s01#2021-03-06"
+	lasts := func(rows bigtable.RowSet) bool { return strings.Contains(fmt.Sprint(rows), refused) }
+	for name, c := range map[string]struct {
+		code     codes.Code
+		read     bool
+		forever  bool
+		want     int64 // buckets that are left
+		requests int   // for the refused bucket; 0 for any
+	}{
+		"change refused": {codes.FailedPrecondition, false, true, 1, 1}, "change fails": {codes.Internal, false, true, 1, maxTries},
+		"read refused": {codes.FailedPrecondition, true, true, 1, 0}, "read fails": {codes.ResourceExhausted, true, true, 1, 0},
+		"change aborted once": {codes.Aborted, false, false, 0, 1}, "change fails once": {codes.Internal, false, false, 0, 1}, "change exhausted once": {codes.ResourceExhausted, false, false, 0, 1},
+		"read fails once": {codes.Internal, true, false, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := rolled(days(), 40*24*time.Hour)
+			bt := newBigtable(t, l)
+			want := unmarked(t, bt, l, 3, 5)
+			var mu sync.Mutex
+			n, fails := 0, true
+			fail := func(is bool) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if !is || !fails {
+					return nil
+				}
+				n, fails = n+1, c.forever
+				return status.Error(c.code, "not this bucket")
+			}
+			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+				return refusingTable{api, func(row string, rows bigtable.RowSet) error {
+					return fail(row == refused && !c.read || rows != nil && c.read && lasts(rows))
+				}}
+			}}
+			o := rollupNow(86400*5 + 3600)
+			o.All = true
+			report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+			left, is := errors.AsType[*LeftError](err)
+			if report.Failed != c.want || report.Sealed != 15-c.want || is != (c.want > 0) || is && (left.Buckets != c.want || !strings.Contains(left.Error(), refused)) || c.requests > 0 && n != c.requests {
+				t.Errorf("%+v after %d requests: %v", report, n, err)
+			}
+			fails = false
+			report, err = Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+			if err != nil || report.Sealed != c.want {
+				t.Errorf("%+v, %v", report, err)
+			}
+			if got := allWindows(t, bt, l, 86400*5); !slices.Equal(want, got) {
+				t.Errorf("want %s, got %s", want, got)
+			}
+		})
+	}
+}
+
+// TestRollupEnds lets the service refuse all requests, or all changes: the call ends instead of trying each bucket.
+func TestRollupEnds(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	unmarked(t, bt, l, 10, 5)
+	for code, most := range map[codes.Code]int64{codes.PermissionDenied: 8, codes.FailedPrecondition: maxFailing + 8} {
+		var n atomic.Int64
+		client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+			return tableFunc{TableAPI: api, apply: func(context.Context, string, *bigtable.Mutation) error {
+				n.Add(1)
+				return status.Error(code, "no changes")
+			}}
+		}}
+		o := rollupNow(86400*5 + 3600)
+		o.All, o.Workers = true, 2
+		o.test = &rollupTest{random: randomID, chunk: 5}
+		report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+		_, left := errors.AsType[*LeftError](err)
+		if _, is := errors.AsType[*RollupError](err); !is || left || n.Load() > most || report.Sealed > 0 {
+			t.Errorf("%v: %+v after %d requests: %v", code, report, n.Load(), err)
+		}
+	}
+}
+
+// TestRollupReplication lets the clusters never catch up: the call tells for what it waits, and ends. Class of faults: a wait without a
+// limit or a word.
+func TestRollupReplication(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s", Time: at(60)}))
+	o := rollupNow(86400*5 + 3600)
+	o.test = &rollupTest{random: randomID, replication: 100 * time.Millisecond}
+	o.Consistent = func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	told := ""
+	o.Progress = func(p RollupProgress) { told = cmp.Or(told, p.Replicating) }
+	report, err := Rollup(t.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	if _, is := errors.AsType[*ReplicationError](err); !is || told != l.Table.ID || report.Sealed > 0 {
+		t.Errorf("%+v, told %q: %v", report, told, err)
 	}
 }

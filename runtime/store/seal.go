@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -64,7 +66,9 @@ type rollupTest struct {
 	random func() uint64
 	chunk  int // buckets that are read together; 0 for maxSealed
 	queue  int // chunks that wait; 0 for maxWaiting
-	save   func(write func(text []byte) error, text []byte) error
+	// replication limits the wait for replication; 0 for Grace.
+	replication time.Duration
+	save        func(write func(text []byte) error, text []byte) error
 }
 
 // RollupReport says what was done with the buckets that had changed. After a call that continued with a checkpoint, it
@@ -83,12 +87,14 @@ type RollupCounts struct {
 	Busy        int64 // changed again, or were sealed by another process that may not know all, and are left for the next call
 	Undecodable int64 // have events, or a run without its events, that cannot be decoded, and are left
 	Unknown     int64 // have cells of a later version, and are left
+	Failed      int64 // had requests that failed, and are left for the next call; see LeftError
 	Windows     int64 // windows of the new runs
 }
 
 func (c *RollupCounts) add(o RollupCounts) {
 	c.Noted, c.Sealed, c.Inexact, c.Clean = c.Noted+o.Noted, c.Sealed+o.Sealed, c.Inexact+o.Inexact, c.Clean+o.Clean
 	c.Busy, c.Undecodable, c.Unknown, c.Windows = c.Busy+o.Busy, c.Undecodable+o.Undecodable, c.Unknown+o.Unknown, c.Windows+o.Windows
+	c.Failed += o.Failed
 }
 
 // RollupProgress is the state of a call.
@@ -99,7 +105,23 @@ type RollupProgress struct {
 	// Waiting is how long the buckets that are next have to wait, until the marks that were noted are not used any
 	// more; 0 if none has to.
 	Waiting time.Duration
+	// Replicating is the table for whose clusters the call waits, and empty if it does not.
+	Replicating string
 }
+
+// LeftError reports buckets that were left because requests about them failed, or ranges of row keys that were not searched to their
+// end. Everything else is done; the next call tries again.
+type LeftError struct {
+	Buckets int64 // 0 if only searches failed
+	Err     error // the first, a *RollupError or that of a search
+}
+
+// Error describes the first error.
+func (e *LeftError) Error() string {
+	return fmt.Sprintf("%d buckets are left for the next call, because requests failed, the first with: %v", e.Buckets, e.Err)
+}
+
+func (e *LeftError) Unwrap() error { return e.Err }
 
 // RollupError reports a bucket that was not summarized. The call can be repeated at any time.
 type RollupError struct {
@@ -122,7 +144,8 @@ func (e *RollupError) Unwrap() error { return e.Err }
 // transactions, which Bigtable checks, and all of them use the same cluster.
 //
 // Buckets that change meanwhile are left for the next call, as are those with events that cannot be decoded, of which
-// it returns the first as a *DecodeError after everything else is done. Any other error ends the call.
+// it returns the first as a *DecodeError after everything else is done, and those of which the service refuses a request: a
+// *LeftError. Requests are repeated first if their error may pass. Any other error ends the call.
 func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, C, W], opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
@@ -137,7 +160,7 @@ func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapp
 		}
 	}
 	err := s.run(ctx)
-	return s.report, cmp.Or(err, s.undecodable)
+	return s.report, cmp.Or(err, s.remaining())
 }
 
 // sealersOf returns the sealers of the tables with a rollup: one for each mapping. It sets defaults of the options.
@@ -171,7 +194,8 @@ type sealer struct {
 	mapping *mapping
 	times   rollup.Times
 	random  func() uint64
-	sends   int // changes that are sent at a time, of rows that are read together
+	sends   int          // changes that are sent at a time, of rows that are read together
+	failing atomic.Int64 // buckets whose requests have failed since the last that was summarized
 }
 
 // newSealer returns a sealer for the rows of a mapping.
@@ -199,12 +223,13 @@ type note struct {
 
 // note finds the rows in a range that have changed and whose buckets have ended. It calls claim for each row that it
 // receives, and found for each of these, and whether its marks may still be set, until one of them returns false.
-func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange, claim func(key string) bool, found func(n note, waits bool) bool) error {
+// scanned, which may be nil, is told up to which key there are no more such rows.
+func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange, claim func(key string) bool, scanned func(key string), found func(n note, waits bool) bool) error {
 	now := s.now()
 	a := s.reader.newAssembler(s.mapping.new())
 	var cells rollup.Row
 	table := s.reader.table
-	for row, err := range table.rows(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Changes(now, s.times.After, s.all)), 0) {
+	for row, err := range table.scan(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Changes(now, s.times.After, s.all)), 0, scanned) {
 		if err != nil {
 			return err
 		}
@@ -243,45 +268,113 @@ type sealed struct {
 	mu sync.Mutex
 	RollupCounts
 	undecodable error // the first *DecodeError
+	failed      error // the first *RollupError of a row that is left
+}
+
+// maxFailing is the number of buckets in a row whose requests fail, after which a sealer ends: it is not about the buckets.
+const maxFailing = 20
+
+// leave sets a row aside of which a request failed. It returns the error if other rows will have it, too.
+func (s *sealer) leave(ctx context.Context, done *sealed, key string, err error) error {
+	of := &RollupError{s.id, key, err}
+	if ctx.Err() != nil || general(err) || s.failing.Add(1) >= maxFailing {
+		return of
+	}
+	done.mu.Lock()
+	defer done.mu.Unlock()
+	done.Failed++
+	if done.failed == nil {
+		done.failed = of
+	}
+	return nil
+}
+
+// general reports whether an error is not about the rows of a request.
+func general(err error) bool {
+	return slices.Contains([]codes.Code{codes.PermissionDenied, codes.Unauthenticated, codes.NotFound, codes.Unimplemented, codes.Canceled}, status.Code(err)) ||
+		errors.Is(err, context.Canceled)
 }
 
 // seal seals rows that were noted, none of which has a mark that may still be set. Changes are sent while further rows are read.
+// It leaves rows of which a request fails.
 func (s *sealer) seal(ctx context.Context, op *Operation, notes []note) (*sealed, error) {
+	done := new(sealed)
+	for len(notes) > 0 {
+		next, err := s.sealRows(ctx, op, notes, done)
+		if err != nil {
+			return done, err
+		}
+		notes = notes[next:]
+	}
+	return done, nil
+}
+
+// sealRows is seal for some rows in order of keys. If they cannot be read together, it reads the first one by itself. It returns how
+// many of them are done.
+func (s *sealer) sealRows(ctx context.Context, op *Operation, notes []note, done *sealed) (n int, err error) {
+	slices.SortFunc(notes, func(a, b note) int { return strings.Compare(a.key, b.key) })
+	last, failed, err := s.sealOf(ctx, op, notes, done)
+	if err != nil {
+		return 0, err
+	}
+	for n < len(notes) && notes[n].key <= last {
+		n++
+	}
+	switch {
+	case failed == nil:
+		return len(notes), nil
+	case n == len(notes):
+		return n, nil
+	case len(notes) == 1:
+		return 1, s.leave(ctx, done, notes[0].key, failed)
+	}
+	one, err := s.sealRows(ctx, op, notes[n:n+1], done)
+	return n + one, err
+}
+
+// sealOf is sealRows for rows that are read together. It returns the key of the last row that was read, and the error of the read.
+func (s *sealer) sealOf(ctx context.Context, op *Operation, notes []note, done *sealed) (last string, failed, err error) {
 	marks := make(map[string]uint64, len(notes))
 	keys := make([]string, len(notes))
 	for i, n := range notes {
 		keys[i], marks[n.key] = n.key, n.marks
 	}
-	slices.Sort(keys)
+	outer, before := ctx, done.Sealed
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	done := new(sealed)
+	leave := func(key string, err error) {
+		if err := s.leave(outer, done, key, err); err != nil {
+			cancel(err)
+		}
+	}
 	var sending sync.WaitGroup
 	slots := make(chan struct{}, s.sends)
 	table, read := s.reader.table, Operation{}
 	for row, err := range table.rows(ctx, &read, []codec.Rows{{Keys: keys}}, table.filters.of(s.reader.shape.Everything()), 0) {
-		if err != nil {
-			cancel(err)
+		if failed = err; err != nil {
 			break
 		}
 		d, err := s.decide(ctx, row, marks[row.Key()])
 		row.Release()
-		if err != nil {
-			cancel(&RollupError{s.id, d.key, err})
-			break
+		if last = d.key; err != nil {
+			leave(d.key, err)
+			continue
 		}
 		slots <- struct{}{}
 		sending.Go(func() {
 			if err := s.apply(ctx, &d, done); err != nil {
-				cancel(&RollupError{s.id, d.key, err})
+				leave(d.key, err)
+			} else {
+				s.failing.Store(0)
 			}
 			<-slots
 		})
 	}
 	sending.Wait()
+	sent := int(done.Sealed - before)
 	op.add(&read)
-	op.Requests, op.OrdinaryRequests = op.Requests+int(done.Sealed), op.OrdinaryRequests+int(done.Sealed)
-	return done, context.Cause(ctx)
+	op.Requests, op.OrdinaryRequests = op.Requests+sent, op.OrdinaryRequests+sent
+	return last, failed, context.Cause(ctx)
 }
 
 // decision is what a sealer does with a row.
@@ -416,6 +509,9 @@ func (s *sealer) change(b *bucketRow, windows []any) (*bigtable.Mutation, error)
 	return bigtable.NewCondMutation(s.reader.table.filters.of(s.reader.shape.Replaceable(found)), m, nil), nil
 }
 
+// maxTries is the number of times that a change is sent while its error may pass: that of an unavailable server is repeated longer.
+const maxTries = 6
+
 // apply does what was decided, and counts it.
 func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 	if d.change != nil {
@@ -456,9 +552,11 @@ func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 func (s *sealer) send(ctx context.Context, d *decision) (applied bool, err error) {
 	ctx, cancel := call.Within(ctx, s.mapping.Rollup.Deadline(s.times.Bucket))
 	defer cancel()
-	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
 	tries, matched := 0, false
-	err = call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
+	passing := func(err error) bool {
+		return status.Code(err) == codes.Unavailable || tries < maxTries && call.Passing(err)
+	}
+	err = call.Again(ctx, 20*time.Millisecond, passing, func() error {
 		tries++
 		return s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&matched))
 	})

@@ -80,7 +80,7 @@ func (s *sealing) resume() (found bool, err error) {
 
 // finished returns the number of rows that are not noted again, as far as they were counted.
 func (c RollupCounts) finished() int64 {
-	return c.Sealed + c.Clean + c.Busy + c.Undecodable + c.Unknown
+	return c.Sealed + c.Clean + c.Busy + c.Undecodable + c.Unknown + c.Failed
 }
 
 // differs returns how a call differs from another one; empty if they are the same.

@@ -73,7 +73,7 @@ func (p *RollupParts) Note(ctx context.Context, layout int, within KeyRange, cla
 		}
 	}
 	var op Operation
-	err = p.sealers[layout].note(ctx, &op, within, claims.Claim, func(n note, _ bool) bool {
+	err = p.sealers[layout].note(ctx, &op, within, claims.Claim, nil, func(n note, _ bool) bool {
 		chunk.Keys, chunk.Marks = append(chunk.Keys, []byte(n.key)), append(chunk.Marks, n.marks)
 		if counts.Noted++; len(chunk.Keys) == maxSealed {
 			end()
@@ -86,8 +86,8 @@ func (p *RollupParts) Note(ctx context.Context, layout int, within KeyRange, cla
 	return counts, err
 }
 
-// Seal summarizes the rows of a chunk. An error about a row that cannot be decoded is a *DecodeError, after all others are
-// summarized.
+// Seal summarizes the rows of a chunk. Once all others are summarized, an error about a row that cannot be decoded is a *DecodeError,
+// and one about rows of which a request failed a *LeftError.
 func (p *RollupParts) Seal(ctx context.Context, chunk RollupChunk) (RollupCounts, error) {
 	notes := make([]note, 0, len(chunk.Keys))
 	for i, key := range chunk.Keys[:min(len(chunk.Keys), len(chunk.Marks))] {
@@ -95,6 +95,9 @@ func (p *RollupParts) Seal(ctx context.Context, chunk RollupChunk) (RollupCounts
 	}
 	var op Operation
 	done, err := p.sealers[chunk.Layout].seal(ctx, &op, notes)
+	if err == nil && done.failed != nil {
+		err = &LeftError{done.Failed, done.failed}
+	}
 	if err == nil {
 		err = done.undecodable
 	}

@@ -1,12 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
 // sealing is one call of Rollup. Workers search ranges of row keys for rows that have changed, and collect these in
@@ -26,9 +30,11 @@ type sealing struct {
 	mu          sync.Mutex
 	report      RollupReport
 	undecodable error       // the first *DecodeError
+	failed      error       // the first error of a bucket that is left, or of a search
 	ops         []Operation // of each sealer
 	new         int64       // rows that were sealed in this call
 	saved, told time.Time
+	replicating string // RollupProgress.Replicating
 }
 
 // sealPart is a range of row keys of a table.
@@ -84,7 +90,7 @@ func (s *sealing) run(ctx context.Context) (failed error) {
 	}
 	if s.All && s.Consistent != nil && !s.DryRun { // for events that were written without marks
 		for _, table := range s.report.Tables {
-			if err := s.Consistent(ctx, table); err != nil {
+			if err := s.replicated(ctx, table); err != nil {
 				return err
 			}
 		}
@@ -203,8 +209,13 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 				return full == nil
 			}
 		}
-		if err := s.note(ctx, p, found); err != nil || failed != nil {
+		if err := s.note(ctx, p, found); failed != nil || ctx.Err() != nil || err != nil && general(err) {
 			return errors.Join(err, failed)
+		} else if err != nil {
+			s.mu.Lock()
+			s.failed = cmp.Or(s.failed, err)
+			s.mu.Unlock()
+			break // the other ranges are searched
 		}
 		if full == nil {
 			s.mu.Lock()
@@ -229,11 +240,22 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 // note calls found for rows of the rest of a range.
 func (s *sealing) note(ctx context.Context, p *sealPart, found func(n note, waits bool) bool) error {
 	var op Operation
-	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, found)
+	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, func(key string) { s.scanned(p, key) }, found)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ops[p.sealer].add(&op)
 	return err
+}
+
+// scanned notes that a range has no more rows up to a key that have changed.
+func (s *sealing) scanned(p *sealPart, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.rest.Start = max(p.rest.Start, key+"\x00")
+	s.tellLocked(0, false)
+	if time.Since(s.saved) >= saveInterval {
+		_ = s.save() // the next time tells
+	}
 }
 
 // noted adds a row to the chunk that is being filled. It returns the chunk if it is complete.
@@ -277,13 +299,66 @@ func (s *sealing) delay(ctx context.Context, sealer int) error {
 		}
 		if s.Consistent != nil && consistent.Before(due) {
 			begun := time.Now()
-			if err := s.Consistent(ctx, of.id); err != nil {
+			if err := s.replicated(ctx, of.id); err != nil {
 				return err
 			}
 			consistent = begun
 		}
 		return c.send(ctx, s.ready)
 	})
+}
+
+// ReplicationError reports that the clusters of an instance have not caught up with what was written to a table.
+type ReplicationError struct {
+	Table string        // with its prefix
+	After time.Duration // how long the call has waited
+}
+
+// Error says what follows.
+func (e *ReplicationError) Error() string {
+	return fmt.Sprintf("table %s: the clusters have not replicated what was written %s ago: nothing is summarized until they have: repeat the call later", e.Table, e.After)
+}
+
+// tellReplicating is how often a call that waits for replication tells its progress.
+const tellReplicating = 10 * time.Second
+
+// replicated waits until all clusters have what was written to a table, for as long as marks are waited for. The error is then
+// a *ReplicationError.
+func (s *sealing) replicated(ctx context.Context, table string) error {
+	limit, every := s.sealers[0].times.Grace, tellReplicating
+	if s.test != nil && s.test.replication > 0 {
+		limit, every = s.test.replication, s.test.replication/10
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &ReplicationError{table, limit})
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Consistent(ctx, table) }()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return call.Explain(ctx, err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+			s.mu.Lock()
+			s.replicating = table
+			s.tellLocked(0, true)
+			s.replicating = ""
+			s.mu.Unlock()
+		}
+	}
+}
+
+// remaining returns what a complete call has left.
+func (s *sealing) remaining() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		return s.undecodable
+	}
+	return errors.Join(s.undecodable, &LeftError{s.report.Failed, s.failed})
 }
 
 // seal seals the rows of a chunk.
@@ -299,9 +374,7 @@ func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
 		s.ops[c.part.sealer].add(&op)
 		s.report.add(done.RollupCounts)
 		s.new += done.Sealed
-		if s.undecodable == nil {
-			s.undecodable = done.undecodable
-		}
+		s.undecodable, s.failed = cmp.Or(s.undecodable, done.undecodable), cmp.Or(s.failed, done.failed)
 		s.tellLocked(0, false)
 		s.mu.Unlock()
 		if err != nil {
@@ -353,6 +426,6 @@ func (s *sealing) tellLocked(waiting time.Duration, always bool) {
 	s.told = time.Now()
 	s.Progress(RollupProgress{
 		RollupCounts: s.report.RollupCounts, Share: share / float64(max(1, len(s.parts))),
-		Rate: float64(s.new) / max(time.Since(s.began).Seconds(), 1e-3), Waiting: waiting,
+		Rate: float64(s.new) / max(time.Since(s.began).Seconds(), 1e-3), Waiting: waiting, Replicating: s.replicating,
 	})
 }

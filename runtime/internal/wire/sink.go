@@ -32,8 +32,9 @@ type Sink struct {
 	// calls. It must not block.
 	Arrived func()
 
-	scanned     []byte // the row key up to which rows were scanned, all of which the client has passed on; empty before the first
+	scanned     []byte // the row key up to which rows were scanned, all of which are processed; empty before the first
 	scanning    []byte // that of the last message
+	busy        bool   // rows that were taken are not all passed on
 	intercepted bool   // the interceptor saw the call
 	bypassed    bool   // another codec decoded some of its messages
 	refused     error
@@ -119,17 +120,25 @@ func (s *Sink) arrived(scanned []byte) {
 	}
 }
 
-// settle notes that the client asks for the next message: it has passed on the rows of earlier ones, unless an interceptor asks.
+// Passed says that the caller has processed the rows that [Sink.Rows] has returned. If it stops, it does not call Passed.
+func (s *Sink) Passed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+}
+
+// settle notes that the client asks for the next message: the rows of earlier ones are processed, unless the caller has stopped, or an
+// interceptor asks.
 func (s *Sink) settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next == len(s.rows) {
+	if s.next == len(s.rows) && !s.busy {
 		s.scanned = append(s.scanned[:0], s.scanning...)
 	}
 }
 
-// Scanned returns the row key up to which the server has scanned the rows of the request, all of which were passed to
-// [Sink.Rows]; empty if it has not said.
+// Scanned returns the row key up to which the server has scanned the rows of the request, all of which the caller
+// has processed; empty if it has not said.
 func (s *Sink) Scanned() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +161,7 @@ func (s *Sink) take(number int64) (rows Some, ok bool) {
 	if i != s.next || i >= len(s.rows) {
 		return Some{}, false
 	}
-	rows = s.rows[i]
+	rows, s.busy = s.rows[i], true
 	if s.next = i + 1; s.next == len(s.rows) {
 		s.first += int64(s.next)
 		s.rows, s.next = s.rows[:0], 0
