@@ -85,7 +85,7 @@ func keyRules() []Rule {
 		{
 			ID: "K02", Severity: diag.Warning, Title: "the row key begins with a number that may be sequential", Source: designPage, check: sequentialID,
 			Reason: "Sequential IDs put all new series at one end of the table, on one node. Reversed numbers put them at the other end. Numbers of which all are in use do not: those padded to fewer values than twice the expected series (more at over 140,000 writes a second), and those with a cardinality below the expected series.",
-			Fix:    "Put another value first, or begin with a salt. Allow the rule if the IDs are not assigned in order.",
+			Fix:    "Put another value first, or begin with a salt. Or store the digits of the IDs in reverse order, as strings of a fixed length, as Google advises (read on 2026-11-28): 004711 becomes 117400. Allow the rule if the IDs are not assigned in order.",
 		},
 		{
 			ID: "K03", Severity: diag.Warning, Title: "hotspot: few key prefixes before the time", Source: designPage, check: hotTail,

@@ -235,3 +235,23 @@ func (c *Change) because(rule, reason string) {
 		c.Rules = append(c.Rules, rule)
 	}
 }
+
+// ruleless reports whether a table has nothing of what Bigtable does not restore from a backup.
+func (l *liveTable) ruleless() bool {
+	for _, f := range l.families {
+		if f.rule.Normalize().Kind != codec.GCNone {
+			return false
+		}
+	}
+	return !l.protected && l.tier == 0
+}
+
+// explainRestored adds to the changes of rules of a table why it may have none. They delete cells and remain refused: what
+// was deleted on purpose since the backup should be deleted first.
+func (p Plan) explainRestored(table string) {
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Kind == ChangeRule && c.Table == table {
+			c.because("", "no family has a rule, as after a restore from a backup: events that were deleted since it was made are back")
+		}
+	}
+}

@@ -156,6 +156,11 @@ func (r *setupRun) plan(tables []store.Table, live map[string]liveTable, allow [
 		recording[t.ID] = c.changes()
 	}
 	plan := planFor(tables, live, recording, allow)
+	for _, t := range tables {
+		if have := r.live[t.ID]; have != nil && len(r.history.rows[t.ID].layouts) > 0 && have.ruleless() {
+			plan.explainRestored(t.ID)
+		}
+	}
 	var err error
 	plan.Recorded, err = r.history.newest(tables)
 	return plan, err
