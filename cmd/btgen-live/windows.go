@@ -36,8 +36,9 @@ longer units are those of the calendar in --zone, which is also that of dates in
 
 --statistics are among ` + dynamic.StatisticNames() + `;
 by default mean, min and max of numbers and durations, and last of other fields. increase
-and rate, per second, are those of counters, which may begin again at 0. Each is a column
-named field_statistic. Sums of integers and durations, and increases of durations, are
+and rate, per second, are those of counters, which may begin again at 0: since the last value
+before the window, if the read has it, so that increases add up. --before also reads that of
+the first window of a series. Each is a column named field_statistic. Sums of integers and durations, and increases of durations, are
 exact; Parquet only has those that fit 64 bits.
 
 --fill prints windows without events, too: without values (null), with those of the last window
@@ -61,6 +62,7 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	cmd.Flags().StringSliceVar(&w.fields, "fields", nil, "`fields` to summarize, separated by commas; by default all")
 	cmd.Flags().StringSliceVar(&w.statistics, "statistics", nil, "`statistics` of each field, separated by commas")
 	cmd.Flags().StringVar(&w.fill, "fill", "none", "windows without events: none, null, previous or linear")
+	cmd.Flags().DurationVar(&w.options.Before, "before", 0, "how long before --from to look for the last values, for the increases of first windows")
 	cmd.Flags().StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
 	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
 	cmd.Flags().IntVar(&w.options.Limit, "limit", 0, "maximum number of `windows`; 0 for no limit")
@@ -148,6 +150,9 @@ func (w *windowing) checkWindows() (err error) {
 	}
 	if w.options.Fill != window.FillNone && w.to == "" {
 		return fmt.Errorf("--fill %s: windows would be filled without end; add --to, such as --to 2026-03-05 or, for now, --to 0s", w.fill)
+	}
+	if w.options.Before < 0 {
+		return fmt.Errorf("--before %s: must not be negative", w.options.Before)
 	}
 	if w.options.Limit < 0 {
 		return fmt.Errorf("--limit %d: must not be negative", w.options.Limit)

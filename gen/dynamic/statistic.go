@@ -138,6 +138,7 @@ func ofNumber[T any](s Statistic, of interface {
 	Mean() float64
 	Increase() float64
 	Rate() float64
+	Since() time.Time
 }, values *window.Values[T], least, greatest T) any {
 	switch {
 	case s < Min || values.LastTime.IsZero():
@@ -150,7 +151,7 @@ func ofNumber[T any](s Statistic, of interface {
 		return of.Mean()
 	case s == Increase && values.Count > 0:
 		return of.Increase()
-	case s == Rate && values.FirstTime.Before(values.LastTime) && values.Count > 0:
+	case s == Rate && of.Since().Before(values.LastTime) && values.Count > 0:
 		return of.Rate()
 	}
 	return nil

@@ -35,11 +35,12 @@ type WindowOptions struct {
 	// Every is the width of windows as [window.Parse] reads it, such as 15m, 1d or 3mo, and Zone the
 	// name of its time zone, such as Europe/Berlin; empty for UTC.
 	Every, Zone string
-	// Fields, Fill and By are those of [store.WindowOptions]. Windows of several series are combined by
+	// Fields, Fill, Before and By are those of [store.WindowOptions]. Windows of several series are combined by
 	// the worker that has their group and start, which holds a window of each series; another one, or the
 	// same, then holds all windows of a group.
 	Fields []store.Field
 	Fill   window.Fill
+	Before time.Duration
 	By     []store.SeriesValue
 }
 
@@ -198,7 +199,7 @@ func (o *WindowOptions) width() (window.Width, error) {
 
 // ofReader returns the options of a reader that fills gaps in a way.
 func (o *WindowOptions) ofReader(fill window.Fill) store.WindowOptions {
-	return store.WindowOptions{Fields: o.Fields, Fill: fill, By: o.By}
+	return store.WindowOptions{Fields: o.Fields, Fill: fill, Before: o.Before, By: o.By}
 }
 
 // noTables is a client of readers that read nothing.

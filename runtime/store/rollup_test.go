@@ -187,6 +187,9 @@ func TestRollupReads(t *testing.T) {
 					if random.IntN(4) == 0 {
 						o.By = []SeriesValue{}
 					}
+					if random.IntN(2) == 0 {
+						o.Before = time.Duration(random.IntN(86400*3)) * time.Second
+					}
 					if random.IntN(4) == 0 {
 						if o.Fields = []Field{}; l.Pattern == codec.BucketNewCells && l.Columns[0].Name == "v.1" && random.IntN(2) == 0 {
 							o.Fields = []Field{"v.1"}
@@ -256,7 +259,7 @@ func TestRollupDamaged(t *testing.T) {
 }
 
 // TestRollupNarrower checks that windows that are narrower than those of the rollup, or cut by the range, are inexact
-// once the events have expired, and that none are left out.
+// once the events have expired, as those whose increase begins in one that is, and that none are left out.
 func TestRollupNarrower(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)
@@ -270,7 +273,7 @@ func TestRollupNarrower(t *testing.T) {
 		{0, 86400, time.Hour, "0 1 false; 3600 1 false; 7200 1 false"},
 		{0, 86400, 30 * time.Minute, "0 0 true; 1800 0 true; 3600 0 true; 5400 0 true; 7200 0 true; 9000 0 true"},
 		{0, 86400, 90 * time.Minute, "0 1 true; 5400 1 true"},
-		{1800, 9000, time.Hour, "0 0 true; 3600 1 false; 7200 0 true"},
+		{1800, 9000, time.Hour, "0 0 true; 3600 1 true; 7200 0 true"},
 		{0, 86400, 2 * time.Hour, "0 2 false; 7200 1 false"},
 	} {
 		var got []string
@@ -308,7 +311,7 @@ func TestRollupLayouts(t *testing.T) {
 	for _, width := range []time.Duration{time.Hour, 3 * time.Hour, 24 * time.Hour} {
 		got, op := windowsAt(t, bt, newest, 86400*7, "s", day0, at(86400*6), window.Every(width))
 		var all []sampleWindow
-		fold, err := sampleWindows.Start(window.Every(width), day0, at(86400*6), window.Options{ID: func(any) string { return "" }, Clone: func(s any) any { return s }},
+		fold, err := sampleWindows.Start(window.Every(width), day0, at(86400*6), window.Options{Steps: true, ID: func(any) string { return "" }, Clone: func(s any) any { return s }},
 			func(w any) bool { all = append(all, *w.(*sampleWindow)); return true })
 		must(t, err)
 		of, c := "s", sampleColumns{}

@@ -67,7 +67,7 @@ func (r *windowsReading) lostBefore(of *reader) (last time.Time) {
 
 // expiredIn reports whether a part of a window that begins at a time has expired. One without a beginning has what is there.
 func (r *windowsReading) expiredIn(start time.Time) bool {
-	return !start.IsZero() && start.Before(r.rows.lost)
+	return !r.rows.lost.IsZero() && !start.IsZero() && start.Before(r.rows.lost)
 }
 
 // ask implements rowSource. A read of a field that the rollup does not have, or of windows that are not made of whole
@@ -186,7 +186,6 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 			if all || !b.overlaps(c) {
 				continue
 			}
-			b.folded = true
 			switch {
 			case b.fold.Holds(c.Start, c.End):
 				more, err = b.fold.AddCell(of, w)
@@ -273,7 +272,6 @@ func (b *bucketRow) doubted() bool {
 
 // doubt is [window.Fold.Doubt] for the part of the bucket that is being read.
 func (b *bucketRow) doubt(add func() (more bool, err error)) (more bool, err error) {
-	b.folded = true
 	from, to := b.clip()
 	return b.fold.Doubt(b.series(), from, to, add)
 }

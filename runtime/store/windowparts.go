@@ -238,7 +238,9 @@ func (w *windowPart) read(p *windowParts, r *windowsReading) (windows int) {
 	}
 	r.fail = func(err error) bool { return r.give(give(windowItem{err: err, series: r.flagged})) }
 	var err error
-	r.fold, err = r.start(r.options(), func(w any) bool {
+	o := r.options()
+	o.Steps = true
+	r.fold, err = r.start(o, func(w any) bool {
 		windows++
 		return r.give(give(windowItem{window: r.spec.Clone(w)}))
 	})

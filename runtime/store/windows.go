@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"time"
 
@@ -26,15 +25,20 @@ type WindowOptions struct {
 	// wraps [window.ErrFill].
 	Fill window.Fill
 	// NewestFirst yields the windows of each series in reverse order. A read of one series then
-	// reads its time range in parts, from the newest one, with a request for up to 64 windows, and so
-	// does one of all series combined (see By) with a Limit, if the row keys have the time before the
-	// values that the query does not give. With FillPrevious and FillLinear, and otherwise for several
-	// series, it holds the windows with events of one series in memory.
+	// reads its time range in parts, from the newest one, with a request for up to 64 windows, and at most
+	// four for a window after a gap, and so does one of all series combined (see By) with a Limit, if the row
+	// keys have the time before the values that the query does not give. A window is yielded once the last value
+	// before it of each number has been read, or nothing is left. With FillPrevious and FillLinear, and otherwise
+	// for several series, it holds the windows with events of one series in memory.
 	NewestFirst bool
 	// Parallelism is the maximum number of goroutines that read several series, if there are more
 	// than 16,384 events. 0 means DefaultParallelism; a negative value means 1. The windows and
 	// their order do not depend on it. Each goroutine holds up to 4,096 windows more.
 	Parallelism int
+	// Before is how long before the range the last value of each number is read that precedes it, for the
+	// increase into the first window of a series; 0 for not at all. A read of one series searches it from the
+	// newest event before the range, and one of several reads all events of that time.
+	Before time.Duration
 	// Limit is the largest number of windows; 0 for no limit, and a *LimitError below that.
 	Limit int
 	// By are the series values by which series are grouped: their windows are combined, and the other
@@ -108,6 +112,7 @@ type windowsSpec interface {
 	StartAny(width window.Width, from, to time.Time, o window.Options, yield func(w any) bool) (*window.Fold, error)
 	CommonOf(w any) *window.Window
 	Stores() bool
+	Counted(w any, known []bool) (now []bool, all bool)
 	AppendRun(dst []byte, r *window.Run) ([]byte, error)
 	ParseRun(r *window.Run, encoded []byte) error
 }
@@ -187,6 +192,7 @@ type windowsKind struct {
 	spec       windowsSpec
 	mapping    *mapping // the newest one
 	from, to   time.Time
+	since      time.Time // of the first event that is read before from; zero without Before
 	width      window.Width
 	scattered  bool  // the events of a series do not follow each other
 	by         []int // numbers of the values of By
@@ -203,7 +209,6 @@ type windowsReading struct {
 	base    event // with the series of the events in the slices, if there are any
 	baseOf  *mapping
 	baseID  string // seriesID of base in baseOf; see ofBase
-	folded  bool   // the read has folded or flagged an event
 	flagged any    // the series of the event that fail is told of, if its window is flagged
 	stopped bool   // the caller wants no more
 	content keyContent
@@ -221,7 +226,11 @@ func (k *windowsKind) start(o window.Options, yield func(w any) bool) (*window.F
 // newReading returns a read of a selection.
 func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selection, q *query) *windowsReading {
 	r := &windowsReading{windowsKind: k, of: s, columnsReading: columnsReading{into: k.layout, columns: k.newColumns()}}
-	r.reading = reader.beginSelected(ctx, s, q, k.from, k.to, []ReadOptions{{Fields: k.Fields}})
+	from := k.from
+	if !k.since.IsZero() {
+		from = k.since
+	}
+	r.reading = reader.beginSelected(ctx, s, q, from, k.to, []ReadOptions{{Fields: k.Fields}})
 	r.reading.op.Name = s.name + "Windows"
 	r.reading.assembler.into, r.reading.assembler.runs = r, r
 	r.rows.lost = r.lostBefore(reader)
@@ -255,24 +264,25 @@ func (r *windowsReading) end() bool {
 // read reads all windows of a selection.
 func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yield func(w any, err error) bool) {
 	q := reader.query(s)
+	err := k.invalid()
 	r := k.newReading(ctx, reader, s, q)
 	r.fail = func(err error) bool { return r.give(yield(nil, err)) }
-	several := q.MultiSeries || s.many
-	if err := k.invalid(); err != nil {
+	several := r.several()
+	if err != nil {
 		r.fail(err)
 		return
 	}
 	ascends := !q.MultiSeries || reader.ascends() && q.joins()
 	o := r.options()
-	o.Fill, o.Limit = k.Fill, k.Limit
+	o.Fill, o.Limit, o.Steps = k.Fill, k.Limit, true
 	o.Descending = k.NewestFirst && (k.Fill == window.FillNone || k.Fill == window.FillNull) &&
 		(!several && k.By == nil || several && k.last() && ascends && !q.AllTimes)
 	o.NewestFirst = k.NewestFirst && !o.Descending
 	k.scattered = several && ascends && (len(reader.older) > 0 || reader.scatters(q))
-	if !o.Descending { // else, parts of the time range are
-		k.combine(r, &o)
+	o.Scattered = k.scattered && !o.Descending // else, parts of the time range are
+	if k.By != nil {
+		o.Group = r.group
 	}
-	var err error
 	if r.fold, err = k.start(o, func(w any) bool { return r.deliver(w, yield) }); err != nil {
 		r.fail(err)
 		return
@@ -286,11 +296,10 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	case several && !k.scattered && k.parallelism() > 1:
 		r.alone = reader.alone
 	}
-	switch complete := run(); {
-	case !complete:
-	case r.folded || several:
-		r.fold.End()
-	default:
+	if !run() {
+		return
+	}
+	if r.fold.End(); !several && !r.fold.Seen() {
 		r.fold.Empty(r.seriesOf(s.values[0].low))
 	}
 }
@@ -298,10 +307,19 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 // ErrNoSeriesValue is the error for a value in WindowOptions.By that is not one of the schema.
 var ErrNoSeriesValue = errors.New("no such series value")
 
-// invalid returns the error of options that a fold does not check. It sets by.
+// ErrBefore is the error for a WindowOptions.Before that is negative.
+var ErrBefore = errors.New("the time before the range is negative")
+
+// invalid returns the error of options that a fold does not check. It sets by and since.
 func (k *windowsKind) invalid() error {
 	if k.Limit < 0 {
 		return &LimitError{k.Limit}
+	}
+	if k.Before < 0 {
+		return fmt.Errorf("%w: %s", ErrBefore, k.Before)
+	}
+	if _, all := k.spec.Counted(nil, nil); k.Before > 0 && !k.from.IsZero() && !all {
+		k.since = k.from.Add(-k.Before)
 	}
 	k.by = make([]int, len(k.By))
 	for i, v := range k.By {
@@ -315,13 +333,8 @@ func (k *windowsKind) invalid() error {
 // last reports whether the read ends after the last windows of all series combined.
 func (k *windowsKind) last() bool { return k.By != nil && len(k.By) == 0 && k.Limit > 0 }
 
-// combine sets the options of a fold that tells the series of a read apart, or combines them.
-func (k *windowsKind) combine(r *windowsReading, o *window.Options) {
-	o.Scattered = k.scattered
-	if k.By != nil {
-		o.Group = r.group
-	}
-}
+// several reports whether the read may have several series.
+func (r *windowsReading) several() bool { return r.reading.q.MultiSeries || r.of.many }
 
 // run folds the events of a selection. It reports whether they were read to their end.
 func (r *windowsReading) run() (complete bool) {
@@ -331,7 +344,7 @@ func (r *windowsReading) run() (complete bool) {
 				r.parts.close()
 			}
 		}()
-		complete = r.events() && (r.parts == nil || r.parts.drain())
+		complete = r.approach() && r.events() && (r.parts == nil || r.parts.drain())
 	}, r.one)
 	return complete
 }
@@ -364,68 +377,6 @@ func (r *windowsReading) bySeries() (complete bool) {
 	return complete && !r.stopped
 }
 
-// mostDescending is the largest number of windows that are in memory if windows descend.
-const mostDescending = 64
-
-// descending adds the windows of a series from the newest to the oldest one: it reads parts of the
-// time range, beginning with the last window. It reports whether they were read to their end.
-func (r *windowsReading) descending() (complete bool) {
-	r.reading.runOf(func() {
-		to := r.to
-		for n := int64(1); to.After(r.from); {
-			from := r.width.Back(to, r.from, n)
-			most := math.MaxInt
-			if n > mostDescending { // after a gap
-				most = mostDescending
-			}
-			items, whole := r.span(from, to, most)
-			if !whole {
-				n = max(mostDescending, n/8)
-				continue
-			}
-			for _, item := range slices.Backward(items) {
-				if !r.consume(item) {
-					return
-				}
-			}
-			if n *= 2; len(items) > 0 {
-				n = min(n, mostDescending)
-			}
-			to = from
-		}
-		complete = true
-	}, r.one)
-	return complete
-}
-
-// span returns the windows and errors of a part of the time range. It returns false, and only some of
-// them, if there are more than most windows.
-func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem, whole bool) {
-	part := r.newReading(r.reading.ctx, r.reading.reader, r.of, r.reading.q)
-	part.reading.assembler.from, part.reading.assembler.to = from, to
-	part.reading.yield = part.one
-	windows := 0
-	part.fail = func(err error) bool {
-		items = append(items, windowItem{err: err})
-		return true
-	}
-	var err error
-	o := part.options()
-	r.combine(part, &o)
-	part.fold, err = r.start(o, func(w any) bool {
-		items = append(items, windowItem{window: r.spec.Clone(w)})
-		windows++
-		return part.give(windows <= most)
-	})
-	if err != nil {
-		part.fail(err)
-	} else if part.events() {
-		part.fold.End()
-	}
-	r.reading.op.add(&part.reading.op)
-	return items, !part.stopped
-}
-
 // consume adds a window to the fold, or yields an error. It reports whether the caller wants more.
 func (r *windowsReading) consume(item windowItem) bool {
 	ended := r.reading.ctx.Err()
@@ -433,7 +384,6 @@ func (r *windowsReading) consume(item windowItem) bool {
 		item.err = call.Explain(r.reading.ctx, ended)
 	}
 	if item.err == nil {
-		r.folded = true
 		return r.fold.AddWindow(item.window) && !r.stopped
 	}
 	if item.series != nil && isDecodeError(item.err) && (!r.fold.Enter(item.series) || r.stopped) {
@@ -449,7 +399,7 @@ func (r *windowsReading) consume(item windowItem) bool {
 // options returns the options of a fold of the events of a read.
 func (r *windowsReading) options() window.Options {
 	return window.Options{
-		Cells: r.cells(r.reading.reader.mapping),
+		Cells: r.cells(r.reading.reader.mapping), Since: r.since,
 		ID: func(series any) string {
 			var id []byte
 			for _, v := range r.mapping.fill(&r.content, r.eventOf(series)).Series {
@@ -509,7 +459,7 @@ func clearOthers(series any, values []any, by []int) {
 
 // failWith yields the error that ends the read.
 func (r *windowsReading) failWith(err error) bool {
-	r.failed = err
+	r.failed, r.reading.failed = err, err
 	r.fail(err)
 	return r.end()
 }
@@ -551,7 +501,6 @@ func (r *windowsReading) undecodable(e event, err error) bool {
 		if !r.flush() {
 			return false
 		}
-		r.folded = true
 		if err := r.fold.Flag(r.seriesOf(e), failed.Time); err != nil {
 			return r.failWith(err)
 		}
@@ -591,7 +540,6 @@ func (r *windowsReading) foldOf(base event) bool {
 	if !r.begins(base) {
 		return false
 	}
-	r.folded = true
 	more, err := r.fold.Add(r.seriesOf(base), r.columns)
 	return r.goesOn(base, more, err)
 }

@@ -420,7 +420,7 @@ func TestLastWindows(t *testing.T) {
 	all := windowsIn(t.Context(), NewReader(bt.Client, l, clock), l.untyped(), (&Query[sample]{Name: "All"}).Bind(sample{}), time.Time{}, at(86400*days), 24*time.Hour, o)
 	want := all[len(all)-3:]
 	slices.Reverse(want)
-	if !slices.Equal(got, want) || received != 3*series {
+	if !slices.Equal(got, want) || received != (3+1)*series { // and the values before them
 		t.Errorf("%d rows are received: %s", received, cmp.Diff(want, got))
 	}
 }
@@ -642,6 +642,64 @@ func TestWindowsOfFieldRows(t *testing.T) {
 			}
 			if err := ReadColumns(t.Context(), r, into, new(sampleColumns), all, at(0), at(86400*n)); !errors.Is(err, ErrFieldRows) {
 				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestWindowsFromYearZero checks a window that begins before the zero time, which also stands for none: it has all
+// that was written.
+func TestWindowsFromYearZero(t *testing.T) {
+	l := days()
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s0", Time: at(60), Value: 7}))
+	n := 0
+	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(86400)), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), time.Time{}, at(86400), window.Years(3000, time.UTC)) {
+		must(t, err)
+		if n++; w.Inexact || w.Start.Year() != 0 || w.Events != 1 {
+			t.Errorf("%+v", w)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d windows", n)
+	}
+}
+
+// TestDescendingGaps checks a search whose steps are far narrower than what lies between: windows of a second, from the newest
+// one, with months between them, from events and from a rollup. The requests do not depend on the gaps.
+func TestDescendingGaps(t *testing.T) {
+	singles := partedMappings()
+	kinds := []*Mapping[sample]{days(), unsorted(days()), rolled(days(), 400*24*time.Hour), timeFirst()}
+	kinds = append(kinds, singles[slices.IndexFunc(singles, func(l *Mapping[sample]) bool { return l.Table.ID == "singles" })])
+	for _, l := range kinds {
+		t.Run(l.Table.ID+fmt.Sprint(l.Rollup != nil), func(t *testing.T) {
+			l.seriesOf = func(e *sample) *string { return &e.Series }
+			bt := newBigtable(t, l)
+			const n, year = 12, 365 * 86400
+			var samples []sample
+			for i := range n {
+				samples = append(samples, sample{Series: "s0", Time: at(i * year / n), Value: uint64(i * i)})
+			}
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(year)).WriteAll(t.Context(), samples))
+			width, now := window.Every(time.Second), year
+			if l.Rollup != nil {
+				roll(t, bt, l, rollupNow(year+86400))
+				width, now = window.Every(l.Rollup.Every), year+402*86400 // events have expired
+			}
+			o := clockAt(now)
+			var op Operation
+			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
+			i := n
+			for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), at(-year), at(year), width, WindowOptions{NewestFirst: true}) {
+				must(t, err)
+				i--
+				if rise := max(0, i*i-(i-1)*(i-1)); w.Value.Last != uint64(i*i) || i > 0 && w.Value.Increase() != float64(rise) {
+					t.Errorf("%+v, want %d after %d", w, i*i, rise)
+				}
+			}
+			if i != 0 || op.Requests > 4*(n+1) || op.Events+op.Runs < n {
+				t.Errorf("%d windows are missing: %+v", i, op)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"os"
@@ -55,16 +56,74 @@ func modeledWidths(in *time.Location) map[string]struct {
 	}
 }
 
-// modelWindows returns the windows of events by their definition. groups names the group of a series.
-func modelWindows(events []sample, group func(series string) string, label func(t time.Time) string, from, to time.Time, fill window.Fill) (out []string) {
-	of := map[string]map[string][]sample{}
-	for _, e := range events {
+// stepped is an event after another one of its series, if there is one before it that the read knows.
+type stepped struct {
+	sample
+	before *sample
+}
+
+// steppedIn returns events, each after the last one of its series since a time, in order of time.
+func steppedIn(events []sample, since time.Time) (out []stepped) {
+	events = slices.Clone(events)
+	slices.SortFunc(events, func(a, b sample) int { return a.Time.Compare(b.Time) })
+	last := map[string]*sample{}
+	for i := range events {
+		if e := &events[i]; !e.Time.Before(since) {
+			out = append(out, stepped{*e, last[e.Series]})
+			last[e.Series] = e
+		}
+	}
+	return out
+}
+
+// rise returns by how much the counters of the events of a window have increased, and since when.
+func rise(in []stepped) (increase *big.Int, since time.Time) {
+	increase, since = new(big.Int), in[0].Time
+	for _, e := range in {
+		value, last := new(big.Int).SetUint64(e.Value), new(big.Int).SetUint64(e.Value)
+		begin := e.Time
+		if e.before != nil {
+			last.SetUint64(e.before.Value)
+			begin = e.before.Time
+		}
+		if value.Cmp(last) < 0 {
+			last.SetInt64(0) // the counter began again
+		}
+		if increase.Add(increase, value.Sub(value, last)); begin.Before(since) {
+			since = begin
+		}
+	}
+	return increase, since
+}
+
+// risen describes what rise returns, and the rate.
+func risen(increase *big.Int, since time.Time, rate float64) string {
+	return fmt.Sprintf("rises by %v since %v, %v", increase, since, rate)
+}
+
+// modelRise describes the increase of the events of a window, and its rate.
+func modelRise(in []stepped) string {
+	increase, since := rise(in)
+	last := in[len(in)-1].Time
+	exact, _ := new(big.Float).SetInt(increase).Float64()
+	rate := math.NaN()
+	if last.After(since) {
+		rate = exact / last.Sub(since).Seconds()
+	}
+	return risen(increase, since, rate)
+}
+
+// modelWindows returns the windows of events by their definition, which know values since a time. groups names the group of a
+// series.
+func modelWindows(events []sample, group func(series string) string, label func(t time.Time) string, since, from, to time.Time, fill window.Fill) (out []string) {
+	of := map[string]map[string][]stepped{}
+	for _, e := range steppedIn(events, since) {
 		if e.Time.Before(from) || !e.Time.Before(to) {
 			continue
 		}
 		g := group(e.Series)
 		if of[g] == nil {
-			of[g] = map[string][]sample{}
+			of[g] = map[string][]stepped{}
 		}
 		of[g][label(e.Time)] = append(of[g][label(e.Time)], e)
 	}
@@ -97,14 +156,13 @@ func modelWindows(events []sample, group func(series string) string, label func(
 				out = append(out, fmt.Sprintf("%s %s filled %d", g, l, value))
 				continue
 			}
-			slices.SortFunc(in, func(a, b sample) int { return a.Time.Compare(b.Time) })
 			low, high, sum := in[0].Value, in[0].Value, new(big.Int)
 			for _, e := range in {
 				low, high = min(low, e.Value), max(high, e.Value)
 				sum.Add(sum, new(big.Int).SetUint64(e.Value))
 			}
 			last = in[len(in)-1].Value
-			out = append(out, fmt.Sprintf("%s %s %d: %d to %d, %v, %d at %v, %d at %v", g, l, len(in), low, high, sum, in[0].Value, in[0].Time, last, in[len(in)-1].Time))
+			out = append(out, fmt.Sprintf("%s %s %d: %d to %d, %v, %d at %v, %d at %v, %s", g, l, len(in), low, high, sum, in[0].Value, in[0].Time, last, in[len(in)-1].Time, modelRise(in)))
 		}
 	}
 	return out
@@ -216,6 +274,9 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 	name := []string{"day", "week", "month", "year", "hour", "all"}[m.random.IntN(6)]
 	width := widths[name]
 	o := WindowOptions{Fill: window.Fill(m.random.IntN(3)), NewestFirst: m.random.IntN(2) == 0, Parallelism: m.random.IntN(5) - 1}
+	if m.random.IntN(2) == 0 {
+		o.Before = time.Duration(1+m.random.IntN(100*3600)) * time.Second
+	}
 	of, group := SeriesOf(sample{Series: "s3"}), func(series string) string { return series }
 	selects := func(series string) bool { return series == "s3" }
 	switch kind := m.random.IntN(3); {
@@ -228,7 +289,7 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 		o.By, group = []SeriesValue{}, func(string) string { return "" }
 	}
 	some := slices.DeleteFunc(slices.Clone(m.events), func(e sample) bool { return !selects(e.Series) })
-	want := modelWindows(some, group, width.label, from, to, o.Fill)
+	want := modelWindows(some, group, width.label, from.Add(-o.Before), from, to, o.Fill)
 	if o.By != nil && m.random.IntN(2) == 0 {
 		o.Limit = 1 + m.random.IntN(20)
 		if n := min(len(want), o.Limit); o.NewestFirst {
@@ -298,7 +359,8 @@ func (m *windowsModel) windows(client Client, of Selection[sample], from, to tim
 	}
 	for _, w := range windows {
 		v := &w.Value
-		s := fmt.Sprintf("%s %s %d: %d to %d, %v, %d at %v, %d at %v", w.Series, label(w.Start), w.Events, v.Min, v.Max, v.BigSum(), v.First, v.FirstTime, v.Last, v.LastTime)
+		s := fmt.Sprintf("%s %s %d: %d to %d, %v, %d at %v, %d at %v, %s", w.Series, label(w.Start), w.Events, v.Min, v.Max, v.BigSum(), v.First, v.FirstTime, v.Last, v.LastTime,
+			risen(v.BigIncrease(), v.Since(), v.Rate()))
 		if w.Filled {
 			s = fmt.Sprintf("%s %s filled %d", w.Series, label(w.Start), v.Last)
 		}

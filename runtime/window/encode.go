@@ -103,6 +103,11 @@ func (c *coding) sum(v *int128) {
 	c.word(&v.lo)
 }
 
+func (c *coding) entry(v *entry) {
+	c.flag(&v.known)
+	c.time(&v.from)
+}
+
 func (c *coding) time(v *time.Time) {
 	seconds, nanos := v.Unix(), int64(v.Nanosecond())
 	c.int(&seconds)
@@ -183,6 +188,7 @@ func (s *Int[T]) code(c *coding) {
 	c.value(reflect.ValueOf(&s.Max).Elem())
 	c.sum(&s.sum)
 	c.sum(&s.increase)
+	c.entry(&s.entry)
 	c.float(&s.mean)
 	c.value(reflect.ValueOf(&s.rounded).Elem())
 }
@@ -193,5 +199,6 @@ func (s *Float64[T]) code(c *coding) {
 	c.value(reflect.ValueOf(&s.Max).Elem())
 	c.float(&s.sum)
 	c.float(&s.increase)
+	c.entry(&s.entry)
 	c.float(&s.mean)
 }

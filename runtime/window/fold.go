@@ -17,8 +17,15 @@ type Options struct {
 	// windows of one series.
 	NewestFirst bool
 	// Descending says that [Fold.AddWindow] adds the windows of each series from the newest to the
-	// oldest one. Fill is then FillNone or FillNull.
+	// oldest one. Fill is then FillNone or FillNull, there is one series or one group, and windows are
+	// yielded after [Fold.Passed] and, with Steps, when the last values before them are known.
 	Descending bool
+	// Steps adds to the increase of each window of a series the step from its last value before the window,
+	// so that the increases of adjacent windows add up to that of all of them.
+	Steps bool
+	// Since is the time of the first event that is added for the steps into the first windows, if that is
+	// before the range: these events are in one window, which is not yielded; zero for none.
+	Since time.Time
 	// Group clears the values of a series by which series are not grouped. The fold then holds all
 	// windows. If it is nil, each series has windows of its own.
 	Group func(series any)
@@ -54,6 +61,24 @@ type Fold struct {
 	zero     any                // a window
 	yielded  int
 	finished bool // the caller wants no more
+	seen     bool // a series has windows
+
+	target  *series // whose windows are yielded, if they descend; nil before the first one
+	falling []*held // windows that are not yielded yet, if they descend, from the newest one
+}
+
+// held is a window that is not yielded yet.
+type held struct {
+	window any
+	open   int // number of fields, by series, whose last value before the window is not known yet
+}
+
+// value is the last value of a field of a series before the next window or, if windows descend, the first
+// one after it.
+type value struct {
+	window any
+	to     *held // whose increase begins with the value; nil if windows ascend
+	doubt  bool  // there may be others between it and the next window, if windows ascend
 }
 
 // series are the windows of one series, or of a group of series. Windows are pointers.
@@ -65,8 +90,10 @@ type series struct {
 	cell   span      // of part; zero if none is open
 	doubt  span      // what is left of the range of [Fold.Doubt]
 	closed []any     // windows that are not yielded yet
+	some   bool      // it has windows in the range
 	low    time.Time // start of the last window that was yielded, if they descend
 	prev   any       // the last window with events that was yielded, to fill others; nil if there is none
+	values []value   // of each part; nil without Options.Steps
 }
 
 // Start returns a fold of events with from <= time < to, which calls yield with each window, a *W
@@ -137,7 +164,7 @@ func (f *Fold) addCells(s *series, times []time.Time, c any, begin, end int) {
 
 // closeCell adds the open cell of a series to its window.
 func (f *Fold) closeCell(s *series) {
-	if s.cell.end.IsZero() {
+	if s.cell.none() {
 		return
 	}
 	f.spec.follow(s.open, s.part)
@@ -154,7 +181,28 @@ func (s *spec) follow(to, later any) {
 
 // Holds reports whether a cell is in one window and in the range that is read.
 func (f *Fold) Holds(start, end time.Time) bool {
-	return !start.Before(f.bounds.start) && !end.After(f.bounds.end) && !f.width.at(start, f.bounds).end.Before(end)
+	return !start.Before(f.begin()) && !end.After(f.bounds.end) && !f.at(start).end.Before(end)
+}
+
+// begin returns the time of the first event that is added.
+func (f *Fold) begin() time.Time {
+	if f.options.Since.IsZero() {
+		return f.bounds.start
+	}
+	return f.options.Since
+}
+
+// at returns the window that holds a time.
+func (f *Fold) at(t time.Time) span {
+	if begin := f.begin(); t.Before(f.bounds.start) && !t.Before(begin) {
+		return span{begin, f.bounds.start}
+	}
+	return f.width.at(t, f.bounds)
+}
+
+// precedes reports whether a window precedes the range.
+func (f *Fold) precedes(end time.Time) bool {
+	return !f.options.Since.IsZero() && !end.After(f.bounds.start)
 }
 
 // Cuts reports whether windows around a time divide cells of a width, which divide time as [Every] does.
@@ -189,8 +237,8 @@ func (f *Fold) AddCell(of, w any) (more bool, err error) {
 // read, whether or not they have events. add adds the events and cells of the series in that range; it may be
 // nil. Doubt returns false if no more are wanted. The error wraps [ErrOrder], or is that of add.
 func (f *Fold) Doubt(of any, from, to time.Time, add func() (more bool, err error)) (more bool, err error) {
-	if from.Before(f.bounds.start) {
-		from = f.bounds.start
+	if begin := f.begin(); from.Before(begin) {
+		from = begin
 	}
 	if f.bounds.end.Before(to) {
 		to = f.bounds.end
@@ -243,12 +291,17 @@ func (f *Fold) Enter(of any) (more bool) {
 }
 
 // AddWindow adds a window that another fold has yielded, which had no options but functions: w is a
-// *W, which the fold keeps. The windows of a series must follow each other, in order. It
-// returns false if no more are wanted.
+// *W, which the fold keeps. The windows of a series must follow each other, in order. They have their steps
+// already, unless they descend. It returns false if no more are wanted.
 func (f *Fold) AddWindow(w any) (more bool) {
 	s, c := f.enter(f.spec.series(w)), f.spec.common(w)
+	if f.options.Descending {
+		f.fall(s, w)
+		return !f.finished
+	}
 	s.open, s.window = w, span{c.Start, c.End}
-	f.close(s)
+	f.name(w, s.of, s.window)
+	f.closed(s)
 	return !f.finished
 }
 
@@ -272,7 +325,7 @@ func (f *Fold) open(s *series, at time.Time) error {
 		return fmt.Errorf("%w: %s comes after %s", ErrOrder, at.Format(time.RFC3339Nano), s.window.start.Format(time.RFC3339Nano))
 	}
 	f.close(s)
-	s.window = f.width.at(at, f.bounds)
+	s.window = f.at(at)
 	if !s.window.holds(at) {
 		s.window = span{}
 		return fmt.Errorf("%w: %s is outside the range that is read", ErrOrder, at.Format(time.RFC3339Nano))
@@ -300,7 +353,7 @@ func (f *Fold) enter(of any) *series {
 	}
 	f.leave()
 	f.nowID = id
-	if f.options.Scattered {
+	if f.options.Scattered || f.options.Descending {
 		f.now = f.known(id, of)
 	} else {
 		f.now = f.newSeries(of)
@@ -309,7 +362,11 @@ func (f *Fold) enter(of any) *series {
 }
 
 func (f *Fold) newSeries(of any) *series {
-	return &series{of: f.options.Clone(of), open: f.spec.new()}
+	s := &series{of: f.options.Clone(of), open: f.spec.new()}
+	if f.options.Steps {
+		s.values = make([]value, len(f.spec.parts))
+	}
+	return s
 }
 
 // known returns the series or the group with an ID.
@@ -327,7 +384,7 @@ func (f *Fold) known(id string, of any) *series {
 func (f *Fold) leave() {
 	s := f.now
 	f.now = nil
-	if s == nil || f.finished || f.options.Scattered {
+	if s == nil || f.finished || f.options.Scattered || f.options.Descending {
 		return
 	}
 	f.close(s)
@@ -338,18 +395,128 @@ func (f *Fold) leave() {
 
 // close closes the open window of a series.
 func (f *Fold) close(s *series) {
-	if s.window.end.IsZero() {
+	if s.window.none() {
 		return
 	}
 	f.closeCell(s)
 	f.name(s.open, s.of, s.window)
+	f.step(s)
+	f.closed(s)
+}
+
+// step adds to the open window of a series the steps from the last values before it.
+func (f *Fold) step(s *series) {
+	c := f.spec.common(s.open)
+	doubt := c.Inexact
+	for i := range s.values {
+		p, v := &f.spec.parts[i], &s.values[i]
+		switch {
+		case p.step == nil:
+			continue
+		case !p.has(s.open):
+			v.doubt = v.doubt || doubt
+			continue
+		case v.window == nil:
+			v.window = f.spec.new()
+		default:
+			p.step(s.open, v.window, s.open)
+		}
+		c.Inexact = c.Inexact || v.doubt
+		p.copy(v.window, s.open)
+		v.doubt = doubt
+	}
+}
+
+// fall adds a window to those of a series that descend.
+func (f *Fold) fall(s *series, w any) {
+	c := f.spec.common(w)
+	doubt, to := c.Inexact, &held{window: w}
+	if !f.precedes(c.End) {
+		to = f.hold(s, w)
+	}
+	for i := range s.values {
+		p, v := &f.spec.parts[i], &s.values[i]
+		if p.step == nil {
+			continue
+		}
+		if v.to != nil && doubt {
+			f.spec.common(v.to.window).Inexact = true
+		}
+		if !p.has(w) {
+			continue
+		}
+		if v.to != nil {
+			p.step(v.to.window, w, v.window)
+			v.to.open--
+		}
+		*v = value{window: w, to: to}
+		to.open++
+	}
+}
+
+// hold holds a window of a series, or adds it to that of its group, until it is yielded.
+func (f *Fold) hold(s *series, w any) *held {
+	if f.target == nil {
+		of := f.options.Clone(s.of)
+		if f.options.Group != nil {
+			f.options.Group(of)
+		}
+		f.target = &series{of: of, some: true}
+		f.seen = true
+	}
+	c, own := f.spec.common(w), w
+	if f.options.Group != nil {
+		own = f.spec.new()
+		f.spec.assign(own, w) // w keeps the values of the series
+	}
+	f.name(own, f.target.of, span{c.Start, c.End})
+	at, found := slices.BinarySearchFunc(f.falling, c.Start, func(h *held, start time.Time) int {
+		return start.Compare(f.spec.common(h.window).Start)
+	})
+	if !found {
+		f.falling = slices.Insert(f.falling, at, &held{window: own})
+	} else {
+		f.spec.combine(f.falling[at].window, own)
+	}
+	return f.falling[at]
+}
+
+// Passed says that no windows that end after a time will be added, if they descend. It returns false if no more
+// are wanted.
+func (f *Fold) Passed(from time.Time) (more bool) {
+	n := 0
+	for ; n < len(f.falling) && f.falling[n].open == 0 && f.spec.common(f.falling[n].window).End.After(from); n++ {
+		f.drop(f.falling[n])
+	}
+	f.falling = slices.Delete(f.falling, 0, n)
+	return !f.finished
+}
+
+// Yielded returns the number of windows that were yielded.
+func (f *Fold) Yielded() int { return f.yielded }
+
+// Waits reports whether windows wait for earlier values, if they descend.
+func (f *Fold) Waits() bool { return len(f.falling) > 0 }
+
+// drop yields the next window of those that descend.
+func (f *Fold) drop(h *held) {
+	c := f.spec.common(h.window)
+	f.gapAbove(f.target, c.End)
+	f.give(h.window)
+	f.target.low = c.Start
+}
+
+// closed passes the window of a series on that is complete.
+func (f *Fold) closed(s *series) {
+	if f.options.Steps && f.precedes(s.window.end) {
+		f.spec.assign(s.open, f.zero)
+		s.window = span{}
+		return
+	}
+	s.some, f.seen = true, true
 	switch {
 	case f.options.Group != nil && !f.options.Scattered:
 		f.group(s.of, f.take(s))
-	case f.options.Descending:
-		f.gapAbove(s, f.spec.common(s.open).End)
-		f.give(s.open)
-		s.low = s.window.start
 	case f.holds():
 		s.closed = append(s.closed, f.take(s))
 	default:
@@ -384,6 +551,7 @@ func (f *Fold) group(of, w any) {
 	of = f.options.Clone(of)
 	f.options.Group(of)
 	g := f.known(f.options.ID(of), of)
+	g.some = true
 	f.spec.name(w, of)
 	at, found := slices.BinarySearchFunc(g.closed, f.spec.common(w).Start, func(o any, start time.Time) int {
 		return f.spec.common(o).Start.Compare(start)
@@ -409,6 +577,15 @@ func (s *spec) combine(to, w any) {
 // End yields what is left. It must be called once, after all events, and not after an error.
 func (f *Fold) End() {
 	f.leave()
+	if f.options.Descending {
+		for _, h := range f.falling {
+			f.drop(h)
+		}
+		if f.target != nil {
+			f.end(f.target)
+		}
+		return
+	}
 	all := f.all
 	if f.options.Scattered && f.options.Group != nil {
 		all = f.grouped()
@@ -438,11 +615,19 @@ func (f *Fold) Empty(of any) {
 		of = f.options.Clone(of)
 		f.options.Group(of)
 	}
-	f.end(f.newSeries(of))
+	s := f.newSeries(of)
+	s.some = true
+	f.end(s)
 }
+
+// Seen reports whether a series has windows.
+func (f *Fold) Seen() bool { return f.seen }
 
 // end yields the windows of a series that are left.
 func (f *Fold) end(s *series) {
+	if !s.some && !f.options.Since.IsZero() {
+		return // its events are all before the range
+	}
 	if f.options.Descending {
 		f.gapAbove(s, f.bounds.start)
 		return
@@ -506,8 +691,9 @@ func (f *Fold) remember(s *series, w any) {
 	}
 	carried := false
 	for i := range f.spec.parts {
-		if p := &f.spec.parts[i]; f.options.Fill == FillPrevious || p.numbers == nil {
-			carried = p.carry(s.prev, before) || carried
+		if p := &f.spec.parts[i]; (f.options.Fill == FillPrevious || p.numbers == nil) && !p.has(s.prev) {
+			p.copy(s.prev, before)
+			carried = true
 		}
 	}
 	c := f.spec.common(s.prev)

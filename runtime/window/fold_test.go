@@ -91,7 +91,7 @@ func fold(t fataler, width Width, from, to time.Time, o Options, events []sample
 	return out
 }
 
-var comparing = cmp.AllowUnexported(Int[int64]{}, Float64[float64]{}, int128{})
+var comparing = cmp.AllowUnexported(Int[int64]{}, Float64[float64]{}, int128{}, entry{})
 
 // TestFold compares folds with windows that are computed one by one from all their events, however
 // the events are cut into batches.

@@ -36,6 +36,7 @@ type Int[T Integer] struct {
 
 	sum      int128
 	increase int128 // of a counter
+	entry    entry
 
 	// Of a filled window: its mean, and the mean rounded to an integer.
 	mean    float64
@@ -51,7 +52,30 @@ type Float64[T Float] struct {
 
 	sum      float64
 	increase float64
+	entry    entry
 	mean     float64 // of a filled window
+}
+
+// entry is where the increase of a window begins: with the last value before it, if that is known.
+type entry struct {
+	from  time.Time // of that value
+	known bool
+}
+
+// since returns the time from which an increase counts, given that of the first value in the window.
+func (e entry) since(first time.Time) time.Time {
+	if e.known {
+		return e.from
+	}
+	return first
+}
+
+// combine returns the entry of the windows of two series with values, given the times of their first ones.
+func (e entry) combine(first time.Time, o entry, oFirst time.Time) entry {
+	if !e.known && !o.known {
+		return entry{}
+	}
+	return entry{earlier(e.since(first), o.since(oFirst)), true}
 }
 
 // Sum returns the sum of the values; [ErrOverflow] if int64 cannot represent it. See [Int.BigSum].
@@ -88,17 +112,22 @@ func (s *Int[T]) exactMean() *big.Rat {
 	return new(big.Rat).SetFrac(s.sum.big(), big.NewInt(s.Count))
 }
 
-// Increase returns by how much a counter has increased from the first to the last value, rounded
-// once. A value that is smaller than the one before it is a counter that was reset to 0. Increases
-// between windows are in none of them. See [Int.BigIncrease].
+// Increase returns by how much a counter has increased since the last value before the window that the
+// read has found or, if there is none, since the first one in it, up to the last value, rounded once. A
+// value that is smaller than the one before it is a counter that was reset to 0, also if that one is in
+// an earlier window. So the increases of adjacent windows add up to that of all of them. See [Int.BigIncrease].
 func (s *Int[T]) Increase() float64 { return s.increase.float64() }
 
 // BigIncrease returns the exact increase.
 func (s *Int[T]) BigIncrease() *big.Int { return s.increase.big() }
 
-// Rate returns the increase per second between the first and the last value; NaN with fewer than two
-// times.
-func (s *Int[T]) Rate() float64 { return rate(s.Increase(), s.FirstTime, s.LastTime) }
+// Since returns the time from which Increase counts: that of the last value before the window that the
+// read has found or, if there is none, FirstTime.
+func (s *Int[T]) Since() time.Time { return s.entry.since(s.FirstTime) }
+
+// Rate returns the increase per second from Since to LastTime; NaN if these are equal, as with one event
+// and none before it.
+func (s *Int[T]) Rate() float64 { return rate(s.Increase(), s.Since(), s.LastTime) }
 
 // Sum returns the sum of the values, added in order of time, and rounded each time: by cell, if the fold
 // has [Options].Cells, as tables with a rollup do.
@@ -113,8 +142,11 @@ func (s *Float64[T]) Mean() float64 { return meanOf(s.sum, s.Count, s.mean, s.fi
 // IEEE 754.
 func (s *Float64[T]) Increase() float64 { return s.increase }
 
+// Since is like [Int.Since].
+func (s *Float64[T]) Since() time.Time { return s.entry.since(s.FirstTime) }
+
 // Rate is like [Int.Rate].
-func (s *Float64[T]) Rate() float64 { return rate(s.increase, s.FirstTime, s.LastTime) }
+func (s *Float64[T]) Rate() float64 { return rate(s.increase, s.Since(), s.LastTime) }
 
 // filled reports whether the values are filled ones.
 func (s *Values[T]) filled() bool { return s.Count == 0 && !s.LastTime.IsZero() }
@@ -129,9 +161,14 @@ func meanOf(sum float64, n int64, filled float64, isFilled bool) float64 {
 	return math.NaN()
 }
 
+// rate returns the increase per second. It does not use time.Duration, which holds at most 292 years.
 func rate(increase float64, first, last time.Time) float64 {
-	if seconds := last.Sub(first).Seconds(); seconds > 0 {
-		return increase / seconds
+	seconds, nanos := last.Unix()-first.Unix(), last.Nanosecond()-first.Nanosecond()
+	if nanos < 0 {
+		seconds, nanos = seconds-1, nanos+1e9
+	}
+	if all := float64(seconds) + float64(nanos)/1e9; all > 0 {
+		return increase / all
 	}
 	return math.NaN()
 }
@@ -287,6 +324,11 @@ func (s *Int[T]) combine(o *Int[T]) {
 	s.Min, s.Max = min(s.Min, o.Min), max(s.Max, o.Max)
 	s.sum.add(o.sum)
 	s.increase.add(o.increase)
+	if s.Count == 0 {
+		s.entry = o.entry
+	} else {
+		s.entry = s.entry.combine(s.FirstTime, o.entry, o.FirstTime)
+	}
 	s.combineBy(&o.Values, cmp.Compare[T])
 }
 
@@ -307,6 +349,7 @@ func (s *Float64[T]) combine(o *Float64[T]) {
 	}
 	s.sum += o.sum
 	s.increase += o.increase
+	s.entry = s.entry.combine(s.FirstTime, o.entry, o.FirstTime)
 	s.combineBy(&o.Values, compareFloats[T])
 }
 
@@ -337,6 +380,20 @@ func (s *Int[T]) follow(later *Int[T]) {
 	s.Values.follow(&later.Values)
 }
 
+// enter adds the increase from the last value of an earlier window of a series to the first one of another.
+func (s *Int[T]) enter(before, first *Int[T]) {
+	s.increase.add(step(before.Last, first.First))
+	s.entry = entry{earlier(s.Since(), before.LastTime), true}
+}
+
+// earlier returns the earlier one of two times.
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // step returns the increase of a counter from one value to the next.
 func step[T Integer](from, to T) int128 {
 	if to >= from {
@@ -363,14 +420,26 @@ func (s *Float64[T]) follow(later *Float64[T]) {
 		s.Max = later.Max
 	}
 	s.sum += later.sum
-	switch from, to := s.Last, later.First; {
-	case to > from:
-		s.increase += float64(to) - float64(from)
-	case to != from:
-		s.increase += float64(to)
-	}
+	s.increase += floatStep(s.Last, later.First)
 	s.increase += later.increase
 	s.Values.follow(&later.Values)
+}
+
+// floatStep is [step] for floating-point numbers.
+func floatStep[T Float](from, to T) float64 {
+	switch {
+	case to > from:
+		return float64(to) - float64(from)
+	case to != from:
+		return float64(to)
+	}
+	return 0
+}
+
+// enter is like [Int.enter].
+func (s *Float64[T]) enter(before, first *Float64[T]) {
+	s.increase += floatStep(before.Last, first.First)
+	s.entry = entry{earlier(s.Since(), before.LastTime), true}
 }
 
 // previous returns the values of a window after this one that is filled.

@@ -20,8 +20,12 @@ type part struct {
 	run      func(w any, c *runColumns) // nil if runs cannot have the part
 	previous func(to, from any)
 	between  func(to, from, next any, at share)
-	carry    func(to, from any) bool // keeps the statistics of an earlier window, and returns true, if to has no values
 	code     func(w any, c *coding)
+	// step adds to a window the step from the last value of an earlier window of a series to the first one of
+	// another; nil if the field is no number.
+	step func(to, before, first any)
+	has  func(w any) bool   // reports whether a window has values
+	copy func(to, from any) // sets the statistics of a window to those of another one
 	// numbers calls add with the values of a number, in order of time; nil if the field is none.
 	numbers func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64))
 }
@@ -55,19 +59,21 @@ func newPart[C, W, S, T any, P statistics[S, T]](field string, of func(w *W) *S,
 		previous: func(to, from any) { *at(to) = at(from).previous() },
 		code:     func(w any, c *coding) { at(w).code(c) },
 		between:  func(to, from, next any, s share) { *at(to) = at(from).between(of(next.(*W)), s) },
-		carry: func(to, from any) bool {
-			none := at(to).none()
-			if none {
-				*at(to) = *at(from)
-			}
-			return none
-		},
+		has:      func(w any) bool { return !at(w).none() },
+		copy:     func(to, from any) { *at(to) = *at(from) },
 	}}
 }
 
+// counter is what parts need of the statistics of a number.
+type counter[S, T any] interface {
+	statistics[S, T]
+	enter(before, first *S)
+}
+
 // numberPart is newPart for a number.
-func numberPart[C, W, S any, T Integer | Float, P statistics[S, T]](field string, of func(w *W) *S, each func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T))) Part[C, W] {
+func numberPart[C, W, S any, T Integer | Float, P counter[S, T]](field string, of func(w *W) *S, each func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T))) Part[C, W] {
 	p := newPart[C, W, S, T, P](field, of, each)
+	p.step = func(to, before, first any) { P(of(to.(*W))).enter(of(before.(*W)), of(first.(*W))) }
 	p.numbers = func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64)) {
 		each(c.(*C), times, begin, end, func(times []time.Time, values []T) {
 			for i, v := range values {
@@ -250,6 +256,21 @@ func (s *Spec[S, C, W]) Common(w *W) *Window { return s.common(w) }
 
 // Series returns the series of a window.
 func (s *Spec[S, C, W]) Series(w *W) *S { return s.series(w).(*S) }
+
+// Counted adds to the fields that are known those that have values in a window; w may be nil. Fields that are no
+// numbers are known. It reports whether all are.
+func (s *spec) Counted(w any, known []bool) (now []bool, all bool) {
+	if known == nil {
+		known = make([]bool, len(s.parts))
+	}
+	all = true
+	for i := range s.parts {
+		p := &s.parts[i]
+		known[i] = known[i] || p.step == nil || w != nil && p.has(w)
+		all = all && known[i]
+	}
+	return known, all
+}
 
 // Unknown returns the first of some fields, given the names of their columns, that windows do not
 // summarize; empty if there is none.

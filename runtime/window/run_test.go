@@ -134,7 +134,7 @@ func anyOf(windows []*everyType) []any {
 var bitwise = cmp.Options{
 	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
 	cmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }),
-	cmp.AllowUnexported(Int[int32]{}, Int[uint64]{}, Int[time.Duration]{}, Float64[float64]{}, Float64[float32]{}, int128{}),
+	cmp.AllowUnexported(Int[int32]{}, Int[uint64]{}, Int[time.Duration]{}, Float64[float64]{}, Float64[float32]{}, int128{}, entry{}),
 	cmp.Comparer(func(a, b []byte) bool { return string(a) == string(b) }),
 }
 

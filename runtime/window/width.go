@@ -151,6 +151,9 @@ const monday = 4
 // span is a window: start <= time < end.
 type span struct{ start, end time.Time }
 
+// none reports whether it is no window.
+func (s span) none() bool { return !s.start.Before(s.end) }
+
 // holds reports whether a time is in the window.
 func (s span) holds(t time.Time) bool { return !t.Before(s.start) && t.Before(s.end) }
 

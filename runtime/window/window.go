@@ -21,7 +21,8 @@ type Window struct {
 	Undecodable int64
 	// Inexact says that the window may differ from the events that were written: they have expired, and
 	// the rollup of the table does not have all changes to them, or a field, or windows so narrow. A filled
-	// window is inexact if one that it is filled from is.
+	// window is inexact if one that it is filled from is, and so is one whose increase counts from a value in one,
+	// or across one.
 	Inexact bool
 }
 

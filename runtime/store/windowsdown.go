@@ -1,0 +1,183 @@
+package store
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/rollup"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// mostDescending is the largest number of windows of a series that are in memory if windows descend.
+const mostDescending = 64
+
+// descending adds windows from the newest to the oldest one. It reports whether they were read to their end.
+func (r *windowsReading) descending() (complete bool) {
+	r.reading.runOf(func() { complete = r.approach() && r.descend() }, r.one)
+	return complete
+}
+
+// descend is descending without the hooks of the read: it reads parts of the time range, beginning with the
+// last window. After a part without windows, a read of one series continues with the newest row that is left,
+// and one of several with a longer part.
+func (r *windowsReading) descend() (complete bool) {
+	low, several := r.reading.assembler.from, r.several()
+	gap := false
+	for to, n := r.to, int64(1); to.After(low) && (to.After(r.from) || r.fold.Waits()); {
+		from := low // all that precedes the range
+		if to.After(r.from) {
+			from = r.width.Back(to, r.from, n)
+		}
+		if gap && !several && to.After(r.from) {
+			var err error
+			if from, err = r.behindGap(from, to); err != nil {
+				return r.failWith(err)
+			}
+		}
+		most := mostDescending
+		if several && n == 1 {
+			most = math.MaxInt
+		} else if several {
+			most = partWindows
+		}
+		items, from, whole := r.span(from, to, most)
+		if !whole {
+			n = max(1, n/8)
+			continue
+		}
+		for _, item := range slices.Backward(items) {
+			if !r.consume(item) {
+				return false
+			}
+		}
+		if !r.fold.Passed(from) {
+			return false
+		}
+		switch gap = len(items) == 0; {
+		case !gap:
+			n = min(2*n, mostDescending)
+			if r.Limit > 0 {
+				n = max(1, min(n, int64(r.Limit-r.fold.Yielded())))
+			}
+		case several:
+			n *= 2
+		default:
+			n = 1
+		}
+		to = from
+	}
+	return true
+}
+
+// span returns the windows and errors of a part of the time range. If there are more than most windows of one
+// series, it returns those at the end of the part, and where they begin. If there are more of several series,
+// it returns false, and only some of them.
+func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem, begin time.Time, whole bool) {
+	part := r.newReading(r.reading.ctx, r.reading.reader, r.of, r.reading.q)
+	part.reading.assembler.from, part.reading.assembler.to = from, to
+	part.reading.yield = part.one
+	windows, several := 0, r.several()
+	part.fail = func(err error) bool {
+		items = append(items, windowItem{err: err})
+		return true
+	}
+	var err error
+	o := part.options()
+	o.Scattered = r.scattered
+	part.fold, err = r.start(o, func(w any) bool {
+		items = append(items, windowItem{window: r.spec.Clone(w)})
+		if windows++; windows > most && !several {
+			items = items[slices.IndexFunc(items, windowItem.isWindow)+1:]
+			from = r.spec.CommonOf(items[slices.IndexFunc(items, windowItem.isWindow)].window).Start
+		}
+		return part.give(windows <= most || !several)
+	})
+	if err != nil {
+		part.fail(err)
+	} else if part.events() {
+		part.fold.End()
+	}
+	r.reading.op.add(&part.reading.op)
+	return items, from, !part.stopped
+}
+
+func (i windowItem) isWindow() bool { return i.window != nil }
+
+// approach finds where a read of one series begins that needs the values before its range. It reports whether
+// the read goes on.
+func (r *windowsReading) approach() bool {
+	if r.since.IsZero() || r.several() {
+		return true
+	}
+	k := *r.windowsKind
+	k.from, k.to, k.since, k.WindowOptions = r.since, r.from, time.Time{}, WindowOptions{Fields: r.Fields}
+	before := k.newReading(r.reading.ctx, r.reading.reader, r.of, r.reading.q)
+	before.fail = func(err error) bool { return isDecodeError(err) || r.failWith(err) } // the read yields it again
+	begin, known := r.from, []bool(nil)
+	o := before.options()
+	o.Descending = true
+	var err error
+	before.fold, err = k.start(o, func(w any) bool {
+		all := false
+		if c := k.spec.CommonOf(w); c.Events > 0 {
+			begin = later(c.Start, r.since)
+			known, all = k.spec.Counted(w, known)
+		}
+		return before.give(!all)
+	})
+	if err != nil {
+		return r.failWith(err)
+	}
+	before.descend()
+	r.reading.op.add(&before.reading.op)
+	r.reading.assembler.from = begin
+	return r.failed == nil
+}
+
+// behindGap returns where the next part of a read of one series begins, after one without windows: with the
+// window in which the newest row before a time begins or, if that cannot be decoded or there is none, with what
+// is left.
+func (r *windowsReading) behindGap(least, to time.Time) (from time.Time, err error) {
+	newest := newestRow{windowsReading: r, at: r.from}
+	read := r.reading.reader.beginSelected(r.reading.ctx, r.of, r.reading.q, r.from, to, []ReadOptions{{Fields: []Field{}, NewestFirst: true, Limit: 1}})
+	read.assembler.runs = &newest
+	read.yield = func(e event, failed error) bool {
+		switch {
+		case failed == nil:
+			newest.at = read.reader.mapping.start(e)
+		case !isDecodeError(failed):
+			err = failed
+		}
+		return false
+	}
+	read.ordered()(read.count)
+	read.op.Events = 0 // the part counts it
+	r.reading.op.add(&read.op)
+	if !newest.at.After(r.from) {
+		return r.from, err
+	}
+	return earlier(least, r.width.Back(newest.at.Add(1), r.from, 1)), err
+}
+
+// newestRow takes the first row of a reversed read that windows may come from.
+type newestRow struct {
+	*windowsReading
+	at time.Time // start of its bucket
+}
+
+// ask implements rowSource.
+func (n *newestRow) ask(_ *mapping, of *scan.Read) { of.Runs = scan.BesideRuns }
+
+// row implements rowSource.
+func (n *newestRow) row(a *assembler, start time.Time, row wire.Row, _ yielder) bool {
+	var found rollup.Row
+	rollupOf(&found, row, a.mapping.Rollup.Family)
+	times := a.mapping.times()
+	if found.Source(&times, start, times.Whole(start, a.now())) == rollup.Nowhere {
+		return true
+	}
+	n.at = start
+	return false
+}

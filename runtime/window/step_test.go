@@ -1,0 +1,139 @@
+package window
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// drawSteps draws the events of up to three series, some of which lack a field, in order of series and time.
+func drawSteps(t *rapid.T, from, to time.Time) (events []sample) {
+	for _, s := range []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "series")] {
+		at := from
+		for range rapid.IntRange(1, 20).Draw(t, "events") {
+			at = at.Add(time.Duration(rapid.SampledFrom([]int64{0, 30, 400, 4000, 20000}).Draw(t, "gap")) * time.Second)
+			if !at.Before(to) {
+				break
+			}
+			e := sample{series: s, at: at, i: rapid.Int64Range(-3, 20).Draw(t, "int"), f: float64(rapid.IntRange(0, 9).Draw(t, "float"))}
+			if rapid.IntRange(0, 2).Draw(t, "some") == 0 {
+				some := rapid.Int64().Draw(t, "some int")
+				e.some = &some
+			}
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// increases returns the sums of the increases of the windows of each series.
+func increases(windows []named) map[string][2]string {
+	ints, some := map[string]*big.Int{}, map[string]*big.Int{}
+	out := map[string][2]string{}
+	for i := range windows {
+		w := &windows[i]
+		if ints[w.Series] == nil {
+			ints[w.Series], some[w.Series] = new(big.Int), new(big.Int)
+		}
+		ints[w.Series].Add(ints[w.Series], w.Int.BigIncrease())
+		some[w.Series].Add(some[w.Series], w.Some.BigIncrease())
+		out[w.Series] = [2]string{ints[w.Series].String(), some[w.Series].String()}
+	}
+	return out
+}
+
+// TestSteps checks a value of a window that depends on those beside it: the increases of adjacent windows add up to that
+// of one window, of all fields, however windows are ordered, filled, grouped, and made of cells. Windows that are added
+// from the newest one, in parts, are equal to those of all events.
+func TestSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		begin := time.Unix(1_700_000_000, 0).UTC()
+		from := begin.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "from")) * time.Second)
+		to := from.Add(time.Duration(rapid.IntRange(1, 100_000).Draw(t, "seconds")) * time.Second)
+		events := drawSteps(t, begin, to)
+		width := rapid.SampledFrom([]Width{Every(time.Minute), Every(time.Hour), Days(1, time.UTC)}).Draw(t, "width")
+		o := Options{
+			Steps: true, Fill: rapid.SampledFrom([]Fill{FillNone, FillNull, FillPrevious, FillLinear}).Draw(t, "fill"),
+			NewestFirst: rapid.Bool().Draw(t, "newest"), Scattered: rapid.Bool().Draw(t, "scattered"),
+			Cells: rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "cells"),
+		}
+		if o.Since = begin; rapid.Bool().Draw(t, "without what precedes") {
+			o.Since = time.Time{}
+			events = slices.DeleteFunc(events, func(e sample) bool { return e.at.Before(from) })
+		}
+		if rapid.Bool().Draw(t, "grouped") {
+			o.Group = func(series any) { *series.(*string) = "" }
+		}
+		whole, windows := fold(t, Whole(), from, to, o, events, 7), fold(t, width, from, to, o, events, 3)
+		if want, got := increases(whole), increases(windows); !cmp.Equal(want, got) {
+			t.Fatalf("%v, %+v: %s", width, o, cmp.Diff(want, got))
+		}
+		descends(t, width, from, to, o, events)
+	})
+}
+
+// descends compares windows that are added in parts, from the newest one, with those of all events of a series.
+func descends(t *rapid.T, width Width, from, to time.Time, o Options, events []sample) {
+	o.Fill, o.NewestFirst, o.Scattered = rapid.SampledFrom([]Fill{FillNone, FillNull}).Draw(t, "descending fill"), true, false
+	if o.Group == nil {
+		events = slices.DeleteFunc(slices.Clone(events), func(e sample) bool { return e.series != "a" })
+	}
+	want := fold(t, width, from, to, o, events, 3)
+	part := o
+	part.Steps, part.Group, part.NewestFirst, part.Fill = false, nil, false, FillNone
+	parts := fold(t, width, from, to, part, events, 3)
+	o.NewestFirst, o.Descending = false, true
+	o.ID, o.Clone = func(s any) string { return *s.(*string) }, func(s any) any {
+		out := *s.(*string)
+		return &out
+	}
+	var got []named
+	f, err := testSpec.Start(width, from, to, o, func(w any) bool {
+		got = append(got, *w.(*named))
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := to; len(parts) > 0; {
+		end = width.Back(end, begin(o, from), int64(rapid.IntRange(1, 100).Draw(t, "part")))
+		i := 0
+		for _, w := range slices.Backward(parts) {
+			if !w.End.After(end) {
+				continue
+			}
+			f.AddWindow(testSpec.Clone(&w))
+			i++
+		}
+		parts = slices.DeleteFunc(parts, func(w named) bool { return w.End.After(end) })
+		f.Passed(end)
+	}
+	f.End()
+	if !cmp.Equal(want, got, comparing) {
+		t.Fatalf("%v, %+v: %s", width, o, cmp.Diff(want, got, comparing))
+	}
+}
+
+// begin returns the time of the first event that a fold knows.
+func begin(o Options, from time.Time) time.Time {
+	if o.Since.IsZero() {
+		return from
+	}
+	return o.Since
+}
+
+// TestRateOfCenturies checks a quantity that exceeds a time.Duration: the rate of values that are more than 292 years
+// apart.
+func TestRateOfCenturies(t *testing.T) {
+	first := time.Date(1970, 1, 1, 0, 0, 0, 1, time.UTC)
+	last := first.Add(1).AddDate(1000, 0, 0)
+	var s Int[int64]
+	s.add([]time.Time{first, last}, []int64{0, last.Unix() - first.Unix()})
+	if got := s.Rate(); got != 1 {
+		t.Error(got)
+	}
+}
