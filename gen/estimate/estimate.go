@@ -71,7 +71,7 @@ type Estimate struct {
 	Horizon time.Duration
 	// Table is the size of the table once garbage collection keeps pace with writes.
 	// The lower bound includes only live data, the others also what expired within
-	// the last week. It is 0 if any data is kept forever.
+	// the last week. It is 0 if any data is kept forever; see Steady.
 	Table Bounds
 	// Rows is the number of rows of a series at that point; 0 if nothing is
 	// garbage-collected.
@@ -123,11 +123,16 @@ func Of(l *layout.Layout, t *layout.Table) Estimate {
 		e.Horizon = max(e.Horizon, c.Longest)
 	}
 	e.Rows = math.Ceil(e.EventsIn(e.Horizon+CollectionLag)/e.EventsPerRow) * rows
-	if e.Rollup != nil && e.Rollup.Run.Longest == 0 {
-		return e
+	if e.Steady() {
+		e.Table = e.StoredAfter(math.MaxInt64)
 	}
-	e.Table = e.StoredAfter(math.MaxInt64)
 	return e
+}
+
+// Steady reports whether garbage collection keeps pace with writes at some time: neither events nor windows of a rollup are
+// kept forever.
+func (e *Estimate) Steady() bool {
+	return e.Horizon > 0 && (e.Rollup == nil || e.Rollup.Run.Longest > 0)
 }
 
 // fillRow computes the number of events in a full row.

@@ -334,7 +334,10 @@ func sizeOf(e estimate.Estimate) Size {
 		EventsPerRow: e.EventsPerRow, LivePerRow: e.LivePerRow,
 		CellsPerRow: e.CellsPerRow, Cell: e.Cell, Event: Range(e.Event), Row: Range(e.Row), Day: Range(e.BytesADay),
 	}
-	if e.Horizon > 0 {
+	if begin := e.Horizon + estimate.CollectionLag; e.Horizon > 0 && !e.Steady() {
+		out.Yearly = new(Range(e.StoredAfter(begin + oneYear).Minus(e.StoredAfter(begin))))
+	}
+	if e.Steady() {
 		out.Retention = schema.FormatDuration(e.Retention)
 		if e.Horizon != e.Retention {
 			out.Retention = words.Count(e.LivePerRow, "event", "events") + " a series"

@@ -43,9 +43,6 @@ func laterLayout(s *schema.Schema, index int, l *layout.Layout, t *layout.Table)
 	v := variants{schema: s, index: index, layout: l, table: t}
 	p := codec.BucketSerialized
 	alone := v.with(p, v.width(p))
-	if alone.Tables[0].Rollup.Pos != s.Tables[index].Rollup.Pos {
-		return nil // the rollup would end
-	}
 	later := *s // with fields that have numbers
 	later.Fields, later.Tables = slices.Clone(s.Fields), slices.Clone(s.Tables)
 	table := &later.Tables[index]

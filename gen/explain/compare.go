@@ -237,9 +237,6 @@ func (v *variants) with(p codec.Pattern, width schema.Span) *schema.Schema {
 	} else {
 		t.Blob = schema.Blob{}
 	}
-	if !v.isBucket(p, width) || p.RowPerField() {
-		t.Rollup = schema.Rollup{}
-	}
 	return out
 }
 

@@ -187,6 +187,8 @@ type Size struct {
 	Retention string `json:"retention,omitempty"`
 	// Table is the steady size of the table; nil if it grows without limit.
 	Table *Range `json:"table_bytes,omitempty"`
+	// Yearly is by how much the table grows in a year, if events expire and windows of its rollup are kept forever; else nil.
+	Yearly *Range `json:"growth_bytes_a_year,omitempty"`
 }
 
 // Read explains a method of the generated reader, for an example.

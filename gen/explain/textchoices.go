@@ -32,6 +32,9 @@ func sizeRows(z *Size) []sizeRow {
 		{"full row", words.Sizes(z.Row.Lower, z.Row.Upper), rowWords(z)},
 		{"one day", words.Sizes(z.Day.Lower, z.Day.Upper), "written, all series"},
 	}
+	if z.Yearly != nil {
+		return append(rows, sizeRow{"table", "grows", "by about " + words.Size(z.Yearly.Typical) + " a year: windows of the rollup are kept forever"})
+	}
 	if z.Table == nil {
 		return append(rows, sizeRow{"table", "grows", "without limit, or until its events expire"})
 	}

@@ -211,7 +211,7 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 	if l.Expect.Rate == 0 || l.Expect.Series == 0 {
 		return
 	}
-	if e := report.size(); e.Horizon > 0 && e.Table.Typical > 0 {
+	if e := report.size(); e.Horizon > 0 {
 		kept := schema.FormatDuration(e.Retention)
 		switch {
 		case e.Horizon != e.Retention:
@@ -219,8 +219,13 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 		case e.Shortest < e.Retention:
 			kept = schema.FormatDuration(e.Shortest) + " to " + kept
 		}
+		stored, when := e.Table, ""
+		if !e.Steady() {
+			const year = 365 * 24 * time.Hour
+			stored, when = e.StoredAfter(year), " after a year, and grows"
+		}
 		report.at(t.Pos, "plan for it, and monitor the actual size: the bounds do not include compression",
-			"the table takes %s: %s a day, kept for %s plus up to 7 days%s", sizes(e.Table), sizes(e.BytesADay), kept, windowsFor(t))
+			"the table takes %s%s: %s a day, kept for %s plus up to 7 days%s", sizes(stored), when, sizes(e.BytesADay), kept, windowsFor(t))
 	}
 }
 
@@ -228,6 +233,9 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 func windowsFor(t *layout.Table) string {
 	if t.Rollup == nil {
 		return ""
+	}
+	if t.Rollup.GC.MaxAge == 0 {
+		return ", and windows forever"
 	}
 	return ", and windows for " + schema.FormatDuration(t.Rollup.GC.MaxAge)
 }
