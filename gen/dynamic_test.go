@@ -43,7 +43,7 @@ func TestDynamicModel(t *testing.T) {
 	for i := range schemas {
 		s := &schemas[i]
 		s.Name = fmt.Sprintf("s%02d", i)
-		if i%3 > 0 && !testlong.Enabled() {
+		if i%9 > 0 && !testlong.Enabled() {
 			continue
 		}
 		t.Run(s.Name+"_"+s.Pattern, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestDeletesAmong(t *testing.T) {
 // rewritten and deleted between the pages. BTGEN_PAGES is the number of pages; BTGEN_MODEL_SEED
 // selects other schemas.
 func TestPagesAmong(t *testing.T) {
-	total, seed := numberOf(t, "BTGEN_PAGES", testlong.Pick(1000, 3_000)), numberOf(t, "BTGEN_MODEL_SEED", 1)
+	total, seed := numberOf(t, "BTGEN_PAGES", testlong.Pick(300, 3_000)), numberOf(t, "BTGEN_MODEL_SEED", 1)
 	rapidChecks(t, testlong.Pick("2", "10"))
 	var done atomic.Int64
 	for ; done.Load() < int64(total) && !t.Failed(); seed++ {

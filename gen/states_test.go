@@ -32,7 +32,7 @@ func TestStates(t *testing.T) {
 		if !withState(s, i) {
 			continue
 		}
-		if patterns[s.Pattern]++; patterns[s.Pattern] > 2 && !testlong.Enabled() {
+		if patterns[s.Pattern]++; patterns[s.Pattern] > 1 && !testlong.Enabled() {
 			continue
 		}
 		t.Run(s.Name+"_"+s.Pattern, func(t *testing.T) {

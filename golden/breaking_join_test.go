@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // TestBreakingJoin joins the locks of random edits of the catalog that have a common ancestor, one or
@@ -16,7 +17,7 @@ import (
 // sides contradict each other about.
 func TestBreakingJoin(t *testing.T) {
 	byBase := map[string][]edit{}
-	for _, e := range edits(t) {
+	for _, e := range testlong.Sample(edits(t), 8) {
 		if n := len(e.versions); n >= 2 && len(e.beside[n-2]) == 0 {
 			base := string(e.versions[n-2].Text)
 			byBase[base] = append(byBase[base], e)
@@ -59,7 +60,7 @@ func TestBreakingJoin(t *testing.T) {
 			}
 		}
 	}
-	if joined < 500 || refused < 100 {
+	if joined < testlong.Pick(50, 500) || refused < testlong.Pick(10, 100) {
 		t.Errorf("%d joined, %d refused", joined, refused)
 	}
 }

@@ -100,7 +100,7 @@ var kills = flag.Int("kills", testlong.Pick(2, 10), "number of backfills to kill
 // TestKilledBackfill kills processes that copy events at random moments. Then the copy is completed
 // with the same checkpoint: the tables agree, and the counts are those of one call.
 func TestKilledBackfill(t *testing.T) {
-	events := testlong.Pick(6_000, 30_000)
+	events := testlong.Pick(2_000, 30_000)
 	schema := []byte(killedSchema)
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: schema}})
 	if err := r.Diagnostics.Err(); err != nil {
@@ -175,6 +175,7 @@ func TestKilledBackfill(t *testing.T) {
 // programs write, replace and delete events. Whenever a copy is complete and the programs have
 // ended, the tables must agree; then the next one begins with an empty target.
 func TestKilledBackfillAmongPrograms(t *testing.T) {
+	testlong.Skip(t, "programs are killed, and write meanwhile")
 	events := testlong.Pick(6_000, 25_000)
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
 	if err := r.Diagnostics.Err(); err != nil {

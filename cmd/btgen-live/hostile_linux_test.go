@@ -22,6 +22,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/web"
 	"github.com/btgen-dev/btgen/golden/termtest"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -155,7 +156,7 @@ func hostileRuns() [][]string {
 // TestHostileData runs every command in every format on a terminal, with tables, files and
 // arguments that contain what steers terminals. None of it reaches the terminal.
 func TestHostileData(t *testing.T) {
-	for _, noColor := range []string{"", "1"} {
+	for _, noColor := range testlong.Sample([]string{"", "1"}, 2) {
 		t.Setenv("NO_COLOR", noColor)
 		hostileInstance(t)
 		for _, args := range hostileRuns() {

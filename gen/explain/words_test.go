@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // textOf explains a schema with the given fields, table and other parts, as text.
@@ -175,6 +176,7 @@ func TestNoWordIsBroken(t *testing.T) {
 // TestManyTables checks that only the first tables are simulated, and that every format says so
 // of the others.
 func TestManyTables(t *testing.T) {
+	testlong.Skip(t, "a hundred simulations")
 	text := "btgen: v1\npackage: app\nname: Event\nseries: {host: string}\nfields: {value: int64}\ntables:\n"
 	for i := range 102 {
 		text += fmt.Sprintf("  t%d: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}\n", i)

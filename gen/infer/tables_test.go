@@ -705,7 +705,7 @@ func TestTables(t *testing.T) {
 	if len(tableCases) < 60 {
 		t.Errorf("%d tables", len(tableCases))
 	}
-	checkTables(t, tableCases)
+	checkTables(t, testlong.Sample(tableCases, 4))
 }
 
 // TestMoreTables does so for tables that were drawn after the package was written for the others.
@@ -714,14 +714,7 @@ func TestMoreTables(t *testing.T) {
 	if len(moreCases) < 60 {
 		t.Errorf("%d tables", len(moreCases))
 	}
-	cases := moreCases
-	if !testlong.Enabled() {
-		cases = nil
-		for i := 0; i < len(moreCases); i += 3 {
-			cases = append(cases, moreCases[i])
-		}
-	}
-	checkTables(t, cases)
+	checkTables(t, testlong.Sample(moreCases, 8))
 }
 
 // checkTables proposes schemas for tables, and checks them.

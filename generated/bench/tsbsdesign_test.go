@@ -19,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/generated/cpu"
 	"github.com/btgen-dev/btgen/golden/inmemory"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -271,6 +272,7 @@ func (d *design) store(t *testing.T, client *bigtable.Client, l *dynamic.Schema,
 // TestTSBSDesigns checks the tables of docs/tsbs.md that compare the designs, and that all of them give
 // the right answers.
 func TestTSBSDesigns(t *testing.T) {
+	testlong.Skip(t, "every design answers every query")
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // most of the data stays
 	f := newFleet(8, 25*time.Hour, time.Minute)       // readings every ten seconds take six times as long
 	all := queries(f, rand.New(rand.NewPCG(29, 3)))

@@ -14,6 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -161,6 +162,7 @@ func percentOf(held int) int {
 
 // TestWindows checks that the benchmark reads all events.
 func TestWindows(t *testing.T) {
+	testlong.Skip(t, "a year of readings")
 	on := newBed(t, startHere(t, tables()))
 	from := end.Add(-week)
 	for name, read := range windowReads(on.wire) {

@@ -286,6 +286,7 @@ func (y *year) windows(m grid.MeterSeries, read iter.Seq2[grid.MeterWindow, erro
 // readings expire. The windows by hour and by day are always those of all readings that were written and not deleted, except
 // for a week that is changed when its first readings have expired: its windows say so.
 func TestYear(t *testing.T) {
+	testlong.Skip(t, "a year")
 	y := newYear(t)
 	for n := range 52 {
 		if y.passes(n); n%26 == 25 {

@@ -61,6 +61,7 @@ func (w *workflow) fails(base string) (line, output string) {
 // TestWorkflow runs the commands of docs/ci/btgen.yml in a repository, after changes that CI has to
 // stop, and after some that it has not.
 func TestWorkflow(t *testing.T) {
+	testlong.Skip(t, "it compiles an application")
 	for _, tool := range []string{"git", "bash"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)

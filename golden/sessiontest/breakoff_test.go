@@ -129,6 +129,7 @@ func (s *brokenStream) SendMsg(m any) error {
 // first row, after any row or at its end, forward and in reverse, with and without
 // ClientOptions, whatever share of calls clients divert.
 func TestBrokenStreams(t *testing.T) {
+	testlong.Skip(t, "every request is broken at every row")
 	b := new(breaks)
 	s := &sessiontest.Sessions{Load: 1}
 	addr := serve(t, tables, append(s.ServerOptions(), grpc.ChainStreamInterceptor(b.stream))...)

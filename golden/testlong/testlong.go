@@ -1,7 +1,6 @@
 // Package testlong controls how much the tests of this repository do. A normal run
-// tests a few cases of everything and takes one to four minutes. With BTGEN_LONG=1 in
-// the environment, tests run many cases and build and run the code of all of them, for
-// CI.
+// tests a sample of everything. With BTGEN_LONG=1 in
+// the environment, tests run all cases, and build and run the code of all of them.
 package testlong
 
 import (
@@ -22,24 +21,28 @@ const Variable = "BTGEN_LONG"
 
 // usualChecks is the number of cases per property in a normal run, longChecks in a long one, and
 // racedChecks with the race detector, for which more of the same are no other ones. The flag
-// -rapid.checks overrides them. Rapid draws other cases in each run, so that runs add up.
+// -rapid.checks overrides them. A long run draws other cases each time, so that runs add up; a
+// normal one always draws the same, so that a change fails because of what it changes.
 const (
-	usualChecks = "20"
+	usualChecks = "10"
 	longChecks  = "50"
 	racedChecks = "5"
+	usualSeed   = "1"
 )
 
-// The flag is set before the command line is parsed.
+// The flags are set before the command line is parsed.
 func init() {
-	checks := usualChecks
+	checks, seed := usualChecks, usualSeed
 	switch {
 	case raced():
 		checks = racedChecks
 	case Enabled():
-		checks = longChecks
+		checks, seed = longChecks, "0" // rapid takes the time for it
 	}
-	if err := flag.Set("rapid.checks", checks); err != nil {
-		panic(err) // rapid no longer has the flag
+	for name, value := range map[string]string{"rapid.checks": checks, "rapid.seed": seed} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err) // rapid no longer has the flag
+		}
 	}
 }
 
@@ -52,6 +55,18 @@ func Pick[T any](usual, long T) T {
 		return long
 	}
 	return usual
+}
+
+// Sample returns every n-th of all cases in a normal run, and all of them in a long one.
+func Sample[T any](all []T, n int) []T {
+	if Enabled() {
+		return all
+	}
+	var some []T
+	for i := 0; i < len(all); i += n {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // Skip skips a test in a normal run, with the given reason.

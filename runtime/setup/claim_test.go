@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -177,7 +178,7 @@ func TestClaimInAllOrders(t *testing.T) {
 	builds := []build{{layout: daily}, {layout: hourly}}
 	processes := []*gated{newGated(t, b), newGated(t, b)}
 	var choices, widths []int // of the current order: which of how many that wait
-	n, long := 0, os.Getenv("BTGEN_LONG") != ""
+	n, long := 0, testlong.Enabled()
 	for more := true; more; n++ {
 		table, at := fmt.Sprintf("t%d", n), 0
 		errs := race(t, processes, builds, table, func(waiting []int) (int, turn) {
@@ -221,7 +222,7 @@ func TestClaimsWithKills(t *testing.T) {
 	b := start(t)
 	set(t, b, daily)
 	rounds := 150
-	if os.Getenv("BTGEN_LONG") != "" {
+	if testlong.Enabled() {
 		rounds = 1000
 	}
 	processes := []*gated{newGated(t, b), newGated(t, b), newGated(t, b)}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -174,7 +175,7 @@ func TestBackfillSkipsExpired(t *testing.T) {
 // again with the checkpoint. Then the tables agree, and the counts are those of one call.
 func TestBackfillResumes(t *testing.T) {
 	rejected := status.Error(codes.PermissionDenied, "no")
-	for failing := 0; ; failing++ {
+	for failing := 0; ; failing += testlong.Pick(5, 1) {
 		r := newRefill(t, 40)
 		r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
 		requests := 0

@@ -127,7 +127,7 @@ func (f *nowFill) verified() int {
 // TestBackfillStates fills a table with the newest samples while a program writes and deletes, with kills
 // at any request, lost replies, and requests of killed calls that arrive later. The table must then serve reads.
 func TestBackfillStates(t *testing.T) {
-	for seed := range testlong.Pick(15, 60) {
+	for seed := range testlong.Pick(6, 60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f := newNowFill(t, seed)
 			f.fill(BackfillOptions{})

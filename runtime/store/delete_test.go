@@ -248,7 +248,7 @@ func (c *deleteCase) events(deleted func(e *sample) bool) int {
 func checkDeletes(t *testing.T, property func(t *rapid.T, c *deleteCase)) {
 	mappings := deleteMappings()
 	cases := make([]*deleteCase, len(mappings))
-	for range testlong.Pick(2, 3) {
+	for range testlong.Pick(1, 3) {
 		rapid.Check(t, func(rt *rapid.T) {
 			i := rapid.IntRange(0, len(mappings)-1).Draw(rt, "mapping")
 			if cases[i] == nil {
@@ -560,7 +560,7 @@ func (b *breaking) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigt
 // deletion then continues.
 func TestDeleteResumes(t *testing.T) {
 	t.Parallel() // it waits
-	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()} {
+	for _, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()}, 2) {
 		s := newBigtable(t, l)
 		client, b := breaksOff(t, s)
 		var all []sample

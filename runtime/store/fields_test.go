@@ -9,6 +9,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -73,7 +74,7 @@ func TestFieldsDoNotSelectEvents(t *testing.T) {
 		{Series: "s", Time: at(60), Value: 2},
 		{Series: "s", Time: at(86400), Value: 3},
 	}
-	for _, base := range []func() *Mapping[sample]{singles, days, metrics} {
+	for _, base := range testlong.Sample([]func() *Mapping[sample]{days, singles, metrics}, 3) {
 		for _, tt := range []struct {
 			mapping *Mapping[sample]
 			samples []sample

@@ -354,7 +354,7 @@ func (p *rollupLife) compare(start time.Time, width time.Duration, in []stepped,
 //
 //	BTGEN_ROLLUP_EVENTS=100000 BTGEN_ROLLUP_SEED=7 go test ./runtime/store -run TestRollupLife -v -timeout 0
 func TestRollupLife(t *testing.T) {
-	events, seeds, first := testlong.Pick(200, 300), 3, uint64(0)
+	events, seeds, first := testlong.Pick(100, 300), testlong.Pick(1, 3), uint64(0)
 	perWrite := 6
 	if text := os.Getenv("BTGEN_ROLLUP_EVENTS"); text != "" {
 		var err error

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -286,7 +287,7 @@ func (t splitTable) SampleRowKeys(context.Context) ([]string, error) {
 func TestRollupCheckpoint(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	for _, all := range []bool{false, true} {
-		for kill := range 24 {
+		for kill := range testlong.Pick(5, 24) {
 			bt := newBigtable(t, l)
 			want := unmarked(t, bt, l, 4, 4)
 			if !all { // two more events give each bucket marks

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -73,7 +74,7 @@ func TestScanOfPeriods(t *testing.T) {
 // TestScanResumes breaks off the stream of rows before the first chunk and after each.
 func TestScanResumes(t *testing.T) {
 	t.Parallel() // it waits
-	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()} {
+	for _, l := range testlong.Sample([]*Mapping[sample]{days(), metrics(), singles(), offsetBlobs()}, 2) {
 		s := newBigtable(t, l)
 		client, b := breaksOff(t, s)
 		var all []sample

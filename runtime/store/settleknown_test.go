@@ -11,6 +11,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -88,7 +89,7 @@ func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
 // it, the row is repaired.
 func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []codec.Pattern{codec.BucketNewCells, codec.SingleUnserialized, codec.BucketSerialized, codec.SingleSerialized, codec.BucketOffsets} {
+	for _, pattern := range testlong.Sample([]codec.Pattern{codec.BucketNewCells, codec.SingleUnserialized, codec.SingleSerialized, codec.BucketSerialized, codec.BucketOffsets}, 2) {
 		for _, apart := range []bool{false, true} {
 			if apart && pattern.OneValue() {
 				continue

@@ -574,7 +574,7 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 // TestStateSteps runs the real steps of writers and deleters in random orders, with lost replies,
 // kills, and requests of killed processes that arrive later.
 func TestStateSteps(t *testing.T) {
-	runs := testlong.Pick(60, 800)
+	runs := testlong.Pick(20, 800)
 	c := newNowCase(t, 97*time.Second)
 	for n := range runs {
 		random := rand.New(rand.NewPCG(uint64(n), 1))

@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -20,7 +21,7 @@ import (
 func TestGatheredRows(t *testing.T) {
 	t.Parallel()
 	const n = 12 // number of days
-	for _, l := range []*Mapping[sample]{metrics(), unsorted(metrics()), classed(metrics()), days(), singles(), offsets(), expires(singles())} {
+	for _, l := range testlong.Sample([]*Mapping[sample]{metrics(), unsorted(metrics()), classed(metrics()), days(), singles(), offsets(), expires(singles())}, 3) {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			bt := newBigtable(t, l)
 			var samples []sample
