@@ -167,7 +167,7 @@ func (p *summed) change() {
 	p.Helper()
 	host := summedHosts[p.random.IntN(len(summedHosts))]
 	values := p.values[host]
-	w := p.schema.NewWriter(p.server.Client, store.WriterOptions{})
+	w := p.schema.NewWriter(struct{ store.Client }{p.server.Client}, store.WriterOptions{}) // such clients share no marks
 	at := func() time.Time {
 		return summedBegin.Add(time.Duration(p.random.IntN(summedDays*24*4)) * 15 * time.Minute)
 	}

@@ -70,6 +70,7 @@ func BenchmarkMarkBytes(b *testing.B) {
 					})
 					w := NewWriter(bt.Client, []*Mapping[sample]{l})
 					var now time.Time
+					w.writer.tables[0].marker.alone()
 					w.writer.tables[0].marker.clock = func() time.Time { return now }
 					var events []sample
 					for i := range perRow {

@@ -87,6 +87,7 @@ func newRollupLife(t *testing.T, seed uint64, events, perWrite int) *rollupLife 
 func (p *rollupLife) writer() *Writer[sample] {
 	w := NewWriter(p.flaky(nil), []*Mapping[sample]{p.l}, WriterOptions{Now: p.clock()})
 	for i := range w.writer.tables {
+		w.writer.tables[i].marker.alone()
 		w.writer.tables[i].marker.clock = p.now
 	}
 	return w

@@ -17,9 +17,17 @@ import (
 // that readers know that the runs of the row lack a change; see package rollup. All requests that
 // change events get theirs here; TestMutations lists them. A nil marker makes none.
 type marker struct {
-	table  rollup.Times
+	table rollup.Times
+	name  string // of the family
+	*marks
+}
+
+// marks has the mark of a process in families with the same name, of tables with the same grace: its writers with a *bigtable.Client
+// share it, so that a writer for each request does not add one each. Readers and sealers only ask whether a mark is set, and none is
+// set for longer than one writer would.
+type marks struct {
+	grace  time.Duration
 	family []byte // its address
-	name   string // of the family
 
 	mu      sync.Mutex
 	current []byte    // address of the column of the mark
@@ -28,14 +36,32 @@ type marker struct {
 	random  func() uint64
 }
 
+// processMarks has the marks of the process, by marksKey.
+var processMarks sync.Map
+
+// marksKey is what tables have in common that share marks.
+type marksKey struct {
+	family string
+	grace  time.Duration
+}
+
 // newMarker returns a marker for a table; nil if it has no rollup.
-func (l *mapping) newMarker() *marker {
+func (l *mapping) newMarker(client Client) *marker {
 	if l.Rollup == nil {
 		return nil
 	}
-	m := &marker{table: l.times(), name: l.Rollup.Family, clock: time.Now, random: randomID}
-	m.family = wire.AppendFamily(nil, m.name)
+	m := &marker{table: l.times(), name: l.Rollup.Family}
+	m.marks = newMarks(m.name, m.table.Grace)
+	if isOfficial(client) {
+		shared, _ := processMarks.LoadOrStore(marksKey{m.name, m.table.Grace}, m.marks)
+		m.marks = shared.(*marks)
+	}
 	return m
+}
+
+// newMarks returns marks that nobody uses.
+func newMarks(family string, grace time.Duration) *marks {
+	return &marks{grace: grace, family: wire.AppendFamily(nil, family), clock: time.Now, random: randomID}
 }
 
 // times returns the facts about the buckets of a table with a rollup.
@@ -59,12 +85,12 @@ func randomID() uint64 {
 }
 
 // address returns the address of the column of the current mark.
-func (m *marker) address() []byte {
+func (m *marks) address() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := m.clock(); m.current == nil || !now.Before(m.until) {
 		m.current = wire.AppendQualifier(m.family[:len(m.family):len(m.family)], []byte(rollup.Mark(m.random())))
-		m.until = now.Add(m.table.Grace / 2)
+		m.until = now.Add(m.grace / 2)
 	}
 	return m.current
 }

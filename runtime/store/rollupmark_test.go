@@ -86,6 +86,36 @@ func rollupCells(t *testing.T, bt *storetest.Bigtable, table string) (names map[
 	return names, events
 }
 
+// alone gives a marker marks of its own, as in another process.
+func (m *marker) alone() { m.marks = newMarks(m.name, m.table.Grace) }
+
+// TestSharedMarks writes to one row with a writer for each request, of all kinds: they share the mark of the process, unless their client
+// may be one of another process to a test. Class of faults: a cost for each object that a process makes.
+func TestSharedMarks(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := newBigtable(t, l)
+	write := func(client Client, i int) {
+		must(t, NewWriter(client, []*Mapping[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s", Time: at(i)}))
+	}
+	marks := func() int {
+		names, _ := rollupCells(t, bt, l.Table.ID)
+		return len(names["s#2021-03-05"])
+	}
+	for i := range 20 {
+		write(bt.Client, i)
+	}
+	if n := marks(); n > 2 { // one, or a new one in between
+		t.Errorf("%d marks of one process", n)
+	}
+	before := marks()
+	for i := range 3 {
+		write(fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }}, i)
+	}
+	if n := marks() - before; n != 3 {
+		t.Errorf("%d marks of others", n)
+	}
+}
+
 // TestMarks checks that all that changes events sets a mark in each row that it changes, with the client's
 // encoding and with our own.
 func TestMarks(t *testing.T) {
@@ -217,6 +247,7 @@ func TestMarkIsUsedFor(t *testing.T) {
 	}}
 	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Timeout: NoTimeout})
 	m, now := w.writer.tables[0].marker, time.Now()
+	m.alone()
 	m.clock = func() time.Time { return now }
 	grace := l.Rollup.Grace(l.Key.Bucket)
 	if grace != 30*time.Minute {

@@ -163,6 +163,7 @@ func numbers(from uint64) func() uint64 {
 // writer returns a writer whose marks are numbered.
 func (p *protocolTable) writer(now time.Time, mark int) *Writer[sample] {
 	w := NewWriter(p.client, []*Mapping[sample]{p.l}, WriterOptions{Now: func() time.Time { return now }})
+	w.writer.tables[0].marker.alone()
 	w.writer.tables[0].marker.random = numbers(uint64(mark) << 8)
 	return w
 }
@@ -187,6 +188,7 @@ func (p *protocolTable) write(t *testing.T, s roleStep) rowChange {
 func (p *protocolTable) delete(t *testing.T, cells rowCells, s roleStep, now time.Time, id uint64) []rowChange {
 	sent := p.record(cells, func() (err error) {
 		w := p.writer(now, 0)
+		w.writer.tables[0].marker.alone()
 		w.writer.tables[0].marker.random = numbers(id)
 		if s.event == 0 {
 			_, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "s"}))

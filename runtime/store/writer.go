@@ -73,7 +73,7 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		m := l.newMarker()
+		m := l.newMarker(client)
 		w.tables = append(w.tables, writerTable{
 			mapping: l, shape: l.shape(), id: id, api: api, wire: path, marker: m, timeout: m.within(o.Timeout),
 			retries: isOfficial(client), newest: newest, number: number,
