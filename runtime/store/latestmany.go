@@ -171,7 +171,9 @@ func (r *reader) latestOrOlder(ctx context.Context, op *Operation, base event, s
 		event, err = r.latest(ctx, op, base, spans)
 	}
 	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
-		event, err = r.older[i].lastOf(ctx, op, base)
+		if event, err = r.older[i].lastOf(ctx, op, base); err == nil {
+			op.Table = r.older[i].table.id
+		}
 	}
 	return event, err
 }

@@ -70,7 +70,7 @@ func (r *reader) states(ctx context.Context, op *Operation, some []latestSeries)
 			}
 			l := &some[i]
 			if e, told, err := r.newestOnly(l.base, m).state(row); err == nil && told {
-				l.done, l.event = true, e
+				l.done, l.event, op.Table = true, e, r.table.id
 			} else {
 				l.mute = true
 			}
@@ -176,6 +176,7 @@ func (r *reading) ofState(a *assembler, row wire.Row, yield yielder) bool {
 	case at.Before(r.assembler.from):
 		return true
 	case at.Before(r.assembler.to):
+		r.op.Table = r.reader.state.table.id
 		return yield(e, nil)
 	}
 	return r.searched(a.base, yield)

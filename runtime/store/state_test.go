@@ -182,6 +182,19 @@ func TestState(t *testing.T) {
 		t.Errorf("LatestOnly takes %d requests", requests)
 	}
 
+	named := c.reader(c.Client)
+	var tables []string
+	named.reader.options.Hooks.End = func(_ context.Context, op Operation, _ error) { tables = append(tables, op.Table) }
+	_, err = named.Latest(t.Context(), sample{Series: "a"})
+	must(t, err)
+	for _, err := range named.LatestMany(t.Context(), []sample{{Series: "a"}, {Series: "b"}}) {
+		must(t, err)
+	}
+	_, err = named.Latest(t.Context(), sample{Series: "c"})
+	if same(t, "now now days", strings.Join(tables, " ")); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+
 	d, err := w.Delete(t.Context(), []sample{s(703, "")})
 	must(t, err)
 	if want := (TableDeletion{Table: "now", Events: 1, Rows: 1}); d.Tables[0].Events != want.Events || d.Tables[0].Table != "now" || d.Tables[1].Events != 1 {

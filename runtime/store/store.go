@@ -78,7 +78,7 @@ type Hooks struct {
 // Operation is one call of a writer or a reader on one table.
 type Operation struct {
 	Name     string // the method, such as "WriteAll", or the name of a query
-	Table    string // with its prefix
+	Table    string // with its prefix; once a row of a table of codec.Latest has answered, or an earlier layout for Latest, that table
 	Events   int    // events passed to a writer, deleted by it, or yielded by a reader
 	Expired  int    // events that a writer skipped; see WriterOptions.SkipExpired
 	Rows     int    // rows written or received
