@@ -145,7 +145,7 @@ type examiner struct {
 func newExaminer(ctx context.Context, admin Admin, client store.Client, found []Unmanaged, opts []DeleteOptions) (*examiner, error) {
 	o := call.Last(opts)
 	o.Now, o.Timeout = call.Clock(o.Now), cmp.Or(o.Timeout, store.DefaultTimeout)
-	x := &examiner{admin: retryAdmin{admin: admin, timeout: o.Timeout}, client: client, options: o}
+	x := &examiner{admin: retryAdmin{admin: admin, timeout: o.Timeout, made: map[string]bool{}}, client: client, options: o}
 	if client == nil {
 		return nil, &HistoryError{Err: errNoClient}
 	}
@@ -274,7 +274,7 @@ func (x *examiner) youngCell(ctx context.Context, table, family string, rule cod
 // delete deletes a table or family. If a reply is lost, another attempt may find that it no
 // longer exists.
 func (x *examiner) delete(ctx context.Context, admin Deleter, u Unmanaged) error {
-	_, err := x.admin.do(ctx, func(ctx context.Context) error {
+	_, err := x.admin.do(ctx, "", func(ctx context.Context) error {
 		if u.Family == "" {
 			return admin.DeleteTable(ctx, u.Table)
 		}

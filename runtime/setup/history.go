@@ -257,14 +257,16 @@ func (h *layoutHistory) read(ctx context.Context, tables []store.Table) (map[str
 	for _, t := range tables {
 		keys = append(keys, bigtable.NewRange(t.ID, t.ID+"\x00"))
 	}
-	err := h.table.ReadRows(ctx, keys, func(row bigtable.Row) bool {
-		r, err := parseHistory(row.Key(), row[historyFamily])
-		if err != nil {
-			failed = &HistoryError{row.Key(), err}
-		}
-		out[row.Key()] = r
-		return err == nil
-	}, bigtable.RowFilter(bigtable.LatestNFilter(1)))
+	_, err := h.admin.do(ctx, HistoryTable, func(ctx context.Context) error {
+		return h.table.ReadRows(ctx, keys, func(row bigtable.Row) bool {
+			r, err := parseHistory(row.Key(), row[historyFamily])
+			if err != nil {
+				failed = &HistoryError{row.Key(), err}
+			}
+			out[row.Key()] = r
+			return err == nil
+		}, bigtable.RowFilter(bigtable.LatestNFilter(1)))
+	})
 	switch {
 	case status.Code(err) == codes.NotFound: // the table is still to be created
 		return out, nil

@@ -99,7 +99,7 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 	if err != nil {
 		return Plan{}, err
 	}
-	r := setupRun{admin: retryAdmin{admin: admin, timeout: o.Timeout}, failed: map[string]bool{}, incomplete: map[string]bool{}}
+	r := setupRun{admin: retryAdmin{admin: admin, timeout: o.Timeout, made: map[string]bool{}}, failed: map[string]bool{}, incomplete: map[string]bool{}}
 	r.admin.findBundles(ctx, tables, o.ListBundles)
 	// The history is read first, so that a setup which it does not have yet loses against this one,
 	// or this one against it.
