@@ -1,10 +1,6 @@
 package main
 
-import (
-	"sync"
-
-	"github.com/btgen-dev/btgen/gen/dynamic"
-)
+import "sync"
 
 // budget bounds the memory of events that are read but not yet written. It is safe for concurrent
 // use.
@@ -48,21 +44,4 @@ func (b *budget) close() {
 	defer b.mu.Unlock()
 	b.closed = true
 	b.freed.Broadcast()
-}
-
-// bytesOf returns about how much memory an event takes.
-func bytesOf(e *dynamic.Event) int {
-	const perEvent, perValue = 200, 40
-	n := perEvent + perValue*(len(e.Series)+len(e.Values))
-	for _, values := range [][]any{e.Series, e.Values} {
-		for _, v := range values {
-			switch v := v.(type) {
-			case string:
-				n += len(v)
-			case []byte:
-				n += len(v)
-			}
-		}
-	}
-	return n
 }

@@ -6,10 +6,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/layout"
 )
 
 // largeEvents is an input of events that are large, as a small file can describe them: a
@@ -41,7 +44,7 @@ func TestMemoryOfEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := &largeEvents{sizes: sizes}
 			var written, most atomic.Int64
-			l := &loading{options: &writing{fromLine: 1}, out: io.Discard, progress: newMeter(&cobra.Command{})}
+			l := &loading{options: &writing{fromLine: 1}, out: io.Discard, progress: newMeter(&cobra.Command{}), identities: format.NewIdentities(&layout.Layout{Precision: time.Nanosecond})}
 			l.write = func(_ context.Context, events []dynamic.Event) error {
 				most.Store(max(most.Load(), in.read.Load()-written.Load()))
 				for i := range events {

@@ -155,10 +155,16 @@ func (i *inputFlags) mapped() error {
 	return nil
 }
 
+// compressions are the extensions of compressed files, before which that of the format stands.
+var compressions = []string{".gz", ".zst"}
+
 // formatOf returns the format of a file: that of --format, or else of the extension. It is nil for
 // Parquet.
 func (i *inputFlags) formatOf(file string) (*format.Format, error) {
 	extension := strings.ToLower(filepath.Ext(file))
+	if slices.Contains(compressions, extension) {
+		extension = strings.ToLower(filepath.Ext(file[:len(file)-len(extension)]))
+	}
 	switch f := format.FindExtension(extension); {
 	case i.format == formatParquet || i.format == "" && extension == ".parquet":
 		return nil, nil
@@ -198,7 +204,7 @@ func (i *inputFlags) open(in io.Reader, name string, l *layout.Layout) (format.R
 	}
 	file, ok := in.(*os.File)
 	if !ok {
-		return nil, errors.New("want a file: Parquet cannot be read from a stream")
+		return nil, errors.New("want a file that is not compressed: Parquet cannot be read from a stream")
 	}
 	info, err := file.Stat()
 	if err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -23,6 +25,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"cloud.google.com/go/bigtable/bttest"
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
@@ -60,13 +63,31 @@ func TestScripts(t *testing.T) {
 			return l.Close()
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"serves":  serves,
-			"listens": listens,
-			"exits":   exits,
-			"meddles": meddles,
-			"writes":  writes,
+			"serves":   serves,
+			"listens":  listens,
+			"exits":    exits,
+			"meddles":  meddles,
+			"writes":   writes,
+			"compress": compresses,
 		},
 	})
+}
+
+// compresses compresses a file: compress gzip|zstd FILE COMPRESSED.
+func compresses(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: compress gzip|zstd FILE COMPRESSED")
+	}
+	var out bytes.Buffer
+	var w io.WriteCloser = gzip.NewWriter(&out)
+	if args[0] == "zstd" {
+		encoder, err := zstd.NewWriter(&out)
+		ts.Check(err)
+		w = encoder
+	}
+	_, err := io.WriteString(w, ts.ReadFile(args[1]))
+	ts.Check(errors.Join(err, w.Close()))
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), out.Bytes(), 0o666))
 }
 
 // serves waits until a server has a table: serves ADDRESS PROJECT INSTANCE TABLE.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/compress"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -43,6 +45,9 @@ failure: writing events again changes nothing, except that ages that count from 
 start over. If it is interrupted, it says which lines are written, and --from-line continues
 there.
 
+Events with the series and time of others among the last half a million are counted. --merge joins
+them, as InfluxDB does, if fewer than 100,000 events are between them.
+
 --dry-run prints the row keys and cells that would be written, and needs no instance.
 
 Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
@@ -53,6 +58,7 @@ Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
 	cmd.Flags().StringArrayVar(&w.schemas, "schemas", nil, schemasHelp)
 	w.input.add(cmd)
 	w.input.addWritten(cmd)
+	cmd.Flags().BoolVar(&w.input.reader.Partial, "merge", false, "join events of one series and time: they have the fields of all of them, and the last value of each")
 	cmd.Flags().BoolVar(&w.dryRun, "dry-run", false, "print the cells and write nothing")
 	cmd.Flags().IntVar(&w.maxErrors, "max-errors", 1000, "number of reported `lines` after which the command stops; 0 for no limit")
 	cmd.Flags().IntVar(&w.fromLine, "from-line", 1, "skip the events before this `line`")
@@ -88,17 +94,26 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	source := reader
+	if w.input.reader.Partial {
+		if reader, err = format.NewJoiner(source, l, w.input.reader); err != nil {
+			return err
+		}
+	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
-	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1}
+	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1, identities: format.NewIdentities(l)}
 	end, err := w.connect(ctx, load, dynamic.New(l))
 	if err != nil {
 		return err
 	}
 	err = load.run(ctx, stop, reader)
 	load.progress.end()
-	if r, ok := reader.(skipper); ok {
+	if r, ok := source.(skipper); ok {
 		load.others = r.Skipped()
+	}
+	if r, ok := reader.(*format.Joiner); ok && err == nil {
+		load.replaced = r.Replaced()
 	}
 	return errors.Join(load.finish(ctx, err), end())
 }
@@ -125,13 +140,46 @@ func (w *writing) check() error {
 	return w.target.check()
 }
 
-// input returns the input and its name: a file, or stdin.
+// input returns the input, decompressed, and its name: a file, or stdin.
 func input(cmd *cobra.Command, args []string) (string, io.ReadCloser, error) {
 	if len(args) == 0 || args[0] == "-" {
-		return "stdin", io.NopCloser(cmd.InOrStdin()), nil
+		in, err := decompressed(io.NopCloser(cmd.InOrStdin()))
+		return "stdin", in, err
 	}
 	file, err := os.Open(args[0])
-	return args[0], file, err
+	if err != nil {
+		return args[0], nil, err
+	}
+	in, err := decompressed(file)
+	if err != nil {
+		return args[0], nil, errors.Join(fmt.Errorf("%s: %w", args[0], err), file.Close())
+	}
+	return args[0], in, nil
+}
+
+// decompressed returns the text of an input, or the input itself if it is a file that is not compressed.
+func decompressed(in io.ReadCloser) (io.ReadCloser, error) {
+	begin := make([]byte, compress.MagicBytes)
+	n, err := io.ReadFull(in, begin)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return in, err
+	}
+	text, err := compress.Decompress(begin[:n], in)
+	if err != nil || text != nil {
+		return readCloser{text, in}, err
+	}
+	if file, ok := in.(*os.File); ok {
+		if _, err := file.Seek(0, io.SeekStart); err == nil {
+			return file, nil
+		}
+	}
+	return readCloser{io.MultiReader(bytes.NewReader(begin[:n]), in), in}, nil
+}
+
+// readCloser reads from a reader of what it closes.
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 // connect connects a loading to the instance, or to a rehearsal of a dry run. It returns a
@@ -178,6 +226,9 @@ type loading struct {
 	events   int // written
 	reported int // lines
 	others   int // lines of other metrics than that to read
+
+	identities *format.Identities  // of the events that are written
+	replaced   format.Replacements // of events by others
 
 	mu      sync.Mutex
 	expired map[string]int // events that were skipped, by table
@@ -258,7 +309,7 @@ func produce(in format.Reader, memory *budget, records chan<- record, quit <-cha
 		e, line, err := in.Next()
 		bytes := 0
 		if err == nil {
-			bytes = bytesOf(&e)
+			bytes = format.Bytes(&e)
 		}
 		if !memory.take(bytes) {
 			return
@@ -342,6 +393,14 @@ func (l *loading) land() error {
 		}
 	}
 	l.events += len(l.flying.events) - len(refused)
+	for i, line := range l.flying.lines {
+		if refused[line] {
+			continue
+		}
+		if before, replaces := l.identities.Add(&l.flying.events[i], line); replaces {
+			l.replaced.Add(line, before)
+		}
+	}
 	slices.SortStableFunc(reports, func(a, b report) int { return a.line - b.line })
 	for _, r := range reports {
 		l.line = r.line
@@ -400,6 +459,15 @@ func (l *loading) since(otherwise string) string {
 	return otherwise
 }
 
+// replacedText says how many events replaced others, or, if they are joined, values of others.
+func (l *loading) replacedText(r format.Replacements) string {
+	example := fmt.Sprintf("of the same series and time, as that of line %d did with line %d", r.Line, r.Before)
+	if l.options.input.reader.Partial {
+		return fmt.Sprintf("%s replaced values of others %s", countOf(r.Events, "event"), example)
+	}
+	return fmt.Sprintf("%s replaced others %s (--merge joins their fields)", countOf(r.Events, "event"), example)
+}
+
 // finish prints how many events are written. err is why the loading ended early, if it did.
 func (l *loading) finish(ctx context.Context, err error) error {
 	if err != nil {
@@ -425,6 +493,9 @@ func (l *loading) finish(ctx context.Context, err error) error {
 	}
 	if l.others > 0 {
 		notes = append(notes, countOf(l.others, "line")+" of other metrics skipped")
+	}
+	if r := l.replaced; r.Events > 0 {
+		notes = append(notes, l.replacedText(r))
 	}
 	for _, table := range slices.Sorted(maps.Keys(l.expired)) {
 		notes = append(notes, fmt.Sprintf("%s skipped in table %s, where they have expired", countOf(l.expired[table], "event"), table))

@@ -378,3 +378,35 @@ var smallest = map[string]map[string]struct{ begin, item, end string }{
 	"cassandra":   {"header": {"a", ",", ""}},
 	"ndjson":      {"members": {`{"z":0`, `,"":0`, "}"}, "arrays": {`{"z":[0`, ",0", "]}"}, "depth": {`{"z":`, "[", "}"}},
 }
+
+// An input of another system that is not read is named, and nothing of it is an event. The class of fault: what the
+// file says of itself is not asked.
+func TestForeign(t *testing.T) {
+	cases := formatCases(t)
+	for _, tt := range []struct{ format, in, want string }{
+		{"csv", "#group,false,false\n#datatype,string,long\n,result,table\n", "annotated CSV of InfluxDB"},
+		{"csv", "#datatype,string,long\n", "influxd inspect export-lp"},
+		{"ndjson", `{"metric":{"__name__":"up"},"values":[1],"timestamps":[1772366400000]}`, "/api/v1/export/csv"},
+		{"ndjson", `{"results":[{"series":[]}]}`, "-format csv"},
+		{"ndjson", `{"status":"success","data":{}}`, "promtool tsdb dump-openmetrics"},
+		{"csv", "PAR1\x15\x04", "--format parquet"},
+		{"prometheus", "# UNIT a_seconds seconds\na 1 1772366400\n# EOF\n", "fails: it has the format of OpenMetrics, with times in seconds: add --format openmetrics"},
+		{"prometheus", "up 1 1772366400\n# EOF\n", `1:6: time: "1772366400" is a time in 1970, in ms: want --time-unit s`},
+		{"prometheus", `{__name__="h"} {count:12, sum:18.4, (0.5,1]:2} 1772366400123`, "native histograms are not read"},
+		{"influx", "cpu,host=a user=1 1772366400\n", `1:19: time: "1772366400" is a time in 1970, in ns`},
+		{"influx", "cpu,host=a user=1 1772366400000\n", "in 1970"},
+	} {
+		l := resolve(t)
+		if i := slices.IndexFunc(cases, func(c formatCase) bool { return c.format.Name == tt.format && c.format.Metric != "" }); i >= 0 {
+			l = cases[i].layout
+		}
+		r, err := format.Find(tt.format).Read(strings.NewReader(tt.in), l, format.ReaderOptions{})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strings.Join(all(r), "\n")
+		}
+		if !strings.Contains(got, tt.want) || strings.Contains(got, "interface {}") {
+			t.Errorf("%s: %q: %s, want %s", tt.format, tt.in, got, tt.want)
+		}
+	}
+}

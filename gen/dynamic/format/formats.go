@@ -29,7 +29,7 @@ type Format struct {
 }
 
 // formats are all formats. A new one is registered here.
-var formats = []*Format{&ndjsonFormat, &csvFormat, &cassandra, &influx, &prometheus, &openMetrics, &openTSDB}
+var formats = []*Format{&ndjsonFormat, &csvFormat, &cassandra, &influx, &prometheus, &openMetrics, &openTSDB, &graphite}
 
 // Formats returns all formats.
 func Formats() []*Format { return slices.Clone(formats) }

@@ -90,14 +90,14 @@ func (l *lines) record(f frame) ([]byte, int, error) {
 			l.take(rest[:i], i+1)
 			return nil, number, l.tooLong(number)
 		case i >= 0:
-			return l.take(rest[:i], i+1), number, nil
+			return known(l.take(rest[:i], i+1), number)
 		}
 		searched = len(rest)
 		if err := l.fill(); err != nil {
 			if rest = l.rest(); err != io.EOF || len(rest) == 0 { // fill has moved it
 				return nil, number, err
 			}
-			return l.take(rest, len(rest)), number, nil
+			return known(l.take(rest, len(rest)), number)
 		}
 	}
 }
@@ -144,3 +144,24 @@ const maxValues = 100_000
 
 // errManyValues is the error of a record with more than maxValues values.
 var errManyValues = fmt.Errorf("the record has more than %d values", maxValues)
+
+// foreign are the beginnings of inputs of other systems that are not read, and what to do.
+var foreign = []struct{ begin, what string }{
+	{"#group,", annotated}, {"#datatype,", annotated}, {"#default,", annotated},
+	{`{"metric":{`, "it is JSON of VictoriaMetrics, which is not read: export CSV with /api/v1/export/csv and format=__name__,…,__value__,__timestamp__:unix_ms, and add --columns"},
+	{`{"results":[`, "it is an answer of InfluxDB, which is not read: add -format csv to influx, or export line protocol"},
+	{`{"status":"success"`, "it is an answer of Prometheus, which is not read: export samples with promtool tsdb dump-openmetrics"},
+	{"PAR1", "it is Apache Parquet: add --format parquet"},
+}
+
+const annotated = "it is annotated CSV of InfluxDB, which is not read: export line protocol with influxd inspect export-lp, or pivot the query and leave out annotations"
+
+// known returns a record, unless it is the first one of an input that is not read.
+func known(record []byte, number int) ([]byte, int, error) {
+	for _, f := range foreign {
+		if number == 1 && bytes.HasPrefix(record, []byte(f.begin)) {
+			return nil, number, errors.New(f.what)
+		}
+	}
+	return record, number, nil
+}

@@ -71,6 +71,8 @@ type ReaderOptions struct {
 	Zone *time.Location
 	// Time is the time of events without one. They are refused if it is zero.
 	Time time.Time
+	// Partial returns events without fields that they must have, and without defaults, for a [Joiner].
+	Partial bool
 	// Metric is the only metric to read, or the only measurement. All are read if it is empty.
 	Metric string
 	// CSV describes files that are not as in RFC 4180.
@@ -161,7 +163,7 @@ func newParser(l *layout.Layout, o ReaderOptions) (*parser, error) {
 		c := &p.columns[i]
 		p.byName[c.Name] = i
 		p.parse = append(p.parse, p.parserOf(c))
-		p.required = append(p.required, c.Required() && !(c.part == timePart && !o.Time.IsZero()))
+		p.required = append(p.required, c.Required() && !(c.part == timePart && !o.Time.IsZero()) && !(c.part == fieldPart && o.Partial))
 	}
 	p.seen = make([]bool, len(p.columns))
 	own := maps.Clone(p.byName)
@@ -293,11 +295,26 @@ func (p *parser) complete(e *dynamic.Event) string {
 		case p.seen[i]:
 		case c.part == timePart:
 			e.Time = p.options.Time
-		case c.part == fieldPart && c.Default != nil && !c.Optional:
+		case !p.options.Partial && c.part == fieldPart && c.Default != nil && !c.Optional:
 			c.set(e, c.Default)
 		}
 	}
 	return p.missing()
+}
+
+// fill sets the defaults of the fields of a joined event. It returns the name of the first one that is missing;
+// empty if there is none.
+func (p *parser) fill(e *dynamic.Event) string {
+	for i := range p.columns {
+		switch c := &p.columns[i]; {
+		case c.part != fieldPart || c.Value(e) != nil:
+		case c.Default != nil && !c.Optional:
+			c.set(e, c.Default)
+		case p.required[i]:
+			return c.Name
+		}
+	}
+	return ""
 }
 
 // missing returns the name of the first column that an event must have and that was not

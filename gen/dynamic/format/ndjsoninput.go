@@ -91,7 +91,7 @@ func (r *ndjsonReader) object(o *object, e *dynamic.Event) (name string, err err
 		return "", syntax("want a JSON object, and not an array: jq -c '.[]' prints its elements")
 	}
 	if !o.skip('{') {
-		return "", syntax("want a JSON object")
+		return "", syntax("want a JSON object, or another --format")
 	}
 	for first := true; !o.skip('}'); first = false {
 		if !first && !o.skip(',') {

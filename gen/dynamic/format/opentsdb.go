@@ -37,15 +37,15 @@ func (s *putScanner) Scan(r *Record) error {
 		if r.reset(line, number); err != nil {
 			return err
 		}
-		if words := putWords(line); len(words) > 0 {
+		if words := wordsOf(line); len(words) > 0 {
 			return s.parse(r, words)
 		}
 	}
 }
 
-// putWords returns the offsets of the first words of a line: those of as many values as a record may have, and
+// wordsOf returns the offsets of the first words of a line: those of as many values as a record may have, and
 // one more.
-func putWords(line []byte) [][2]int {
+func wordsOf(line []byte) [][2]int {
 	var words [][2]int
 	for at := 0; at < len(line) && len(words) <= maxValues+1; at++ {
 		begin := at

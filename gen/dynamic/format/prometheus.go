@@ -21,6 +21,7 @@ import (
 //	    ones and _ between digits, which it accepts, too, are refused: nothing writes them.
 //	  - Timestamps are integers, in milliseconds since 1970.
 //	  - Lines that begin with # are comments, among them HELP and TYPE.
+//	  - promtool tsdb dump prints the name of the metric as a label __name__.
 //	  - Histograms and summaries are samples of name_bucket with a label le, of name with a label
 //	    quantile, of name_sum and of name_count.
 var prometheus = Format{
@@ -65,6 +66,7 @@ type sampleScanner struct {
 // Errors of OpenMetrics.
 var (
 	errCutOff = errors.New("the last line is not # EOF: the input may be cut off")
+	errOpen   = errors.New("it has the format of OpenMetrics, with times in seconds: add --format openmetrics")
 	errAfter  = errors.New("it follows # EOF: read each exposition by itself")
 )
 
@@ -86,6 +88,8 @@ func (s *sampleScanner) Scan(r *Record) error {
 		case len(text) > 0 && text[0] != '#':
 			p := &sampleLine{Record: r, at: len(line) - len(text), open: s.open}
 			return broken(p.parse(), line)
+		case !s.open && (string(text) == "# EOF" || bytes.HasPrefix(text, []byte("# UNIT "))):
+			return errOpen
 		case !s.open:
 		case string(text) == "# EOF":
 			s.eof = true
@@ -203,7 +207,12 @@ func (p *sampleLine) label(part Part, name []byte, begin int) error {
 		return p.fail(p.at, "want the value of a label in quotes")
 	}
 	text, err := p.quoted()
-	if err == nil && (len(text) > 0 || part != TagPart) {
+	switch {
+	case err != nil:
+	case part == TagPart && !p.metric && string(name) == "__name__": // as promtool prints it
+		p.add(Value{Part: MetricPart, Text: text, at: begin})
+		p.metric = true
+	case len(text) > 0 || part != TagPart:
 		p.add(Value{Part: part, Name: name, Text: text, at: begin})
 	}
 	return err
@@ -239,6 +248,9 @@ func (p *sampleLine) quoted() ([]byte, error) {
 func (p *sampleLine) number(part Part, name string) error {
 	p.blanks()
 	begin := p.at
+	if p.peek() == '{' {
+		return p.fail(begin, "native histograms are not read: export classic ones, whose buckets are samples")
+	}
 	text := p.word(" \t")
 	if _, err := strconv.ParseFloat(string(text), 64); err != nil && !errors.Is(err, strconv.ErrRange) || ofSource(text) {
 		return p.fail(begin, "want a number, NaN, +Inf or -Inf")

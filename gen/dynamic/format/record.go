@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -107,6 +108,7 @@ type recordReader struct {
 	record  Record
 	byPart  map[partName]int // as byName, for names with the qualifier of a part
 	metric  int              // index of the column; -1 if the schema has none
+	assumed bool             // whether times have the unit of the format, which may be another one
 	time    int              // index of the column; -1 to leave it out
 	rest    int              // index of the column; -1 if the schema has none
 	first   string           // the metric of all events, if the schema has none
@@ -147,14 +149,16 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	if err != nil {
 		return nil, err
 	}
+	assumed := o.Unit == 0 && f.Unit < time.Second
 	o.Unit = cmp.Or(o.Unit, f.Unit)
 	p, err := newParser(l, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &recordReader{parser: p, format: f, scanner: scanner, byPart: p.qualified(), inLine: make([]bool, len(p.columns))}
+	r := &recordReader{parser: p, format: f, scanner: scanner, assumed: assumed, byPart: p.qualified(), inLine: make([]bool, len(p.columns))}
 	r.metric, r.rest, r.time = r.stringColumn(r.nameless(MetricPart, f.Metric)), r.stringColumn(r.nameless(AnyPart, f.Rest)), r.nameless(TimePart, "time")
-	r.points.partial = slices.ContainsFunc(p.columns, func(c Column) bool { return c.part == fieldPart && !c.Required() })
+	lacking := slices.ContainsFunc(p.columns, func(c Column) bool { return c.part == fieldPart && !c.Required() })
+	r.points = points{partial: lacking && !o.Partial, recent: newRecent[seenPoint]()}
 	return r, nil
 }
 
@@ -287,7 +291,7 @@ func (r *recordReader) emit() (dynamic.Event, int, error) {
 	r.event = nil
 	if r.format.Points {
 		if before, lost := r.points.add(r.point, r.seen, r.line); lost {
-			return e, r.line, &ScatteredError{Line: r.line, Before: before}
+			return e, r.line, &ScatteredError{Line: r.line, Before: before, Err: ErrScattered}
 		}
 	}
 	if name := r.complete(&e); name != "" {
@@ -354,10 +358,20 @@ func (r *recordReader) bindValue(v *Value) (string, error) {
 		return c.Name, err
 	}
 	value, err := r.value(i, v.Text, v.Kind)
+	if at, ok := value.(time.Time); ok && v.Part == TimePart && r.assumed && at.Year() == 1970 {
+		err = r.early(v.Text)
+	}
 	if err == nil {
 		err = r.put(i, value)
 	}
 	return c.Name, err
+}
+
+// early returns the error of a number that is a time in 1970 in the unit of the format, but a later one in a larger
+// unit.
+func (r *recordReader) early(text []byte) error {
+	unit := unitName(r.options.Unit)
+	return &valueError{fmt.Sprintf("\"%s\" is a time in 1970, in %s", shown(text), unit), "--time-unit s, or the one that it has, also if that is " + unit}
 }
 
 // fits returns an error for a value of another kind than those of the type of a column.
@@ -426,27 +440,28 @@ func joined(pairs []pair) (string, error) {
 // tagEscapes are the escapes of joined.
 var tagEscapes = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`, "\n", `\n`)
 
-// ErrScattered is the error that a [ScatteredError] wraps.
-var ErrScattered = errors.New("the lines of a point do not follow each other, so that the last would replace the others: sort them by series and time")
+// ErrScattered is the error that a [ScatteredError] wraps if the lines of a point do not follow each other.
+var ErrScattered = errors.New("the lines of a point do not follow each other, so that the last would replace the others: add --merge, or sort them by series and time")
 
-// ScatteredError ends the reading of points whose fields are in lines that do not follow each other.
+// ScatteredError ends the reading of events whose fields are in lines that do not follow each other.
 type ScatteredError struct {
-	Line   int // that continues a point
-	Before int // line on which the point began
+	Line   int // that continues an event
+	Before int // line on which the event began
+	Err    error
 }
 
 // Error returns the lines.
 func (e *ScatteredError) Error() string {
-	return fmt.Sprintf("line %d continues the point of line %d: %v", e.Line, e.Before, ErrScattered)
+	return fmt.Sprintf("line %d continues the point of line %d: %v", e.Line, e.Before, e.Err)
 }
 
-// Unwrap returns ErrScattered.
-func (e *ScatteredError) Unwrap() error { return ErrScattered }
+// Unwrap returns the problem.
+func (e *ScatteredError) Unwrap() error { return e.Err }
 
-// points are the last points that were read, by hash, to find those that lines continue later.
+// points are the last points that were read, to find those that lines continue later.
 type points struct {
-	partial   bool // whether points may lack fields
-	now, then map[uint64]seenPoint
+	partial bool // whether points may lack fields
+	recent  recent[seenPoint]
 }
 
 // seenPoint is what is known of a point.
@@ -455,38 +470,19 @@ type seenPoint struct {
 	line    int
 }
 
-// maxPoints is half of the number of points that are known.
-const maxPoints = 1 << 19
-
-// Parameters of FNV-1a, the hash of points and of their columns.
-const (
-	fnvBasis = 0xcbf29ce484222325
-	fnvPrime = 0x100000001b3
-)
-
 // add adds a point with columns. It reports whether an earlier one is the same with other columns, so
 // that it would be replaced, and its line.
 func (p *points) add(point []byte, columns []bool, line int) (before int, lost bool) {
 	if !p.partial {
 		return 0, false
 	}
-	has, id := uint64(fnvBasis), uint64(fnvBasis)
+	const fnvBasis, fnvPrime = 0xcbf29ce484222325, 0x100000001b3
+	has := uint64(fnvBasis)
 	for i, seen := range columns {
 		if seen {
 			has = (has ^ uint64(i)) * fnvPrime
 		}
 	}
-	for _, c := range point {
-		id = (id ^ uint64(c)) * fnvPrime
-	}
-	known, ok := p.now[id]
-	if !ok {
-		known, ok = p.then[id]
-	}
-	if len(p.now) >= maxPoints || p.now == nil {
-		p.now, p.then = map[uint64]seenPoint{}, p.now
-	}
-	of := seenPoint{has, line}
-	p.now[id] = of
-	return known.line, ok && known.columns != of.columns
+	known, ok := p.recent.swap(point, seenPoint{has, line})
+	return known.line, ok && known.columns != has
 }

@@ -1,0 +1,227 @@
+package format
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"reflect"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Identities finds events with the series, the time and the sequence number of an earlier one, which they
+// replace. It remembers the last half a million events, and up to twice as many.
+type Identities struct {
+	precision time.Duration
+	columns   []Column // of the series
+	recent    recent[int]
+	scratch   []byte
+}
+
+// NewIdentities returns an Identities of the events of a schema.
+func NewIdentities(l *layout.Layout) *Identities {
+	i := &Identities{precision: l.Precision, recent: newRecent[int]()}
+	for _, c := range Columns(l) {
+		if c.part == seriesPart {
+			i.columns = append(i.columns, c)
+		}
+	}
+	return i
+}
+
+// Add adds an event. If it replaces one that it remembers, it returns the line of that.
+func (i *Identities) Add(e *dynamic.Event, line int) (before int, replaces bool) {
+	return i.recent.swap(i.of(e), line)
+}
+
+// of returns what tells an event from others. It is valid until the next call.
+func (i *Identities) of(e *dynamic.Event) []byte {
+	dst := i.scratch[:0]
+	for k := range i.columns {
+		begin := len(dst)
+		dst = appendText(append(dst, 0, 0, 0, 0), i.columns[k].Type, e.Series[k])
+		binary.LittleEndian.PutUint32(dst[begin:], uint32(len(dst)-begin))
+	}
+	at := codec.Truncate(e.Time, i.precision)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(at.Unix()))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(at.Nanosecond()))
+	i.scratch = binary.LittleEndian.AppendUint32(dst, e.Sequence)
+	return i.scratch
+}
+
+// recent remembers a value for each of the last texts, by hash.
+type recent[V any] struct {
+	seed      maphash.Seed
+	now, then map[uint64]V
+}
+
+func newRecent[V any]() recent[V] { return recent[V]{seed: maphash.MakeSeed(), now: map[uint64]V{}} }
+
+// maxRecent is half of the number of texts that are remembered.
+const maxRecent = 1 << 19
+
+// swap remembers the value of a text, and returns that which it had.
+func (r *recent[V]) swap(text []byte, v V) (before V, ok bool) {
+	id := maphash.Bytes(r.seed, text)
+	if before, ok = r.now[id]; !ok {
+		before, ok = r.then[id]
+	}
+	if len(r.now) >= maxRecent {
+		r.now, r.then = map[uint64]V{}, r.now
+	}
+	r.now[id] = v
+	return before, ok
+}
+
+// Limits of the events that a Joiner holds.
+const (
+	maxHeld      = 100_000
+	maxHeldBytes = 32 << 20
+)
+
+// errFar is the error of events that are too far apart to be joined.
+var errFar = fmt.Errorf("they are too far apart to be joined, by more than about %d events: sort the lines by series and time", maxHeld)
+
+// Joiner reads the events of another reader, and joins those of the same series, time and sequence number, as
+// InfluxDB does: the result has the fields of all of them, and the last value of each. It holds at most 100,000
+// events and about 32 MiB. An event that belongs to one that it no longer holds ends the reading with a
+// *ScatteredError.
+type Joiner struct {
+	reader   Reader
+	parser   *parser
+	ids      *Identities
+	held     map[string]*heldEvent
+	queue    []*heldEvent // in the order of lines
+	bytes    int
+	end      error
+	replaced Replacements
+}
+
+// Replacements are events that replaced others, or values of others.
+type Replacements struct {
+	Events       int
+	Line, Before int // of the first of them, and of the one that it replaced
+}
+
+// Add counts an event on a line that replaced one on a line before.
+func (r *Replacements) Add(line, before int) {
+	if r.Events++; r.Events == 1 {
+		r.Line, r.Before = line, before
+	}
+}
+
+// heldEvent is an event that others may be joined to, or an error.
+type heldEvent struct {
+	event       dynamic.Event
+	id          string
+	bytes, line int
+	err         error
+}
+
+// NewJoiner returns a Joiner. reader must be that of ReaderOptions whose Partial is set.
+func NewJoiner(reader Reader, l *layout.Layout, o ReaderOptions) (*Joiner, error) {
+	o.Partial = false
+	p, err := newParser(l, o)
+	return &Joiner{reader: reader, parser: p, ids: NewIdentities(l), held: map[string]*heldEvent{}}, err
+}
+
+// Replaced returns the events that replaced values of others, once Next has returned io.EOF.
+func (j *Joiner) Replaced() Replacements { return j.replaced }
+
+// Next implements [Reader].
+func (j *Joiner) Next() (dynamic.Event, int, error) {
+	for j.end == nil && len(j.queue) < maxHeld && j.bytes < maxHeldBytes {
+		j.end = j.read()
+	}
+	if len(j.queue) == 0 {
+		return dynamic.Event{}, 0, j.end
+	}
+	first := j.queue[0]
+	j.queue[0] = nil
+	j.queue = j.queue[1:]
+	if first.err != nil {
+		return first.event, first.line, first.err
+	}
+	delete(j.held, first.id)
+	j.bytes -= first.bytes
+	j.ids.recent.swap([]byte(first.id), first.line)
+	if name := j.parser.fill(&first.event); name != "" {
+		return first.event, first.line, lacks(first.line, name)
+	}
+	return first.event, first.line, nil
+}
+
+// read reads an event, or an error.
+func (j *Joiner) read() error {
+	e, line, err := j.reader.Next()
+	if _, refused := errors.AsType[*InputError](err); refused {
+		j.queue = append(j.queue, &heldEvent{line: line, err: err})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id := j.ids.of(&e)
+	if before := j.held[string(id)]; before != nil {
+		j.join(before, &e, line)
+		return nil
+	}
+	if before, ok := j.ids.recent.swap(id, line); ok {
+		return &ScatteredError{Line: line, Before: before, Err: errFar}
+	}
+	added := &heldEvent{event: e, id: string(id), bytes: Bytes(&e) + len(id), line: line}
+	j.held[added.id], j.bytes = added, j.bytes+added.bytes
+	j.queue = append(j.queue, added)
+	return nil
+}
+
+// join adds the values of an event to another one.
+func (j *Joiner) join(to *heldEvent, e *dynamic.Event, line int) {
+	replaces := false
+	for i, v := range e.Values {
+		if v == nil {
+			continue
+		}
+		replaces = replaces || to.event.Values[i] != nil && !reflect.DeepEqual(to.event.Values[i], v)
+		to.event.Values[i] = v
+	}
+	if replaces {
+		j.replaced.Add(line, to.line)
+	}
+	if e.Class != 0 {
+		to.event.Class = e.Class
+	}
+	if e.TTL != 0 {
+		to.event.TTL = e.TTL
+	}
+	if !e.ExpiresAt.IsZero() {
+		to.event.ExpiresAt = e.ExpiresAt
+	}
+	if !e.WrittenAt.IsZero() {
+		to.event.WrittenAt = e.WrittenAt
+	}
+	j.bytes -= to.bytes
+	to.bytes = Bytes(&to.event) + len(to.id)
+	j.bytes += to.bytes
+}
+
+// Bytes returns about how much memory an event takes.
+func Bytes(e *dynamic.Event) int {
+	const perEvent, perValue = 200, 40
+	n := perEvent + perValue*(len(e.Series)+len(e.Values))
+	for _, values := range [][]any{e.Series, e.Values} {
+		for _, v := range values {
+			switch v := v.(type) {
+			case string:
+				n += len(v)
+			case []byte:
+				n += len(v)
+			}
+		}
+	}
+	return n
+}
