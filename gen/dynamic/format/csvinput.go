@@ -277,7 +277,11 @@ func (r *csvScanner) split(text []byte, line int) error {
 			return nil
 		case text[end] != r.Delimiter:
 			c = cell{line: line, before: text[lineBegin:end]}
-			return c.fail("", syntax("want "+r.delimiterName()+" or a line break after the cell"))
+			problem := "want " + r.delimiterName() + " or a line break after the cell"
+			if bytes.HasSuffix(text[:end], []byte(`\"`)) {
+				problem += ": quotes in cells are doubled, or follow a backslash with --format cassandra"
+			}
+			return c.fail("", syntax(problem))
 		}
 		at = end
 	}

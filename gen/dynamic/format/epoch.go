@@ -89,7 +89,7 @@ func (p *timeParser) local(text string) (any, error) {
 			continue
 		case p.zone != nil:
 			return InZone(wall, p.zone)
-		case form != time.DateOnly:
+		default:
 			return nil, &valueError{fmt.Sprintf("%q has no time zone", text), "an offset, as in 2021-03-05T12:00:00Z, or --zone, such as --zone UTC"}
 		}
 	}

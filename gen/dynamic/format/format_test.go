@@ -123,7 +123,7 @@ func TestNDJSON(t *testing.T) {
 		`line 17: 2026-01-02T03:04:05Z []interface {}{"a", 1, interface {}(nil), interface {}(nil), interface {}(nil), "null", "idle"}`,
 		"18:1: syntax error: want a JSON object, and not an array: jq -c '.[]' prints its elements",
 		`line 19: 2026-01-02T03:04:05Z []interface {}{"z", -0, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
-		"20:20: time: not a value of the type: want a string with a time such as 2021-03-05T12:00:00Z",
+		"20:20: time: not a value of the type: want a string with a time such as 2021-03-05T12:00:00Z, or --time-unit",
 		`line 21: 2026-01-02T03:04:05Z []interface {}{"pretty", 1, interface {}(nil), interface {}(nil), interface {}(nil), "{\n    \"host\": \"inner\"\n  }", "idle"}`,
 		`30:11: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
 		`line 32: 2026-01-02T03:04:05Z []interface {}{"z", 2, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
@@ -221,7 +221,7 @@ func TestBrokenRecords(t *testing.T) {
 		{"ndjson", "{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1,\"note\":\"x\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n\"}\n", "1:62: note: syntax error: a control character in a string must be escaped"},
 		{"ndjson", "{\"host\":\"a\",\"value\":[\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n}\n", "1:21: value: syntax error: want a JSON value"},
 		{"ndjson", "[\n{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n]\n", "1:1: syntax error: want a JSON object, and not an array: jq -c '.[]' prints its elements"},
-		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"say \\\"x\nevil,2026-01-02T03:04:05Z,1,\n\"\n", "2:33: syntax error: want a comma or a line break after the cell"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"say \\\"x\nevil,2026-01-02T03:04:05Z,1,\n\"\n", "2:33: syntax error: want a comma or a line break after the cell: quotes in cells are doubled, or follow a backslash with --format cassandra"},
 		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,5\" x\nevil,2026-01-02T03:04:05Z,1,\n", "2:27: syntax error: a quote in a cell without quotes"},
 		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"x\nevil,2026-01-02T03:04:05Z,1,\n", "2:26: syntax error: the quoted cell has no end"},
 		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"" + strings.Repeat("evil,2026-01-02T03:04:05Z,1,\n", 3<<20) + "\"\n", "2:1: the line is longer than 64 MiB"},
@@ -387,6 +387,7 @@ func TestForeign(t *testing.T) {
 		{"csv", "#group,false,false\n#datatype,string,long\n,result,table\n", "annotated CSV of InfluxDB"},
 		{"csv", "#datatype,string,long\n", "influxd inspect export-lp"},
 		{"ndjson", `{"metric":{"__name__":"up"},"values":[1],"timestamps":[1772366400000]}`, "/api/v1/export/csv"},
+		{"ndjson", `{"metric": {"__name__": "up"}, "values": [1]}`, "/api/v1/export/csv"},
 		{"ndjson", `{"results":[{"series":[]}]}`, "-format csv"},
 		{"ndjson", `{"status":"success","data":{}}`, "promtool tsdb dump-openmetrics"},
 		{"csv", "PAR1\x15\x04", "--format parquet"},
@@ -407,6 +408,23 @@ func TestForeign(t *testing.T) {
 		}
 		if !strings.Contains(got, tt.want) || strings.Contains(got, "interface {}") {
 			t.Errorf("%s: %q: %s, want %s", tt.format, tt.in, got, tt.want)
+		}
+	}
+}
+
+// A time without a zone says so, whatever its form. The class of fault: an error asks for another form, and the file
+// is right.
+func TestZoneless(t *testing.T) {
+	for _, at := range []string{"2026-03-01", "2026-03-01 12:00:00", "2026-03-01T12:00:00", "2026-03-01 12:00:00.123"} {
+		for name, in := range map[string]string{
+			"csv": "host,value,time\na,1," + at + "\n", "ndjson": `{"host":"a","value":1,"time":"` + at + `"}`,
+		} {
+			if got := all(newReader(t, resolve(t), name, in, format.ReaderOptions{})); len(got) != 1 || !strings.Contains(got[0], "has no time zone: want an offset, as in 2021-03-05T12:00:00Z, or --zone") {
+				t.Errorf("%s: %s: %q", name, at, got)
+			}
+			if got := all(newReader(t, resolve(t), name, in, format.ReaderOptions{Zone: time.UTC})); len(got) != 1 || !strings.Contains(got[0], ": 2026-03-01T") {
+				t.Errorf("%s in UTC: %s: %q", name, at, got)
+			}
 		}
 	}
 }

@@ -158,8 +158,13 @@ const annotated = "it is annotated CSV of InfluxDB, which is not read: export li
 
 // known returns a record, unless it is the first one of an input that is not read.
 func known(record []byte, number int) ([]byte, int, error) {
+	const begin = 64 // bytes
+	if number > 1 {
+		return record, number, nil
+	}
+	text := bytes.ReplaceAll(record[:min(begin, len(record))], []byte(" "), nil)
 	for _, f := range foreign {
-		if number == 1 && bytes.HasPrefix(record, []byte(f.begin)) {
+		if bytes.HasPrefix(text, []byte(f.begin)) {
 			return nil, number, errors.New(f.what)
 		}
 	}

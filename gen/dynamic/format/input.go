@@ -336,6 +336,6 @@ func errorAt(record []byte, line, offset int, name string, err error) *InputErro
 }
 
 // lacks returns the error of an event without a value.
-func lacks(line int, name string) error {
+func lacks(line int, name string) *InputError {
 	return &InputError{Line: line, Column: 1, Name: name, Err: ErrMissing}
 }

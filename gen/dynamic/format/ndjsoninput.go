@@ -148,7 +148,7 @@ func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, ra
 		r.seen[i] = false
 		return nil
 	case c.Type != schema.Bool && !numeric(c.Type) && !(c.Type == schema.Timestamp && r.times.unit > 0):
-		return wantString(c.Type)
+		return wantString(c.Type, raw)
 	}
 	v, err := r.value(i, text, TextKind)
 	if err == nil {
@@ -158,10 +158,13 @@ func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, ra
 }
 
 // wantString returns the error of a number or boolean where a string is expected.
-func wantString(t schema.Type) error {
+func wantString(t schema.Type, raw []byte) error {
 	want := "a string"
 	if form := forms[t]; form != "" && t != schema.String {
 		want += " with " + form
+	}
+	if t == schema.Timestamp && isDecimal(raw) {
+		want += ", or --time-unit"
 	}
 	return fmt.Errorf("%w: want %s", ErrValue, want)
 }

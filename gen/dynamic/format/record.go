@@ -295,7 +295,11 @@ func (r *recordReader) emit() (dynamic.Event, int, error) {
 		}
 	}
 	if name := r.complete(&e); name != "" {
-		return e, r.line, lacks(r.line, name)
+		failed := lacks(r.line, name)
+		if r.format.Points && slices.ContainsFunc(r.columns, func(c Column) bool { return c.Name == name && c.part == fieldPart }) {
+			failed.Err = fmt.Errorf("%w: if another line of the point has it, add --merge", ErrMissing)
+		}
+		return e, r.line, failed
 	}
 	return e, r.line, nil
 }

@@ -103,7 +103,7 @@ func find(from string, to schema.Type, o *format.ReaderOptions) (conversion, err
 		case c.need == unit && o.Unit == 0:
 			return c, fmt.Errorf("%s has no unit: add --time-unit, such as --time-unit ms", from)
 		case c.need == zone && o.Zone == nil:
-			return c, fmt.Errorf("%s has no time zone: add --zone, such as --zone UTC", from)
+			return c, fmt.Errorf("%s is no instant: add --zone, such as --zone UTC", from)
 		default:
 			return c, nil
 		}

@@ -32,15 +32,15 @@ var conversionCases = []struct {
 		"int64":     "INT64 TIMESTAMP is no int64: want a field of type timestamp", "duration": "INT64 TIMESTAMP is no duration", "string": "is no string",
 	}},
 	{pq.TimestampAdjusted(pq.Microsecond, false), pq.Int64Value(1772366400000000), format.ReaderOptions{}, map[string]string{
-		"timestamp": "INT64 TIMESTAMP without time zone has no time zone: add --zone", "int64": "is no int64",
+		"timestamp": "INT64 TIMESTAMP without time zone is no instant: add --zone", "int64": "is no int64",
 	}},
 	{pq.TimestampAdjusted(pq.Microsecond, false), pq.Int64Value(1772366400000000), format.ReaderOptions{Zone: berlin}, map[string]string{"timestamp": "2026-03-01T11:00:00Z"}},
 	{pq.TimestampAdjusted(pq.Nanosecond, false), pq.Int64Value(1774751400000000000), format.ReaderOptions{Zone: berlin}, map[string]string{"timestamp": "clocks in Europe/Berlin skip 2026-03-29 02:30:00"}},
 	{pq.Timestamp(pq.Millisecond), pq.Int64Value(1 << 62), format.ReaderOptions{}, map[string]string{"timestamp": "beyond the range of a timestamp"}},
-	{pq.Date(), pq.Int32Value(20513), format.ReaderOptions{}, map[string]string{"timestamp": "INT32 DATE has no time zone: add --zone", "int32": "INT32 DATE is no int32", "int64": "is no int64"}},
+	{pq.Date(), pq.Int32Value(20513), format.ReaderOptions{}, map[string]string{"timestamp": "INT32 DATE is no instant: add --zone", "int32": "INT32 DATE is no int32", "int64": "is no int64"}},
 	{pq.Date(), pq.Int32Value(20513), format.ReaderOptions{Zone: time.UTC}, map[string]string{"timestamp": "2026-03-01T00:00:00Z"}},
 	{pq.Leaf(pq.Int96Type), pq.Int96Value(deprecated.Int96{0xfdf28000, 43200000000000 >> 32, 2461101}), format.ReaderOptions{}, map[string]string{
-		"timestamp": "INT96 has no time zone: add --zone", "int64": "INT96 is no int64", "bytes": "INT96 is no bytes",
+		"timestamp": "INT96 is no instant: add --zone", "int64": "INT96 is no int64", "bytes": "INT96 is no bytes",
 	}},
 	{pq.Leaf(pq.Int96Type), pq.Int96Value(deprecated.Int96{uint32(43200000000000 & 0xffffffff), uint32(43200000000000 >> 32), 2461101}), format.ReaderOptions{Zone: time.UTC}, map[string]string{"timestamp": "2026-03-01T12:00:00Z"}},
 	{pq.Leaf(pq.Int96Type), pq.Int96Value(deprecated.Int96{0, 1 << 31, 2461101}), format.ReaderOptions{Zone: time.UTC}, map[string]string{"timestamp": "beyond the range"}},
