@@ -476,6 +476,21 @@ func (t *Table) AfterTime() []codec.Segment {
 	return t.Segments[min(t.TimeIndex()+1, len(t.Segments)):]
 }
 
+// sequences rejects tables without the sequence that another one stores: it is part of what tells events apart,
+// as the series and the time are, which each table stores on its own.
+func (r *resolver) sequences() {
+	with := slices.IndexFunc(r.layout.Tables, func(t *Table) bool { return t.HasSequence() })
+	if with < 0 {
+		return
+	}
+	for _, t := range r.layout.Tables {
+		if !t.HasSequence() && !t.Pattern.NewestOnly() { // which has a separate error
+			r.refuse(t.KeyPos, "K29", "add `{sequence: true}` after the time, which needs a row per event or pattern bucket_offsets, or remove the table",
+				"table %q does not store the sequence of events, and table %q does: events of one instant would overwrite each other", t.ID, r.layout.Tables[with].ID)
+		}
+	}
+}
+
 // HasSequence reports whether the table stores the sequence of an event, in its keys or
 // column names.
 func (t *Table) HasSequence() bool {

@@ -46,6 +46,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.layout.Read = r.readable()
 	r.nameRollupFields()
 	r.states()
+	r.sequences()
 	r.queries()
 	r.checkPeriods()
 	r.deletes()

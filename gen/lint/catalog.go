@@ -192,6 +192,11 @@ func keyRules() []Rule {
 			Reason: "Nothing begins at its since: it stores events as the layout before it does. Setup does not record such a layout.",
 			Fix:    "Remove the entry of before and, if it was the only one, since.",
 		},
+		{
+			ID: "K29", Title: "a sequence in one table and not in another", Limit: true, Source: judgment, By: ByLanguage,
+			Reason: "An event is the same event in every table of its schema. Without the sequence, a table has one place for all events of an instant: the last one written overwrites the others, reads that the table serves miss them, and deleting one deletes what is stored of another.",
+			Fix:    "Add `{sequence: true}` to the keys of all tables, after the time: of tables with a row per event, and of `bucket_offsets`. Other patterns cannot store it; replace such a table. A table with data begins a new layout, with `since` and `before`.",
+		},
 	}
 }
 
