@@ -59,7 +59,7 @@ tables:
     materialized_views: {lines: {by: [line], every: 1h, fields: [load]}}
   other:
     pattern: single_unserialized
-    key: {delimiter: "#", segments: [{name: line, pad: 10}, region, {time: unix_s}, {sequence: true}]}
+    key: {delimiter: "#", segments: [{name: line, pad: 10}, region, {time: unix_s}]}
     families: {m: {ttl: {max_age: 30d}}, o: {ttl: {max_age: 30d}}}
     serves: true
 queries:
@@ -196,7 +196,7 @@ var settingChanges = []change{
 	{"tables.key.segments.reverse", "serialized", "reverse: true", "reverse: false"},
 	{"tables.key.segments.bucket", "layouts", "[region, bucket]", "[region, {bucket: unix_s}]"},
 	{"tables.key.segments.time", "rows", "{time: unix_s}", "{time: unix_ms}"},
-	{"tables.key.segments.sequence", "rows", ", {sequence: true}]", "]"},
+	{"tables.key.segments.sequence", "serialized", "{time: binary_s, reverse: true}]", "{time: binary_s, reverse: true}, {sequence: true}]"},
 	{"tables.key.segments.joined", "serialized", "{segments: [{name: region, encoding: raw, pad: 8, joined: true}", `{delimiter: "#", segments: [{name: region, encoding: raw, pad: 8}`},
 	{"tables.bucket tables.bucket.every", "cells", "every: 2d", "every: 4d"},
 	{"tables.bucket.origin", "cells", "origin: 2021-03-01", "origin: 2021-03-02"},

@@ -485,7 +485,7 @@ func (r *resolver) sequences() {
 	}
 	for _, t := range r.layout.Tables {
 		if !t.HasSequence() && !t.Pattern.NewestOnly() { // which has a separate error
-			r.refuse(t.KeyPos, "K29", "add `{sequence: true}` after the time, which needs a row per event or pattern bucket_offsets, or remove the table",
+			r.refuse(t.KeyPos, "K29", "add the segment {sequence: true} after the time, or remove the table if its pattern cannot store it",
 				"table %q does not store the sequence of events, and table %q does: events of one instant would overwrite each other", t.ID, r.layout.Tables[with].ID)
 		}
 	}

@@ -162,11 +162,11 @@ func rateAbovePrecision(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if perStep <= 1 {
 		shared := 100 * (1 - (1-math.Exp(-perStep))/perStep)
-		report.at(t.Pos, finerTime(l, t, report), "%s per series at precision %s: at random times, %.2g%% share the time of an earlier event, and %s",
+		report.at(t.Pos, finerTime(l, report), "%s per series at precision %s: at random times, %.2g%% share the time of an earlier event, and %s",
 			rate(l.Expect.Rate), schema.FormatDuration(l.Precision), shared, lost)
 		return
 	}
-	report.at(t.Pos, finerTime(l, t, report), "%s per series at precision %s: events within %[2]s share a key and time, and %s",
+	report.at(t.Pos, finerTime(l, report), "%s per series at precision %s: events within %[2]s share a key and time, and %s",
 		rate(l.Expect.Rate), schema.FormatDuration(l.Precision), lost)
 }
 
@@ -180,7 +180,7 @@ func crowded(rate float64, precision time.Duration) bool {
 
 // finerTime proposes how to keep events at the declared rate distinct: a precision that
 // all tables support or, if there is none, a tie-breaker.
-func finerTime(l *layout.Layout, t *layout.Table, report reporter) string {
+func finerTime(l *layout.Layout, report reporter) string {
 	finest := time.Nanosecond
 	for _, t := range l.Tables {
 		finest = max(finest, t.Finest())
@@ -190,11 +190,18 @@ func finerTime(l *layout.Layout, t *layout.Table, report reporter) string {
 			return "use a finer precision: " + code("time: {precision: %s}", schema.FormatDuration(precision))
 		}
 	}
-	entries := []string{report.keyEntry(t, append(segmentsOf(t), "{sequence: true}"))}
-	if t.Pattern.EventTimed() {
-		entries = append([]string{"pattern: " + layout.PatternWith(layout.FreeTimestamps).String()}, entries...)
+	lines := []string{"tables:"}
+	for _, t := range l.Tables { // a tie-breaker belongs in all of them
+		if t.HasSequence() || t.Pattern.NewestOnly() {
+			continue
+		}
+		entries := []string{report.keyEntry(t, append(segmentsOf(t), "{sequence: true}"))}
+		if t.Pattern.EventTimed() {
+			entries = append([]string{"pattern: " + layout.PatternWith(layout.FreeTimestamps).String()}, entries...)
+		}
+		lines = append(lines, inTable(t.ID, entries...)[1:]...)
 	}
-	return block("add the tie-breaker Sequence to events", inTable(t.ID, entries...)...)
+	return block("add the tie-breaker Sequence to events", lines...)
 }
 
 // opaqueBytes is K16: binary keys are not human-readable.
