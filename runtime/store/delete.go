@@ -202,7 +202,8 @@ func (l *mapping) timeFits(e event) bool {
 // written during the call may or may not be deleted.
 //
 // A table of codec.Latest is marked before and repaired after the others, so that readers never find
-// a deleted event in it, even if the call is killed: each row gets the newest event that is left.
+// a deleted event in it, even if the call is killed: each row gets the newest event that is left. This takes
+// conditional mutations, as does WriteOptions.IfAbsent.
 //
 // With conditions, it reads their fields in one table, see [Query], and deletes the events that a read
 // of this table yields from all tables, as Delete does, up to a thousand at a time. That table is the

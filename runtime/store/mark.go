@@ -15,6 +15,10 @@ import (
 // the time up to which the row does not tell which event is the newest.
 const markPrefix = "deleting "
 
+// markOfNone is the column of the mark that belongs to no call: another table has an event that the row may
+// lack. A row has one, up to the newest of these events.
+const markOfNone = markPrefix + "none"
+
 // newMark returns the name of a column that only one call uses.
 func newMark() string { return fmt.Sprintf("%s%016x", markPrefix, rand.Uint64()) }
 

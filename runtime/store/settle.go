@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
@@ -22,25 +25,28 @@ import (
 //     alone, at the time of the newest event that may be deleted. From now on, readers search the
 //     events of the series, unless the row has a newer event.
 //  2. The events are deleted from the other tables.
-//  3. Each marked row is repaired. All cells up to the time of the mark are deleted, since an older
-//     version may have been deleted before, or lack what a newer one hides. Unless the row still has
-//     a newer event then, the newest event that is left is searched and written with its own time, so
-//     that it replaces no newer one.
+//  3. Each marked row is repaired: the newest event that is left is searched, and one request deletes all
+//     cells up to the time of the mark, since an older version may have been deleted before, or lack what a
+//     newer one hides, and writes the event with its own time, so that it replaces no newer one. It is
+//     executed only if the row has the mark, and replaces the mark by another one. If the row has a newer
+//     event than the mark, it only deletes.
 //  4. The search is repeated. If it finds something else, another program has changed or deleted what
 //     was written, and step 3 is repeated. Otherwise, the mark is removed.
 //
-// A request that changes cells is sent only while the mark of its call is there, and the mark is removed
-// by a request of its own, when the replies to all others have arrived. So whatever arrives late, even
-// after the call was killed, finds the mark, and readers search. This is why calls share no marks, nor
-// do workers of one that may repair the same row.
+// So each request of step 3 is executed at most once, and only while its call has not ended, however often
+// and late it arrives: the row then lacks its mark. The other requests may arrive late without harm: a
+// mark lets readers search, and no other call sets the one whose removal arrives. (Only if three requests
+// of one call were executed again after its end, and in their order, they would repeat the repair: the
+// first mark, the change, and the removal of the second mark.)
 //
-// A call that stops between two steps leaves its marks. Readers then search until an event arrives that
-// is newer than the mark, the mark expires, or another deletion removes it: one removes marks of other
-// calls only if they are older than a day, since these calls may still be running.
+// A call that stops between two steps leaves its mark. Readers then search until an event arrives that
+// is newer than the mark, the mark expires, or a deletion or a back-fill with Repair removes it: these remove the marks of
+// other calls if they are older than a day, since younger calls may still be running. The mark of no call,
+// which writers with IfAbsent set, is removed by each of them: the second search finds what it stands for.
 type settler struct {
 	writer *writer
 	state  int     // index of the table in writer.tables
-	column string  // of the marks
+	column string  // what the columns of the marks begin with
 	search *reader // of the events; nil if the writer does not know them
 	strict *reader // of the events, with an error for what is not known whole; nil if none are serialized
 	alone  *writer // of the table of states
@@ -107,8 +113,8 @@ func (s *settler) events(t *eraser, q *query, v bound, from, to time.Time, of ma
 		return t.skipSeries(err)
 	case t.options.DryRun:
 		found, err := s.show(t, string(key))
-		if _, is := of[exactly(time.UnixMicro(found.newest), 0)]; is {
-			t.deletedNewest(&found)
+		if _, is := of[exactly(time.UnixMicro(found.newest), 0)]; is && found.newest >= 0 {
+			t.deletedNewest()
 		}
 		return err
 	case s.repair:
@@ -152,8 +158,8 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 		found := a.stateRow(row, s.column)
 		switch {
 		case t.options.DryRun:
-			if from.UnixMicro() <= found.newest && found.newest < to.UnixMicro() {
-				t.deletedNewest(&found)
+			if max(0, from.UnixMicro()) <= found.newest && found.newest < to.UnixMicro() {
+				t.deletedNewest()
 			}
 			return nil
 		case s.repair && found.own < 0, !s.repair && found.last < wholeMillis(from):
@@ -210,26 +216,34 @@ func (t *eraser) eachRow(q *query, v bound, f func(a *assembler, row wire.Row) e
 type stateRow struct {
 	newest  int64    // of the columns of events
 	last    int64    // of all columns
-	own     int64    // the mark of a call
-	marked  int64    // the last mark of other calls
+	own     int64    // the last mark of a call
+	mark    string   // its column
+	marked  int64    // the last mark of others
 	columns []string // apart from marks
-	stale   []string // the columns of marks of calls that were killed
+	past    []string // the columns of marks that a change removes: of the call, of none, and of calls that were killed
+	strange int      // the number of those of others
 }
 
-// stateRow returns what a row shows. own is the column of the marks of a call. The values of marks must
-// have been read to know which are stale.
+// noState is a row that shows nothing.
+func noState() stateRow { return stateRow{newest: -1, last: -1, own: -1, marked: -1} }
+
+// stateRow returns what a row shows. own is what the columns of the marks of a call begin with. The values
+// of marks must have been read to know which calls were killed.
 func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
-	s := stateRow{newest: -1, last: -1, own: -1, marked: -1}
+	s := noState()
 	for family, c := range a.columnsOf(row) {
 		name, newest := string(row.Bytes(c.Qualifier)), row.Cells(c)[0]
 		s.last = max(s.last, newest.Micros)
 		switch {
-		case name == own:
-			s.own = newest.Micros
+		case strings.HasPrefix(name, own):
+			if s.own = max(s.own, newest.Micros); len(name) > len(s.mark) { // the first one may have arrived again
+				s.mark = name
+			}
+			s.past = append(s.past, name)
 		case isMark(row, c):
 			s.marked = max(s.marked, newest.Micros)
-			if at := markedAt(row.Bytes(newest.Value)); !at.IsZero() && a.now().Sub(at) > maxMarkAge {
-				s.stale = append(s.stale, name)
+			if at := markedAt(row.Bytes(newest.Value)); name == markOfNone || !at.IsZero() && a.now().Sub(at) > maxMarkAge {
+				s.past, s.strange = append(s.past, name), s.strange+1
 			}
 		default:
 			s.columns = append(s.columns, name)
@@ -244,28 +258,56 @@ func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
 // settle repairs a marked row. If its events keep changing, or if one of them cannot be decoded or
 // stored in the row, or may have fields that are unknown, the mark stays, and readers search.
 func (s *settler) settle(t *eraser, key string) error {
-	cleared := int64(-1) // the mark up to which this call has deleted the cells
+	before, cleared := int64(-1), "" // the newest event at first, and the mark with which old cells were deleted
 	for range maxRounds {
 		found, err := s.show(t, key)
-		if err != nil || found.own < 0 {
+		before = max(before, found.newest)
+		switch {
+		case err != nil || found.own < 0:
 			return err
-		}
-		if found.newest > found.own && found.own == cleared {
-			return s.unmark(t, key, &found)
-		}
-		cleared = found.own
-		done, err := s.round(t, key, &found)
-		if done || err != nil {
-			return err
+		case found.newest <= found.own:
+			if done, err := s.round(t, key, &found, before); done || err != nil {
+				return err
+			}
+		case found.mark == cleared:
+			return s.unmark(t, key, cleared)
+		default: // another deletion may remove the newer event meanwhile
+			if cleared, err = s.change(t, key, &found, found.own, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// unmark removes the mark of this call, and those of calls that were killed.
-func (s *settler) unmark(t *eraser, key string, found *stateRow) error {
+// change deletes the cells of a row up to a time and writes those of an event, which may be nil, if the row
+// has the mark that was found. It returns the mark that is there then; empty if the row was not changed,
+// or if this is unknown. Repeating the request changes nothing if it was executed before.
+func (s *settler) change(t *eraser, key string, found *stateRow, up int64, cells *stateCells) (mark string, err error) {
+	family, m := t.mapping.Table.Families[0].Name, bigtable.NewMutation()
+	for _, name := range found.columns {
+		m.DeleteTimestampRange(family, name, 0, bigtable.Timestamp(up+1000))
+	}
+	for _, name := range append(found.past, s.column) {
+		m.DeleteCellsInColumn(family, name)
+	}
+	if cells != nil {
+		wire.AddTo(m, nil, cells.mutations)
+	}
+	mark = s.column + newMark()[len(markPrefix):]
+	t.mapping.mark(m, mark, up, s.writer.options.Now())
+	marked := bigtable.ColumnRangeFilter(family, found.mark, found.mark+"\x00")
+	matched := false
+	if err := s.apply(t, key, bigtable.NewCondMutation(marked, m, nil), bigtable.GetCondMutationResult(&matched)); err != nil || !matched {
+		return "", err
+	}
+	return mark, nil
+}
+
+// unmark removes a mark of this call, and the first one, which may have arrived again.
+func (s *settler) unmark(t *eraser, key, mark string) error {
 	m := bigtable.NewMutation()
-	for _, name := range append(found.stale, s.column) {
+	for _, name := range []string{s.column, mark} {
 		m.DeleteCellsInColumn(t.mapping.Table.Families[0].Name, name)
 	}
 	return s.apply(t, key, m)
@@ -280,7 +322,7 @@ func (s *settler) show(t *eraser, key string) (stateRow, error) {
 	row, err := t.reader.table.one(t.ctx, &op, rows, filter, 0)
 	t.counted(op)
 	if err != nil || !row.Exists() {
-		return stateRow{newest: -1, last: -1, own: -1, marked: -1}, err
+		return noState(), err
 	}
 	defer row.Release()
 	a := t.reader.rowAssembler()
@@ -294,72 +336,52 @@ func (t *eraser) counted(op Operation) {
 	t.op.add(&op)
 }
 
-// round is a round of steps 3 and 4. It reports whether the row is repaired, or cannot be.
-func (s *settler) round(t *eraser, key string, found *stateRow) (done bool, err error) {
-	if len(found.columns) > 0 {
-		m := bigtable.NewMutation()
-		for _, name := range found.columns {
-			m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, name, 0, bigtable.Timestamp(found.own+1000))
-		}
-		if err := s.apply(t, key, m); err != nil {
-			return false, err
-		}
-	}
-	if found.newest > found.own {
-		return false, nil // another deletion may have removed it meanwhile
-	}
+// round is a round of steps 3 and 4 in a row whose newest event was before. It reports whether the row is
+// repaired, or cannot be.
+func (s *settler) round(t *eraser, key string, found *stateRow, before int64) (done bool, err error) {
 	newest, cells, err := s.newest(t, key)
 	if err != nil || newest.exists() && cells == nil {
 		return true, err
 	}
+	up := found.own
 	if newest.exists() {
-		if cells.micros > found.own { // its writer may have been killed: repeat with a later mark
-			if err := s.mark(t, key, cells.micros); err != nil {
-				return false, err
-			}
-			return false, t.flush()
-		}
 		if knows, err := s.knows(t, newest); err != nil || !knows {
 			return true, err // the mark stays
 		}
-		if err := s.alone.write(t.ctx, t.op.Name, s.listOf(newest), nil); err != nil {
-			return false, err
-		}
-		_, again, err := s.newest(t, key)
-		if err != nil || again == nil || again.micros != cells.micros || !bytes.Equal(again.mutations, cells.mutations) {
-			return false, err
-		}
+		up = max(up, cells.micros)
 	}
-	if !newest.exists() || cells.micros < found.newest {
-		t.deletedNewest(found)
+	mark, err := s.change(t, key, found, up, cells)
+	if err != nil || mark == "" {
+		return false, err
 	}
-	return true, s.unmark(t, key, found)
+	other, again, err := s.newest(t, key)
+	if err != nil || newest.exists() != other.exists() || !cells.equal(again) {
+		return false, err
+	}
+	if before >= 0 && before <= found.own && (cells == nil || cells.micros < before) {
+		t.deletedNewest()
+	}
+	return true, s.unmark(t, key, mark)
 }
 
 // deletedNewest counts a row whose newest event is deleted.
-func (t *eraser) deletedNewest(found *stateRow) {
-	if found.newest < 0 {
-		return
-	}
+func (t *eraser) deletedNewest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sum.Events++
 	t.sum.Rows++
 }
 
-// listOf returns a list of one event.
-func (s *settler) listOf(e event) list {
-	l := s.writer.tables[s.state].mapping.list(1)
-	l.add(e)
-	return l
-}
-
-// apply sends mutations of a row.
-func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation) error {
+// apply sends mutations of a row. The client does not repeat conditional ones.
+func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
 	ctx, cancel := call.Within(t.ctx, t.timeout)
 	defer cancel()
-	t.counted(Operation{Requests: 1, OrdinaryRequests: 1})
-	if err := t.rows.api.Apply(ctx, key, m); err != nil {
+	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
+	err := call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
+		t.counted(Operation{Requests: 1, OrdinaryRequests: 1})
+		return t.rows.api.Apply(ctx, key, m, opts...)
+	})
+	if err != nil {
 		return &DeleteError{Table: t.rows.id, Row: key, Err: missing(t.rows.id, call.Explain(ctx, err))}
 	}
 	return nil
@@ -369,6 +391,11 @@ func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation) error {
 type stateCells struct {
 	micros    int64 // the time of the event
 	mutations []byte
+}
+
+// equal reports whether two events have the same cells; nil stands for no event.
+func (c *stateCells) equal(o *stateCells) bool {
+	return c == nil && o == nil || c != nil && o != nil && c.micros == o.micros && bytes.Equal(c.mutations, o.mutations)
 }
 
 // newest searches the newest event of the series of a row, and encodes its cells; nil if the row cannot

@@ -349,7 +349,7 @@ type nowRun struct {
 	random *rand.Rand
 	steps  []*nowStep
 	asked  chan *nowStep
-	late   func() error // the request of a killed process
+	late   func() error // the request of a killed process, or a copy of one that was executed
 	trace  []string
 }
 
@@ -510,6 +510,10 @@ func (r *nowRun) step(s *nowStep) {
 		r.late = s.do
 		s.answer <- errNowKilled
 		r.trace = append(r.trace, "in flight")
+	case how == 4 && r.late == nil && s.deletes() && s.name == "writes now": // a copy of it arrives later
+		r.late = s.do
+		s.answer <- s.do()
+		r.trace = append(r.trace, "copied")
 	case how == 1 && s.kills > 0 && reads: // the stream breaks
 		s.kills--
 		s.rows = r.random.IntN(2)
