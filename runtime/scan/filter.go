@@ -279,10 +279,13 @@ func KeysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) 
 // EventCells returns the filter of the cells of one event in its row that a read at
 // time now would use; nil if none can be live. sequence is the sequence number of the
 // event or, if the pattern appends, its class, which is then part of its identity. No filter
-// can find an event in the columns of OpenTSDB.
+// can find an event in the columns of OpenTSDB. In a table of [codec.Latest], newer events count, too.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	from, to := t.stamped(event), codec.Forever
-	if t.Pattern.EventTimed() {
+	switch {
+	case t.Pattern.NewestOnly():
+		from, to = event, MaxTime
+	case t.Pattern.EventTimed():
 		from, to = event, event.Add(time.Millisecond)
 	}
 	cells := t.cellsIn(func(f *Family) []codec.Window {

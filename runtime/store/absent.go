@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // ErrExists is the error for an event that was not written because it is already
@@ -109,16 +110,17 @@ func (w *writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []
 
 // markExisting marks the rows of a table of states that lack events which another table had before: the
 // call that wrote these was killed, perhaps, and what it wrote is unknown. Readers then search until a
-// newer event arrives. The requests of the marks are conditional, so that rows with the events stay as
-// they are.
+// newer event arrives. The requests are conditional, so that rows with the events, or with newer ones, stay as
+// they are, and a row has one such mark.
 func (w *writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *Operation) (failures []Failure) {
 	results := make([]Failure, len(s.existing))
 	w.atOnce(len(s.existing), func(i int) {
 		n := int(s.existing[i])
 		p := &s.batch.pieces[n]
 		key := s.batch.entries[p.row].key
-		m := bigtable.NewMutation()
-		t.mapping.mark(m, newMark(), s.batch.instant(n).micros, s.cells.now)
+		m, micros := bigtable.NewMutation(), s.batch.instant(n).micros
+		m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, markOfNone, 0, bigtable.Timestamp(micros))
+		t.mapping.mark(m, markOfNone, micros, s.cells.now)
 		outcome, err := w.ifAbsent(ctx, t, s, key, n, m)
 		results[i] = Failure{Event: p.event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
@@ -131,7 +133,11 @@ func (w *writer) markExisting(ctx context.Context, t *writerTable, s *staged, op
 // [scan.Table.EventCells]. An expired event counts as absent, whether or not it was
 // garbage-collected.
 func (t *writerTable) stored(now time.Time, at instant) bigtable.Filter {
-	if cells := t.shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
+	shape := t.shape
+	if t.state() {
+		shape.Columns = append(slices.Clone(shape.Columns), scan.Column{Name: markOfNone})
+	}
+	if cells := shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
 		return new(filters).of(cells)
 	}
 	return bigtable.BlockAllFilter()

@@ -103,8 +103,10 @@ type BackfillCounts struct {
 	Events      int64 // events that were copied or, with DryRun or Verify, that are in the source
 	Expired     int64 // events that have expired in the target, and were not copied
 	Undecodable int64 // rows and events of the source; see BackfillOptions.SkipUndecodable
-	Changed     int64 // events that changed in the source during the copy, and were copied again
-	Deleted     int64 // events that were deleted from the source during the copy, and from the target
+	// Changed is the number of events that changed in the source during the copy, and were copied again. In a
+	// table of codec.Latest, it is the number of rows that a repair changed: those that differed or had marks.
+	Changed int64
+	Deleted int64 // events that were deleted from the source during the copy, and from the target
 	// Unsettled is the number of events that kept changing. Verify finds those that differ.
 	Unsettled int64
 	// Merged is the number of events of the source that the target cannot store, because others

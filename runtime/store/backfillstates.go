@@ -217,6 +217,9 @@ func (w *stateWorker[E]) series(ctx context.Context, some []seriesState) error {
 			err = w.compare(ctx, &some[i], l)
 		default:
 			w.count(&w.report.Events)
+			if w.Repair {
+				w.count(&w.report.Changed)
+			}
 			err = w.fill(ctx, some[i].key, l, 0)
 		}
 		if err != nil {
@@ -250,6 +253,7 @@ type rowState struct {
 	at        time.Time // of the event that is wanted, or else of the row
 	searched  bool      // the row is marked, so that readers search
 	found     bool      // the search found an event
+	strange   bool      // it has marks of calls that were killed, or of none
 }
 
 // state returns what a row has that told something.
@@ -260,11 +264,14 @@ func (w *stateWorker[E]) state(key string, l *latestSeries) (s rowState, err err
 			s.row = digestOf(cells.mutations)
 		}
 	}
-	if l.mute {
-		shown, err := w.settler.show(w.eraser, key)
-		if err != nil {
+	shown := noState()
+	if l.mute || w.Repair {
+		if shown, err = w.settler.show(w.eraser, key); err != nil {
 			return s, err
 		}
+		s.strange = shown.strange > 0
+	}
+	if l.mute {
 		if s.at = codec.FromMicros(max(0, shown.newest)); shown.marked >= shown.newest {
 			s.searched = true
 			return s, nil
@@ -367,19 +374,20 @@ func (w *stateWorker[E]) existing(ctx context.Context, some []seriesState) error
 	return nil
 }
 
-// repair repairs a row if it differs from what a search finds, or is marked.
+// repair repairs a row if it differs from what a search finds, or has marks that no running call needs.
 func (w *stateWorker[E]) repair(ctx context.Context, of *seriesState, l *latestSeries) error {
 	s, err := w.state(of.key, l)
 	switch {
 	case err != nil:
 		return err
-	case !s.searched && s.want == s.row:
+	case !s.searched && !s.strange && s.want == s.row:
 		w.count(&w.report.Events)
 		return nil
-	case !s.searched && !s.found:
+	case !s.searched && !s.found && s.want != s.row:
 		w.count(&w.report.Deleted)
 	default:
 		w.count(&w.report.Events)
+		w.count(&w.report.Changed)
 	}
 	up := int64(0)
 	if l.done {

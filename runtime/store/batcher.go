@@ -310,6 +310,7 @@ func (b *batcher) start() {
 		l.timer.Stop()
 	}
 	b.inFlight[l] = true
+	l.stage.takeTurn()
 	go b.fly(l)
 }
 

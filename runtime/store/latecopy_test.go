@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -119,7 +118,7 @@ func TestLateCopies(t *testing.T) {
 				write(895, 8)
 				c.agree("a")
 				if t.Failed() {
-					t.Fatal(fmt.Sprintf("%s, a copy of its request %d arrives after %s: the row has %v", name, n, next, c.row("a")))
+					t.Fatalf("%s, a copy of its request %d arrives after %s: the row has %v", name, n, next, c.row("a"))
 				}
 			}
 		}

@@ -216,7 +216,7 @@ func (t *eraser) eachRow(q *query, v bound, f func(a *assembler, row wire.Row) e
 type stateRow struct {
 	newest  int64    // of the columns of events
 	last    int64    // of all columns
-	own     int64    // the last mark of a call
+	own     int64    // the last mark of a call, or one in past; -1 if the call has none
 	mark    string   // its column
 	marked  int64    // the last mark of others
 	columns []string // apart from marks
@@ -230,7 +230,7 @@ func noState() stateRow { return stateRow{newest: -1, last: -1, own: -1, marked:
 // stateRow returns what a row shows. own is what the columns of the marks of a call begin with. The values
 // of marks must have been read to know which calls were killed.
 func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
-	s := noState()
+	s, replaced := noState(), int64(-1)
 	for family, c := range a.columnsOf(row) {
 		name, newest := string(row.Bytes(c.Qualifier)), row.Cells(c)[0]
 		s.last = max(s.last, newest.Micros)
@@ -243,7 +243,7 @@ func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
 		case isMark(row, c):
 			s.marked = max(s.marked, newest.Micros)
 			if at := markedAt(row.Bytes(newest.Value)); name == markOfNone || !at.IsZero() && a.now().Sub(at) > maxMarkAge {
-				s.past, s.strange = append(s.past, name), s.strange+1
+				s.past, s.strange, replaced = append(s.past, name), s.strange+1, max(replaced, newest.Micros)
 			}
 		default:
 			s.columns = append(s.columns, name)
@@ -251,6 +251,9 @@ func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
 				s.newest = max(s.newest, newest.Micros)
 			}
 		}
+	}
+	if s.own >= 0 {
+		s.own = max(s.own, replaced)
 	}
 	return s
 }

@@ -27,10 +27,11 @@ type stage struct {
 	last    event // the previous event, as given
 	tables  []staged
 
-	all      list // the given events, at least up to the current one
-	batched  bool // the events are those of a Batcher
-	lastWins bool // the last event of a place wins
-	ifAbsent bool // write only events that are absent
+	all      list        // the given events, at least up to the current one
+	batched  bool        // the events are those of a Batcher
+	lastWins bool        // the last event of a place wins
+	ifAbsent bool        // write only events that are absent
+	turn     versionTurn // in a writer with a table of states
 }
 
 // staged is the part of a stage that one table gets.
@@ -219,9 +220,19 @@ func (t *staged) take(event int) {
 	c.taken = len(c.mutations)
 }
 
+// takeTurn takes the turn of the call among those that write versions of the same events.
+func (s *stage) takeTurn() {
+	if last := len(s.tables) - 1; s.turn.done == nil && s.writer.tables[last].state() {
+		s.turn = s.writer.versions.take(&s.tables[last].batch)
+	}
+}
+
 // send sends the staged events, table by table.
 func (s *stage) send(ctx context.Context, name string) error {
 	w := s.writer
+	s.takeTurn()
+	defer w.versions.end(&s.turn)
+	s.turn.wait()
 	var all []Failure
 	var elsewhere *others
 	if w.tables[len(w.tables)-1].state() {

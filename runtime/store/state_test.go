@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -246,6 +247,100 @@ func TestState(t *testing.T) {
 	_, err = w.DeleteAll(t.Context(), q.Bind(sample{}))
 	must(t, err)
 	c.agree("a", "b", "c")
+}
+
+// TestVersionsOfAnEvent writes versions of one event with a batcher whose batches are sent concurrently, and by
+// concurrent calls of one writer. The class: which of two versions wins must be the same in all tables.
+func TestVersionsOfAnEvent(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock})
+	for n := range 40 {
+		version := func(v int) sample { return sample{Series: "a", Time: at(700 + n), Value: uint64(v)} }
+		b := NewBatcher(w, nil, BatcherOptions{MaxEvents: 1})
+		for v := range 4 {
+			must(t, b.Add(t.Context(), version(v)))
+		}
+		must(t, b.Close(t.Context()))
+		c.agree("a")
+		if e, err := c.reader(c.Client).Latest(t.Context(), sample{Series: "a"}); err != nil || e.Value != 3 {
+			t.Fatalf("round %d: %v, %v instead of the last version", n, e, err)
+		}
+		var wg sync.WaitGroup
+		for v := range 4 {
+			wg.Go(func() {
+				if err := w.Write(t.Context(), version(v)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if c.agree("a"); t.Failed() {
+			t.Fatalf("in round %d", n)
+		}
+	}
+	if len(w.writer.versions.last) > 0 {
+		t.Errorf("%d turns have not ended", len(w.writer.versions.last))
+	}
+}
+
+// TestOneMarkOfNone delivers events that exist again, with IfAbsent: none needs a mark beside a newer event, and
+// all of them one without. The class: marks that nobody removes. Each deletion and repair removes it.
+func TestOneMarkOfNone(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	w := c.writer(c.Client)
+	again := func(from, to int) {
+		for n := from; n < to; n++ {
+			e := sample{Series: "a", Time: at(n), Value: uint64(n)}
+			if err := w.Write(t.Context(), e, WriteOptions{IfAbsent: true}); !errors.Is(err, ErrExists) {
+				t.Fatal(err)
+			}
+		}
+		c.agree("a")
+	}
+	for n := 700; n < 720; n++ {
+		must(t, w.Write(t.Context(), sample{Series: "a", Time: at(n), Value: uint64(n)}))
+	}
+	again(700, 720)
+	same(t, []string{"f.1:v.1@719"}, newestOf(c.row("a")))
+	must(t, c.events().Write(t.Context(), sample{Series: "a", Time: at(730), Value: 1})) // killed before the row was written
+	must(t, c.events().Write(t.Context(), sample{Series: "a", Time: at(731), Value: 2}))
+	again(730, 732)
+	again(730, 732)
+	same(t, []string{"f.1:" + markOfNone + "@731", "f.1:v.1@719"}, newestOf(c.row("a")))
+	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+	if must(t, err); report.Changed != 1 || report.Events != 1 || report.Deleted != 0 {
+		t.Errorf("repaired: %+v", report.BackfillCounts)
+	}
+	same(t, []string{"f.1:v.1@731"}, c.row("a"))
+	m := bigtable.NewMutation() // of a call that was killed two days ago, and one that may be running
+	c.mappings[0].untyped().mark(m, markPrefix+"killed", at(600).UnixMicro(), c.clock().Add(-2*maxMarkAge))
+	c.mappings[0].untyped().mark(m, markPrefix+"running", at(600).UnixMicro(), c.clock())
+	must(t, c.Client.Open("now").Apply(t.Context(), "a", m))
+	for _, changed := range []int64{1, 0} {
+		report, err = Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+		if must(t, err); report.Changed != changed || report.Events != 1 {
+			t.Errorf("repaired: %+v", report.BackfillCounts)
+		}
+		same(t, []string{"f.1:deleting running@600", "f.1:v.1@731"}, c.row("a"))
+	}
+	must(t, c.events().Write(t.Context(), sample{Series: "a", Time: at(740)}))
+	again(740, 741)
+	_, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+	must(t, err)
+	same(t, []string{"f.1:deleting running@600"}, c.row("a"))
+}
+
+// newestOf returns the newest cell of each column; see nowCase.row.
+func newestOf(cells []string) (out []string) {
+	for _, cell := range cells {
+		column, _, _ := strings.Cut(cell, "@")
+		if n := len(out) - 1; n >= 0 && strings.HasPrefix(out[n], column+"@") {
+			out[n] = cell
+			continue
+		}
+		out = append(out, cell)
+	}
+	return out
 }
 
 // TestStateExpiresEarlier checks that an event that has expired in the row alone is written to the other

@@ -49,6 +49,7 @@ type nowState struct {
 	marks  [2 * nowCallers][nowMarks]int // the times up to which the row does not tell; 0 if there is none
 	at     [nowCallers]nowProcess
 	late   nowRequest // of a killed process, or a copy
+	none   int        // the time of the mark of no call; 0 if there is none
 }
 
 // nowMarks is the number of marks that a call may set, one after the other.
@@ -66,6 +67,7 @@ type nowRequest struct {
 	put     nowEvent
 	unmark  bool                 // remove the marks of the call before
 	seen    [2 * nowCallers]bool // calls whose marks to remove, too
+	none    bool                 // remove the mark of no call
 }
 
 // nowProcess is the progress of a process.
@@ -82,12 +84,15 @@ type nowProcess struct {
 	before   [2]byte // what a writer replaced
 	had      bool
 	seen     [2 * nowCallers]bool // marks of others
+	none     bool                 // of a deletion: the row has the mark of no call
+	exists   bool                 // of a write of an absent event: it was there
 }
 
 // nowCall is a call of a process: a write, a deletion of a range of times, or a worker of a back-fill.
 type nowCall struct {
 	name     string
 	write    nowEvent
+	absent   bool // it is written if it is absent
 	from, to int
 	fills    bool
 }
@@ -109,6 +114,8 @@ type nowVariant struct {
 	atOnce      bool // deleters of a row with a newer event remove its old cells and the mark at once
 	anyway      bool // changes do not depend on the mark of their call
 	oneMark     bool // a change leaves the mark on which it depends
+	anyMark     bool // the mark of another call suffices for an event that exists
+	noneLast    bool // the mark of no call is removed with that of a deletion
 }
 
 // nowModel explores the interleavings of some calls.
@@ -181,6 +188,9 @@ func (m *nowModel) inRow(s *nowState) (e nowEvent, tells, exists bool) {
 				marked = marked || at >= e.time
 			}
 		}
+	}
+	if s.none > 0 && s.alive(s.none, m.rowLife()) {
+		exists, marked = true, marked || s.none >= e.time
 	}
 	return e, e != nothing && !marked, exists || e != nothing
 }
@@ -289,14 +299,33 @@ func (m *nowModel) writing(s *nowState, i int) {
 	case p.step == 2:
 	case (p.step == 0) != m.latestFirst:
 		stored := &s.events[e.time][e.sequence]
+		if p.exists = m.calls[i].absent && *stored != [2]byte{}; p.exists {
+			break
+		}
 		if !p.again && !p.repeated {
 			p.before, p.had = *stored, *stored != [2]byte{}
 		}
 		*stored = e.data
+	case p.exists:
+		m.markNone(s, e.time)
 	default:
 		s.put(e)
 	}
 	p.step++
+}
+
+// markNone marks a row that lacks an event of a time, unless it has a newer one.
+func (m *nowModel) markNone(s *nowState, at int) {
+	has := s.none >= at
+	for i := range s.row {
+		has = has || slices.ContainsFunc(s.row[i][at:], func(datum byte) bool { return datum != 0 })
+	}
+	for _, marks := range s.marks {
+		has = has || m.anyMark && slices.Max(marks[:]) >= at
+	}
+	if !has {
+		s.none = at
+	}
 }
 
 // deleting executes the next step of a deleter or a back-fill.
@@ -359,10 +388,10 @@ func (m *nowModel) looking(s *nowState, i int) {
 		*p = nowProcess{step: deleted, repeated: p.repeated}
 		return
 	default:
-		p.up = own[p.mark]
+		p.up = max(own[p.mark], s.none)
 	}
 	e, _, _ := m.inRow(s)
-	p.newer, p.found = e.time > p.up, e
+	p.newer, p.found, p.none = e.time > p.up, e, s.none > 0
 	for column := range s.row {
 		p.columns[column] = s.row[column] != [nowTimes]byte{}
 	}
@@ -377,7 +406,7 @@ func (m *nowModel) looking(s *nowState, i int) {
 // changing sends the request that changes the row, and replaces the mark.
 func (m *nowModel) changing(s *nowState, i int) {
 	p := &s.at[i]
-	r := nowRequest{has: p.mark + 1, set: p.mark + 1, mark: p.up, columns: p.columns, clear: p.up, put: p.found, unmark: true}
+	r := nowRequest{has: p.mark + 1, set: p.mark + 1, mark: p.up, columns: p.columns, clear: p.up, put: p.found, unmark: true, none: p.none && !m.noneLast}
 	if m.oneVersion {
 		r.from = p.up
 	}
@@ -415,7 +444,7 @@ func (m *nowModel) changing(s *nowState, i int) {
 // unmarking removes the marks of the call.
 func (m *nowModel) unmarking(s *nowState, i int) {
 	p := &s.at[i]
-	m.send(s, i, nowRequest{set: nowMarks - 1, unmark: true, seen: p.seen})
+	m.send(s, i, nowRequest{set: nowMarks - 1, unmark: true, seen: p.seen, none: p.none && m.noneLast})
 	*p = nowProcess{step: deleted, repeated: p.repeated}
 }
 
@@ -449,6 +478,9 @@ func (s *nowState) receive(r *nowRequest) bool {
 		clear(own[:r.set])
 	}
 	own[r.set] = max(own[r.set], r.mark)
+	if r.none {
+		s.none = 0
+	}
 	for of, seen := range r.seen {
 		if seen {
 			s.marks[of] = [nowMarks]int{}
@@ -546,6 +578,9 @@ func (m *nowModel) explore(first []nowEvent) {
 			start.put(e)
 		}
 	}
+	if m.life > 0 && len(first) == 1 {
+		start.none = 3 // an event was deleted since
+	}
 	seen := map[nowState]bool{start: true}
 	queue := []nowState{start}
 	for len(queue) > 0 && m.failure == "" {
@@ -575,6 +610,8 @@ func nowCalls() []nowCall {
 		write("late", 2, 'l', 'l'),
 		write("late, without a", 2, 0, 'm'),
 		write("replace", 1, 'r', 0),
+		{name: "absent", write: nowEvent{time: 2, data: [2]byte{'i', 0}}, absent: true},
+		{name: "delete nothing", from: 3, to: 4},
 		{name: "delete newest", from: 2, to: 3},
 		{name: "delete oldest", from: 1, to: 2},
 		{name: "delete both", from: 1, to: 3},
@@ -679,6 +716,8 @@ func TestStateProtocolVariants(t *testing.T) {
 		"clearing and unmarking at once":  {atOnce: true},
 		"a change without a condition":    {anyway: true},
 		"a change that leaves the mark":   {oneMark: true},
+		"marks that suffice for others":   {anyMark: true},
+		"the mark of none removed last":   {noneLast: true},
 	} {
 		if failure, _ := explored(v, 2); failure == "" {
 			t.Errorf("%s: not found", name)

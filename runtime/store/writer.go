@@ -30,7 +30,8 @@ type writer struct {
 	unknown    error // that of a table in WriterOptions.Tables
 	unwritable error // why these tables cannot be written to alone
 	client     Client
-	events     *mapping // with all events, for a table of states; nil without one
+	events     *mapping     // with all events, for a table of states; nil without one
+	versions   versionOrder // calls that write to a table of states
 }
 
 // writerTable is one table of a Writer.
@@ -186,6 +187,19 @@ func (w *writer) write(ctx context.Context, name string, events list, opts []Wri
 	}
 	return s.send(ctx, name)
 }
+
+// Any request that changes rows may be executed once more after its call has ended, since clients repeat requests whose
+// replies are lost. What such a copy can do:
+//
+//   - A write (sendOne, applyBulk, apply of a stage) stores its events at their times again. It hides nothing newer,
+//     but undoes a later deletion or another version of the same events.
+//   - A write with IfAbsent changes nothing, unless the event was deleted since.
+//   - A deletion (erasures.apply) names events, and deletes them if they were written again since, and no others.
+//   - A mark of a rollup or of a table of states only lets readers take the events.
+//   - The repair of a row of states and the seal of a bucket depend on marks that they replace, so that they are
+//     executed once; the removal of a mark names one that no other call sets. See settler and sealer.
+//
+// TestMutations lists the requests, and TestLateCopies repeats those of a table of states.
 
 // sendAll sends what a table gets and returns the failures.
 func (w *writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
