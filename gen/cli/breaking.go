@@ -174,11 +174,20 @@ func Earlier(against string) string {
 		return ""
 	}
 	inputs, err := project.LoadOther(against)
-	text, _ := files.Head(filepath.Join(against, lock.Name), maxLock) // there may be none
+	text, unread := lockIn(against)
 	for _, in := range inputs {
 		text = fmt.Appendf(text, "%q%q", in.Name, in.Text)
 	}
-	return fmt.Sprintf("%x %v", sha256.Sum256(text), err)
+	return fmt.Sprintf("%x %v", sha256.Sum256(text), errors.Join(err, unread))
+}
+
+// lockIn returns the text of the lock in a folder; nil if there is none.
+func lockIn(dir string) ([]byte, error) {
+	text, err := files.Read(filepath.Join(dir, lock.Name), maxLock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
 }
 
 // beforeOf returns the versions that a project is compared with; nil for its locks.
@@ -203,9 +212,9 @@ func beforeOf(p *project.Project, against string, exact bool, locks []project.Lo
 	if err != nil {
 		return nil, err
 	}
-	text, _ := files.Head(filepath.Join(against, lock.Name), maxLock) // there may be none
-	if _, err := os.Stat(filepath.Join(against, lock.Name)); err != nil {
-		text = nil
+	text, err := lockIn(against)
+	if err != nil {
+		return nil, err
 	}
 	out, err := earlierOf(inputs, filepath.Join(against, lock.Name), text)
 	if err != nil {

@@ -3,7 +3,6 @@ package names
 import (
 	godoc "go/doc"
 	"go/token"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,10 +20,7 @@ var visible = []string{
 // params sets the parameters of a query: one for each input, or two for a range. They do not shadow
 // what the file declares or imports.
 func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) {
-	reserved := maps.Clone(r.own)
-	for _, name := range visible {
-		reserved[name] = true
-	}
+	reserved := func(name string) bool { return r.own[name] || slices.Contains(visible, name) }
 	var wanted []string
 	for _, in := range q.Inputs {
 		name := unexported(n.Field(in.Of(l)).Name)
@@ -63,11 +59,13 @@ func plural(noun string) string {
 	return noun + "s"
 }
 
-// distinct returns distinct names in the order of the wanted ones. It keeps those that
+// distinct returns distinct names in the order of the wanted ones, none of which is reserved. It keeps those that
 // are free and extends the others.
-func distinct(wanted []string, reserved map[string]bool) []string {
-	taken := maps.Clone(reserved)
-	free := func(name string) bool { return !taken[name] && !token.IsKeyword(name) && !godoc.IsPredeclared(name) }
+func distinct(wanted []string, reserved func(name string) bool) []string {
+	taken := map[string]bool{}
+	free := func(name string) bool {
+		return !taken[name] && !reserved(name) && !token.IsKeyword(name) && !godoc.IsPredeclared(name)
+	}
 	out := make([]string, len(wanted))
 	for i, name := range wanted {
 		if free(name) {

@@ -399,6 +399,29 @@ var expectedReadsForm = named("a mapping from queries to rates", "write `reads: 
 		return ExpectedRead{Rate: rate}, ok
 	}, record(expectedReadBlock)), func(r *ExpectedRead) *Value[string] { return &r.Method })
 
+// Limits of a schema. Each layout of a table is compared with each other one, for each query: without limits, a file of
+// 1 MiB would take minutes.
+const (
+	maxLayouts     = 1000 // tables of an instance of Bigtable
+	maxComparisons = 20_000_000
+)
+
+// checkSize rejects schemas with too many tables and queries.
+func checkSize(w *walker, s *Schema) {
+	layouts, queries := 0, len(s.Queries)
+	for _, t := range s.Tables {
+		layouts += 1 + len(t.Before)
+	}
+	switch {
+	case layouts > maxLayouts:
+		w.errorf(s.Tables[0].Name.Pos, "the schema has %d tables and earlier layouts: an instance of Bigtable has at most %d tables", layouts, maxLayouts).
+			Hint = "write one schema for each kind of event"
+	case queries*layouts*layouts > maxComparisons:
+		w.errorf(s.Queries[0].Name.Pos, "%d queries are too many for %d tables and earlier layouts: at most %d can be compared with all of them",
+			queries, layouts, maxComparisons/(layouts*layouts)).Hint = "remove queries that differ only in their names, or split the schema"
+	}
+}
+
 // checkSchema reports contradictions between the blocks of s.
 func checkSchema(w *walker, s *Schema) {
 	series := map[string]diag.Pos{}
@@ -412,6 +435,7 @@ func checkSchema(w *walker, s *Schema) {
 			w.errorf(f.Name.Pos, "%s is already a series value, on line %d", quote(f.Name.V), pos.Line).Hint = "remove it; events contain their series values"
 		}
 	}
+	checkSize(w, s)
 	checkNumbers(w, s.Fields)
 	checkQueryTables(w, s)
 	checkQueryForms(w, s)

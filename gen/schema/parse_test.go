@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -433,6 +434,43 @@ func TestWas(t *testing.T) {
 		}
 		if was := s.Fields[0].Was; len(was) == 0 || !was[0].Pos.IsValid() {
 			t.Errorf("%s: %+v", text, was)
+		}
+	}
+}
+
+// TestTooMany rejects files whose tables and queries would take minutes to compare. The class of faults: work
+// that grows faster than the file.
+func TestTooMany(t *testing.T) {
+	build := func(tables, queries int) string {
+		var b strings.Builder
+		b.WriteString("tables:\n")
+		for i := range tables {
+			fmt.Fprintf(&b, "  t%d: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [sensor, bucket]}, bucket: 1d, family: m, ttl: {keep: forever}}\n", i)
+		}
+		if queries > 0 {
+			b.WriteString("queries:\n")
+		}
+		for i := range queries {
+			fmt.Fprintf(&b, "  Q%d: {by: [sensor]}\n", i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		tables, queries int
+		want            string
+	}{
+		{1000, 20, ""},
+		{1001, 0, "the schema has 1001 tables and earlier layouts: an instance of Bigtable has at most 1000 tables"},
+		{1000, 21, "21 queries are too many for 1000 tables and earlier layouts: at most 20 can be compared with all of them"},
+		{1, 20_000, ""},
+	} {
+		_, list := Parse("x.yaml", []byte("btgen: v1\npackage: x\nname: X\nseries: {sensor: string}\nfields: {v: int64}\n"+build(c.tables, c.queries)))
+		got := ""
+		if len(list) > 0 {
+			got = list[0].Message
+		}
+		if got != c.want {
+			t.Errorf("%d tables, %d queries: got %q, want %q", c.tables, c.queries, got, c.want)
 		}
 	}
 }

@@ -48,6 +48,9 @@ func openCheckpoint(name string) (*checkpointFile, error) {
 // errLocked is the error of lockFile if another process has the lock.
 var errLocked = errors.New("locked by another process")
 
+// errLargeCheckpoint is the error of a file that no program has written as a checkpoint.
+var errLargeCheckpoint = fmt.Errorf("it is larger than %d MB", maxCheckpoint>>20)
+
 // read returns the contents; nil if the file does not exist. It reads regular files only, up to
 // maxCheckpoint.
 func (f *checkpointFile) read() ([]byte, error) {
@@ -61,6 +64,9 @@ func (f *checkpointFile) read() ([]byte, error) {
 	if !info.Mode().IsRegular() { // opening a named pipe would wait for its writer
 		return nil, errors.New("it is not a regular file")
 	}
+	if info.Size() > maxCheckpoint {
+		return nil, errLargeCheckpoint
+	}
 	file, err := os.Open(f.name)
 	if err != nil {
 		return nil, err
@@ -71,7 +77,7 @@ func (f *checkpointFile) read() ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxCheckpoint+1))
 	if err == nil && len(text) > maxCheckpoint {
-		return nil, fmt.Errorf("it is larger than %d MB", maxCheckpoint>>20)
+		return nil, errLargeCheckpoint
 	}
 	f.last = info
 	return text, err

@@ -2,6 +2,7 @@
 package files
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,6 +37,9 @@ func (e *TooLargeError) Error() string {
 // is larger than most bytes, and a *[NotRegularError] if it is not regular. Read follows
 // symbolic links.
 func Read(path string, most int64) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > most {
+		return nil, &TooLargeError{path, most} // without its content in memory
+	}
 	content, err := Head(path, most+1)
 	if err == nil && int64(len(content)) > most {
 		return nil, &TooLargeError{path, most}
@@ -58,7 +62,10 @@ func Head(path string, n int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, n)) // the size that Stat returns is not reliable
+	const spare = bytes.MinRead // ReadFrom grows what has less
+	content := bytes.NewBuffer(make([]byte, 0, max(0, min(info.Size(), n))+spare))
+	_, err = content.ReadFrom(io.LimitReader(f, n)) // the size that Stat returns is not reliable
+	return content.Bytes(), err
 }
 
 // IsRegular reports whether path is a regular file.
