@@ -309,7 +309,7 @@ func failuresOf(err error) (out map[int]error, short bool) {
 				short = true
 				continue
 			}
-			out[f.Event] = f.Err
+			out[f.Index] = f.Err
 		}
 	}
 	return out, short

@@ -247,7 +247,7 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 								short = true
 								continue
 							}
-							out[f.Event] = f.Err
+							out[f.Index] = f.Err
 						}
 					}
 					return out, short

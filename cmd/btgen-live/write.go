@@ -386,7 +386,7 @@ func (l *loading) land() error {
 			if f.Outcome != store.Refused {
 				return l.broken(failed)
 			}
-			if line := l.flying.lines[f.Event]; !refused[line] {
+			if line := l.flying.lines[f.Index]; !refused[line] {
 				refused[line] = true
 				reports = append(reports, report{line, fmt.Sprintf("%d:1: %v", line, f.Err)})
 			}
@@ -420,7 +420,7 @@ func (l *loading) land() error {
 func (l *loading) broken(failed *store.WriteError) error {
 	first := len(l.flying.events)
 	for _, f := range failed.Failures {
-		first = min(first, f.Event)
+		first = min(first, f.Index)
 	}
 	l.events += first
 	l.line = l.flying.lines[first] - 1

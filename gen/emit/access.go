@@ -29,6 +29,30 @@ func (s *schemaFile) eventSeq() *jen.Statement {
 	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.Event), jen.Error())
 }
 
+// writer and reader render what writes and what reads a table.
+func (s *schemaFile) writer() *jen.Statement { return jen.Id("w").Dot("held").Call() }
+func (s *schemaFile) reader(t *layout.Table) *jen.Statement {
+	return jen.Id("r").Dot(s.names.Table(t).From).Call()
+}
+
+// held declares the method of a type, whose receiver is named, that returns what it holds:
+//
+//	func (w *BalloonWriter) held() store.TableWriter[BalloonEvent] { return store.TableWriterOf(w.writer, balloonMappings) }
+func (s *schemaFile) held(receiver, typ, method, field, held, mappings string) jen.Code {
+	return gocode.Doc(fmt.Sprintf("%s returns what %s holds; that of a zero %s refuses all calls.", method, receiver, typ)).Add(notInlined()).
+		Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(method).Params().Add(s.store(held)).Types(jen.Id(s.names.Event)).Add(oneLine(
+		jen.Return(s.store(held+"Of").Call(jen.Id(receiver).Dot(field), jen.Id(mappings)))))
+}
+
+// heldReaders declares the methods that return the readers of tables.
+func (s *schemaFile) heldReaders() (out []jen.Code) {
+	for _, t := range s.readTables() {
+		names := s.names.Table(t)
+		out = append(out, s.held("r", s.names.Reader, names.From, names.Reader, "TableReader", names.Mapping))
+	}
+	return out
+}
+
 // notInlined ends the comment of a function that calls generic ones. If it were
 // inlined, every package that calls it would compile them again.
 func notInlined() *jen.Statement {
@@ -109,7 +133,7 @@ func (s *schemaFile) several(value jen.Code) param {
 
 // writerMethods declares the methods that every writer has.
 func (s *schemaFile) writerMethods() jen.Code {
-	writer := func(method string) jen.Code { return jen.Id("w").Dot("writer").Dot(method) }
+	writer := func(method string) jen.Code { return s.writer().Dot(method) }
 	failed, deleted := []jen.Code{jen.Error()}, []jen.Code{s.store("Deletion"), jen.Error()}
 	return s.methods("w", s.names.Writer, []method{
 		{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write")},
@@ -174,10 +198,22 @@ func (s *schemaFile) place() string {
 
 // batcherType declares the batcher:
 //
-//	type BalloonBatcher struct { store.EventBatcher[BalloonEvent] }
+//	type BalloonBatcher struct { batcher store.EventBatcher[BalloonEvent] }
 func (s *schemaFile) batcherType() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches; see store.Batcher.", s.names.Batcher, s.layout.Name)).Line().
-		Type().Id(s.names.Batcher).Struct(s.store("EventBatcher").Types(jen.Id(s.names.Event)))
+		Type().Id(s.names.Batcher).Struct(jen.Id("batcher").Add(s.store("EventBatcher")).Types(jen.Id(s.names.Event)))
+}
+
+// batcherMethods declares the methods that every batcher has.
+func (s *schemaFile) batcherMethods() jen.Code {
+	batcher := func(method string) jen.Code { return jen.Id("b").Dot("held").Call().Dot(method) }
+	failed := []jen.Code{jen.Error()}
+	return s.methods("b", s.names.Batcher, []method{
+		{"Add", "queues a copy of an event, and blocks while the batcher is full", "Batcher.Add", []param{ctx(), s.event("event")}, failed, batcher("Add")},
+		{"Flush", "sends the queued events and waits for them; the error is a *store.BatchError", "Batcher.Flush", []param{ctx()}, failed, batcher("Flush")},
+		{"Close", "flushes, then rejects further events", "Batcher.Close", []param{ctx()}, failed, batcher("Close")},
+		{"Stats", "returns the number and the age of the events that are not yet written", "Batcher.Stats", nil, []jen.Code{s.store("BatcherStats")}, batcher("Stats")},
+	})
 }
 
 // newBatcher declares the batcher's constructor.
@@ -191,7 +227,7 @@ func (s *schemaFile) newBatcher() jen.Code {
 		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
-			s.store("NewBatcher").Call(jen.Id("w").Dot("writer"), jen.Id("failed"), jen.Id("opts").Op("...")),
+			s.store("NewBatcher").Call(s.writer(), jen.Id("failed"), jen.Id("opts").Op("...")),
 		)),
 	)
 }
@@ -267,8 +303,7 @@ func (s *schemaFile) newReader() jen.Code {
 
 // readerMethods declares the methods that every reader has.
 func (s *schemaFile) readerMethods() jen.Code {
-	read := s.names.Table(s.layout.Read)
-	reader := func(method string) jen.Code { return jen.Id("r").Dot(read.Reader).Dot(method) }
+	reader := func(method string) jen.Code { return s.reader(s.layout.Read).Dot(method) }
 	each := s.store("Each").Call(jen.Id("series"), jen.Func().Params(jen.Id("s").Id(s.names.Series)).Id(s.names.Event).Add(oneLine(jen.Return(s.eventOf("s")))))
 	events := []jen.Code{s.eventSeq()}
 	state := ""

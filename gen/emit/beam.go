@@ -44,11 +44,11 @@ func beamFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, e
 		layout: l,
 	}}
 	s.ImportName(runtime.BeamModule, "beamstore")
-	taken := []string{"dst", "e", "encoded", "err", "mappings", "queries", "r"}
+	var parameters []string
 	for i := range l.Queries {
-		taken = append(taken, n.Query(&l.Queries[i]).Parameters()...)
+		parameters = append(parameters, n.Query(&l.Queries[i]).Parameters()...)
 	}
-	s.importPackage(l.Package, taken...)
+	s.importPackage(l.Package, parameters...)
 	s.parts = s.eventParts()
 	s.add(s.schemaVar(), s.beamWindows(), s.newSchema())
 	for i := range l.Queries {

@@ -59,12 +59,15 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		}
 	}
 	out = append(out, prose.Holds(l, t))
-	for i := range t.Families {
-		f := &t.Families[i]
+	families := t.AllFamilies()
+	for i := range families {
+		f := &families[i]
 		switch {
 		case f.Class > 0:
 			out = append(out, fmt.Sprintf("Events of class %s are in family %s.", l.Classes[f.Class-1], f.Name))
-		case len(t.Families) > 1:
+		case i == len(t.Families):
+			out = append(out, fmt.Sprintf("Family %s has the rollup: the windows of the bucket by %s, and marks of changes. The timestamp of a cell is the end of the bucket.", f.Name, schema.FormatDuration(t.Rollup.Every)))
+		case len(families) > 1:
 			out = append(out, fmt.Sprintf("Family %s:", f.Name))
 		}
 		out = append(out, garbage(f))

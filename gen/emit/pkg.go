@@ -53,7 +53,7 @@ func packageFile(p *goPackage, paths paths) ([]byte, error) {
 func testFile(p *goPackage, paths paths) ([]byte, error) {
 	name := p.name + "test"
 	s := newSource(paths.test(p.name), name, joined(p.origin), paths)
-	s.importPackage(p.name, "b", "ctx", "opts", "t")
+	s.importPackage(p.name)
 	s.PackageComment(fmt.Sprintf("// Package %s provides tests with an in-memory Bigtable that has the tables of package %s.", name, p.name))
 	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
 	options := jen.Id("opts").Op("...").Add(in(paths.setup, "Options"))

@@ -29,7 +29,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 		s.queryParams(g, q)
 		g.Add(s.optsParam("ReadOptions"))
 	}).Add(s.eventSeq()).Block(
-		jen.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Read").Call(jen.Id("ctx"), s.selected(q), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."))),
+		jen.Return(s.reader(q.Table).Dot("Read").Call(jen.Id("ctx"), s.selected(q), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."))),
 	)
 }
 
@@ -50,7 +50,7 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 	}).Qual("iter", "Seq2").Types(jen.Id(s.names.Series), jen.Error()).Block(
-		jen.Return(s.store("ReadSeries").Types(jen.Id(s.names.Series)).Call(jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), s.selected(q), jen.Id("from"), jen.Id("to"))),
+		jen.Return(s.store("ReadSeries").Types(jen.Id(s.names.Series)).Call(jen.Id("ctx"), s.reader(q.Table), s.selected(q), jen.Id("from"), jen.Id("to"))),
 	)
 }
 
@@ -91,7 +91,7 @@ func (s *schemaFile) deleting(q *layout.Query, method, text, called string, ends
 		g.Add(s.optsParam("DeleteOptions"))
 	}).Params(s.store("Deletion"), jen.Error()).BlockFunc(func(g *jen.Group) {
 		args := append([]jen.Code{jen.Id("ctx"), s.selected(q)}, ends...)
-		g.Return(jen.Id("w").Dot("writer").Dot(called).Call(append(args, jen.Id("opts").Op("..."))...))
+		g.Return(s.writer().Dot(called).Call(append(args, jen.Id("opts").Op("..."))...))
 	})
 }
 

@@ -28,7 +28,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 		names:  n,
 		layout: l,
 	}
-	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "clock", "now", "r", "series", "t", "times", "unstamped", "w", "written")
+	s.importPackage(l.Package)
 	s.ImportName(paths.test(l.Package), l.Package+"test")
 	examples, ok := sample.NewRoundTrip(l)
 	if !ok {

@@ -42,17 +42,19 @@ func (s *schemaFile) declare() {
 		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
-	s.add(s.writerType(), s.newWriter(), s.writerMethods())
+	s.add(s.writerType(), s.newWriter(), s.held("w", s.names.Writer, "held", "writer", "TableWriter", s.names.Mappings), s.writerMethods())
 	for i := range s.layout.Queries {
 		s.add(s.deleteMethod(&s.layout.Queries[i]))
 	}
-	s.add(s.batcherType(), s.newBatcher())
-	s.add(s.readerType(), s.newReader(), s.readerMethods(), s.readColumns(), s.windowsMethod(), s.pointsMethod())
+	s.add(s.batcherType(), s.newBatcher(), s.held("b", s.names.Batcher, "held", "batcher", "EventBatcher", s.names.Mappings), s.batcherMethods())
+	s.add(s.readerType(), s.newReader())
+	s.add(s.heldReaders()...)
+	s.add(s.readerMethods(), s.readColumns(), s.windowsMethod(), s.pointsMethod())
 	for i := range s.layout.Queries {
 		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.queryWindows(&s.layout.Queries[i]), s.queryPoints(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
 	}
 	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods(), s.windowType(), s.windowColumns(), s.seriesConsts())
-	s.add(s.setup())
+	s.add(s.tableConsts(), s.setup())
 	if s.names.Rollup != "" {
 		s.add(s.rollup())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 )
 
@@ -30,10 +31,10 @@ func newSource(importPath, name string, origin output.Record, paths paths) *sour
 	return &source{File: f, paths: paths, origin: origin}
 }
 
-// importPackage imports a generated package under its name, unless the file declares a
-// variable or a function with that name.
-func (s *source) importPackage(name string, taken ...string) {
-	if slices.Contains(taken, name) {
+// importPackage imports a generated package under its name, unless generated code uses that for something
+// else, parameters of the file among it.
+func (s *source) importPackage(name string, parameters ...string) {
+	if names.Reserved(name) || slices.Contains(parameters, name) {
 		s.ImportAlias(s.paths.pkg(name), name+"pkg")
 		return
 	}

@@ -18,8 +18,8 @@ import (
 
 // family renders a column family. The rule determines its lifetime, except for the
 // meaning of cell timestamps.
-func (s *schemaFile) family(f *layout.Family) *jen.Statement {
-	fields := []field{{"Name", jen.Lit(f.Name)}}
+func (s *schemaFile) family(t *layout.Table, f *layout.Family) *jen.Statement {
+	fields := []field{{"Name", jen.Id(s.names.IDs(t).Families[f.Name])}}
 	if f.GC.Kind != codec.GCNone {
 		fields = append(fields, field{"GC", s.lit(f.GC)})
 	}
@@ -32,17 +32,40 @@ func (s *schemaFile) family(f *layout.Family) *jen.Statement {
 	return inline(fields...)
 }
 
+// tableConsts declares the IDs of the tables and the names of their families:
+//
+//	const ( BalloonCellsTableID = "balloon_cells"; BalloonCellsFamilyM = "m"; … )
+func (s *schemaFile) tableConsts() jen.Code {
+	return gocode.Doc(fmt.Sprintf("The tables of %s events and their families, for other programs; options may add a prefix to IDs.", s.layout.Name)).Line().
+		Const().DefsFunc(func(g *jen.Group) {
+		declared := map[string]bool{}
+		add := func(name, value string) {
+			if !declared[name] {
+				declared[name] = true
+				g.Id(name).Op("=").Lit(value)
+			}
+		}
+		for _, t := range s.layout.AllPeriods() {
+			ids := s.names.IDs(t)
+			add(ids.Table, t.ID)
+			for _, f := range t.AllFamilies() {
+				add(ids.Families[f.Name], f.Name)
+			}
+		}
+	})
+}
+
 // tableLit renders what setup needs to know about a table.
 func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	families := jen.Index().Add(s.store("Family")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for i := range t.Families {
-			g.Add(s.family(&t.Families[i]))
+			g.Add(s.family(t, &t.Families[i]))
 		}
 	})
 	if len(t.Families) == 1 {
-		families = jen.Index().Add(s.store("Family")).Values(s.family(&t.Families[0]))
+		families = jen.Index().Add(s.store("Family")).Values(s.family(t, &t.Families[0]))
 	}
-	fields := []field{{"ID", jen.Lit(t.ID)}, {"Families", families}}
+	fields := []field{{"ID", jen.Id(s.names.IDs(t).Table)}, {"Families", families}}
 	if len(t.Splits) > 0 {
 		fields = append(fields, field{"Splits", jen.Index().String().ValuesFunc(func(g *jen.Group) {
 			for _, split := range t.Splits {

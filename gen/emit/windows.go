@@ -214,7 +214,6 @@ func (s summary) points(function string, result jen.Code) jen.Code {
 // declare declares the method, which calls a function of package store: with what into says before the
 // selection, and args after the time range.
 func (s summary) declare(function string, result jen.Code, params []jen.Code, into jen.Code, args ...jen.Code) jen.Code {
-	table := s.names.Table(s.table)
 	return gocode.Doc(s.text).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.method).ParamsFunc(func(g *jen.Group) {
 		g.Add(ctxParam())
@@ -225,7 +224,7 @@ func (s summary) declare(function string, result jen.Code, params []jen.Code, in
 		}
 	}).Add(result).Block(jen.Return(s.store(function).CallFunc(func(g *jen.Group) {
 		for _, arg := range append([]jen.Code{
-			jen.Id("ctx"), jen.Id("r").Dot(table.Reader), jen.Id(table.Columns), into, s.selected, jen.Id("from"), jen.Id("to"),
+			jen.Id("ctx"), s.reader(s.table), jen.Id(s.names.Table(s.table).Columns), into, s.selected, jen.Id("from"), jen.Id("to"),
 		}, args...) {
 			g.Add(arg)
 		}

@@ -60,7 +60,11 @@ func Fits(p codec.Pattern, s Strategy) Verdict {
 		}
 	case OneSecond, DefaultExpiration:
 		rule := map[Strategy]string{OneSecond: "T04", DefaultExpiration: "T05"}[s]
-		if p.EventTimed() {
+		switch {
+		case p.NewestOnly():
+			return Verdict{rule, true, eventTimed + ", which expiries would replace",
+				"give all events of the schema the same max_age, as in `ttl: {max_age: 30d}`, or leave the table out"}
+		case p.EventTimed():
 			return Verdict{rule, true, eventTimed + ", which expiries would replace",
 				"use `pattern: " + patternsWith(FreeTimestamps) + "`, which has the time in the qualifier, or `ttl: {classes: {short: 1h, long: 3d}}`, or a pattern with a row per event"}
 		}

@@ -117,7 +117,7 @@ func (r *resolver) checkStateLife(t *Table) {
 	}
 	if len(l.Classes) > 0 || l.MustExpire() || l.MayExpire() {
 		r.refuse(t.PatternPos, "K25", "give all events of the schema the same max_age, or leave the table out",
-			"events of other tables specify how long they live: the newest event may expire before an older one, which pattern %s does not have", t.Pattern)
+			"events specify how long they live: the newest event may expire before an older one, which pattern %s does not have", t.Pattern)
 		return
 	}
 	if slices.ContainsFunc(t.Families, func(f Family) bool { return !f.HasGC }) {

@@ -259,6 +259,17 @@ func (l *Layout) tellsAll(t *Table) bool {
 	return class && expiry
 }
 
+// specifies returns what writers specify about the time to live of events, and how to refer to it.
+func (l *Layout) specifies() (what, stores string) {
+	switch expires := l.MustExpire() || l.MayExpire(); {
+	case expires && len(l.Classes) > 0:
+		return "its class and its expiry", "both"
+	case expires:
+		return "its expiry", "it"
+	}
+	return "its class", "it"
+}
+
 // serving lists the tables that reads and queries may use: those with all events.
 func (l *Layout) serving() []*Table {
 	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return t.WriteOnly || t.Pattern.NewestOnly() })
@@ -291,8 +302,9 @@ func (r *resolver) readable() *Table {
 		r.errorf(r.layout.Tables[0].WriteOnlyPos, "remove it from the table that has the events", "serves is false in every table: there is nothing to read")
 		tables = r.layout.Tables
 	case len(tables) == 0:
+		what, stores := r.layout.specifies()
 		r.errorf(r.layout.NamePos, "use one strategy for all tables, or split the schema in two",
-			"an event specifies its class and its expiry, but no table stores both: an event that was read could not be written again")
+			"an event specifies %s, but no table that serves reads stores %s: an event that was read could not be written again", what, stores)
 		tables = r.layout.Tables
 	}
 	tables = longest(tables)

@@ -5,7 +5,10 @@
 package names
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -46,6 +49,7 @@ type Schema struct {
 	ttlFields map[layout.TTLField]string
 	fields    map[string]*Field
 	tables    map[string]*Table
+	ids       map[string]*IDs
 	queries   map[string]*Query
 }
 
@@ -75,7 +79,14 @@ type Table struct {
 	Mapping       string // the variable with the mapping of events to the table
 	Columns       string // the variable with the columns
 	KeyVar        string // the variable that describes the row keys
-	Reader        string // the field of the reader that reads the table
+	Reader, From  string // the field of the reader that reads the table, and the method that returns it
+}
+
+// IDs contains the constants for a table.
+type IDs struct {
+	Table    string            // its ID
+	Families map[string]string // the names of its families, by name
+	pos      diag.Pos          // of the first layout of the table
 }
 
 // Query contains the names for a query.
@@ -108,6 +119,9 @@ func (n *Schema) Field(f *layout.Field) *Field { return n.fields[f.Name] }
 // Table returns the names for a table.
 func (n *Schema) Table(t *layout.Table) *Table { return n.tables[t.ID+period(t)] }
 
+// IDs returns the constants for a table.
+func (n *Schema) IDs(t *layout.Table) *IDs { return n.ids[t.ID] }
+
 // Query returns the names for a query.
 func (n *Schema) Query(q *layout.Query) *Query { return n.queries[q.Name] }
 
@@ -125,7 +139,7 @@ func register(l *layout.Layout, pkg *scope) (*Schema, map[diag.Pos]diag.Diagnost
 		File: words.Snake(l.Name), Proto: words.Snake(l.Name) + ".proto",
 		Test: "Test" + l.Name + "RoundTrip", Example: "example" + l.Name,
 		classes: map[string]string{}, ttlFields: map[layout.TTLField]string{},
-		fields: map[string]*Field{}, tables: map[string]*Table{}, queries: map[string]*Query{},
+		fields: map[string]*Field{}, tables: map[string]*Table{}, ids: map[string]*IDs{}, queries: map[string]*Query{},
 	}
 	n.declare(r, l)
 	n.members(r, l)
@@ -268,16 +282,37 @@ func (n *Schema) ofTables(r *registrar, l *layout.Layout) {
 		if len(base) < len(l.Name) || base[:len(l.Name)] != l.Name { // the schema's name once
 			base = join(l.Name, base)
 		}
+		constants := base
 		base += period(t)
 		n.tables[t.ID+period(t)] = &Table{
 			Key: as(base + "Key"), ParseKey: as("Parse" + base + "Key"),
 			Mapping: as(unexported(base) + "Mapping"), Columns: as(unexported(base) + "Columns"),
 			KeyVar: as(unexported(base) + "Key"),
-			Reader: "read" + Exported(t.ID),
+			Reader: "read" + Exported(t.ID), From: "from" + Exported(t.ID),
 		}
 		if t == l.Read {
 			n.tables[t.ID+period(t)].Reader = "reader"
 		}
+		n.constants(r, t, constants)
+	}
+}
+
+// constants registers the constants for the ID of a table and for the names of its families. Layouts of one table
+// share them. The names of families may differ only in what Go names cannot contain.
+func (n *Schema) constants(r *registrar, t *layout.Table, base string) {
+	out, known := n.ids[t.ID], n.ids[t.ID] != nil
+	if !known {
+		out = &IDs{Families: map[string]string{}, pos: t.Pos}
+		n.ids[t.ID] = out
+	}
+	as := r.of(r.pkg, origin{what: fmt.Sprintf("table %q", t.ID), pos: out.pos})
+	out.Table = as(base + "TableID")
+	for _, f := range t.AllFamilies() {
+		name := base + "Family" + Exported(f.Name)
+		for slices.Contains(slices.Collect(maps.Values(out.Families)), name) && out.Families[f.Name] == "" {
+			name += "2"
+		}
+		out.Families[f.Name] = as(cmp.Or(out.Families[f.Name], name))
 	}
 }
 

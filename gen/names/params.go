@@ -10,17 +10,23 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// visible lists the names in a query that a parameter would shadow or duplicate:
-// imported packages, and variables of the methods.
-var visible = []string{
-	"context", "errors", "iter", "json", "time", "bigtable", "codec", "setup", "store", "window",
-	"r", "ctx", "width", "from", "to", "opts", "columns", "event", "events", "low", "high", "field", "n",
+// reserved are the names that generated code and its tests use for themselves: the packages that they
+// import, and all receivers, parameters and variables that do not come from a schema.
+var reserved = []string{
+	"beamstore", "bigtable", "codec", "context", "errors", "iter", "json", "setup", "slices", "store", "storetest", "testing", "time", "window",
+	"admin", "at", "b", "begin", "blob", "bt", "c", "client", "clock", "columns", "ctx", "dst", "e", "encoded", "end", "err", "event", "events",
+	"failed", "field", "from", "i", "k", "mappings", "n", "now", "old", "opts", "queries", "r", "row", "s", "series", "t", "text", "times", "to",
+	"unstamped", "updated", "v", "w", "width", "written",
 }
+
+// Reserved reports whether generated code uses a name for itself, so that nothing that comes from a
+// schema may have it where it could shadow that.
+func Reserved(name string) bool { return slices.Contains(reserved, name) }
 
 // params sets the parameters of a query: one for each input, or two for a range. They do not shadow
 // what the file declares or imports.
 func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) {
-	reserved := func(name string) bool { return r.own[name] || slices.Contains(visible, name) }
+	taken := func(name string) bool { return r.own[name] || slices.Contains(reserved, name) }
 	var wanted []string
 	for _, in := range q.Inputs {
 		name := unexported(n.Field(in.Of(l)).Name)
@@ -37,7 +43,7 @@ func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) {
 			wanted = append(wanted, plural(name))
 		}
 	}
-	out, params := n.Query(q), distinct(wanted, reserved)
+	out, params := n.Query(q), distinct(wanted, taken)
 	for _, in := range q.Inputs {
 		ends := in.Ends()
 		if in.Many {

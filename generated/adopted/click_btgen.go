@@ -39,45 +39,52 @@ func NewClickWriter(client store.Client, opts ...store.WriterOptions) *ClickWrit
 	return &ClickWriter{store.NewWriter(client, clickMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero ClickWriter refuses all calls.
+//
+//go:noinline
+func (w *ClickWriter) held() store.TableWriter[ClickEvent] {
+	return store.TableWriterOf(w.writer, clickMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ClickWriter) Write(ctx context.Context, event ClickEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ClickWriter) WriteAll(ctx context.Context, events []ClickEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ClickWriter) Delete(ctx context.Context, events []ClickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ClickWriter) DeleteRange(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ClickWriter) DeleteSeries(ctx context.Context, series ClickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ClickWriter) Replace(ctx context.Context, old ClickEvent, updated ClickEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // ClickBatcher gathers Click events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type ClickBatcher struct {
-	store.EventBatcher[ClickEvent]
+	batcher store.EventBatcher[ClickEvent]
 }
 
 // NewClickBatcher returns a batcher that writes through w; see
@@ -85,8 +92,32 @@ type ClickBatcher struct {
 //
 //go:noinline
 func NewClickBatcher(w *ClickWriter, failed func(event ClickEvent, err error), opts ...store.BatcherOptions) *ClickBatcher {
-	return &ClickBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &ClickBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero ClickBatcher refuses all calls.
+//
+//go:noinline
+func (b *ClickBatcher) held() store.EventBatcher[ClickEvent] {
+	return store.EventBatcherOf(b.batcher, clickMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *ClickBatcher) Add(ctx context.Context, event ClickEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *ClickBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *ClickBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *ClickBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // ClickReader reads Click events from table activity. Read holds one event in
 // memory at a time.
@@ -101,35 +132,43 @@ func NewClickReader(client store.Client, opts ...store.ReaderOptions) *ClickRead
 	return &ClickReader{store.NewReader(client, clickActivityMapping, opts...)}
 }
 
+// fromActivity returns what r holds; that of a zero ClickReader refuses all
+// calls.
+//
+//go:noinline
+func (r *ClickReader) fromActivity() store.TableReader[ClickEvent] {
+	return store.TableReaderOf(r.reader, clickActivityMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ClickReader) Read(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
+	return r.fromActivity().Read(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ClickReader) ReadMany(ctx context.Context, series []ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} })), from, to, opts...)
+	return r.fromActivity().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ClickReader) Latest(ctx context.Context, series ClickSeries) (ClickEvent, error) {
-	return r.reader.Latest(ctx, ClickEvent{ClickSeries: series})
+	return r.fromActivity().Latest(ctx, ClickEvent{ClickSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ClickReader) LatestMany(ctx context.Context, series []ClickSeries) iter.Seq2[ClickEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} }))
+	return r.fromActivity().LatestMany(ctx, store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *ClickReader) ReadColumns(ctx context.Context, series ClickSeries, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, clickActivityColumns, columns, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromActivity(), clickActivityColumns, columns, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -137,7 +176,7 @@ func (r *ClickReader) ReadColumns(ctx context.Context, series ClickSeries, from,
 //
 //go:noinline
 func (r *ClickReader) Windows(ctx context.Context, series ClickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
-	return store.Windows(ctx, r.reader, clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromActivity(), clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -145,7 +184,7 @@ func (r *ClickReader) Windows(ctx context.Context, series ClickSeries, from, to 
 //
 //go:noinline
 func (r *ClickReader) Points(ctx context.Context, series ClickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromActivity(), clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, field, n)
 }
 
 // AllClicks yields the events with from <= time < to of all series, by series
@@ -154,7 +193,7 @@ func (r *ClickReader) Points(ctx context.Context, series ClickSeries, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ClickReader) AllClicks(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.reader.Read(ctx, selectClickAllClicks(), from, to, opts...)
+	return r.fromActivity().Read(ctx, selectClickAllClicks(), from, to, opts...)
 }
 
 // AllClicksColumns appends the events of AllClicks to columns, as ReadColumns
@@ -162,7 +201,7 @@ func (r *ClickReader) AllClicks(ctx context.Context, from, to time.Time, opts ..
 //
 //go:noinline
 func (r *ClickReader) AllClicksColumns(ctx context.Context, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, clickActivityColumns, columns, selectClickAllClicks(), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromActivity(), clickActivityColumns, columns, selectClickAllClicks(), from, to, opts...)
 }
 
 // AllClicksWindows summarizes the events of AllClicks by windows of time, as
@@ -170,7 +209,7 @@ func (r *ClickReader) AllClicksColumns(ctx context.Context, from, to time.Time, 
 //
 //go:noinline
 func (r *ClickReader) AllClicksWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
-	return store.Windows(ctx, r.reader, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, width, opts...)
+	return store.Windows(ctx, r.fromActivity(), clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, width, opts...)
 }
 
 // AllClicksPoints yields, for each series of AllClicks, the values of a number
@@ -178,7 +217,7 @@ func (r *ClickReader) AllClicksWindows(ctx context.Context, from, to time.Time, 
 //
 //go:noinline
 func (r *ClickReader) AllClicksPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ClickSeries], error] {
-	return store.Charts(ctx, r.reader, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, field, n)
+	return store.Charts(ctx, r.fromActivity(), clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, field, n)
 }
 
 // The fields of ClickEvent, for store.ReadOptions and store.WindowOptions.
@@ -225,6 +264,13 @@ func (c *ClickWindowColumns) Append(w *ClickWindow) {
 // The values of ClickSeries, for store.WindowOptions.
 const (
 	ClickSeriesUser store.SeriesValue = "user"
+)
+
+// The tables of Click events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	ClickActivityTableID = "activity"
+	ClickActivityFamilyA = "a"
 )
 
 // SetupClick reconciles table activity with the schema; see setup.Setup.
@@ -295,8 +341,8 @@ var clickActivityColumns = store.NewColumns(
 // clickActivityMapping maps events to table activity.
 var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping[ClickEvent]{
 	Table: store.Table{
-		ID:       "activity",
-		Families: []store.Family{{Name: "a", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
+		ID:       ClickActivityTableID,
+		Families: []store.Family{{Name: ClickActivityFamilyA, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Click: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "click", time; names: user; time: "unix_ms" reverse=max_int64; family a:click: events; column "target": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,

@@ -43,39 +43,46 @@ func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWrit
 	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero PointWriter refuses all calls.
+//
+//go:noinline
+func (w *PointWriter) held() store.TableWriter[PointEvent] {
+	return store.TableWriterOf(w.writer, pointMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *PointWriter) Delete(ctx context.Context, events []PointEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *PointWriter) DeleteSeries(ctx context.Context, series PointSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(PointEvent{PointSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(PointEvent{PointSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated PointEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // DeletePointsOf deletes the events with from <= time < to, of the series with
@@ -84,7 +91,7 @@ func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated Point
 //
 //go:noinline
 func (w *PointWriter) DeletePointsOf(ctx context.Context, metric []byte, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, selectPointPointsOf(metric), from, to, opts...)
+	return w.held().DeleteRange(ctx, selectPointPointsOf(metric), from, to, opts...)
 }
 
 // DeleteAllPointsOf deletes all events, of the series with the given metric, as
@@ -93,13 +100,13 @@ func (w *PointWriter) DeletePointsOf(ctx context.Context, metric []byte, from, t
 //
 //go:noinline
 func (w *PointWriter) DeleteAllPointsOf(ctx context.Context, metric []byte, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, selectPointPointsOf(metric), opts...)
+	return w.held().DeleteAll(ctx, selectPointPointsOf(metric), opts...)
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type PointBatcher struct {
-	store.EventBatcher[PointEvent]
+	batcher store.EventBatcher[PointEvent]
 }
 
 // NewPointBatcher returns a batcher that writes through w; see
@@ -107,8 +114,32 @@ type PointBatcher struct {
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
-	return &PointBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &PointBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero PointBatcher refuses all calls.
+//
+//go:noinline
+func (b *PointBatcher) held() store.EventBatcher[PointEvent] {
+	return store.EventBatcherOf(b.batcher, pointMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *PointBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *PointBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *PointBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // PointReader reads Point events from table tsdb. Read holds one bucket in
 // memory at a time.
@@ -123,35 +154,42 @@ func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointRead
 	return &PointReader{store.NewReader(client, pointTsdbMapping, opts...)}
 }
 
+// fromTsdb returns what r holds; that of a zero PointReader refuses all calls.
+//
+//go:noinline
+func (r *PointReader) fromTsdb() store.TableReader[PointEvent] {
+	return store.TableReaderOf(r.reader, pointTsdbMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *PointReader) Read(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return r.fromTsdb().Read(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} })), from, to, opts...)
+	return r.fromTsdb().Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
-	return r.reader.Latest(ctx, PointEvent{PointSeries: series})
+	return r.fromTsdb().Latest(ctx, PointEvent{PointSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *PointReader) LatestMany(ctx context.Context, series []PointSeries) iter.Seq2[PointEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} }))
+	return r.fromTsdb().LatestMany(ctx, store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, pointTsdbColumns, columns, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTsdb(), pointTsdbColumns, columns, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -159,7 +197,7 @@ func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from,
 //
 //go:noinline
 func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.Windows(ctx, r.reader, pointTsdbColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTsdb(), pointTsdbColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -167,14 +205,14 @@ func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to 
 //
 //go:noinline
 func (r *PointReader) Points(ctx context.Context, series PointSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, pointTsdbColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromTsdb(), pointTsdbColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, field, n)
 }
 
 // PointsOf yields the events with from <= time < to of the series with the
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table tsdb: one range of rows.
 func (r *PointReader) PointsOf(ctx context.Context, metric []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, selectPointPointsOf(metric), from, to, opts...)
+	return r.fromTsdb().Read(ctx, selectPointPointsOf(metric), from, to, opts...)
 }
 
 // PointsOfColumns appends the events of PointsOf to columns, as ReadColumns
@@ -182,7 +220,7 @@ func (r *PointReader) PointsOf(ctx context.Context, metric []byte, from, to time
 //
 //go:noinline
 func (r *PointReader) PointsOfColumns(ctx context.Context, metric []byte, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, pointTsdbColumns, columns, selectPointPointsOf(metric), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTsdb(), pointTsdbColumns, columns, selectPointPointsOf(metric), from, to, opts...)
 }
 
 // PointsOfWindows summarizes the events of PointsOf by windows of time, as
@@ -190,7 +228,7 @@ func (r *PointReader) PointsOfColumns(ctx context.Context, metric []byte, from, 
 //
 //go:noinline
 func (r *PointReader) PointsOfWindows(ctx context.Context, metric []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.Windows(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOf(metric), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTsdb(), pointTsdbColumns, pointWindows, selectPointPointsOf(metric), from, to, width, opts...)
 }
 
 // PointsOfPoints yields, for each series of PointsOf, the values of a number
@@ -198,7 +236,7 @@ func (r *PointReader) PointsOfWindows(ctx context.Context, metric []byte, from, 
 //
 //go:noinline
 func (r *PointReader) PointsOfPoints(ctx context.Context, metric []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
-	return store.Charts(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOf(metric), from, to, field, n)
+	return store.Charts(ctx, r.fromTsdb(), pointTsdbColumns, pointWindows, selectPointPointsOf(metric), from, to, field, n)
 }
 
 // PointsOfSeries yields the series of PointsOf that have events with from <=
@@ -209,7 +247,7 @@ func (r *PointReader) PointsOfPoints(ctx context.Context, metric []byte, from, t
 //
 //go:noinline
 func (r *PointReader) PointsOfSeries(ctx context.Context, metric []byte, from, to time.Time) iter.Seq2[PointSeries, error] {
-	return store.ReadSeries[PointSeries](ctx, r.reader, selectPointPointsOf(metric), from, to)
+	return store.ReadSeries[PointSeries](ctx, r.fromTsdb(), selectPointPointsOf(metric), from, to)
 }
 
 // PointsOfTag yields the events with from <= time < to of the series with the
@@ -219,7 +257,7 @@ func (r *PointReader) PointsOfSeries(ctx context.Context, metric []byte, from, t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PointReader) PointsOfTag(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, selectPointPointsOfTag(tagk, tagv), from, to, opts...)
+	return r.fromTsdb().Read(ctx, selectPointPointsOfTag(tagk, tagv), from, to, opts...)
 }
 
 // PointsOfTagColumns appends the events of PointsOfTag to columns, as
@@ -227,7 +265,7 @@ func (r *PointReader) PointsOfTag(ctx context.Context, tagk []byte, tagv []byte,
 //
 //go:noinline
 func (r *PointReader) PointsOfTagColumns(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, pointTsdbColumns, columns, selectPointPointsOfTag(tagk, tagv), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTsdb(), pointTsdbColumns, columns, selectPointPointsOfTag(tagk, tagv), from, to, opts...)
 }
 
 // PointsOfTagWindows summarizes the events of PointsOfTag by windows of time,
@@ -235,7 +273,7 @@ func (r *PointReader) PointsOfTagColumns(ctx context.Context, tagk []byte, tagv 
 //
 //go:noinline
 func (r *PointReader) PointsOfTagWindows(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.Windows(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOfTag(tagk, tagv), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTsdb(), pointTsdbColumns, pointWindows, selectPointPointsOfTag(tagk, tagv), from, to, width, opts...)
 }
 
 // PointsOfTagPoints yields, for each series of PointsOfTag, the values of a
@@ -243,7 +281,7 @@ func (r *PointReader) PointsOfTagWindows(ctx context.Context, tagk []byte, tagv 
 //
 //go:noinline
 func (r *PointReader) PointsOfTagPoints(ctx context.Context, tagk []byte, tagv []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
-	return store.Charts(ctx, r.reader, pointTsdbColumns, pointWindows, selectPointPointsOfTag(tagk, tagv), from, to, field, n)
+	return store.Charts(ctx, r.fromTsdb(), pointTsdbColumns, pointWindows, selectPointPointsOfTag(tagk, tagv), from, to, field, n)
 }
 
 // The fields of PointEvent, for store.ReadOptions and store.WindowOptions.
@@ -292,6 +330,13 @@ const (
 	PointSeriesMetric store.SeriesValue = "metric"
 	PointSeriesTagk   store.SeriesValue = "tagk"
 	PointSeriesTagv   store.SeriesValue = "tagv"
+)
+
+// The tables of Point events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	PointTsdbTableID = "tsdb"
+	PointTsdbFamilyT = "t"
 )
 
 // SetupPoint reconciles table tsdb with the schema; see setup.Setup.
@@ -364,8 +409,8 @@ var pointTsdbColumns = store.NewColumns(
 // pointTsdbMapping maps events to table tsdb.
 var pointTsdbMapping = store.NewMapping(pointTsdbColumns, store.Mapping[PointEvent]{
 	Table: store.Table{
-		ID:       "tsdb",
-		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
+		ID:       PointTsdbTableID,
+		Families: []store.Family{{Name: PointTsdbFamilyT, GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Point: events; pattern: bucket_offsets; delimiter: ""; key: bytes raw pad=3, bucket, bytes raw pad=3, bytes raw pad=3; names: metric, tagk, tagv; bucket: 1h "binary4_s"; family t: events; column "": float64 opentsdb in t`,
 	},
 	Pattern:   codec.BucketOffsets,

@@ -40,45 +40,52 @@ func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *Reading
 	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero ReadingWriter refuses all calls.
+//
+//go:noinline
+func (w *ReadingWriter) held() store.TableWriter[ReadingEvent] {
+	return store.TableWriterOf(w.writer, readingMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ReadingWriter) Delete(ctx context.Context, events []ReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ReadingWriter) DeleteSeries(ctx context.Context, series ReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ReadingWriter) Replace(ctx context.Context, old ReadingEvent, updated ReadingEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type ReadingBatcher struct {
-	store.EventBatcher[ReadingEvent]
+	batcher store.EventBatcher[ReadingEvent]
 }
 
 // NewReadingBatcher returns a batcher that writes through w; see
@@ -86,8 +93,32 @@ type ReadingBatcher struct {
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &ReadingBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero ReadingBatcher refuses all calls.
+//
+//go:noinline
+func (b *ReadingBatcher) held() store.EventBatcher[ReadingEvent] {
+	return store.EventBatcherOf(b.batcher, readingMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *ReadingBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *ReadingBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *ReadingBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // ReadingReader reads Reading events from table readings. Read holds one event
 // in memory at a time.
@@ -102,35 +133,43 @@ func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *Reading
 	return &ReadingReader{store.NewReader(client, readingsMapping, opts...)}
 }
 
+// fromReadings returns what r holds; that of a zero ReadingReader refuses all
+// calls.
+//
+//go:noinline
+func (r *ReadingReader) fromReadings() store.TableReader[ReadingEvent] {
+	return store.TableReaderOf(r.reader, readingsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return r.fromReadings().Read(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} })), from, to, opts...)
+	return r.fromReadings().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
-	return r.reader.Latest(ctx, ReadingEvent{ReadingSeries: series})
+	return r.fromReadings().Latest(ctx, ReadingEvent{ReadingSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ReadingReader) LatestMany(ctx context.Context, series []ReadingSeries) iter.Seq2[ReadingEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} }))
+	return r.fromReadings().LatestMany(ctx, store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, readingsColumns, columns, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromReadings(), readingsColumns, columns, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -138,7 +177,7 @@ func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, f
 //
 //go:noinline
 func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
-	return store.Windows(ctx, r.reader, readingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromReadings(), readingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -146,7 +185,7 @@ func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from,
 //
 //go:noinline
 func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, readingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromReadings(), readingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
 }
 
 // The fields of ReadingEvent, for store.ReadOptions and store.WindowOptions.
@@ -198,6 +237,13 @@ func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
 // The values of ReadingSeries, for store.WindowOptions.
 const (
 	ReadingSeriesDevice store.SeriesValue = "device"
+)
+
+// The tables of Reading events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	ReadingsTableID = "readings"
+	ReadingsFamilyD = "d"
 )
 
 // SetupReading reconciles table readings with the schema; see setup.Setup.
@@ -264,8 +310,8 @@ var readingsColumns = store.NewColumns(
 // readingsMapping maps events to table readings.
 var readingsMapping = store.NewMapping(readingsColumns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
-		ID:       "readings",
-		Families: []store.Family{{Name: "d", GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
+		ID:       ReadingsTableID,
+		Families: []store.Family{{Name: ReadingsFamilyD, GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Reading: events; pattern: single_unserialized; delimiter: ""; key: string text joined, time; names: device; time: "binary_ms" reverse; family d: events; column "celsius": float32 in d; column "status": int32 big_endian in d`,
 	},
 	Pattern:   codec.SingleUnserialized,

@@ -41,39 +41,46 @@ func NewStateWriter(client store.Client, opts ...store.WriterOptions) *StateWrit
 	return &StateWriter{store.NewWriter(client, stateMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero StateWriter refuses all calls.
+//
+//go:noinline
+func (w *StateWriter) held() store.TableWriter[StateEvent] {
+	return store.TableWriterOf(w.writer, stateMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *StateWriter) Write(ctx context.Context, event StateEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *StateWriter) WriteAll(ctx context.Context, events []StateEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *StateWriter) Delete(ctx context.Context, events []StateEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *StateWriter) DeleteRange(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *StateWriter) DeleteSeries(ctx context.Context, series StateSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(StateEvent{StateSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(StateEvent{StateSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *StateWriter) Replace(ctx context.Context, old StateEvent, updated StateEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // DeleteStatesOf deletes the events with from <= time < to, of the series with
@@ -82,7 +89,7 @@ func (w *StateWriter) Replace(ctx context.Context, old StateEvent, updated State
 //
 //go:noinline
 func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, selectStateStatesOf(tenant), from, to, opts...)
+	return w.held().DeleteRange(ctx, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // DeleteAllStatesOf deletes all events, of the series with the given tenant, as
@@ -91,13 +98,13 @@ func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, t
 //
 //go:noinline
 func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, selectStateStatesOf(tenant), opts...)
+	return w.held().DeleteAll(ctx, selectStateStatesOf(tenant), opts...)
 }
 
 // StateBatcher gathers State events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type StateBatcher struct {
-	store.EventBatcher[StateEvent]
+	batcher store.EventBatcher[StateEvent]
 }
 
 // NewStateBatcher returns a batcher that writes through w; see
@@ -105,8 +112,32 @@ type StateBatcher struct {
 //
 //go:noinline
 func NewStateBatcher(w *StateWriter, failed func(event StateEvent, err error), opts ...store.BatcherOptions) *StateBatcher {
-	return &StateBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &StateBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero StateBatcher refuses all calls.
+//
+//go:noinline
+func (b *StateBatcher) held() store.EventBatcher[StateEvent] {
+	return store.EventBatcherOf(b.batcher, stateMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *StateBatcher) Add(ctx context.Context, event StateEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *StateBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *StateBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *StateBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // StateReader reads State events from table states. Read holds one row in
 // memory at a time.
@@ -121,35 +152,43 @@ func NewStateReader(client store.Client, opts ...store.ReaderOptions) *StateRead
 	return &StateReader{store.NewReader(client, statesMapping, opts...)}
 }
 
+// fromStates returns what r holds; that of a zero StateReader refuses all
+// calls.
+//
+//go:noinline
+func (r *StateReader) fromStates() store.TableReader[StateEvent] {
+	return store.TableReaderOf(r.reader, statesMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *StateReader) Read(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
+	return r.fromStates().Read(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *StateReader) ReadMany(ctx context.Context, series []StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} })), from, to, opts...)
+	return r.fromStates().Read(ctx, store.ManySeriesOf(store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *StateReader) Latest(ctx context.Context, series StateSeries) (StateEvent, error) {
-	return r.reader.Latest(ctx, StateEvent{StateSeries: series})
+	return r.fromStates().Latest(ctx, StateEvent{StateSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *StateReader) LatestMany(ctx context.Context, series []StateSeries) iter.Seq2[StateEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} }))
+	return r.fromStates().LatestMany(ctx, store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *StateReader) ReadColumns(ctx context.Context, series StateSeries, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, statesColumns, columns, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -157,7 +196,7 @@ func (r *StateReader) ReadColumns(ctx context.Context, series StateSeries, from,
 //
 //go:noinline
 func (r *StateReader) Windows(ctx context.Context, series StateSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.reader, statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -165,7 +204,7 @@ func (r *StateReader) Windows(ctx context.Context, series StateSeries, from, to 
 //
 //go:noinline
 func (r *StateReader) Points(ctx context.Context, series StateSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromStates(), statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, field, n)
 }
 
 // StatesOf yields the events with from <= time < to of the series with the
@@ -175,7 +214,7 @@ func (r *StateReader) Points(ctx context.Context, series StateSeries, from, to t
 // Rows contain events of all times: the server drops the cells outside the
 // range.
 func (r *StateReader) StatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.reader.Read(ctx, selectStateStatesOf(tenant), from, to, opts...)
+	return r.fromStates().Read(ctx, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // StatesOfColumns appends the events of StatesOf to columns, as ReadColumns
@@ -183,7 +222,7 @@ func (r *StateReader) StatesOf(ctx context.Context, tenant string, from, to time
 //
 //go:noinline
 func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesOf(tenant), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // StatesOfWindows summarizes the events of StatesOf by windows of time, as
@@ -191,7 +230,7 @@ func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, 
 //
 //go:noinline
 func (r *StateReader) StatesOfWindows(ctx context.Context, tenant string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, width, opts...)
+	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, width, opts...)
 }
 
 // StatesOfPoints yields, for each series of StatesOf, the values of a number
@@ -199,7 +238,7 @@ func (r *StateReader) StatesOfWindows(ctx context.Context, tenant string, from, 
 //
 //go:noinline
 func (r *StateReader) StatesOfPoints(ctx context.Context, tenant string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
-	return store.Charts(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, field, n)
+	return store.Charts(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, field, n)
 }
 
 // StatesOfSeries yields the series of StatesOf that have events with from <=
@@ -208,7 +247,7 @@ func (r *StateReader) StatesOfPoints(ctx context.Context, tenant string, from, t
 //
 //go:noinline
 func (r *StateReader) StatesOfSeries(ctx context.Context, tenant string, from, to time.Time) iter.Seq2[StateSeries, error] {
-	return store.ReadSeries[StateSeries](ctx, r.reader, selectStateStatesOf(tenant), from, to)
+	return store.ReadSeries[StateSeries](ctx, r.fromStates(), selectStateStatesOf(tenant), from, to)
 }
 
 // StatesOfSome yields the events with from <= time < to of the series with the
@@ -216,7 +255,7 @@ func (r *StateReader) StatesOfSeries(ctx context.Context, tenant string, from, t
 // a row by time. Its errors are those of Read. It reads from table states: one
 // row, for each device, in one request.
 func (r *StateReader) StatesOfSome(ctx context.Context, tenant string, devices []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.reader.Read(ctx, selectStateStatesOfSome(tenant, devices), from, to, opts...)
+	return r.fromStates().Read(ctx, selectStateStatesOfSome(tenant, devices), from, to, opts...)
 }
 
 // StatesOfSomeColumns appends the events of StatesOfSome to columns, as
@@ -224,7 +263,7 @@ func (r *StateReader) StatesOfSome(ctx context.Context, tenant string, devices [
 //
 //go:noinline
 func (r *StateReader) StatesOfSomeColumns(ctx context.Context, tenant string, devices []string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesOfSome(tenant, devices), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, selectStateStatesOfSome(tenant, devices), from, to, opts...)
 }
 
 // StatesOfSomeWindows summarizes the events of StatesOfSome by windows of time,
@@ -232,7 +271,7 @@ func (r *StateReader) StatesOfSomeColumns(ctx context.Context, tenant string, de
 //
 //go:noinline
 func (r *StateReader) StatesOfSomeWindows(ctx context.Context, tenant string, devices []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, width, opts...)
+	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, width, opts...)
 }
 
 // StatesOfSomePoints yields, for each series of StatesOfSome, the values of a
@@ -240,7 +279,7 @@ func (r *StateReader) StatesOfSomeWindows(ctx context.Context, tenant string, de
 //
 //go:noinline
 func (r *StateReader) StatesOfSomePoints(ctx context.Context, tenant string, devices []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
-	return store.Charts(ctx, r.reader, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, field, n)
+	return store.Charts(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, field, n)
 }
 
 // StatesByPrefix yields the events with from <= time < to of the series with
@@ -251,7 +290,7 @@ func (r *StateReader) StatesOfSomePoints(ctx context.Context, tenant string, dev
 // Rows contain events of all times: the server drops the cells outside the
 // range.
 func (r *StateReader) StatesByPrefix(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.reader.Read(ctx, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
+	return r.fromStates().Read(ctx, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
 }
 
 // StatesByPrefixColumns appends the events of StatesByPrefix to columns, as
@@ -259,7 +298,7 @@ func (r *StateReader) StatesByPrefix(ctx context.Context, tenant string, deviceP
 //
 //go:noinline
 func (r *StateReader) StatesByPrefixColumns(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, statesColumns, columns, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
 }
 
 // StatesByPrefixWindows summarizes the events of StatesByPrefix by windows of
@@ -267,7 +306,7 @@ func (r *StateReader) StatesByPrefixColumns(ctx context.Context, tenant string, 
 //
 //go:noinline
 func (r *StateReader) StatesByPrefixWindows(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.reader, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, width, opts...)
+	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, width, opts...)
 }
 
 // StatesByPrefixPoints yields, for each series of StatesByPrefix, the values of
@@ -275,7 +314,7 @@ func (r *StateReader) StatesByPrefixWindows(ctx context.Context, tenant string, 
 //
 //go:noinline
 func (r *StateReader) StatesByPrefixPoints(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
-	return store.Charts(ctx, r.reader, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, field, n)
+	return store.Charts(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, field, n)
 }
 
 // The fields of StateEvent, for store.ReadOptions and store.WindowOptions.
@@ -328,6 +367,13 @@ func (c *StateWindowColumns) Append(w *StateWindow) {
 const (
 	StateSeriesTenant store.SeriesValue = "tenant"
 	StateSeriesDevice store.SeriesValue = "device"
+)
+
+// The tables of State events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	StatesTableID = "states"
+	StatesFamilyS = "s"
 )
 
 // SetupState reconciles table states with the schema; see setup.Setup.
@@ -392,8 +438,8 @@ var statesColumns = store.NewColumns(
 // statesMapping maps events to table states.
 var statesMapping = store.NewMapping(statesColumns, store.Mapping[StateEvent]{
 	Table: store.Table{
-		ID:       "states",
-		Families: []store.Family{{Name: "s", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		ID:       StatesTableID,
+		Families: []store.Family{{Name: StatesFamilyS, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema State: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, string text; names: tenant, device; bucket: none; family s: events; column "load": float64 in s; column "mode": string in s`,
 	},
 	Pattern:   codec.BucketNewCells,

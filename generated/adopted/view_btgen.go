@@ -40,53 +40,84 @@ func NewViewWriter(client store.Client, opts ...store.WriterOptions) *ViewWriter
 	return &ViewWriter{store.NewWriter(client, viewMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero ViewWriter refuses all calls.
+//
+//go:noinline
+func (w *ViewWriter) held() store.TableWriter[ViewEvent] {
+	return store.TableWriterOf(w.writer, viewMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ViewWriter) Write(ctx context.Context, event ViewEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ViewWriter) WriteAll(ctx context.Context, events []ViewEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ViewWriter) Delete(ctx context.Context, events []ViewEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ViewWriter) DeleteRange(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ViewWriter) DeleteSeries(ctx context.Context, series ViewSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ViewWriter) Replace(ctx context.Context, old ViewEvent, updated ViewEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // ViewBatcher gathers View events from any number of goroutines and writes them
 // in batches; see store.Batcher.
 type ViewBatcher struct {
-	store.EventBatcher[ViewEvent]
+	batcher store.EventBatcher[ViewEvent]
 }
 
 // NewViewBatcher returns a batcher that writes through w; see store.NewBatcher.
 //
 //go:noinline
 func NewViewBatcher(w *ViewWriter, failed func(event ViewEvent, err error), opts ...store.BatcherOptions) *ViewBatcher {
-	return &ViewBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &ViewBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero ViewBatcher refuses all calls.
+//
+//go:noinline
+func (b *ViewBatcher) held() store.EventBatcher[ViewEvent] {
+	return store.EventBatcherOf(b.batcher, viewMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *ViewBatcher) Add(ctx context.Context, event ViewEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *ViewBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *ViewBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *ViewBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // ViewReader reads View events from table activity. Read holds one event in
 // memory at a time.
@@ -101,35 +132,43 @@ func NewViewReader(client store.Client, opts ...store.ReaderOptions) *ViewReader
 	return &ViewReader{store.NewReader(client, viewActivityMapping, opts...)}
 }
 
+// fromActivity returns what r holds; that of a zero ViewReader refuses all
+// calls.
+//
+//go:noinline
+func (r *ViewReader) fromActivity() store.TableReader[ViewEvent] {
+	return store.TableReaderOf(r.reader, viewActivityMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ViewReader) Read(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
+	return r.fromActivity().Read(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ViewReader) ReadMany(ctx context.Context, series []ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} })), from, to, opts...)
+	return r.fromActivity().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ViewReader) Latest(ctx context.Context, series ViewSeries) (ViewEvent, error) {
-	return r.reader.Latest(ctx, ViewEvent{ViewSeries: series})
+	return r.fromActivity().Latest(ctx, ViewEvent{ViewSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ViewReader) LatestMany(ctx context.Context, series []ViewSeries) iter.Seq2[ViewEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} }))
+	return r.fromActivity().LatestMany(ctx, store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *ViewReader) ReadColumns(ctx context.Context, series ViewSeries, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, viewActivityColumns, columns, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromActivity(), viewActivityColumns, columns, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -137,7 +176,7 @@ func (r *ViewReader) ReadColumns(ctx context.Context, series ViewSeries, from, t
 //
 //go:noinline
 func (r *ViewReader) Windows(ctx context.Context, series ViewSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
-	return store.Windows(ctx, r.reader, viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromActivity(), viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -145,7 +184,7 @@ func (r *ViewReader) Windows(ctx context.Context, series ViewSeries, from, to ti
 //
 //go:noinline
 func (r *ViewReader) Points(ctx context.Context, series ViewSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromActivity(), viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, field, n)
 }
 
 // AllViews yields the events with from <= time < to of all series, by series in
@@ -154,7 +193,7 @@ func (r *ViewReader) Points(ctx context.Context, series ViewSeries, from, to tim
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ViewReader) AllViews(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.reader.Read(ctx, selectViewAllViews(), from, to, opts...)
+	return r.fromActivity().Read(ctx, selectViewAllViews(), from, to, opts...)
 }
 
 // AllViewsColumns appends the events of AllViews to columns, as ReadColumns
@@ -162,7 +201,7 @@ func (r *ViewReader) AllViews(ctx context.Context, from, to time.Time, opts ...s
 //
 //go:noinline
 func (r *ViewReader) AllViewsColumns(ctx context.Context, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, viewActivityColumns, columns, selectViewAllViews(), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromActivity(), viewActivityColumns, columns, selectViewAllViews(), from, to, opts...)
 }
 
 // AllViewsWindows summarizes the events of AllViews by windows of time, as
@@ -170,7 +209,7 @@ func (r *ViewReader) AllViewsColumns(ctx context.Context, from, to time.Time, co
 //
 //go:noinline
 func (r *ViewReader) AllViewsWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
-	return store.Windows(ctx, r.reader, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, width, opts...)
+	return store.Windows(ctx, r.fromActivity(), viewActivityColumns, viewWindows, selectViewAllViews(), from, to, width, opts...)
 }
 
 // AllViewsPoints yields, for each series of AllViews, the values of a number
@@ -178,7 +217,7 @@ func (r *ViewReader) AllViewsWindows(ctx context.Context, from, to time.Time, wi
 //
 //go:noinline
 func (r *ViewReader) AllViewsPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ViewSeries], error] {
-	return store.Charts(ctx, r.reader, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, field, n)
+	return store.Charts(ctx, r.fromActivity(), viewActivityColumns, viewWindows, selectViewAllViews(), from, to, field, n)
 }
 
 // The fields of ViewEvent, for store.ReadOptions and store.WindowOptions.
@@ -230,6 +269,13 @@ func (c *ViewWindowColumns) Append(w *ViewWindow) {
 // The values of ViewSeries, for store.WindowOptions.
 const (
 	ViewSeriesUser store.SeriesValue = "user"
+)
+
+// The tables of View events and their families, for other programs; options may
+// add a prefix to IDs.
+const (
+	ViewActivityTableID = "activity"
+	ViewActivityFamilyA = "a"
 )
 
 // SetupView reconciles table activity with the schema; see setup.Setup.
@@ -301,8 +347,8 @@ var viewActivityColumns = store.NewColumns(
 // viewActivityMapping maps events to table activity.
 var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping[ViewEvent]{
 	Table: store.Table{
-		ID:       "activity",
-		Families: []store.Family{{Name: "a", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
+		ID:       ViewActivityTableID,
+		Families: []store.Family{{Name: ViewActivityFamilyA, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema View: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "view", time; names: user; time: "unix_ms" reverse=max_int64; family a:view: events; column "duration": duration in a; column "page": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,

@@ -281,45 +281,52 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero SampleWriter refuses all calls.
+//
+//go:noinline
+func (w *SampleWriter) held() store.TableWriter[SampleEvent] {
+	return store.TableWriterOf(w.writer, sampleMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SampleBatcher struct {
-	store.EventBatcher[SampleEvent]
+	batcher store.EventBatcher[SampleEvent]
 }
 
 // NewSampleBatcher returns a batcher that writes through w; see
@@ -327,8 +334,32 @@ type SampleBatcher struct {
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero SampleBatcher refuses all calls.
+//
+//go:noinline
+func (b *SampleBatcher) held() store.EventBatcher[SampleEvent] {
+	return store.EventBatcherOf(b.batcher, sampleMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *SampleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *SampleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *SampleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // SampleReader reads Sample events from table sample_cells. Read holds one
 // bucket in memory at a time.
@@ -343,35 +374,43 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 	return &SampleReader{store.NewReader(client, sampleCellsMapping, opts...)}
 }
 
+// fromSampleCells returns what r holds; that of a zero SampleReader refuses all
+// calls.
+//
+//go:noinline
+func (r *SampleReader) fromSampleCells() store.TableReader[SampleEvent] {
+	return store.TableReaderOf(r.reader, sampleCellsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.fromSampleCells().Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
+	return r.fromSampleCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
+	return r.fromSampleCells().Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+	return r.fromSampleCells().LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, sampleCellsColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSampleCells(), sampleCellsColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -379,7 +418,7 @@ func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, fro
 //
 //go:noinline
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSampleCells(), sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -387,7 +426,7 @@ func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, t
 //
 //go:noinline
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromSampleCells(), sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
 }
 
 // The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
@@ -669,6 +708,31 @@ const (
 	SampleSeriesTag      store.SeriesValue = "tag"
 	SampleSeriesSince    store.SeriesValue = "since"
 	SampleSeriesInterval store.SeriesValue = "interval"
+)
+
+// The tables of Sample events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	SampleColumnsTableID          = "sample_columns"
+	SampleColumnsFamilyM          = "m"
+	SampleColumnsTextTableID      = "sample_columns_text"
+	SampleColumnsTextFamilyM      = "m"
+	SampleCellsTableID            = "sample_cells"
+	SampleCellsFamilyOddFamily1X  = "odd.family-1_x"
+	SampleCellsTextTableID        = "sample_cells_text"
+	SampleCellsTextFamilyM        = "m"
+	SampleCombinedTableID         = "sample_combined"
+	SampleCombinedFamilyM         = "m"
+	SampleCombinedJSONTableID     = "sample_combined_json"
+	SampleCombinedJSONFamilyM     = "m"
+	SampleSerializedTableID       = "sample_serialized"
+	SampleSerializedFamilyM       = "m"
+	SampleSerializedJSONTableID   = "sample_serialized_json"
+	SampleSerializedJSONFamilyM   = "m"
+	SampleUnserializedTableID     = "sample_unserialized"
+	SampleUnserializedFamilyM     = "m"
+	SampleUnserializedTextTableID = "sample_unserialized_text"
+	SampleUnserializedTextFamilyM = "m"
 )
 
 // SetupSample reconciles tables sample_columns, sample_columns_text,
@@ -1268,8 +1332,8 @@ var sampleColumnsColumns = store.NewColumns(
 // sampleColumnsMapping maps events to table sample_columns.
 var sampleColumnsMapping = store.NewMapping(sampleColumnsColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_columns",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SampleColumnsTableID,
+		Families: []store.Family{{Name: SampleColumnsFamilyM}},
 		Layout:   `schema Sample: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, metric, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1h "2006-01-02T15"; family m: events; column "amount": integer in m; column "at": timestamp in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer in m; column "cpu.load": float32 in m; column "default_at": timestamp in m; column "default_count": integer in m; column "default_document": json in m; column "default_exact": float64 in m; column "default_flag": bool in m; column "default_id": uuid in m; column "default_load": float32 in m; column "default_mask": integer in m; column "default_ratio": float64 in m; column "default_raw": string in m; column "default_small": integer in m; column "default_state": enum in m; column "default_state" enum 1: "unknown"; column "default_state" enum 2: "known"; column "default_text": string in m; column "default_took": duration in m; column "default_total": integer in m; column "document": json in m; column "flag": bool in m; column "former": json in m; column "id": uuid in m; column "level": enum in m; column "level" enum 0: "low"; column "level" enum 1: "high"; column "mask": integer in m; column "maybe_at": timestamp in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool in m; column "maybe_id": uuid in m; column "maybe_load": float32 in m; column "maybe_mask": integer in m; column "maybe_name": string in m; column "maybe_ratio": float64 in m; column "maybe_raw": string in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum in m; column "maybe_state" enum 0: "red"; column "maybe_state" enum 1: "green"; column "maybe_text": string in m; column "maybe_took": duration in m; column "maybe_total": integer in m; column "ratio (.*)|%": float64 in m; column "raw": string in m; column "small": integer in m; column "state": enum in m; column "state" enum 1: "idle"; column "state" enum 2: "busy"; column "state" enum 40: "down"; column "text": string in m; column "took": duration in m; column "total": integer in m; column "units": integer in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
@@ -1355,8 +1419,8 @@ var sampleColumnsTextColumns = store.NewColumns(
 // sampleColumnsTextMapping maps events to table sample_columns_text.
 var sampleColumnsTextMapping = store.NewMapping(sampleColumnsTextColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_columns_text",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SampleColumnsTextTableID,
+		Families: []store.Family{{Name: SampleColumnsTextFamilyM}},
 		Layout:   `schema Sample: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, metric, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1mo "2006-01"; family m: events; column "amount": integer text in m; column "at": timestamp text in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer text in m; column "cpu.load": float32 text in m; column "default_at": timestamp text in m; column "default_count": integer text in m; column "default_document": json in m; column "default_exact": float64 text in m; column "default_flag": bool text in m; column "default_id": uuid text in m; column "default_load": float32 text in m; column "default_mask": integer text in m; column "default_ratio": float64 text in m; column "default_raw": bytes text in m; column "default_small": integer text in m; column "default_state": enum text in m; column "default_state" enum "known": by name; column "default_state" enum "unknown": by name; column "default_text": string in m; column "default_took": duration text in m; column "default_total": integer text in m; column "document": json in m; column "flag": bool text in m; column "former": json in m; column "id": uuid text in m; column "level": enum text in m; column "level" enum "high": by name; column "level" enum "low": by name; column "mask": integer text in m; column "maybe_at": timestamp text in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool text in m; column "maybe_id": uuid text in m; column "maybe_load": float32 text in m; column "maybe_mask": integer text in m; column "maybe_name": string in m; column "maybe_ratio": float64 text in m; column "maybe_raw": bytes text in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum text in m; column "maybe_state" enum "green": by name; column "maybe_state" enum "red": by name; column "maybe_text": string in m; column "maybe_took": duration text in m; column "maybe_total": integer text in m; column "ratio (.*)|%": float64 text in m; column "raw": bytes text in m; column "small": integer text in m; column "state": enum text in m; column "state" enum "busy": by name; column "state" enum "down": by name; column "state" enum "idle": by name; column "text": string in m; column "took": duration text in m; column "total": integer text in m; column "units": integer text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
@@ -1441,8 +1505,8 @@ var sampleCellsColumns = store.NewColumns(
 // sampleCellsMapping maps events to table sample_cells.
 var sampleCellsMapping = store.NewMapping(sampleCellsColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_cells",
-		Families: []store.Family{{Name: "odd.family-1_x"}},
+		ID:       SampleCellsTableID,
+		Families: []store.Family{{Name: SampleCellsFamilyOddFamily1X}},
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1d "2006-002"; family odd.family-1_x: events; column "amount": integer in odd.family-1_x; column "at": timestamp in odd.family-1_x; column "code": enum text in odd.family-1_x; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer in odd.family-1_x; column "cpu.load": float32 in odd.family-1_x; column "default_at": timestamp in odd.family-1_x; column "default_count": integer in odd.family-1_x; column "default_document": json in odd.family-1_x; column "default_exact": float64 in odd.family-1_x; column "default_flag": bool in odd.family-1_x; column "default_id": uuid in odd.family-1_x; column "default_load": float32 in odd.family-1_x; column "default_mask": integer in odd.family-1_x; column "default_ratio": float64 in odd.family-1_x; column "default_raw": string in odd.family-1_x; column "default_small": integer in odd.family-1_x; column "default_state": enum in odd.family-1_x; column "default_state" enum 1: "unknown"; column "default_state" enum 2: "known"; column "default_text": string in odd.family-1_x; column "default_took": duration in odd.family-1_x; column "default_total": integer in odd.family-1_x; column "document": json in odd.family-1_x; column "flag": bool in odd.family-1_x; column "former": json in odd.family-1_x; column "id": uuid in odd.family-1_x; column "level": enum in odd.family-1_x; column "level" enum 0: "low"; column "level" enum 1: "high"; column "mask": integer in odd.family-1_x; column "maybe_at": timestamp in odd.family-1_x; column "maybe_count": integer in odd.family-1_x; column "maybe_document": json in odd.family-1_x; column "maybe_flag": bool in odd.family-1_x; column "maybe_id": uuid in odd.family-1_x; column "maybe_load": float32 in odd.family-1_x; column "maybe_mask": integer in odd.family-1_x; column "maybe_name": string in odd.family-1_x; column "maybe_ratio": float64 in odd.family-1_x; column "maybe_raw": string in odd.family-1_x; column "maybe_renamed": json in odd.family-1_x; column "maybe_small": integer text in odd.family-1_x; column "maybe_state": enum in odd.family-1_x; column "maybe_state" enum 0: "red"; column "maybe_state" enum 1: "green"; column "maybe_text": string in odd.family-1_x; column "maybe_took": duration in odd.family-1_x; column "maybe_total": integer in odd.family-1_x; column "ratio (.*)|%": float64 in odd.family-1_x; column "raw": string in odd.family-1_x; column "small": integer in odd.family-1_x; column "state": enum in odd.family-1_x; column "state" enum 1: "idle"; column "state" enum 2: "busy"; column "state" enum 40: "down"; column "text": string in odd.family-1_x; column "took": duration in odd.family-1_x; column "total": integer in odd.family-1_x; column "units": integer in odd.family-1_x`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -1527,8 +1591,8 @@ var sampleCellsTextColumns = store.NewColumns(
 // sampleCellsTextMapping maps events to table sample_cells_text.
 var sampleCellsTextMapping = store.NewMapping(sampleCellsTextColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_cells_text",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SampleCellsTextTableID,
+		Families: []store.Family{{Name: SampleCellsTextFamilyM}},
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1h "h%d" origin=2020-12-01T00:00:00Z; family m: events; column "amount": integer text in m; column "at": timestamp text in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer text in m; column "cpu.load": float32 text in m; column "default_at": timestamp text in m; column "default_count": integer text in m; column "default_document": json in m; column "default_exact": float64 text in m; column "default_flag": bool text in m; column "default_id": uuid text in m; column "default_load": float32 text in m; column "default_mask": integer text in m; column "default_ratio": float64 text in m; column "default_raw": bytes text in m; column "default_small": integer text in m; column "default_state": enum text in m; column "default_state" enum "known": by name; column "default_state" enum "unknown": by name; column "default_text": string in m; column "default_took": duration text in m; column "default_total": integer text in m; column "document": json in m; column "flag": bool text in m; column "former": json in m; column "id": uuid text in m; column "level": enum text in m; column "level" enum "high": by name; column "level" enum "low": by name; column "mask": integer text in m; column "maybe_at": timestamp text in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool text in m; column "maybe_id": uuid text in m; column "maybe_load": float32 text in m; column "maybe_mask": integer text in m; column "maybe_name": string in m; column "maybe_ratio": float64 text in m; column "maybe_raw": bytes text in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum text in m; column "maybe_state" enum "green": by name; column "maybe_state" enum "red": by name; column "maybe_text": string in m; column "maybe_took": duration text in m; column "maybe_total": integer text in m; column "ratio (.*)|%": float64 text in m; column "raw": bytes text in m; column "small": integer text in m; column "state": enum text in m; column "state" enum "busy": by name; column "state" enum "down": by name; column "state" enum "idle": by name; column "text": string in m; column "took": duration text in m; column "total": integer text in m; column "units": integer text in m`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -1615,8 +1679,8 @@ var sampleCombinedColumns = store.NewColumns(
 // sampleCombinedMapping maps events to table sample_combined.
 var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_combined",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}}},
+		ID:       SampleCombinedTableID,
+		Families: []store.Family{{Name: SampleCombinedFamilyM, GC: codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}}},
 		Layout:   `schema Sample: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1w "iso_week"; blob: protobuf "event"; family m: events; number "1": string; number "2": string; number "3": bool; number "4": integer; number "5": integer; number "6": integer; number "7": integer; number "8": float32; number "9": float64; number "10": timestamp; number "11": duration; number "12": uuid; number "13": enum; number "13" enum 1: "idle"; number "13" enum 2: "busy"; number "13" enum 40: "down"; number "14": json; number "15": enum; number "15" enum 0: "low"; number "15" enum 1: "high"; number "21": string; number "22": string; number "23": bool; number "24": integer; number "25": integer; number "26": integer; number "27": integer; number "28": float32; number "29": float64; number "30": timestamp; number "31": duration; number "32": uuid; number "33": enum; number "33" enum 0: "red"; number "33" enum 1: "green"; number "34": json; number "41": string; number "42": string; number "43": bool; number "44": integer; number "45": integer; number "46": integer; number "47": integer; number "48": float32; number "49": float64; number "50": timestamp; number "51": duration; number "52": uuid; number "53": enum; number "53" enum 1: "unknown"; number "53" enum 2: "known"; number "54": json; number "61": float64; number "62": integer; number "63": integer; number "64": json; number "65": string; number "66": enum; number "66" enum 0: "low"; number "66" enum 1: "high"`,
 	},
 	Pattern:   codec.BucketSerialized,
@@ -1751,8 +1815,8 @@ var sampleCombinedJSONColumns = store.NewColumns(
 // sampleCombinedJSONMapping maps events to table sample_combined_json.
 var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_combined_json",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SampleCombinedJSONTableID,
+		Families: []store.Family{{Name: SampleCombinedJSONFamilyM}},
 		Layout:   `schema Sample: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, bucket; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; bucket: 1y "2006"; blob: json "event"; family m: events; name "amount": integer; name "at": timestamp; name "code": enum; name "code" enum "high": by name; name "code" enum "low": by name; name "count": integer; name "default_at": timestamp; name "default_count": integer; name "default_document": json; name "default_exact": float64; name "default_flag": bool; name "default_id": uuid; name "default_load": float32; name "default_mask": integer; name "default_ratio": float64; name "default_raw": bytes; name "default_small": integer; name "default_state": enum; name "default_state" enum "known": by name; name "default_state" enum "unknown": by name; name "default_text": string; name "default_took": duration; name "default_total": integer; name "document": json; name "flag": bool; name "former": json; name "id": uuid; name "level": enum; name "level" enum "high": by name; name "level" enum "low": by name; name "load": float32; name "mask": integer; name "maybe_at": timestamp; name "maybe_count": integer; name "maybe_document": json; name "maybe_flag": bool; name "maybe_id": uuid; name "maybe_load": float32; name "maybe_mask": integer; name "maybe_name": string; name "maybe_ratio": float64; name "maybe_raw": bytes; name "maybe_renamed": json; name "maybe_small": integer; name "maybe_state": enum; name "maybe_state" enum "green": by name; name "maybe_state" enum "red": by name; name "maybe_text": string; name "maybe_took": duration; name "maybe_total": integer; name "ratio": float64; name "raw": bytes; name "small": integer; name "state": enum; name "state" enum "busy": by name; name "state" enum "down": by name; name "state" enum "idle": by name; name "text": string; name "took": duration; name "total": integer; name "units": integer`,
 	},
 	Pattern:   codec.BucketSerialized,
@@ -1887,8 +1951,8 @@ var sampleSerializedColumns = store.NewColumns(
 // sampleSerializedMapping maps events to table sample_serialized.
 var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_serialized",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SampleSerializedTableID,
+		Families: []store.Family{{Name: SampleSerializedFamilyM}},
 		Layout:   `schema Sample: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "2006-01-02T15:04:05.000"; blob: protobuf "event"; family m: events; number "1": string; number "2": string; number "3": bool; number "4": integer; number "5": integer; number "6": integer; number "7": integer; number "8": float32; number "9": float64; number "10": timestamp; number "11": duration; number "12": uuid; number "13": enum; number "13" enum 1: "idle"; number "13" enum 2: "busy"; number "13" enum 40: "down"; number "14": json; number "15": enum; number "15" enum 0: "low"; number "15" enum 1: "high"; number "21": string; number "22": string; number "23": bool; number "24": integer; number "25": integer; number "26": integer; number "27": integer; number "28": float32; number "29": float64; number "30": timestamp; number "31": duration; number "32": uuid; number "33": enum; number "33" enum 0: "red"; number "33" enum 1: "green"; number "34": json; number "41": string; number "42": string; number "43": bool; number "44": integer; number "45": integer; number "46": integer; number "47": integer; number "48": float32; number "49": float64; number "50": timestamp; number "51": duration; number "52": uuid; number "53": enum; number "53" enum 1: "unknown"; number "53" enum 2: "known"; number "54": json; number "61": float64; number "62": integer; number "63": integer; number "64": json; number "65": string; number "66": enum; number "66" enum 0: "low"; number "66" enum 1: "high"`,
 	},
 	Pattern:   codec.SingleSerialized,
@@ -2024,8 +2088,8 @@ var sampleSerializedJSONColumns = store.NewColumns(
 // sampleSerializedJSONMapping maps events to table sample_serialized_json.
 var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_serialized_json",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
+		ID:       SampleSerializedJSONTableID,
+		Families: []store.Family{{Name: SampleSerializedJSONFamilyM, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
 		Layout:   `schema Sample: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "unix_ns"; blob: json "event"; family m: events; name "amount": integer; name "at": timestamp; name "code": enum; name "code" enum "high": by name; name "code" enum "low": by name; name "count": integer; name "default_at": timestamp; name "default_count": integer; name "default_document": json; name "default_exact": float64; name "default_flag": bool; name "default_id": uuid; name "default_load": float32; name "default_mask": integer; name "default_ratio": float64; name "default_raw": bytes; name "default_small": integer; name "default_state": enum; name "default_state" enum "known": by name; name "default_state" enum "unknown": by name; name "default_text": string; name "default_took": duration; name "default_total": integer; name "document": json; name "flag": bool; name "former": json; name "id": uuid; name "level": enum; name "level" enum "high": by name; name "level" enum "low": by name; name "load": float32; name "mask": integer; name "maybe_at": timestamp; name "maybe_count": integer; name "maybe_document": json; name "maybe_flag": bool; name "maybe_id": uuid; name "maybe_load": float32; name "maybe_mask": integer; name "maybe_name": string; name "maybe_ratio": float64; name "maybe_raw": bytes; name "maybe_renamed": json; name "maybe_small": integer; name "maybe_state": enum; name "maybe_state" enum "green": by name; name "maybe_state" enum "red": by name; name "maybe_text": string; name "maybe_took": duration; name "maybe_total": integer; name "ratio": float64; name "raw": bytes; name "small": integer; name "state": enum; name "state" enum "busy": by name; name "state" enum "down": by name; name "state" enum "idle": by name; name "text": string; name "took": duration; name "total": integer; name "units": integer`,
 	},
 	Pattern:   codec.SingleSerialized,
@@ -2159,8 +2223,8 @@ var sampleUnserializedColumns = store.NewColumns(
 // sampleUnserializedMapping maps events to table sample_unserialized.
 var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_unserialized",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SampleUnserializedTableID,
+		Families: []store.Family{{Name: SampleUnserializedFamilyM}},
 		Layout:   `schema Sample: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "unix_ms"; family m: events; column "amount": integer in m; column "at": timestamp in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer in m; column "cpu.load": float32 in m; column "default_at": timestamp in m; column "default_count": integer in m; column "default_document": json in m; column "default_exact": float64 in m; column "default_flag": bool in m; column "default_id": uuid in m; column "default_load": float32 in m; column "default_mask": integer in m; column "default_ratio": float64 in m; column "default_raw": string in m; column "default_small": integer in m; column "default_state": enum in m; column "default_state" enum 1: "unknown"; column "default_state" enum 2: "known"; column "default_text": string in m; column "default_took": duration in m; column "default_total": integer in m; column "document": json in m; column "flag": bool in m; column "former": json in m; column "id": uuid in m; column "level": enum in m; column "level" enum 0: "low"; column "level" enum 1: "high"; column "mask": integer in m; column "maybe_at": timestamp in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool in m; column "maybe_id": uuid in m; column "maybe_load": float32 in m; column "maybe_mask": integer in m; column "maybe_name": string in m; column "maybe_ratio": float64 in m; column "maybe_raw": string in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum in m; column "maybe_state" enum 0: "red"; column "maybe_state" enum 1: "green"; column "maybe_text": string in m; column "maybe_took": duration in m; column "maybe_total": integer in m; column "ratio (.*)|%": float64 in m; column "raw": string in m; column "small": integer in m; column "state": enum in m; column "state" enum 1: "idle"; column "state" enum 2: "busy"; column "state" enum 40: "down"; column "text": string in m; column "took": duration in m; column "total": integer in m; column "units": integer in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
@@ -2246,8 +2310,8 @@ var sampleUnserializedTextColumns = store.NewColumns(
 // sampleUnserializedTextMapping maps events to table sample_unserialized_text.
 var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_unserialized_text",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SampleUnserializedTextTableID,
+		Families: []store.Family{{Name: SampleUnserializedTextFamilyM}},
 		Layout:   `schema Sample: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, integer text, integer text, integer text, uuid text, enum text, bool text, bytes text, timestamp text, duration text, time; names: site, sensor, channel, slot, serial, unit, kind, active, tag, since, interval; key 7 enum "indoor": by name; key 7 enum "outdoor": by name; time: "unix_us"; family m: events; column "amount": integer text in m; column "at": timestamp text in m; column "code": enum text in m; column "code" enum "high": by name; column "code" enum "low": by name; column "count": integer text in m; column "cpu.load": float32 text in m; column "default_at": timestamp text in m; column "default_count": integer text in m; column "default_document": json in m; column "default_exact": float64 text in m; column "default_flag": bool text in m; column "default_id": uuid text in m; column "default_load": float32 text in m; column "default_mask": integer text in m; column "default_ratio": float64 text in m; column "default_raw": bytes text in m; column "default_small": integer text in m; column "default_state": enum text in m; column "default_state" enum "known": by name; column "default_state" enum "unknown": by name; column "default_text": string in m; column "default_took": duration text in m; column "default_total": integer text in m; column "document": json in m; column "flag": bool text in m; column "former": json in m; column "id": uuid text in m; column "level": enum text in m; column "level" enum "high": by name; column "level" enum "low": by name; column "mask": integer text in m; column "maybe_at": timestamp text in m; column "maybe_count": integer in m; column "maybe_document": json in m; column "maybe_flag": bool text in m; column "maybe_id": uuid text in m; column "maybe_load": float32 text in m; column "maybe_mask": integer text in m; column "maybe_name": string in m; column "maybe_ratio": float64 text in m; column "maybe_raw": bytes text in m; column "maybe_renamed": json in m; column "maybe_small": integer text in m; column "maybe_state": enum text in m; column "maybe_state" enum "green": by name; column "maybe_state" enum "red": by name; column "maybe_text": string in m; column "maybe_took": duration text in m; column "maybe_total": integer text in m; column "ratio (.*)|%": float64 text in m; column "raw": bytes text in m; column "small": integer text in m; column "state": enum text in m; column "state" enum "busy": by name; column "state" enum "down": by name; column "state" enum "idle": by name; column "text": string in m; column "took": duration text in m; column "total": integer text in m; column "units": integer text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,

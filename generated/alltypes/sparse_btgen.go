@@ -47,45 +47,52 @@ func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWr
 	return &SparseWriter{store.NewWriter(client, sparseMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero SparseWriter refuses all calls.
+//
+//go:noinline
+func (w *SparseWriter) held() store.TableWriter[SparseEvent] {
+	return store.TableWriterOf(w.writer, sparseMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SparseWriter) Write(ctx context.Context, event SparseEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SparseWriter) Delete(ctx context.Context, events []SparseEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SparseWriter) DeleteRange(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SparseWriter) DeleteSeries(ctx context.Context, series SparseSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SparseWriter) Replace(ctx context.Context, old SparseEvent, updated SparseEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // SparseBatcher gathers Sparse events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SparseBatcher struct {
-	store.EventBatcher[SparseEvent]
+	batcher store.EventBatcher[SparseEvent]
 }
 
 // NewSparseBatcher returns a batcher that writes through w; see
@@ -93,8 +100,32 @@ type SparseBatcher struct {
 //
 //go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
-	return &SparseBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &SparseBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero SparseBatcher refuses all calls.
+//
+//go:noinline
+func (b *SparseBatcher) held() store.EventBatcher[SparseEvent] {
+	return store.EventBatcherOf(b.batcher, sparseMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *SparseBatcher) Add(ctx context.Context, event SparseEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *SparseBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *SparseBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *SparseBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // SparseReader reads Sparse events from table sparse_cells. Read holds one
 // bucket in memory at a time.
@@ -109,35 +140,43 @@ func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseRe
 	return &SparseReader{store.NewReader(client, sparseCellsMapping, opts...)}
 }
 
+// fromSparseCells returns what r holds; that of a zero SparseReader refuses all
+// calls.
+//
+//go:noinline
+func (r *SparseReader) fromSparseCells() store.TableReader[SparseEvent] {
+	return store.TableReaderOf(r.reader, sparseCellsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
+	return r.fromSparseCells().Read(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SparseReader) ReadMany(ctx context.Context, series []SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} })), from, to, opts...)
+	return r.fromSparseCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseEvent, error) {
-	return r.reader.Latest(ctx, SparseEvent{SparseSeries: series})
+	return r.fromSparseCells().Latest(ctx, SparseEvent{SparseSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *SparseReader) LatestMany(ctx context.Context, series []SparseSeries) iter.Seq2[SparseEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} }))
+	return r.fromSparseCells().LatestMany(ctx, store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, sparseCellsColumns, columns, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSparseCells(), sparseCellsColumns, columns, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -145,7 +184,7 @@ func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, fro
 //
 //go:noinline
 func (r *SparseReader) Windows(ctx context.Context, series SparseSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SparseWindow, error] {
-	return store.Windows(ctx, r.reader, sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSparseCells(), sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -153,7 +192,7 @@ func (r *SparseReader) Windows(ctx context.Context, series SparseSeries, from, t
 //
 //go:noinline
 func (r *SparseReader) Points(ctx context.Context, series SparseSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromSparseCells(), sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, field, n)
 }
 
 // The fields of SparseEvent, for store.ReadOptions and store.WindowOptions.
@@ -210,6 +249,17 @@ func (c *SparseWindowColumns) Append(w *SparseWindow) {
 // The values of SparseSeries, for store.WindowOptions.
 const (
 	SparseSeriesSensor store.SeriesValue = "sensor"
+)
+
+// The tables of Sparse events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	SparseColumnsTableID      = "sparse_columns"
+	SparseColumnsFamilyM      = "m"
+	SparseCellsTableID        = "sparse_cells"
+	SparseCellsFamilyM        = "m"
+	SparseUnserializedTableID = "sparse_unserialized"
+	SparseUnserializedFamilyM = "m"
 )
 
 // SetupSparse reconciles tables sparse_columns, sparse_cells and
@@ -370,8 +420,8 @@ var sparseColumnsColumns = store.NewColumns(
 // sparseColumnsMapping maps events to table sparse_columns.
 var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Mapping[SparseEvent]{
 	Table: store.Table{
-		ID:       "sparse_columns",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SparseColumnsTableID,
+		Families: []store.Family{{Name: SparseColumnsFamilyM}},
 		Layout:   `schema Sparse: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer text in m; column "note": string in m; column "opened": bool text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
@@ -401,8 +451,8 @@ var sparseCellsColumns = store.NewColumns(
 // sparseCellsMapping maps events to table sparse_cells.
 var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Mapping[SparseEvent]{
 	Table: store.Table{
-		ID:       "sparse_cells",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SparseCellsTableID,
+		Families: []store.Family{{Name: SparseCellsFamilyM}},
 		Layout:   `schema Sparse: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -432,8 +482,8 @@ var sparseUnserializedColumns = store.NewColumns(
 // sparseUnserializedMapping maps events to table sparse_unserialized.
 var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, store.Mapping[SparseEvent]{
 	Table: store.Table{
-		ID:       "sparse_unserialized",
-		Families: []store.Family{{Name: "m"}},
+		ID:       SparseUnserializedTableID,
+		Families: []store.Family{{Name: SparseUnserializedFamilyM}},
 		Layout:   `schema Sparse: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: sensor; time: "unix_s"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,

@@ -105,7 +105,7 @@ func TestEventWithoutAnyValue(t *testing.T) {
 		t.Fatalf("got %v, want a failure for each table", err)
 	}
 	for _, f := range failed.Failures {
-		if f.Event != 0 || f.Outcome != store.Refused || !errors.Is(f.Err, codec.ErrNoValue) {
+		if f.Index != 0 || f.Outcome != store.Refused || !errors.Is(f.Err, codec.ErrNoValue) {
 			t.Errorf("got %v, want event 0 refused for having no value", f)
 		}
 	}

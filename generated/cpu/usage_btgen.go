@@ -57,45 +57,52 @@ func NewUsageWriter(client store.Client, opts ...store.WriterOptions) *UsageWrit
 	return &UsageWriter{store.NewWriter(client, usageMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero UsageWriter refuses all calls.
+//
+//go:noinline
+func (w *UsageWriter) held() store.TableWriter[UsageEvent] {
+	return store.TableWriterOf(w.writer, usageMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageWriter) Write(ctx context.Context, event UsageEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageWriter) WriteAll(ctx context.Context, events []UsageEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageWriter) Delete(ctx context.Context, events []UsageEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageWriter) DeleteRange(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageWriter) DeleteSeries(ctx context.Context, series UsageSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageWriter) Replace(ctx context.Context, old UsageEvent, updated UsageEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // UsageBatcher gathers Usage events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type UsageBatcher struct {
-	store.EventBatcher[UsageEvent]
+	batcher store.EventBatcher[UsageEvent]
 }
 
 // NewUsageBatcher returns a batcher that writes through w; see
@@ -103,8 +110,32 @@ type UsageBatcher struct {
 //
 //go:noinline
 func NewUsageBatcher(w *UsageWriter, failed func(event UsageEvent, err error), opts ...store.BatcherOptions) *UsageBatcher {
-	return &UsageBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &UsageBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero UsageBatcher refuses all calls.
+//
+//go:noinline
+func (b *UsageBatcher) held() store.EventBatcher[UsageEvent] {
+	return store.EventBatcherOf(b.batcher, usageMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *UsageBatcher) Add(ctx context.Context, event UsageEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *UsageBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *UsageBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *UsageBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // UsageReader reads Usage events from table cpu. Read holds one bucket in
 // memory at a time.
@@ -123,35 +154,50 @@ func NewUsageReader(client store.Client, opts ...store.ReaderOptions) *UsageRead
 	}
 }
 
+// fromCPU returns what r holds; that of a zero UsageReader refuses all calls.
+//
+//go:noinline
+func (r *UsageReader) fromCPU() store.TableReader[UsageEvent] {
+	return store.TableReaderOf(r.reader, usageCPUMapping)
+}
+
+// fromCPUReadings returns what r holds; that of a zero UsageReader refuses all
+// calls.
+//
+//go:noinline
+func (r *UsageReader) fromCPUReadings() store.TableReader[UsageEvent] {
+	return store.TableReaderOf(r.readCPUReadings, usageCPUReadingsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageReader) Read(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
+	return r.fromCPU().Read(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageReader) ReadMany(ctx context.Context, series []UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} })), from, to, opts...)
+	return r.fromCPU().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageReader) Latest(ctx context.Context, series UsageSeries) (UsageEvent, error) {
-	return r.reader.Latest(ctx, UsageEvent{UsageSeries: series})
+	return r.fromCPU().Latest(ctx, UsageEvent{UsageSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageReader) LatestMany(ctx context.Context, series []UsageSeries) iter.Seq2[UsageEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} }))
+	return r.fromCPU().LatestMany(ctx, store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *UsageReader) ReadColumns(ctx context.Context, series UsageSeries, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageCPUColumns, columns, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromCPU(), usageCPUColumns, columns, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -159,7 +205,7 @@ func (r *UsageReader) ReadColumns(ctx context.Context, series UsageSeries, from,
 //
 //go:noinline
 func (r *UsageReader) Windows(ctx context.Context, series UsageSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.reader, usageCPUColumns, usageWindows, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromCPU(), usageCPUColumns, usageWindows, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -167,7 +213,7 @@ func (r *UsageReader) Windows(ctx context.Context, series UsageSeries, from, to 
 //
 //go:noinline
 func (r *UsageReader) Points(ctx context.Context, series UsageSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, usageCPUColumns, usageWindows, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromCPU(), usageCPUColumns, usageWindows, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, field, n)
 }
 
 // ByHosts yields the events with from <= time < to of the series with any of
@@ -177,14 +223,14 @@ func (r *UsageReader) Points(ctx context.Context, series UsageSeries, from, to t
 //
 // Some of the hosts.
 func (r *UsageReader) ByHosts(ctx context.Context, hostnames []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.reader.Read(ctx, selectUsageByHosts(hostnames), from, to, opts...)
+	return r.fromCPU().Read(ctx, selectUsageByHosts(hostnames), from, to, opts...)
 }
 
 // ByHostsColumns appends the events of ByHosts to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *UsageReader) ByHostsColumns(ctx context.Context, hostnames []string, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageCPUColumns, columns, selectUsageByHosts(hostnames), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromCPU(), usageCPUColumns, columns, selectUsageByHosts(hostnames), from, to, opts...)
 }
 
 // ByHostsWindows summarizes the events of ByHosts by windows of time, as
@@ -192,7 +238,7 @@ func (r *UsageReader) ByHostsColumns(ctx context.Context, hostnames []string, fr
 //
 //go:noinline
 func (r *UsageReader) ByHostsWindows(ctx context.Context, hostnames []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.reader, usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, width, opts...)
+	return store.Windows(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, width, opts...)
 }
 
 // ByHostsPoints yields, for each series of ByHosts, the values of a number that
@@ -200,7 +246,7 @@ func (r *UsageReader) ByHostsWindows(ctx context.Context, hostnames []string, fr
 //
 //go:noinline
 func (r *UsageReader) ByHostsPoints(ctx context.Context, hostnames []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.reader, usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, field, n)
+	return store.Charts(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, field, n)
 }
 
 // All yields the events with from <= time < to of all series, by bucket, then
@@ -210,14 +256,14 @@ func (r *UsageReader) ByHostsPoints(ctx context.Context, hostnames []string, fro
 //
 // All hosts.
 func (r *UsageReader) All(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.reader.Read(ctx, selectUsageAll(), from, to, opts...)
+	return r.fromCPU().Read(ctx, selectUsageAll(), from, to, opts...)
 }
 
 // AllColumns appends the events of All to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *UsageReader) AllColumns(ctx context.Context, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageCPUColumns, columns, selectUsageAll(), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromCPU(), usageCPUColumns, columns, selectUsageAll(), from, to, opts...)
 }
 
 // AllWindows summarizes the events of All by windows of time, as Windows does:
@@ -225,7 +271,7 @@ func (r *UsageReader) AllColumns(ctx context.Context, from, to time.Time, column
 //
 //go:noinline
 func (r *UsageReader) AllWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.reader, usageCPUColumns, usageWindows, selectUsageAll(), from, to, width, opts...)
+	return store.Windows(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageAll(), from, to, width, opts...)
 }
 
 // AllPoints yields, for each series of All, the values of a number that a chart
@@ -233,7 +279,7 @@ func (r *UsageReader) AllWindows(ctx context.Context, from, to time.Time, width 
 //
 //go:noinline
 func (r *UsageReader) AllPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.reader, usageCPUColumns, usageWindows, selectUsageAll(), from, to, field, n)
+	return store.Charts(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageAll(), from, to, field, n)
 }
 
 // AllSeries yields the series of All that have events with from <= time < to,
@@ -243,7 +289,7 @@ func (r *UsageReader) AllPoints(ctx context.Context, from, to time.Time, field s
 //
 //go:noinline
 func (r *UsageReader) AllSeries(ctx context.Context, from, to time.Time) iter.Seq2[UsageSeries, error] {
-	return store.ReadSeries[UsageSeries](ctx, r.reader, selectUsageAll(), from, to)
+	return store.ReadSeries[UsageSeries](ctx, r.fromCPU(), selectUsageAll(), from, to)
 }
 
 // BusyByHost yields the events with from <= time < to of the series with the
@@ -256,7 +302,7 @@ func (r *UsageReader) AllSeries(ctx context.Context, from, to time.Time) iter.Se
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *UsageReader) BusyByHost(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.readCPUReadings.Read(ctx, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
+	return r.fromCPUReadings().Read(ctx, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
 }
 
 // BusyByHostColumns appends the events of BusyByHost to columns, as ReadColumns
@@ -264,7 +310,7 @@ func (r *UsageReader) BusyByHost(ctx context.Context, hostname string, usageUser
 //
 //go:noinline
 func (r *UsageReader) BusyByHostColumns(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.readCPUReadings, usageCPUReadingsColumns, columns, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, columns, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
 }
 
 // BusyByHostWindows summarizes the events of BusyByHost by windows of time, as
@@ -272,7 +318,7 @@ func (r *UsageReader) BusyByHostColumns(ctx context.Context, hostname string, us
 //
 //go:noinline
 func (r *UsageReader) BusyByHostWindows(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.readCPUReadings, usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, width, opts...)
+	return store.Windows(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, width, opts...)
 }
 
 // BusyByHostPoints yields, for each series of BusyByHost, the values of a
@@ -280,7 +326,7 @@ func (r *UsageReader) BusyByHostWindows(ctx context.Context, hostname string, us
 //
 //go:noinline
 func (r *UsageReader) BusyByHostPoints(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.readCPUReadings, usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, field, n)
+	return store.Charts(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, field, n)
 }
 
 // Busy yields the events with from <= time < to of all series, whose usage_user
@@ -293,14 +339,14 @@ func (r *UsageReader) BusyByHostPoints(ctx context.Context, hostname string, usa
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *UsageReader) Busy(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.readCPUReadings.Read(ctx, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
+	return r.fromCPUReadings().Read(ctx, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
 }
 
 // BusyColumns appends the events of Busy to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *UsageReader) BusyColumns(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.readCPUReadings, usageCPUReadingsColumns, columns, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, columns, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
 }
 
 // BusyWindows summarizes the events of Busy by windows of time, as Windows
@@ -308,7 +354,7 @@ func (r *UsageReader) BusyColumns(ctx context.Context, usageUserFrom float64, us
 //
 //go:noinline
 func (r *UsageReader) BusyWindows(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.readCPUReadings, usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, width, opts...)
+	return store.Windows(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, width, opts...)
 }
 
 // BusyPoints yields, for each series of Busy, the values of a number that a
@@ -316,7 +362,7 @@ func (r *UsageReader) BusyWindows(ctx context.Context, usageUserFrom float64, us
 //
 //go:noinline
 func (r *UsageReader) BusyPoints(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.readCPUReadings, usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, field, n)
+	return store.Charts(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, field, n)
 }
 
 // The fields of UsageEvent, for store.ReadOptions and store.WindowOptions.
@@ -417,6 +463,15 @@ const (
 	UsageSeriesService            store.SeriesValue = "service"
 	UsageSeriesServiceVersion     store.SeriesValue = "service_version"
 	UsageSeriesServiceEnvironment store.SeriesValue = "service_environment"
+)
+
+// The tables of Usage events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	UsageCPUTableID         = "cpu"
+	UsageCPUFamilyM         = "m"
+	UsageCPUReadingsTableID = "cpu_readings"
+	UsageCPUReadingsFamilyM = "m"
 )
 
 // SetupUsage reconciles tables cpu and cpu_readings with the schema; see
@@ -570,8 +625,8 @@ var usageCPUColumns = store.NewColumns(
 // usageCPUMapping maps events to table cpu.
 var usageCPUMapping = store.NewMapping(usageCPUColumns, store.Mapping[UsageEvent]{
 	Table: store.Table{
-		ID:       "cpu",
-		Families: []store.Family{{Name: "m"}},
+		ID:       UsageCPUTableID,
+		Families: []store.Family{{Name: UsageCPUFamilyM}},
 		Splits:   []string{"1#", "2#", "3#", "4#", "5#", "6#", "7#"},
 		Layout:   `schema Usage: events; pattern: bucket_new_cells; delimiter: "#"; key: salt 8 of 3, bucket, string text, string text, string text, string text, string text, string text, string text, string text, string text, string text; names: hostname, region, datacenter, rack, os, arch, team, service, service_version, service_environment; bucket: 1h "2006-01-02T15"; family m: events; column "usage_guest": float64 in m; column "usage_guest_nice": float64 in m; column "usage_idle": float64 in m; column "usage_iowait": float64 in m; column "usage_irq": float64 in m; column "usage_nice": float64 in m; column "usage_softirq": float64 in m; column "usage_steal": float64 in m; column "usage_system": float64 in m; column "usage_user": float64 in m`,
 	},
@@ -621,8 +676,8 @@ var usageCPUReadingsColumns = store.NewColumns(
 // usageCPUReadingsMapping maps events to table cpu_readings.
 var usageCPUReadingsMapping = store.NewMapping(usageCPUReadingsColumns, store.Mapping[UsageEvent]{
 	Table: store.Table{
-		ID:       "cpu_readings",
-		Families: []store.Family{{Name: "m"}},
+		ID:       UsageCPUReadingsTableID,
+		Families: []store.Family{{Name: UsageCPUReadingsFamilyM}},
 		Splits:   []string{"1#", "2#", "3#", "4#", "5#", "6#", "7#"},
 		Layout:   `schema Usage: events; pattern: single_unserialized; delimiter: "#"; key: salt 8 of 3, time, string text, string text, string text, string text, string text, string text, string text, string text, string text, string text; names: hostname, region, datacenter, rack, os, arch, team, service, service_version, service_environment; time: "unix_s"; family m: events; column "usage_guest": float64 in m; column "usage_guest_nice": float64 in m; column "usage_idle": float64 in m; column "usage_iowait": float64 in m; column "usage_irq": float64 in m; column "usage_nice": float64 in m; column "usage_softirq": float64 in m; column "usage_steal": float64 in m; column "usage_system": float64 in m; column "usage_user": float64 in m`,
 	},

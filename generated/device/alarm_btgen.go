@@ -72,45 +72,52 @@ func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWrit
 	return &AlarmWriter{store.NewWriter(client, alarmMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero AlarmWriter refuses all calls.
+//
+//go:noinline
+func (w *AlarmWriter) held() store.TableWriter[AlarmEvent] {
+	return store.TableWriterOf(w.writer, alarmMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *AlarmWriter) Write(ctx context.Context, event AlarmEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *AlarmWriter) Delete(ctx context.Context, events []AlarmEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *AlarmWriter) DeleteRange(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *AlarmWriter) DeleteSeries(ctx context.Context, series AlarmSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *AlarmWriter) Replace(ctx context.Context, old AlarmEvent, updated AlarmEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // AlarmBatcher gathers Alarm events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type AlarmBatcher struct {
-	store.EventBatcher[AlarmEvent]
+	batcher store.EventBatcher[AlarmEvent]
 }
 
 // NewAlarmBatcher returns a batcher that writes through w; see
@@ -118,8 +125,32 @@ type AlarmBatcher struct {
 //
 //go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
-	return &AlarmBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &AlarmBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero AlarmBatcher refuses all calls.
+//
+//go:noinline
+func (b *AlarmBatcher) held() store.EventBatcher[AlarmEvent] {
+	return store.EventBatcherOf(b.batcher, alarmMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *AlarmBatcher) Add(ctx context.Context, event AlarmEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *AlarmBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *AlarmBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *AlarmBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // AlarmReader reads Alarm events from table devices. Read holds one bucket in
 // memory at a time.
@@ -134,35 +165,43 @@ func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmRead
 	return &AlarmReader{store.NewReader(client, alarmDevicesMapping, opts...)}
 }
 
+// fromDevices returns what r holds; that of a zero AlarmReader refuses all
+// calls.
+//
+//go:noinline
+func (r *AlarmReader) fromDevices() store.TableReader[AlarmEvent] {
+	return store.TableReaderOf(r.reader, alarmDevicesMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
+	return r.fromDevices().Read(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *AlarmReader) ReadMany(ctx context.Context, series []AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} })), from, to, opts...)
+	return r.fromDevices().Read(ctx, store.ManySeriesOf(store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
-	return r.reader.Latest(ctx, AlarmEvent{AlarmSeries: series})
+	return r.fromDevices().Latest(ctx, AlarmEvent{AlarmSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *AlarmReader) LatestMany(ctx context.Context, series []AlarmSeries) iter.Seq2[AlarmEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} }))
+	return r.fromDevices().LatestMany(ctx, store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, alarmDevicesColumns, columns, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromDevices(), alarmDevicesColumns, columns, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -170,7 +209,7 @@ func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from,
 //
 //go:noinline
 func (r *AlarmReader) Windows(ctx context.Context, series AlarmSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[AlarmWindow, error] {
-	return store.Windows(ctx, r.reader, alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromDevices(), alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -178,7 +217,7 @@ func (r *AlarmReader) Windows(ctx context.Context, series AlarmSeries, from, to 
 //
 //go:noinline
 func (r *AlarmReader) Points(ctx context.Context, series AlarmSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromDevices(), alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, field, n)
 }
 
 // The fields of AlarmEvent, for store.ReadOptions and store.WindowOptions.
@@ -226,6 +265,15 @@ func (c *AlarmWindowColumns) Append(w *AlarmWindow) {
 const (
 	AlarmSeriesDevice store.SeriesValue = "device"
 	AlarmSeriesKind   store.SeriesValue = "kind"
+)
+
+// The tables of Alarm events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	AlarmDevicesTableID      = "devices"
+	AlarmDevicesFamilyAlarms = "alarms"
+	AlarmsByKindTableID      = "alarms_by_kind"
+	AlarmsByKindFamilyM      = "m"
 )
 
 // SetupAlarm reconciles tables devices and alarms_by_kind with the schema; see
@@ -347,8 +395,8 @@ var alarmDevicesColumns = store.NewColumns(
 // alarmDevicesMapping maps events to table devices.
 var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Mapping[AlarmEvent]{
 	Table: store.Table{
-		ID:       "devices",
-		Families: []store.Family{{Name: "alarms", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		ID:       AlarmDevicesTableID,
+		Families: []store.Family{{Name: AlarmDevicesFamilyAlarms, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Alarm: events; pattern: bucket_serialized; delimiter: "#"; key: string text, const "alarm", enum text, bucket; names: device, kind; key 3 enum "heat": by name; key 3 enum "leak": by name; bucket: 1d "2006-01-02"; blob: protobuf "event"; family alarms: events; number "1": string`,
 	},
 	Pattern:   codec.BucketSerialized,
@@ -382,8 +430,8 @@ var alarmsByKindColumns = store.NewColumns(
 // alarmsByKindMapping maps events to table alarms_by_kind.
 var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping[AlarmEvent]{
 	Table: store.Table{
-		ID:       "alarms_by_kind",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
+		ID:       AlarmsByKindTableID,
+		Families: []store.Family{{Name: AlarmsByKindFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 		Layout:   `schema Alarm: events; pattern: single_serialized; delimiter: "#"; key: enum text, string text, time; names: kind, device; key 1 enum "heat": by name; key 1 enum "leak": by name; time: "unix_ms"; blob: protobuf "event"; family m: events; number "1": string`,
 	},
 	Pattern:   codec.SingleSerialized,

@@ -449,7 +449,7 @@ func TestAlarmsByKindExpireAfterTheWrite(t *testing.T) {
 	err := w.WriteAll(t.Context(), []device.AlarmEvent{late, tooLate})
 	var failed *store.WriteError
 	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || len(failed.Failures) != 1 ||
-		failed.Failures[0].Event != 1 || failed.Failures[0].Table != "devices" || failed.Failures[0].Outcome != store.Refused {
+		failed.Failures[0].Index != 1 || failed.Failures[0].Table != "devices" || failed.Failures[0].Outcome != store.Refused {
 		t.Errorf("%v, want a refused event in one of two tables", err)
 	}
 	row := func(e device.AlarmEvent) string { return fmt.Sprintf("leak#pump-7#%013d", e.Time.UnixMilli()) }

@@ -80,45 +80,52 @@ func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *Activi
 	return &ActivityWriter{store.NewWriter(client, activityMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero ActivityWriter refuses all calls.
+//
+//go:noinline
+func (w *ActivityWriter) held() store.TableWriter[ActivityEvent] {
+	return store.TableWriterOf(w.writer, activityMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ActivityWriter) Write(ctx context.Context, event ActivityEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ActivityWriter) Delete(ctx context.Context, events []ActivityEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ActivityWriter) DeleteRange(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ActivityWriter) DeleteSeries(ctx context.Context, series ActivitySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ActivityWriter) Replace(ctx context.Context, old ActivityEvent, updated ActivityEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // ActivityBatcher gathers Activity events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type ActivityBatcher struct {
-	store.EventBatcher[ActivityEvent]
+	batcher store.EventBatcher[ActivityEvent]
 }
 
 // NewActivityBatcher returns a batcher that writes through w; see
@@ -126,8 +133,32 @@ type ActivityBatcher struct {
 //
 //go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
-	return &ActivityBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &ActivityBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero ActivityBatcher refuses all calls.
+//
+//go:noinline
+func (b *ActivityBatcher) held() store.EventBatcher[ActivityEvent] {
+	return store.EventBatcherOf(b.batcher, activityMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *ActivityBatcher) Add(ctx context.Context, event ActivityEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *ActivityBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *ActivityBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *ActivityBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // ActivityReader reads Activity events from table activities_by_repository.
 // Read holds one event in memory at a time.
@@ -146,35 +177,51 @@ func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *Activi
 	}
 }
 
+// fromActivitiesByRepository returns what r holds; that of a zero
+// ActivityReader refuses all calls.
+//
+//go:noinline
+func (r *ActivityReader) fromActivitiesByRepository() store.TableReader[ActivityEvent] {
+	return store.TableReaderOf(r.reader, activityActivitiesByRepositoryMapping)
+}
+
+// fromActivitiesByActor returns what r holds; that of a zero ActivityReader
+// refuses all calls.
+//
+//go:noinline
+func (r *ActivityReader) fromActivitiesByActor() store.TableReader[ActivityEvent] {
+	return store.TableReaderOf(r.readActivitiesByActor, activityActivitiesByActorMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
+	return r.fromActivitiesByRepository().Read(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ActivityReader) ReadMany(ctx context.Context, series []ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} })), from, to, opts...)
+	return r.fromActivitiesByRepository().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (ActivityEvent, error) {
-	return r.reader.Latest(ctx, ActivityEvent{ActivitySeries: series})
+	return r.fromActivitiesByRepository().Latest(ctx, ActivityEvent{ActivitySeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ActivityReader) LatestMany(ctx context.Context, series []ActivitySeries) iter.Seq2[ActivityEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} }))
+	return r.fromActivitiesByRepository().LatestMany(ctx, store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, columns, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -182,7 +229,7 @@ func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries,
 //
 //go:noinline
 func (r *ActivityReader) Windows(ctx context.Context, series ActivitySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
-	return store.Windows(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -190,14 +237,14 @@ func (r *ActivityReader) Windows(ctx context.Context, series ActivitySeries, fro
 //
 //go:noinline
 func (r *ActivityReader) Points(ctx context.Context, series ActivitySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, field, n)
 }
 
 // ByRepository yields the events with from <= time < to of the series with the
 // given repository, in time order. Its errors are those of Read. It reads from
 // table activities_by_repository: one range of rows.
 func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.reader.Read(ctx, selectActivityByRepository(repository), from, to, opts...)
+	return r.fromActivitiesByRepository().Read(ctx, selectActivityByRepository(repository), from, to, opts...)
 }
 
 // ByRepositoryColumns appends the events of ByRepository to columns, as
@@ -205,7 +252,7 @@ func (r *ActivityReader) ByRepository(ctx context.Context, repository string, fr
 //
 //go:noinline
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, selectActivityByRepository(repository), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, columns, selectActivityByRepository(repository), from, to, opts...)
 }
 
 // ByRepositoryWindows summarizes the events of ByRepository by windows of time,
@@ -213,7 +260,7 @@ func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository str
 //
 //go:noinline
 func (r *ActivityReader) ByRepositoryWindows(ctx context.Context, repository string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
-	return store.Windows(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, width, opts...)
+	return store.Windows(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, width, opts...)
 }
 
 // ByRepositoryPoints yields, for each series of ByRepository, the values of a
@@ -221,21 +268,21 @@ func (r *ActivityReader) ByRepositoryWindows(ctx context.Context, repository str
 //
 //go:noinline
 func (r *ActivityReader) ByRepositoryPoints(ctx context.Context, repository string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
-	return store.Charts(ctx, r.reader, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, field, n)
+	return store.Charts(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, field, n)
 }
 
 // ByActor yields the events with from <= time < to of the series with the given
 // actor, in time order. Its errors are those of Read. It reads from table
 // activities_by_actor: one range of rows.
 func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.readActivitiesByActor.Read(ctx, selectActivityByActor(actor), from, to, opts...)
+	return r.fromActivitiesByActor().Read(ctx, selectActivityByActor(actor), from, to, opts...)
 }
 
 // ByActorColumns appends the events of ByActor to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, selectActivityByActor(actor), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromActivitiesByActor(), activityActivitiesByActorColumns, columns, selectActivityByActor(actor), from, to, opts...)
 }
 
 // ByActorWindows summarizes the events of ByActor by windows of time, as
@@ -243,7 +290,7 @@ func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from,
 //
 //go:noinline
 func (r *ActivityReader) ByActorWindows(ctx context.Context, actor string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
-	return store.Windows(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, width, opts...)
+	return store.Windows(ctx, r.fromActivitiesByActor(), activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, width, opts...)
 }
 
 // ByActorPoints yields, for each series of ByActor, the values of a number that
@@ -251,7 +298,7 @@ func (r *ActivityReader) ByActorWindows(ctx context.Context, actor string, from,
 //
 //go:noinline
 func (r *ActivityReader) ByActorPoints(ctx context.Context, actor string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
-	return store.Charts(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, field, n)
+	return store.Charts(ctx, r.fromActivitiesByActor(), activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, field, n)
 }
 
 // The fields of ActivityEvent, for store.ReadOptions and store.WindowOptions.
@@ -307,6 +354,15 @@ const (
 	ActivitySeriesRepository store.SeriesValue = "repository"
 	ActivitySeriesActor      store.SeriesValue = "actor"
 	ActivitySeriesID         store.SeriesValue = "id"
+)
+
+// The tables of Activity events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	ActivityActivitiesByRepositoryTableID = "activities_by_repository"
+	ActivityActivitiesByRepositoryFamilyM = "m"
+	ActivityActivitiesByActorTableID      = "activities_by_actor"
+	ActivityActivitiesByActorFamilyM      = "m"
 )
 
 // SetupActivity reconciles tables activities_by_repository and
@@ -440,8 +496,8 @@ var activityActivitiesByRepositoryColumns = store.NewColumns(
 // activities_by_repository.
 var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Mapping[ActivityEvent]{
 	Table: store.Table{
-		ID:        "activities_by_repository",
-		Families:  []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
+		ID:        ActivityActivitiesByRepositoryTableID,
+		Families:  []store.Family{{Name: ActivityActivitiesByRepositoryFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		KeySchema: &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "repository"}, {Name: "time"}, {Name: "id"}, {Name: "actor"}}},
 		Layout:    `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: repository, id, actor; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
@@ -480,8 +536,8 @@ var activityActivitiesByActorColumns = store.NewColumns(
 // activityActivitiesByActorMapping maps events to table activities_by_actor.
 var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActorColumns, store.Mapping[ActivityEvent]{
 	Table: store.Table{
-		ID:       "activities_by_actor",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
+		ID:       ActivityActivitiesByActorTableID,
+		Families: []store.Family{{Name: ActivityActivitiesByActorFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		Layout:   `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: actor, id, repository; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,

@@ -42,45 +42,52 @@ func NewMeterWriter(client store.Client, opts ...store.WriterOptions) *MeterWrit
 	return &MeterWriter{store.NewWriter(client, meterMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero MeterWriter refuses all calls.
+//
+//go:noinline
+func (w *MeterWriter) held() store.TableWriter[MeterEvent] {
+	return store.TableWriterOf(w.writer, meterMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *MeterWriter) Write(ctx context.Context, event MeterEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *MeterWriter) WriteAll(ctx context.Context, events []MeterEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *MeterWriter) Delete(ctx context.Context, events []MeterEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *MeterWriter) DeleteRange(ctx context.Context, series MeterSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *MeterWriter) DeleteSeries(ctx context.Context, series MeterSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *MeterWriter) Replace(ctx context.Context, old MeterEvent, updated MeterEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // MeterBatcher gathers Meter events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type MeterBatcher struct {
-	store.EventBatcher[MeterEvent]
+	batcher store.EventBatcher[MeterEvent]
 }
 
 // NewMeterBatcher returns a batcher that writes through w; see
@@ -88,8 +95,32 @@ type MeterBatcher struct {
 //
 //go:noinline
 func NewMeterBatcher(w *MeterWriter, failed func(event MeterEvent, err error), opts ...store.BatcherOptions) *MeterBatcher {
-	return &MeterBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &MeterBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero MeterBatcher refuses all calls.
+//
+//go:noinline
+func (b *MeterBatcher) held() store.EventBatcher[MeterEvent] {
+	return store.EventBatcherOf(b.batcher, meterMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *MeterBatcher) Add(ctx context.Context, event MeterEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *MeterBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *MeterBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *MeterBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // MeterReader reads Meter events from table meter_quarters. Read holds one
 // bucket in memory at a time.
@@ -104,35 +135,43 @@ func NewMeterReader(client store.Client, opts ...store.ReaderOptions) *MeterRead
 	return &MeterReader{store.NewReader(client, meterQuartersMapping, opts...)}
 }
 
+// fromMeterQuarters returns what r holds; that of a zero MeterReader refuses
+// all calls.
+//
+//go:noinline
+func (r *MeterReader) fromMeterQuarters() store.TableReader[MeterEvent] {
+	return store.TableReaderOf(r.reader, meterQuartersMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *MeterReader) Read(ctx context.Context, series MeterSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
+	return r.fromMeterQuarters().Read(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *MeterReader) ReadMany(ctx context.Context, series []MeterSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterSeries) MeterEvent { return MeterEvent{MeterSeries: s} })), from, to, opts...)
+	return r.fromMeterQuarters().Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterSeries) MeterEvent { return MeterEvent{MeterSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *MeterReader) Latest(ctx context.Context, series MeterSeries) (MeterEvent, error) {
-	return r.reader.Latest(ctx, MeterEvent{MeterSeries: series})
+	return r.fromMeterQuarters().Latest(ctx, MeterEvent{MeterSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *MeterReader) LatestMany(ctx context.Context, series []MeterSeries) iter.Seq2[MeterEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s MeterSeries) MeterEvent { return MeterEvent{MeterSeries: s} }))
+	return r.fromMeterQuarters().LatestMany(ctx, store.Each(series, func(s MeterSeries) MeterEvent { return MeterEvent{MeterSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *MeterReader) ReadColumns(ctx context.Context, series MeterSeries, from, to time.Time, columns *MeterColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, meterQuartersColumns, columns, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromMeterQuarters(), meterQuartersColumns, columns, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -146,7 +185,7 @@ func (r *MeterReader) ReadColumns(ctx context.Context, series MeterSeries, from,
 //
 //go:noinline
 func (r *MeterReader) Windows(ctx context.Context, series MeterSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterWindow, error] {
-	return store.Windows(ctx, r.reader, meterQuartersColumns, meterWindows, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -155,7 +194,7 @@ func (r *MeterReader) Windows(ctx context.Context, series MeterSeries, from, to 
 //
 //go:noinline
 func (r *MeterReader) Points(ctx context.Context, series MeterSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, meterQuartersColumns, meterWindows, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, field, n)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -166,7 +205,7 @@ func (r *MeterReader) Points(ctx context.Context, series MeterSeries, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *MeterReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return r.reader.Read(ctx, selectMeterByRegion(region), from, to, opts...)
+	return r.fromMeterQuarters().Read(ctx, selectMeterByRegion(region), from, to, opts...)
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
@@ -174,7 +213,7 @@ func (r *MeterReader) ByRegion(ctx context.Context, region string, from, to time
 //
 //go:noinline
 func (r *MeterReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *MeterColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, meterQuartersColumns, columns, selectMeterByRegion(region), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromMeterQuarters(), meterQuartersColumns, columns, selectMeterByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
@@ -182,7 +221,7 @@ func (r *MeterReader) ByRegionColumns(ctx context.Context, region string, from, 
 //
 //go:noinline
 func (r *MeterReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterWindow, error] {
-	return store.Windows(ctx, r.reader, meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, width, opts...)
+	return store.Windows(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, width, opts...)
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
@@ -190,7 +229,7 @@ func (r *MeterReader) ByRegionWindows(ctx context.Context, region string, from, 
 //
 //go:noinline
 func (r *MeterReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[MeterSeries], error] {
-	return store.Charts(ctx, r.reader, meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, field, n)
+	return store.Charts(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, field, n)
 }
 
 // ByRegionSeries yields the series of ByRegion that have events with from <=
@@ -199,7 +238,7 @@ func (r *MeterReader) ByRegionPoints(ctx context.Context, region string, from, t
 //
 //go:noinline
 func (r *MeterReader) ByRegionSeries(ctx context.Context, region string, from, to time.Time) iter.Seq2[MeterSeries, error] {
-	return store.ReadSeries[MeterSeries](ctx, r.reader, selectMeterByRegion(region), from, to)
+	return store.ReadSeries[MeterSeries](ctx, r.fromMeterQuarters(), selectMeterByRegion(region), from, to)
 }
 
 // The fields of MeterEvent, for store.ReadOptions and store.WindowOptions.
@@ -254,6 +293,14 @@ const (
 	MeterSeriesMeter  store.SeriesValue = "meter"
 )
 
+// The tables of Meter events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	MeterQuartersTableID = "meter_quarters"
+	MeterQuartersFamilyM = "m"
+	MeterQuartersFamilyH = "h"
+)
+
 // SetupMeter reconciles table meter_quarters with the schema; see setup.Setup.
 //
 //go:noinline
@@ -279,7 +326,9 @@ func RollupMeter(ctx context.Context, client store.Client, opts ...store.RollupO
 //
 // Bucket: 1w wide, labeled 2006-01-02. A row contains the events in a bucket.
 // Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage collection rule: age() > 90d.
+// the event. Family m: Garbage collection rule: age() > 90d. Family h has the
+// rollup: the windows of the bucket by 1h, and marks of changes. The timestamp
+// of a cell is the end of the bucket. Garbage collection rule: age() > 1825d.
 type MeterQuartersKey struct {
 	Region string
 	Meter  int64
@@ -331,8 +380,8 @@ var meterQuartersColumns = store.NewColumns(
 // meterQuartersMapping maps events to table meter_quarters.
 var meterQuartersMapping = store.NewMapping(meterQuartersColumns, store.Mapping[MeterEvent]{
 	Table: store.Table{
-		ID:       "meter_quarters",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
+		ID:       MeterQuartersTableID,
+		Families: []store.Family{{Name: MeterQuartersFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		Layout:   `schema Meter: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "2006-01-02"; family m: events; column "energy": integer in m; column "voltage": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,

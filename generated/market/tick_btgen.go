@@ -42,53 +42,84 @@ func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter
 	return &TickWriter{store.NewWriter(client, tickMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero TickWriter refuses all calls.
+//
+//go:noinline
+func (w *TickWriter) held() store.TableWriter[TickEvent] {
+	return store.TableWriterOf(w.writer, tickMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series, time and sequence;
 // see store.Writer.Delete.
 func (w *TickWriter) Delete(ctx context.Context, events []TickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *TickWriter) DeleteRange(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *TickWriter) DeleteSeries(ctx context.Context, series TickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(TickEvent{TickSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(TickEvent{TickSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TickWriter) Replace(ctx context.Context, old TickEvent, updated TickEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // TickBatcher gathers Tick events from any number of goroutines and writes them
 // in batches; see store.Batcher.
 type TickBatcher struct {
-	store.EventBatcher[TickEvent]
+	batcher store.EventBatcher[TickEvent]
 }
 
 // NewTickBatcher returns a batcher that writes through w; see store.NewBatcher.
 //
 //go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
-	return &TickBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &TickBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero TickBatcher refuses all calls.
+//
+//go:noinline
+func (b *TickBatcher) held() store.EventBatcher[TickEvent] {
+	return store.EventBatcherOf(b.batcher, tickMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *TickBatcher) Add(ctx context.Context, event TickEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *TickBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *TickBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *TickBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // TickReader reads Tick events from table ticks. Read holds one bucket in
 // memory at a time.
@@ -103,35 +134,42 @@ func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader
 	return &TickReader{store.NewReader(client, ticksMapping, opts...)}
 }
 
+// fromTicks returns what r holds; that of a zero TickReader refuses all calls.
+//
+//go:noinline
+func (r *TickReader) fromTicks() store.TableReader[TickEvent] {
+	return store.TableReaderOf(r.reader, ticksMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *TickReader) Read(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
+	return r.fromTicks().Read(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *TickReader) ReadMany(ctx context.Context, series []TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} })), from, to, opts...)
+	return r.fromTicks().Read(ctx, store.ManySeriesOf(store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
-	return r.reader.Latest(ctx, TickEvent{TickSeries: series})
+	return r.fromTicks().Latest(ctx, TickEvent{TickSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *TickReader) LatestMany(ctx context.Context, series []TickSeries) iter.Seq2[TickEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} }))
+	return r.fromTicks().LatestMany(ctx, store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTicks(), ticksColumns, columns, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -139,7 +177,7 @@ func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, t
 //
 //go:noinline
 func (r *TickReader) Windows(ctx context.Context, series TickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
-	return store.Windows(ctx, r.reader, ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTicks(), ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -147,7 +185,7 @@ func (r *TickReader) Windows(ctx context.Context, series TickSeries, from, to ti
 //
 //go:noinline
 func (r *TickReader) Points(ctx context.Context, series TickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromTicks(), ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, field, n)
 }
 
 // ByExchange yields the events with from <= time < to of the series with the
@@ -158,7 +196,7 @@ func (r *TickReader) Points(ctx context.Context, series TickSeries, from, to tim
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.reader.Read(ctx, selectTickByExchange(exchange), from, to, opts...)
+	return r.fromTicks().Read(ctx, selectTickByExchange(exchange), from, to, opts...)
 }
 
 // ByExchangeColumns appends the events of ByExchange to columns, as ReadColumns
@@ -166,7 +204,7 @@ func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to t
 //
 //go:noinline
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, selectTickByExchange(exchange), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTicks(), ticksColumns, columns, selectTickByExchange(exchange), from, to, opts...)
 }
 
 // ByExchangeWindows summarizes the events of ByExchange by windows of time, as
@@ -174,7 +212,7 @@ func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, fro
 //
 //go:noinline
 func (r *TickReader) ByExchangeWindows(ctx context.Context, exchange string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
-	return store.Windows(ctx, r.reader, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTicks(), ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, width, opts...)
 }
 
 // ByExchangePoints yields, for each series of ByExchange, the values of a
@@ -182,7 +220,7 @@ func (r *TickReader) ByExchangeWindows(ctx context.Context, exchange string, fro
 //
 //go:noinline
 func (r *TickReader) ByExchangePoints(ctx context.Context, exchange string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TickSeries], error] {
-	return store.Charts(ctx, r.reader, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, field, n)
+	return store.Charts(ctx, r.fromTicks(), ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, field, n)
 }
 
 // ByExchangeSeries yields the series of ByExchange that have events with from
@@ -191,7 +229,7 @@ func (r *TickReader) ByExchangePoints(ctx context.Context, exchange string, from
 //
 //go:noinline
 func (r *TickReader) ByExchangeSeries(ctx context.Context, exchange string, from, to time.Time) iter.Seq2[TickSeries, error] {
-	return store.ReadSeries[TickSeries](ctx, r.reader, selectTickByExchange(exchange), from, to)
+	return store.ReadSeries[TickSeries](ctx, r.fromTicks(), selectTickByExchange(exchange), from, to)
 }
 
 // The fields of TickEvent, for store.ReadOptions and store.WindowOptions.
@@ -245,6 +283,13 @@ func (c *TickWindowColumns) Append(w *TickWindow) {
 const (
 	TickSeriesExchange store.SeriesValue = "exchange"
 	TickSeriesSymbol   store.SeriesValue = "symbol"
+)
+
+// The tables of Tick events and their families, for other programs; options may
+// add a prefix to IDs.
+const (
+	TicksTableID = "ticks"
+	TicksFamilyT = "t"
 )
 
 // SetupTick reconciles table ticks with the schema; see setup.Setup.
@@ -318,8 +363,8 @@ var ticksColumns = store.NewColumns(
 // ticksMapping maps events to table ticks.
 var ticksMapping = store.NewMapping(ticksColumns, store.Mapping[TickEvent]{
 	Table: store.Table{
-		ID:       "ticks",
-		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
+		ID:       TicksTableID,
+		Families: []store.Family{{Name: TicksFamilyT, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
 		Layout:   `schema Tick: events; pattern: bucket_offsets; precision: 1us; delimiter: "#"; key: string text, string text, bucket; names: exchange, symbol; bucket: 1h "2006-01-02T15"; sequence: in qualifiers; blob: protobuf ""; family t: events; number "1": float64; number "2": integer; number "3": integer`,
 	},
 	Pattern:   codec.BucketOffsets,

@@ -45,45 +45,52 @@ func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *Reading
 	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero ReadingWriter refuses all calls.
+//
+//go:noinline
+func (w *ReadingWriter) held() store.TableWriter[ReadingEvent] {
+	return store.TableWriterOf(w.writer, readingMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ReadingWriter) Delete(ctx context.Context, events []ReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ReadingWriter) DeleteSeries(ctx context.Context, series ReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ReadingWriter) Replace(ctx context.Context, old ReadingEvent, updated ReadingEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type ReadingBatcher struct {
-	store.EventBatcher[ReadingEvent]
+	batcher store.EventBatcher[ReadingEvent]
 }
 
 // NewReadingBatcher returns a batcher that writes through w; see
@@ -91,8 +98,32 @@ type ReadingBatcher struct {
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &ReadingBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero ReadingBatcher refuses all calls.
+//
+//go:noinline
+func (b *ReadingBatcher) held() store.EventBatcher[ReadingEvent] {
+	return store.EventBatcherOf(b.batcher, readingMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *ReadingBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *ReadingBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *ReadingBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // ReadingReader reads Reading events from table meter_readings, and events
 // before 2025-01-06 from table meter_polls. Read holds one bucket in memory at
@@ -108,35 +139,43 @@ func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *Reading
 	return &ReadingReader{store.NewReader(client, readingMeterReadingsMapping, opts...)}
 }
 
+// fromMeterReadings returns what r holds; that of a zero ReadingReader refuses
+// all calls.
+//
+//go:noinline
+func (r *ReadingReader) fromMeterReadings() store.TableReader[ReadingEvent] {
+	return store.TableReaderOf(r.reader, readingMeterReadingsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return r.fromMeterReadings().Read(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} })), from, to, opts...)
+	return r.fromMeterReadings().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
-	return r.reader.Latest(ctx, ReadingEvent{ReadingSeries: series})
+	return r.fromMeterReadings().Latest(ctx, ReadingEvent{ReadingSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ReadingReader) LatestMany(ctx context.Context, series []ReadingSeries) iter.Seq2[ReadingEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} }))
+	return r.fromMeterReadings().LatestMany(ctx, store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, readingMeterReadingsColumns, columns, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromMeterReadings(), readingMeterReadingsColumns, columns, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -144,7 +183,7 @@ func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, f
 //
 //go:noinline
 func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
-	return store.Windows(ctx, r.reader, readingMeterReadingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromMeterReadings(), readingMeterReadingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -152,7 +191,7 @@ func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from,
 //
 //go:noinline
 func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, readingMeterReadingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromMeterReadings(), readingMeterReadingsColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -163,7 +202,7 @@ func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, 
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ReadingReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.reader.Read(ctx, selectReadingByRegion(region), from, to, opts...)
+	return r.fromMeterReadings().Read(ctx, selectReadingByRegion(region), from, to, opts...)
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
@@ -171,7 +210,7 @@ func (r *ReadingReader) ByRegion(ctx context.Context, region string, from, to ti
 //
 //go:noinline
 func (r *ReadingReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, readingMeterReadingsColumns, columns, selectReadingByRegion(region), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromMeterReadings(), readingMeterReadingsColumns, columns, selectReadingByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
@@ -179,7 +218,7 @@ func (r *ReadingReader) ByRegionColumns(ctx context.Context, region string, from
 //
 //go:noinline
 func (r *ReadingReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
-	return store.Windows(ctx, r.reader, readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, width, opts...)
+	return store.Windows(ctx, r.fromMeterReadings(), readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, width, opts...)
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
@@ -187,7 +226,7 @@ func (r *ReadingReader) ByRegionWindows(ctx context.Context, region string, from
 //
 //go:noinline
 func (r *ReadingReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ReadingSeries], error] {
-	return store.Charts(ctx, r.reader, readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, field, n)
+	return store.Charts(ctx, r.fromMeterReadings(), readingMeterReadingsColumns, readingWindows, selectReadingByRegion(region), from, to, field, n)
 }
 
 // The fields of ReadingEvent, for store.ReadOptions and store.WindowOptions.
@@ -245,6 +284,16 @@ func (c *ReadingWindowColumns) Append(w *ReadingWindow) {
 const (
 	ReadingSeriesRegion store.SeriesValue = "region"
 	ReadingSeriesMeter  store.SeriesValue = "meter"
+)
+
+// The tables of Reading events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	ReadingMeterReadingsTableID = "meter_readings"
+	ReadingMeterReadingsFamilyE = "e"
+	ReadingMeterReadingsFamilyM = "m"
+	ReadingMeterPollsTableID    = "meter_polls"
+	ReadingMeterPollsFamilyM    = "m"
 )
 
 // SetupReading reconciles tables meter_readings and meter_polls with the
@@ -411,8 +460,8 @@ var readingMeterReadingsColumns = store.NewColumns(
 // since 2026-06-01.
 var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
-		ID:       "meter_readings",
-		Families: []store.Family{{Name: "e", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
+		ID:       ReadingMeterReadingsTableID,
+		Families: []store.Family{{Name: ReadingMeterReadingsFamilyE, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
 		Layout:   `since: 2026-06-01T00:00:00Z; schema Reading: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1d "2006-01-02"; blob: protobuf "event"; family e: events; number "1": integer; number "2": float64; number "3": string`,
 	},
 	Pattern:   codec.BucketSerialized,
@@ -452,8 +501,8 @@ var readingMeterReadingsUntil20260601Columns = store.NewColumns(
 // for events from 2025-01-06 until 2026-06-01.
 var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterReadingsUntil20260601Columns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
-		ID:       "meter_readings",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
+		ID:       ReadingMeterReadingsTableID,
+		Families: []store.Family{{Name: ReadingMeterReadingsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
 		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; schema Reading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m; column "volts": float64 in m; column "watts": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -487,8 +536,8 @@ var readingMeterPollsUntil20250106Columns = store.NewColumns(
 // events before 2025-01-06.
 var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUntil20250106Columns, store.Mapping[ReadingEvent]{
 	Table: store.Table{
-		ID:       "meter_polls",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
+		ID:       ReadingMeterPollsTableID,
+		Families: []store.Family{{Name: ReadingMeterPollsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
 		Layout:   `until: 2025-01-06T00:00:00Z; schema Reading: events; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m; column "volts": float64 text in m; column "watts": integer text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,

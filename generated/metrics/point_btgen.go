@@ -40,45 +40,52 @@ func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWrit
 	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero PointWriter refuses all calls.
+//
+//go:noinline
+func (w *PointWriter) held() store.TableWriter[PointEvent] {
+	return store.TableWriterOf(w.writer, pointMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *PointWriter) Delete(ctx context.Context, events []PointEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *PointWriter) DeleteSeries(ctx context.Context, series PointSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(PointEvent{PointSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(PointEvent{PointSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated PointEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type PointBatcher struct {
-	store.EventBatcher[PointEvent]
+	batcher store.EventBatcher[PointEvent]
 }
 
 // NewPointBatcher returns a batcher that writes through w; see
@@ -86,8 +93,32 @@ type PointBatcher struct {
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
-	return &PointBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &PointBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero PointBatcher refuses all calls.
+//
+//go:noinline
+func (b *PointBatcher) held() store.EventBatcher[PointEvent] {
+	return store.EventBatcherOf(b.batcher, pointMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *PointBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *PointBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *PointBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // PointReader reads Point events from table points. Read holds one bucket in
 // memory at a time.
@@ -102,35 +133,43 @@ func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointRead
 	return &PointReader{store.NewReader(client, pointsMapping, opts...)}
 }
 
+// fromPoints returns what r holds; that of a zero PointReader refuses all
+// calls.
+//
+//go:noinline
+func (r *PointReader) fromPoints() store.TableReader[PointEvent] {
+	return store.TableReaderOf(r.reader, pointsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *PointReader) Read(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return r.fromPoints().Read(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} })), from, to, opts...)
+	return r.fromPoints().Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
-	return r.reader.Latest(ctx, PointEvent{PointSeries: series})
+	return r.fromPoints().Latest(ctx, PointEvent{PointSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *PointReader) LatestMany(ctx context.Context, series []PointSeries) iter.Seq2[PointEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} }))
+	return r.fromPoints().LatestMany(ctx, store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPoints(), pointsColumns, columns, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -138,7 +177,7 @@ func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from,
 //
 //go:noinline
 func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.Windows(ctx, r.reader, pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPoints(), pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -146,14 +185,14 @@ func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to 
 //
 //go:noinline
 func (r *PointReader) Points(ctx context.Context, series PointSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromPoints(), pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, field, n)
 }
 
 // ByMetric yields the events with from <= time < to of the series with the
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table points: one range of rows.
 func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, selectPointByMetric(metric), from, to, opts...)
+	return r.fromPoints().Read(ctx, selectPointByMetric(metric), from, to, opts...)
 }
 
 // ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
@@ -161,7 +200,7 @@ func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time
 //
 //go:noinline
 func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, selectPointByMetric(metric), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPoints(), pointsColumns, columns, selectPointByMetric(metric), from, to, opts...)
 }
 
 // ByMetricWindows summarizes the events of ByMetric by windows of time, as
@@ -169,7 +208,7 @@ func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, 
 //
 //go:noinline
 func (r *PointReader) ByMetricWindows(ctx context.Context, metric uint32, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.Windows(ctx, r.reader, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPoints(), pointsColumns, pointWindows, selectPointByMetric(metric), from, to, width, opts...)
 }
 
 // ByMetricPoints yields, for each series of ByMetric, the values of a number
@@ -177,7 +216,7 @@ func (r *PointReader) ByMetricWindows(ctx context.Context, metric uint32, from, 
 //
 //go:noinline
 func (r *PointReader) ByMetricPoints(ctx context.Context, metric uint32, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
-	return store.Charts(ctx, r.reader, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, field, n)
+	return store.Charts(ctx, r.fromPoints(), pointsColumns, pointWindows, selectPointByMetric(metric), from, to, field, n)
 }
 
 // The fields of PointEvent, for store.ReadOptions and store.WindowOptions.
@@ -225,6 +264,13 @@ func (c *PointWindowColumns) Append(w *PointWindow) {
 const (
 	PointSeriesMetric store.SeriesValue = "metric"
 	PointSeriesHost   store.SeriesValue = "host"
+)
+
+// The tables of Point events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	PointsTableID = "points"
+	PointsFamilyT = "t"
 )
 
 // SetupPoint reconciles table points with the schema; see setup.Setup.
@@ -293,8 +339,8 @@ var pointsColumns = store.NewColumns(
 // pointsMapping maps events to table points.
 var pointsMapping = store.NewMapping(pointsColumns, store.Mapping[PointEvent]{
 	Table: store.Table{
-		ID:       "points",
-		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		ID:       PointsTableID,
+		Families: []store.Family{{Name: PointsFamilyT, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Point: events; pattern: bucket_offsets; precision: 1s; delimiter: ""; key: uint32 binary, bucket, uint32 binary; names: metric, host; bucket: 1h "unix_s"; family t: events; column "": float64 in t`,
 	},
 	Pattern:   codec.BucketOffsets,

@@ -42,45 +42,52 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero SampleWriter refuses all calls.
+//
+//go:noinline
+func (w *SampleWriter) held() store.TableWriter[SampleEvent] {
+	return store.TableWriterOf(w.writer, sampleMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SampleBatcher struct {
-	store.EventBatcher[SampleEvent]
+	batcher store.EventBatcher[SampleEvent]
 }
 
 // NewSampleBatcher returns a batcher that writes through w; see
@@ -88,8 +95,32 @@ type SampleBatcher struct {
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero SampleBatcher refuses all calls.
+//
+//go:noinline
+func (b *SampleBatcher) held() store.EventBatcher[SampleEvent] {
+	return store.EventBatcherOf(b.batcher, sampleMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *SampleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *SampleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *SampleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // SampleReader reads Sample events from table samples. Read holds one bucket in
 // memory at a time.
@@ -104,35 +135,43 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 	return &SampleReader{store.NewReader(client, samplesMapping, opts...)}
 }
 
+// fromSamples returns what r holds; that of a zero SampleReader refuses all
+// calls.
+//
+//go:noinline
+func (r *SampleReader) fromSamples() store.TableReader[SampleEvent] {
+	return store.TableReaderOf(r.reader, samplesMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.fromSamples().Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
+	return r.fromSamples().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
+	return r.fromSamples().Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+	return r.fromSamples().LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -140,7 +179,7 @@ func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, fro
 //
 //go:noinline
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -148,7 +187,7 @@ func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, t
 //
 //go:noinline
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
 }
 
 // ByMetric yields the events with from <= time < to of the series with the
@@ -156,7 +195,7 @@ func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to
 // errors are those of Read. It reads from table samples: one range of rows for
 // each of 16 salt buckets, read in parallel and merged.
 func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, selectSampleByMetric(metric), from, to, opts...)
+	return r.fromSamples().Read(ctx, selectSampleByMetric(metric), from, to, opts...)
 }
 
 // ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
@@ -164,7 +203,7 @@ func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to tim
 //
 //go:noinline
 func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByMetric(metric), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByMetric(metric), from, to, opts...)
 }
 
 // ByMetricWindows summarizes the events of ByMetric by windows of time, as
@@ -172,7 +211,7 @@ func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from,
 //
 //go:noinline
 func (r *SampleReader) ByMetricWindows(ctx context.Context, metric string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, width, opts...)
 }
 
 // ByMetricPoints yields, for each series of ByMetric, the values of a number
@@ -180,14 +219,14 @@ func (r *SampleReader) ByMetricWindows(ctx context.Context, metric string, from,
 //
 //go:noinline
 func (r *SampleReader) ByMetricPoints(ctx context.Context, metric string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, field, n)
+	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, field, n)
 }
 
 // BySeries yields the events with from <= time < to of the series with the
 // given metric and host, in time order. Its errors are those of Read. It reads
 // from table samples: the rows of the buckets, by their keys.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, selectSampleBySeries(metric, host), from, to, opts...)
+	return r.fromSamples().Read(ctx, selectSampleBySeries(metric, host), from, to, opts...)
 }
 
 // BySeriesColumns appends the events of BySeries to columns, as ReadColumns
@@ -195,7 +234,7 @@ func (r *SampleReader) BySeries(ctx context.Context, metric string, host string,
 //
 //go:noinline
 func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleBySeries(metric, host), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleBySeries(metric, host), from, to, opts...)
 }
 
 // BySeriesWindows summarizes the events of BySeries by windows of time, as
@@ -203,7 +242,7 @@ func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host 
 //
 //go:noinline
 func (r *SampleReader) BySeriesWindows(ctx context.Context, metric string, host string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, width, opts...)
 }
 
 // BySeriesPoints yields, for each series of BySeries, the values of a number
@@ -211,7 +250,7 @@ func (r *SampleReader) BySeriesWindows(ctx context.Context, metric string, host 
 //
 //go:noinline
 func (r *SampleReader) BySeriesPoints(ctx context.Context, metric string, host string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, field, n)
+	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, field, n)
 }
 
 // The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
@@ -261,6 +300,13 @@ func (c *SampleWindowColumns) Append(w *SampleWindow) {
 const (
 	SampleSeriesMetric store.SeriesValue = "metric"
 	SampleSeriesHost   store.SeriesValue = "host"
+)
+
+// The tables of Sample events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	SamplesTableID = "samples"
+	SamplesFamilyM = "m"
 )
 
 // SetupSample reconciles table samples with the schema; see setup.Setup.
@@ -334,8 +380,8 @@ var samplesColumns = store.NewColumns(
 // samplesMapping maps events to table samples.
 var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "samples",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
+		ID:       SamplesTableID,
+		Families: []store.Family{{Name: SamplesFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
 		Layout:   `schema Sample: events; pattern: bucket_offsets; precision: 1s; delimiter: "#"; key: salt 16 of 2 4, string text, bucket, string text; names: metric, host; bucket: 1h "2006-01-02T15"; family m: shifted 30d; column "": float64 in m`,
 	},

@@ -90,45 +90,52 @@ func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWrit
 	return &DailyWriter{store.NewWriter(client, dailyMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero DailyWriter refuses all calls.
+//
+//go:noinline
+func (w *DailyWriter) held() store.TableWriter[DailyEvent] {
+	return store.TableWriterOf(w.writer, dailyMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *DailyWriter) Delete(ctx context.Context, events []DailyEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *DailyWriter) DeleteRange(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *DailyWriter) DeleteSeries(ctx context.Context, series DailySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DailyWriter) Replace(ctx context.Context, old DailyEvent, updated DailyEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type DailyBatcher struct {
-	store.EventBatcher[DailyEvent]
+	batcher store.EventBatcher[DailyEvent]
 }
 
 // NewDailyBatcher returns a batcher that writes through w; see
@@ -136,8 +143,32 @@ type DailyBatcher struct {
 //
 //go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
-	return &DailyBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &DailyBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero DailyBatcher refuses all calls.
+//
+//go:noinline
+func (b *DailyBatcher) held() store.EventBatcher[DailyEvent] {
+	return store.EventBatcherOf(b.batcher, dailyMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *DailyBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *DailyBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *DailyBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // DailyReader reads Daily events from table daily_cells. Read holds one bucket
 // in memory at a time.
@@ -152,35 +183,43 @@ func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyRead
 	return &DailyReader{store.NewReader(client, dailyCellsMapping, opts...)}
 }
 
+// fromDailyCells returns what r holds; that of a zero DailyReader refuses all
+// calls.
+//
+//go:noinline
+func (r *DailyReader) fromDailyCells() store.TableReader[DailyEvent] {
+	return store.TableReaderOf(r.reader, dailyCellsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *DailyReader) Read(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
+	return r.fromDailyCells().Read(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *DailyReader) ReadMany(ctx context.Context, series []DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} })), from, to, opts...)
+	return r.fromDailyCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEvent, error) {
-	return r.reader.Latest(ctx, DailyEvent{DailySeries: series})
+	return r.fromDailyCells().Latest(ctx, DailyEvent{DailySeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *DailyReader) LatestMany(ctx context.Context, series []DailySeries) iter.Seq2[DailyEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} }))
+	return r.fromDailyCells().LatestMany(ctx, store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromDailyCells(), dailyCellsColumns, columns, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -188,7 +227,7 @@ func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from,
 //
 //go:noinline
 func (r *DailyReader) Windows(ctx context.Context, series DailySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
-	return store.Windows(ctx, r.reader, dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -196,7 +235,7 @@ func (r *DailyReader) Windows(ctx context.Context, series DailySeries, from, to 
 //
 //go:noinline
 func (r *DailyReader) Points(ctx context.Context, series DailySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, field, n)
 }
 
 // AllCities yields the events with from <= time < to of all series, by series
@@ -205,7 +244,7 @@ func (r *DailyReader) Points(ctx context.Context, series DailySeries, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.reader.Read(ctx, selectDailyAllCities(), from, to, opts...)
+	return r.fromDailyCells().Read(ctx, selectDailyAllCities(), from, to, opts...)
 }
 
 // AllCitiesColumns appends the events of AllCities to columns, as ReadColumns
@@ -213,7 +252,7 @@ func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ..
 //
 //go:noinline
 func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, selectDailyAllCities(), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromDailyCells(), dailyCellsColumns, columns, selectDailyAllCities(), from, to, opts...)
 }
 
 // AllCitiesWindows summarizes the events of AllCities by windows of time, as
@@ -221,7 +260,7 @@ func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, 
 //
 //go:noinline
 func (r *DailyReader) AllCitiesWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
-	return store.Windows(ctx, r.reader, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, width, opts...)
+	return store.Windows(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, width, opts...)
 }
 
 // AllCitiesPoints yields, for each series of AllCities, the values of a number
@@ -229,7 +268,7 @@ func (r *DailyReader) AllCitiesWindows(ctx context.Context, from, to time.Time, 
 //
 //go:noinline
 func (r *DailyReader) AllCitiesPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DailySeries], error] {
-	return store.Charts(ctx, r.reader, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, field, n)
+	return store.Charts(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, field, n)
 }
 
 // The fields of DailyEvent, for store.ReadOptions and store.WindowOptions.
@@ -296,6 +335,21 @@ func (c *DailyWindowColumns) Append(w *DailyWindow) {
 // The values of DailySeries, for store.WindowOptions.
 const (
 	DailySeriesLocation store.SeriesValue = "location"
+)
+
+// The tables of Daily events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	DailyColumnsTableID      = "daily_columns"
+	DailyColumnsFamilyM      = "m"
+	DailyCellsTableID        = "daily_cells"
+	DailyCellsFamilyM        = "m"
+	DailySerializedTableID   = "daily_serialized"
+	DailySerializedFamilyM   = "m"
+	DailyUnserializedTableID = "daily_unserialized"
+	DailyUnserializedFamilyM = "m"
+	DailyCombinedTableID     = "daily_combined"
+	DailyCombinedFamilyM     = "m"
 )
 
 // SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
@@ -534,8 +588,8 @@ var dailyColumnsColumns = store.NewColumns(
 // dailyColumnsMapping maps events to table daily_columns.
 var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_columns",
-		Families: []store.Family{{Name: "m"}},
+		ID:       DailyColumnsTableID,
+		Families: []store.Family{{Name: DailyColumnsFamilyM}},
 		Layout:   `schema Daily: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
@@ -567,8 +621,8 @@ var dailyCellsColumns = store.NewColumns(
 // dailyCellsMapping maps events to table daily_cells.
 var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_cells",
-		Families: []store.Family{{Name: "m"}},
+		ID:       DailyCellsTableID,
+		Families: []store.Family{{Name: DailyCellsFamilyM}},
 		Layout:   `schema Daily: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 in m; column "temp_max": float64 in m; column "temp_min": float64 in m; column "weather": enum in m; column "weather" enum 1: "drizzle"; column "weather" enum 2: "rain"; column "weather" enum 3: "sun"; column "weather" enum 4: "snow"; column "weather" enum 5: "fog"; column "wind": float32 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -602,8 +656,8 @@ var dailySerializedColumns = store.NewColumns(
 // dailySerializedMapping maps events to table daily_serialized.
 var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_serialized",
-		Families: []store.Family{{Name: "m"}},
+		ID:       DailySerializedTableID,
+		Families: []store.Family{{Name: DailySerializedFamilyM}},
 		Layout:   `schema Daily: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: location; time: "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64; number "4": float32; number "5": enum; number "5" enum 1: "drizzle"; number "5" enum 2: "rain"; number "5" enum 3: "sun"; number "5" enum 4: "snow"; number "5" enum 5: "fog"`,
 	},
 	Pattern:   codec.SingleSerialized,
@@ -642,8 +696,8 @@ var dailyUnserializedColumns = store.NewColumns(
 // dailyUnserializedMapping maps events to table daily_unserialized.
 var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_unserialized",
-		Families: []store.Family{{Name: "m"}},
+		ID:       DailyUnserializedTableID,
+		Families: []store.Family{{Name: DailyUnserializedFamilyM}},
 		Layout:   `schema Daily: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: location; time: "unix_ms"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
@@ -677,8 +731,8 @@ var dailyCombinedColumns = store.NewColumns(
 // dailyCombinedMapping maps events to table daily_combined.
 var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_combined",
-		Families: []store.Family{{Name: "m"}},
+		ID:       DailyCombinedTableID,
+		Families: []store.Family{{Name: DailyCombinedFamilyM}},
 		Layout:   `schema Daily: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: location; bucket: 3mo "2006-01"; blob: json "json"; family m: events; name "precipitation": float64; name "temp_max": float64; name "temp_min": float64; name "weather": enum; name "weather" enum "drizzle": by name; name "weather" enum "fog": by name; name "weather" enum "rain": by name; name "weather" enum "snow": by name; name "weather" enum "sun": by name; name "wind": float32`,
 	},
 	Pattern:   codec.BucketSerialized,

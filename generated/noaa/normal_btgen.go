@@ -48,45 +48,52 @@ func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWr
 	return &NormalWriter{store.NewWriter(client, normalMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero NormalWriter refuses all calls.
+//
+//go:noinline
+func (w *NormalWriter) held() store.TableWriter[NormalEvent] {
+	return store.TableWriterOf(w.writer, normalMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *NormalWriter) Write(ctx context.Context, event NormalEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *NormalWriter) Delete(ctx context.Context, events []NormalEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *NormalWriter) DeleteRange(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *NormalWriter) DeleteSeries(ctx context.Context, series NormalSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *NormalWriter) Replace(ctx context.Context, old NormalEvent, updated NormalEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type NormalBatcher struct {
-	store.EventBatcher[NormalEvent]
+	batcher store.EventBatcher[NormalEvent]
 }
 
 // NewNormalBatcher returns a batcher that writes through w; see
@@ -94,8 +101,32 @@ type NormalBatcher struct {
 //
 //go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
-	return &NormalBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &NormalBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero NormalBatcher refuses all calls.
+//
+//go:noinline
+func (b *NormalBatcher) held() store.EventBatcher[NormalEvent] {
+	return store.EventBatcherOf(b.batcher, normalMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *NormalBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *NormalBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *NormalBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // NormalReader reads Normal events from table normal_cells. Read holds one
 // bucket in memory at a time.
@@ -110,35 +141,43 @@ func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalRe
 	return &NormalReader{store.NewReader(client, normalCellsMapping, opts...)}
 }
 
+// fromNormalCells returns what r holds; that of a zero NormalReader refuses all
+// calls.
+//
+//go:noinline
+func (r *NormalReader) fromNormalCells() store.TableReader[NormalEvent] {
+	return store.TableReaderOf(r.reader, normalCellsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
+	return r.fromNormalCells().Read(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *NormalReader) ReadMany(ctx context.Context, series []NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} })), from, to, opts...)
+	return r.fromNormalCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalEvent, error) {
-	return r.reader.Latest(ctx, NormalEvent{NormalSeries: series})
+	return r.fromNormalCells().Latest(ctx, NormalEvent{NormalSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *NormalReader) LatestMany(ctx context.Context, series []NormalSeries) iter.Seq2[NormalEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} }))
+	return r.fromNormalCells().LatestMany(ctx, store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, normalCellsColumns, columns, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromNormalCells(), normalCellsColumns, columns, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -146,7 +185,7 @@ func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, fro
 //
 //go:noinline
 func (r *NormalReader) Windows(ctx context.Context, series NormalSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[NormalWindow, error] {
-	return store.Windows(ctx, r.reader, normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromNormalCells(), normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -154,7 +193,7 @@ func (r *NormalReader) Windows(ctx context.Context, series NormalSeries, from, t
 //
 //go:noinline
 func (r *NormalReader) Points(ctx context.Context, series NormalSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromNormalCells(), normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, field, n)
 }
 
 // The fields of NormalEvent, for store.ReadOptions and store.WindowOptions.
@@ -211,6 +250,21 @@ func (c *NormalWindowColumns) Append(w *NormalWindow) {
 // The values of NormalSeries, for store.WindowOptions.
 const (
 	NormalSeriesStation store.SeriesValue = "station"
+)
+
+// The tables of Normal events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	NormalColumnsTableID      = "normal_columns"
+	NormalColumnsFamilyM      = "m"
+	NormalCellsTableID        = "normal_cells"
+	NormalCellsFamilyM        = "m"
+	NormalSerializedTableID   = "normal_serialized"
+	NormalSerializedFamilyM   = "m"
+	NormalUnserializedTableID = "normal_unserialized"
+	NormalUnserializedFamilyM = "m"
+	NormalCombinedTableID     = "normal_combined"
+	NormalCombinedFamilyM     = "m"
 )
 
 // SetupNormal reconciles tables normal_columns, normal_cells,
@@ -449,8 +503,8 @@ var normalColumnsColumns = store.NewColumns(
 // normalColumnsMapping maps events to table normal_columns.
 var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_columns",
-		Families: []store.Family{{Name: "m"}},
+		ID:       NormalColumnsTableID,
+		Families: []store.Family{{Name: NormalColumnsFamilyM}},
 		Layout:   `schema Normal: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: station; bucket: 1mo "2006-01"; family m: events; column "pressure": float64 text in m; column "temperature": float64 text in m; column "wind": float64 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
@@ -480,8 +534,8 @@ var normalCellsColumns = store.NewColumns(
 // normalCellsMapping maps events to table normal_cells.
 var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_cells",
-		Families: []store.Family{{Name: "m"}},
+		ID:       NormalCellsTableID,
+		Families: []store.Family{{Name: NormalCellsFamilyM}},
 		Layout:   `schema Normal: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: station; bucket: 1w "iso_week"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -513,8 +567,8 @@ var normalSerializedColumns = store.NewColumns(
 // normalSerializedMapping maps events to table normal_serialized.
 var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_serialized",
-		Families: []store.Family{{Name: "m"}},
+		ID:       NormalSerializedTableID,
+		Families: []store.Family{{Name: NormalSerializedFamilyM}},
 		Layout:   `schema Normal: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: station; time: "unix_s"; blob: json "json"; family m: events; name "pressure": float64; name "temperature": float64; name "wind": float64`,
 	},
 	Pattern:   codec.SingleSerialized,
@@ -549,8 +603,8 @@ var normalUnserializedColumns = store.NewColumns(
 // normalUnserializedMapping maps events to table normal_unserialized.
 var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_unserialized",
-		Families: []store.Family{{Name: "m"}},
+		ID:       NormalUnserializedTableID,
+		Families: []store.Family{{Name: NormalUnserializedFamilyM}},
 		Layout:   `schema Normal: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: station; time: "2006-01-02T15"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
@@ -582,8 +636,8 @@ var normalCombinedColumns = store.NewColumns(
 // normalCombinedMapping maps events to table normal_combined.
 var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mapping[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_combined",
-		Families: []store.Family{{Name: "m"}},
+		ID:       NormalCombinedTableID,
+		Families: []store.Family{{Name: NormalCombinedFamilyM}},
 		Layout:   `schema Normal: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: station; bucket: 30d "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64`,
 	},
 	Pattern:   codec.BucketSerialized,

@@ -80,45 +80,52 @@ func NewTremorWriter(client store.Client, opts ...store.WriterOptions) *TremorWr
 	return &TremorWriter{store.NewWriter(client, tremorMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero TremorWriter refuses all calls.
+//
+//go:noinline
+func (w *TremorWriter) held() store.TableWriter[TremorEvent] {
+	return store.TableWriterOf(w.writer, tremorMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *TremorWriter) Write(ctx context.Context, event TremorEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *TremorWriter) WriteAll(ctx context.Context, events []TremorEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *TremorWriter) Delete(ctx context.Context, events []TremorEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *TremorWriter) DeleteRange(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *TremorWriter) DeleteSeries(ctx context.Context, series TremorSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TremorWriter) Replace(ctx context.Context, old TremorEvent, updated TremorEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // TremorBatcher gathers Tremor events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type TremorBatcher struct {
-	store.EventBatcher[TremorEvent]
+	batcher store.EventBatcher[TremorEvent]
 }
 
 // NewTremorBatcher returns a batcher that writes through w; see
@@ -126,8 +133,32 @@ type TremorBatcher struct {
 //
 //go:noinline
 func NewTremorBatcher(w *TremorWriter, failed func(event TremorEvent, err error), opts ...store.BatcherOptions) *TremorBatcher {
-	return &TremorBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &TremorBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero TremorBatcher refuses all calls.
+//
+//go:noinline
+func (b *TremorBatcher) held() store.EventBatcher[TremorEvent] {
+	return store.EventBatcherOf(b.batcher, tremorMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *TremorBatcher) Add(ctx context.Context, event TremorEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *TremorBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *TremorBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *TremorBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // TremorReader reads Tremor events from table tremors. Read holds one event in
 // memory at a time.
@@ -142,35 +173,43 @@ func NewTremorReader(client store.Client, opts ...store.ReaderOptions) *TremorRe
 	return &TremorReader{store.NewReader(client, tremorsMapping, opts...)}
 }
 
+// fromTremors returns what r holds; that of a zero TremorReader refuses all
+// calls.
+//
+//go:noinline
+func (r *TremorReader) fromTremors() store.TableReader[TremorEvent] {
+	return store.TableReaderOf(r.reader, tremorsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *TremorReader) Read(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
+	return r.fromTremors().Read(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *TremorReader) ReadMany(ctx context.Context, series []TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} })), from, to, opts...)
+	return r.fromTremors().Read(ctx, store.ManySeriesOf(store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *TremorReader) Latest(ctx context.Context, series TremorSeries) (TremorEvent, error) {
-	return r.reader.Latest(ctx, TremorEvent{TremorSeries: series})
+	return r.fromTremors().Latest(ctx, TremorEvent{TremorSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *TremorReader) LatestMany(ctx context.Context, series []TremorSeries) iter.Seq2[TremorEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} }))
+	return r.fromTremors().LatestMany(ctx, store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *TremorReader) ReadColumns(ctx context.Context, series TremorSeries, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -178,7 +217,7 @@ func (r *TremorReader) ReadColumns(ctx context.Context, series TremorSeries, fro
 //
 //go:noinline
 func (r *TremorReader) Windows(ctx context.Context, series TremorSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -186,7 +225,7 @@ func (r *TremorReader) Windows(ctx context.Context, series TremorSeries, from, t
 //
 //go:noinline
 func (r *TremorReader) Points(ctx context.Context, series TremorSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromTremors(), tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, field, n)
 }
 
 // ByStations yields the events with from <= time < to of the series with the
@@ -198,7 +237,7 @@ func (r *TremorReader) Points(ctx context.Context, series TremorSeries, from, to
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TremorReader) ByStations(ctx context.Context, network string, stationPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.reader.Read(ctx, selectTremorByStations(network, stationPrefix), from, to, opts...)
+	return r.fromTremors().Read(ctx, selectTremorByStations(network, stationPrefix), from, to, opts...)
 }
 
 // ByStationsColumns appends the events of ByStations to columns, as ReadColumns
@@ -206,7 +245,7 @@ func (r *TremorReader) ByStations(ctx context.Context, network string, stationPr
 //
 //go:noinline
 func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, stationPrefix string, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByStations(network, stationPrefix), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByStations(network, stationPrefix), from, to, opts...)
 }
 
 // ByStationsWindows summarizes the events of ByStations by windows of time, as
@@ -214,7 +253,7 @@ func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, st
 //
 //go:noinline
 func (r *TremorReader) ByStationsWindows(ctx context.Context, network string, stationPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, width, opts...)
 }
 
 // ByStationsPoints yields, for each series of ByStations, the values of a
@@ -222,7 +261,7 @@ func (r *TremorReader) ByStationsWindows(ctx context.Context, network string, st
 //
 //go:noinline
 func (r *TremorReader) ByStationsPoints(ctx context.Context, network string, stationPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, field, n)
+	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, field, n)
 }
 
 // ByStationsSeries yields the series of ByStations that have events with from
@@ -231,7 +270,7 @@ func (r *TremorReader) ByStationsPoints(ctx context.Context, network string, sta
 //
 //go:noinline
 func (r *TremorReader) ByStationsSeries(ctx context.Context, network string, stationPrefix string, from, to time.Time) iter.Seq2[TremorSeries, error] {
-	return store.ReadSeries[TremorSeries](ctx, r.reader, selectTremorByStations(network, stationPrefix), from, to)
+	return store.ReadSeries[TremorSeries](ctx, r.fromTremors(), selectTremorByStations(network, stationPrefix), from, to)
 }
 
 // ByChannels yields the events with from <= time < to of the series with the
@@ -243,7 +282,7 @@ func (r *TremorReader) ByStationsSeries(ctx context.Context, network string, sta
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TremorReader) ByChannels(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.reader.Read(ctx, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
+	return r.fromTremors().Read(ctx, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
 }
 
 // ByChannelsColumns appends the events of ByChannels to columns, as ReadColumns
@@ -251,7 +290,7 @@ func (r *TremorReader) ByChannels(ctx context.Context, network string, station s
 //
 //go:noinline
 func (r *TremorReader) ByChannelsColumns(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
 }
 
 // ByChannelsWindows summarizes the events of ByChannels by windows of time, as
@@ -259,7 +298,7 @@ func (r *TremorReader) ByChannelsColumns(ctx context.Context, network string, st
 //
 //go:noinline
 func (r *TremorReader) ByChannelsWindows(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, width, opts...)
 }
 
 // ByChannelsPoints yields, for each series of ByChannels, the values of a
@@ -267,7 +306,7 @@ func (r *TremorReader) ByChannelsWindows(ctx context.Context, network string, st
 //
 //go:noinline
 func (r *TremorReader) ByChannelsPoints(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, field, n)
+	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, field, n)
 }
 
 // ByMagnitude yields the events with from <= time < to of the series with the
@@ -281,7 +320,7 @@ func (r *TremorReader) ByChannelsPoints(ctx context.Context, network string, sta
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) ByMagnitude(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.reader.Read(ctx, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return r.fromTremors().Read(ctx, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // ByMagnitudeColumns appends the events of ByMagnitude to columns, as
@@ -289,7 +328,7 @@ func (r *TremorReader) ByMagnitude(ctx context.Context, network string, station 
 //
 //go:noinline
 func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // ByMagnitudeWindows summarizes the events of ByMagnitude by windows of time,
@@ -297,7 +336,7 @@ func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, s
 //
 //go:noinline
 func (r *TremorReader) ByMagnitudeWindows(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, width, opts...)
 }
 
 // ByMagnitudePoints yields, for each series of ByMagnitude, the values of a
@@ -305,7 +344,7 @@ func (r *TremorReader) ByMagnitudeWindows(ctx context.Context, network string, s
 //
 //go:noinline
 func (r *TremorReader) ByMagnitudePoints(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, field, n)
+	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, field, n)
 }
 
 // ByKindAndMagnitude yields the events with from <= time < to of the series
@@ -320,7 +359,7 @@ func (r *TremorReader) ByMagnitudePoints(ctx context.Context, network string, st
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) ByKindAndMagnitude(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.reader.Read(ctx, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return r.fromTremors().Read(ctx, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // ByKindAndMagnitudeColumns appends the events of ByKindAndMagnitude to
@@ -328,7 +367,7 @@ func (r *TremorReader) ByKindAndMagnitude(ctx context.Context, network string, k
 //
 //go:noinline
 func (r *TremorReader) ByKindAndMagnitudeColumns(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // ByKindAndMagnitudeWindows summarizes the events of ByKindAndMagnitude by
@@ -336,7 +375,7 @@ func (r *TremorReader) ByKindAndMagnitudeColumns(ctx context.Context, network st
 //
 //go:noinline
 func (r *TremorReader) ByKindAndMagnitudeWindows(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, width, opts...)
 }
 
 // ByKindAndMagnitudePoints yields, for each series of ByKindAndMagnitude, the
@@ -344,7 +383,7 @@ func (r *TremorReader) ByKindAndMagnitudeWindows(ctx context.Context, network st
 //
 //go:noinline
 func (r *TremorReader) ByKindAndMagnitudePoints(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, field, n)
+	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, field, n)
 }
 
 // Unreviewed yields the events with from <= time < to of the series with the
@@ -358,7 +397,7 @@ func (r *TremorReader) ByKindAndMagnitudePoints(ctx context.Context, network str
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) Unreviewed(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.reader.Read(ctx, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
+	return r.fromTremors().Read(ctx, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
 }
 
 // UnreviewedColumns appends the events of Unreviewed to columns, as ReadColumns
@@ -366,7 +405,7 @@ func (r *TremorReader) Unreviewed(ctx context.Context, network string, stationPr
 //
 //go:noinline
 func (r *TremorReader) UnreviewedColumns(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, tremorsColumns, columns, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
 }
 
 // UnreviewedWindows summarizes the events of Unreviewed by windows of time, as
@@ -374,7 +413,7 @@ func (r *TremorReader) UnreviewedColumns(ctx context.Context, network string, st
 //
 //go:noinline
 func (r *TremorReader) UnreviewedWindows(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, width, opts...)
+	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, width, opts...)
 }
 
 // UnreviewedPoints yields, for each series of Unreviewed, the values of a
@@ -382,7 +421,7 @@ func (r *TremorReader) UnreviewedWindows(ctx context.Context, network string, st
 //
 //go:noinline
 func (r *TremorReader) UnreviewedPoints(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.reader, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, field, n)
+	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, field, n)
 }
 
 // The fields of TremorEvent, for store.ReadOptions and store.WindowOptions.
@@ -446,6 +485,13 @@ const (
 	TremorSeriesNetwork store.SeriesValue = "network"
 	TremorSeriesStation store.SeriesValue = "station"
 	TremorSeriesChannel store.SeriesValue = "channel"
+)
+
+// The tables of Tremor events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	TremorsTableID = "tremors"
+	TremorsFamilyM = "m"
 )
 
 // SetupTremor reconciles table tremors with the schema; see setup.Setup.
@@ -518,8 +564,8 @@ var tremorsColumns = store.NewColumns(
 // tremorsMapping maps events to table tremors.
 var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping[TremorEvent]{
 	Table: store.Table{
-		ID:       "tremors",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3640 * 24 * time.Hour}}},
+		ID:       TremorsTableID,
+		Families: []store.Family{{Name: TremorsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3640 * 24 * time.Hour}}},
 		Layout:   `schema Tremor: events; pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=4, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,

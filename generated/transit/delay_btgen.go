@@ -42,45 +42,52 @@ func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWrit
 	return &DelayWriter{store.NewWriter(client, delayMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero DelayWriter refuses all calls.
+//
+//go:noinline
+func (w *DelayWriter) held() store.TableWriter[DelayEvent] {
+	return store.TableWriterOf(w.writer, delayMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *DelayWriter) Write(ctx context.Context, event DelayEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *DelayWriter) Delete(ctx context.Context, events []DelayEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *DelayWriter) DeleteRange(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *DelayWriter) DeleteSeries(ctx context.Context, series DelaySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DelayWriter) Replace(ctx context.Context, old DelayEvent, updated DelayEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // DelayBatcher gathers Delay events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type DelayBatcher struct {
-	store.EventBatcher[DelayEvent]
+	batcher store.EventBatcher[DelayEvent]
 }
 
 // NewDelayBatcher returns a batcher that writes through w; see
@@ -88,8 +95,32 @@ type DelayBatcher struct {
 //
 //go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
-	return &DelayBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &DelayBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero DelayBatcher refuses all calls.
+//
+//go:noinline
+func (b *DelayBatcher) held() store.EventBatcher[DelayEvent] {
+	return store.EventBatcherOf(b.batcher, delayMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *DelayBatcher) Add(ctx context.Context, event DelayEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *DelayBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *DelayBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *DelayBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // DelayReader reads Delay events from table delays. Read holds one bucket in
 // memory at a time.
@@ -104,35 +135,43 @@ func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayRead
 	return &DelayReader{store.NewReader(client, delaysMapping, opts...)}
 }
 
+// fromDelays returns what r holds; that of a zero DelayReader refuses all
+// calls.
+//
+//go:noinline
+func (r *DelayReader) fromDelays() store.TableReader[DelayEvent] {
+	return store.TableReaderOf(r.reader, delaysMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
+	return r.fromDelays().Read(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *DelayReader) ReadMany(ctx context.Context, series []DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} })), from, to, opts...)
+	return r.fromDelays().Read(ctx, store.ManySeriesOf(store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *DelayReader) Latest(ctx context.Context, series DelaySeries) (DelayEvent, error) {
-	return r.reader.Latest(ctx, DelayEvent{DelaySeries: series})
+	return r.fromDelays().Latest(ctx, DelayEvent{DelaySeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *DelayReader) LatestMany(ctx context.Context, series []DelaySeries) iter.Seq2[DelayEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} }))
+	return r.fromDelays().LatestMany(ctx, store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromDelays(), delaysColumns, columns, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -140,7 +179,7 @@ func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from,
 //
 //go:noinline
 func (r *DelayReader) Windows(ctx context.Context, series DelaySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
-	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromDelays(), delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -148,14 +187,14 @@ func (r *DelayReader) Windows(ctx context.Context, series DelaySeries, from, to 
 //
 //go:noinline
 func (r *DelayReader) Points(ctx context.Context, series DelaySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromDelays(), delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, field, n)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table delays: one range of rows.
 func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.reader.Read(ctx, selectDelayByRegion(region), from, to, opts...)
+	return r.fromDelays().Read(ctx, selectDelayByRegion(region), from, to, opts...)
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
@@ -163,7 +202,7 @@ func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time
 //
 //go:noinline
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, selectDelayByRegion(region), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromDelays(), delaysColumns, columns, selectDelayByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
@@ -171,7 +210,7 @@ func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, 
 //
 //go:noinline
 func (r *DelayReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
-	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, width, opts...)
+	return store.Windows(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegion(region), from, to, width, opts...)
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
@@ -179,7 +218,7 @@ func (r *DelayReader) ByRegionWindows(ctx context.Context, region string, from, 
 //
 //go:noinline
 func (r *DelayReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
-	return store.Charts(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, field, n)
+	return store.Charts(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegion(region), from, to, field, n)
 }
 
 // ByRegionAndLine yields the events with from <= time < to of the series with
@@ -187,7 +226,7 @@ func (r *DelayReader) ByRegionPoints(ctx context.Context, region string, from, t
 // by time. Its errors are those of Read. It reads from table delays: a range of
 // rows for each bucket.
 func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.reader.Read(ctx, selectDelayByRegionAndLine(region, line), from, to, opts...)
+	return r.fromDelays().Read(ctx, selectDelayByRegionAndLine(region, line), from, to, opts...)
 }
 
 // ByRegionAndLineColumns appends the events of ByRegionAndLine to columns, as
@@ -195,7 +234,7 @@ func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line s
 //
 //go:noinline
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, selectDelayByRegionAndLine(region, line), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromDelays(), delaysColumns, columns, selectDelayByRegionAndLine(region, line), from, to, opts...)
 }
 
 // ByRegionAndLineWindows summarizes the events of ByRegionAndLine by windows of
@@ -203,7 +242,7 @@ func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string,
 //
 //go:noinline
 func (r *DelayReader) ByRegionAndLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
-	return store.Windows(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, width, opts...)
+	return store.Windows(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, width, opts...)
 }
 
 // ByRegionAndLinePoints yields, for each series of ByRegionAndLine, the values
@@ -211,7 +250,7 @@ func (r *DelayReader) ByRegionAndLineWindows(ctx context.Context, region string,
 //
 //go:noinline
 func (r *DelayReader) ByRegionAndLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
-	return store.Charts(ctx, r.reader, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, field, n)
+	return store.Charts(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, field, n)
 }
 
 // The fields of DelayEvent, for store.ReadOptions and store.WindowOptions.
@@ -265,6 +304,13 @@ const (
 	DelaySeriesRegion  store.SeriesValue = "region"
 	DelaySeriesLine    store.SeriesValue = "line"
 	DelaySeriesVehicle store.SeriesValue = "vehicle"
+)
+
+// The tables of Delay events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	DelaysTableID = "delays"
+	DelaysFamilyM = "m"
 )
 
 // SetupDelay reconciles table delays with the schema; see setup.Setup.
@@ -338,8 +384,8 @@ var delaysColumns = store.NewColumns(
 // delaysMapping maps events to table delays.
 var delaysMapping = store.NewMapping(delaysColumns, store.Mapping[DelayEvent]{
 	Table: store.Table{
-		ID:       "delays",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		ID:       DelaysTableID,
+		Families: []store.Family{{Name: DelaysFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Delay: events; pattern: bucket_serialized; delimiter: "/"; key: string text, bucket, string text, integer text; names: region, line, vehicle; bucket: 1h "unix_s" reverse; blob: protobuf "event"; family m: events; number "1": duration; number "2": string`,
 	},
 	Pattern:   codec.BucketSerialized,

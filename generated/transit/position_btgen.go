@@ -42,39 +42,46 @@ func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *Positi
 	return &PositionWriter{store.NewWriter(client, positionMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero PositionWriter refuses all calls.
+//
+//go:noinline
+func (w *PositionWriter) held() store.TableWriter[PositionEvent] {
+	return store.TableWriterOf(w.writer, positionMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *PositionWriter) Write(ctx context.Context, event PositionEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *PositionWriter) Delete(ctx context.Context, events []PositionEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *PositionWriter) DeleteRange(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *PositionWriter) DeleteSeries(ctx context.Context, series PositionSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PositionWriter) Replace(ctx context.Context, old PositionEvent, updated PositionEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // DeleteByVehicle deletes the events with from <= time < to, of the series with
@@ -84,7 +91,7 @@ func (w *PositionWriter) Replace(ctx context.Context, old PositionEvent, updated
 //
 //go:noinline
 func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return w.held().DeleteRange(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // DeleteAllByVehicle deletes all events, of the series with the given region
@@ -93,13 +100,13 @@ func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, veh
 //
 //go:noinline
 func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, vehicle int64, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, selectPositionByVehicle(region, vehicle), opts...)
+	return w.held().DeleteAll(ctx, selectPositionByVehicle(region, vehicle), opts...)
 }
 
 // PositionBatcher gathers Position events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type PositionBatcher struct {
-	store.EventBatcher[PositionEvent]
+	batcher store.EventBatcher[PositionEvent]
 }
 
 // NewPositionBatcher returns a batcher that writes through w; see
@@ -107,8 +114,32 @@ type PositionBatcher struct {
 //
 //go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
-	return &PositionBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &PositionBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero PositionBatcher refuses all calls.
+//
+//go:noinline
+func (b *PositionBatcher) held() store.EventBatcher[PositionEvent] {
+	return store.EventBatcherOf(b.batcher, positionMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *PositionBatcher) Add(ctx context.Context, event PositionEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *PositionBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *PositionBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *PositionBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // PositionReader reads Position events from table positions. Read holds one
 // bucket in memory at a time.
@@ -123,35 +154,43 @@ func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *Positi
 	return &PositionReader{store.NewReader(client, positionsMapping, opts...)}
 }
 
+// fromPositions returns what r holds; that of a zero PositionReader refuses all
+// calls.
+//
+//go:noinline
+func (r *PositionReader) fromPositions() store.TableReader[PositionEvent] {
+	return store.TableReaderOf(r.reader, positionsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
+	return r.fromPositions().Read(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *PositionReader) ReadMany(ctx context.Context, series []PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} })), from, to, opts...)
+	return r.fromPositions().Read(ctx, store.ManySeriesOf(store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (PositionEvent, error) {
-	return r.reader.Latest(ctx, PositionEvent{PositionSeries: series})
+	return r.fromPositions().Latest(ctx, PositionEvent{PositionSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *PositionReader) LatestMany(ctx context.Context, series []PositionSeries) iter.Seq2[PositionEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} }))
+	return r.fromPositions().LatestMany(ctx, store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -159,7 +198,7 @@ func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries,
 //
 //go:noinline
 func (r *PositionReader) Windows(ctx context.Context, series PositionSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -167,7 +206,7 @@ func (r *PositionReader) Windows(ctx context.Context, series PositionSeries, fro
 //
 //go:noinline
 func (r *PositionReader) Points(ctx context.Context, series PositionSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromPositions(), positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, field, n)
 }
 
 // ByLine yields the events with from <= time < to of the series with the given
@@ -177,14 +216,14 @@ func (r *PositionReader) Points(ctx context.Context, series PositionSeries, from
 //
 // All vehicles of a line.
 func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, selectPositionByLine(region, line), from, to, opts...)
+	return r.fromPositions().Read(ctx, selectPositionByLine(region, line), from, to, opts...)
 }
 
 // ByLineColumns appends the events of ByLine to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByLine(region, line), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByLine(region, line), from, to, opts...)
 }
 
 // ByLineWindows summarizes the events of ByLine by windows of time, as Windows
@@ -192,7 +231,7 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 //
 //go:noinline
 func (r *PositionReader) ByLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, width, opts...)
 }
 
 // ByLinePoints yields, for each series of ByLine, the values of a number that a
@@ -200,7 +239,7 @@ func (r *PositionReader) ByLineWindows(ctx context.Context, region string, line 
 //
 //go:noinline
 func (r *PositionReader) ByLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, field, n)
+	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, field, n)
 }
 
 // ByLines yields the events with from <= time < to of the series with the given
@@ -210,14 +249,14 @@ func (r *PositionReader) ByLinePoints(ctx context.Context, region string, line s
 //
 // All vehicles of several lines.
 func (r *PositionReader) ByLines(ctx context.Context, region string, lines []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, selectPositionByLines(region, lines), from, to, opts...)
+	return r.fromPositions().Read(ctx, selectPositionByLines(region, lines), from, to, opts...)
 }
 
 // ByLinesColumns appends the events of ByLines to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, lines []string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByLines(region, lines), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByLines(region, lines), from, to, opts...)
 }
 
 // ByLinesWindows summarizes the events of ByLines by windows of time, as
@@ -225,7 +264,7 @@ func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, line
 //
 //go:noinline
 func (r *PositionReader) ByLinesWindows(ctx context.Context, region string, lines []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, width, opts...)
 }
 
 // ByLinesPoints yields, for each series of ByLines, the values of a number that
@@ -233,7 +272,7 @@ func (r *PositionReader) ByLinesWindows(ctx context.Context, region string, line
 //
 //go:noinline
 func (r *PositionReader) ByLinesPoints(ctx context.Context, region string, lines []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, field, n)
+	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, field, n)
 }
 
 // ByVehicle yields the events with from <= time < to of the series with the
@@ -245,7 +284,7 @@ func (r *PositionReader) ByLinesPoints(ctx context.Context, region string, lines
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return r.fromPositions().Read(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // ByVehicleColumns appends the events of ByVehicle to columns, as ReadColumns
@@ -253,7 +292,7 @@ func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle i
 //
 //go:noinline
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // ByVehicleWindows summarizes the events of ByVehicle by windows of time, as
@@ -261,7 +300,7 @@ func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, ve
 //
 //go:noinline
 func (r *PositionReader) ByVehicleWindows(ctx context.Context, region string, vehicle int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, width, opts...)
 }
 
 // ByVehiclePoints yields, for each series of ByVehicle, the values of a number
@@ -269,7 +308,7 @@ func (r *PositionReader) ByVehicleWindows(ctx context.Context, region string, ve
 //
 //go:noinline
 func (r *PositionReader) ByVehiclePoints(ctx context.Context, region string, vehicle int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, field, n)
+	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, field, n)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -280,7 +319,7 @@ func (r *PositionReader) ByVehiclePoints(ctx context.Context, region string, veh
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, selectPositionByRegion(region), from, to, opts...)
+	return r.fromPositions().Read(ctx, selectPositionByRegion(region), from, to, opts...)
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
@@ -288,7 +327,7 @@ func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to t
 //
 //go:noinline
 func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionByRegion(region), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
@@ -296,7 +335,7 @@ func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, fro
 //
 //go:noinline
 func (r *PositionReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByRegion(region), from, to, width, opts...)
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
@@ -304,7 +343,7 @@ func (r *PositionReader) ByRegionWindows(ctx context.Context, region string, fro
 //
 //go:noinline
 func (r *PositionReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, field, n)
+	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByRegion(region), from, to, field, n)
 }
 
 // Export yields the events with from <= time < to of all series, by series in
@@ -313,14 +352,14 @@ func (r *PositionReader) ByRegionPoints(ctx context.Context, region string, from
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, selectPositionExport(), from, to, opts...)
+	return r.fromPositions().Read(ctx, selectPositionExport(), from, to, opts...)
 }
 
 // ExportColumns appends the events of Export to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, selectPositionExport(), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionExport(), from, to, opts...)
 }
 
 // ExportWindows summarizes the events of Export by windows of time, as Windows
@@ -328,7 +367,7 @@ func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, 
 //
 //go:noinline
 func (r *PositionReader) ExportWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.reader, positionsColumns, positionWindows, selectPositionExport(), from, to, width, opts...)
+	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionExport(), from, to, width, opts...)
 }
 
 // ExportPoints yields, for each series of Export, the values of a number that a
@@ -336,7 +375,7 @@ func (r *PositionReader) ExportWindows(ctx context.Context, from, to time.Time, 
 //
 //go:noinline
 func (r *PositionReader) ExportPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.reader, positionsColumns, positionWindows, selectPositionExport(), from, to, field, n)
+	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionExport(), from, to, field, n)
 }
 
 // The fields of PositionEvent, for store.ReadOptions and store.WindowOptions.
@@ -390,6 +429,13 @@ const (
 	PositionSeriesRegion  store.SeriesValue = "region"
 	PositionSeriesLine    store.SeriesValue = "line"
 	PositionSeriesVehicle store.SeriesValue = "vehicle"
+)
+
+// The tables of Position events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	PositionsTableID = "positions"
+	PositionsFamilyM = "m"
 )
 
 // SetupPosition reconciles table positions with the schema; see setup.Setup.
@@ -461,8 +507,8 @@ var positionsColumns = store.NewColumns(
 // positionsMapping maps events to table positions.
 var positionsMapping = store.NewMapping(positionsColumns, store.Mapping[PositionEvent]{
 	Table: store.Table{
-		ID:       "positions",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		ID:       PositionsTableID,
+		Families: []store.Family{{Name: PositionsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Position: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,

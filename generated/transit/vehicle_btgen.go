@@ -45,39 +45,46 @@ func NewVehicleWriter(client store.Client, opts ...store.WriterOptions) *Vehicle
 	return &VehicleWriter{store.NewWriter(client, vehicleMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero VehicleWriter refuses all calls.
+//
+//go:noinline
+func (w *VehicleWriter) held() store.TableWriter[VehicleEvent] {
+	return store.TableWriterOf(w.writer, vehicleMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *VehicleWriter) Write(ctx context.Context, event VehicleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *VehicleWriter) WriteAll(ctx context.Context, events []VehicleEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *VehicleWriter) Delete(ctx context.Context, events []VehicleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *VehicleWriter) DeleteRange(ctx context.Context, series VehicleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *VehicleWriter) DeleteSeries(ctx context.Context, series VehicleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *VehicleWriter) Replace(ctx context.Context, old VehicleEvent, updated VehicleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // DeleteByLine deletes the events with from <= time < to, of the series with
@@ -87,7 +94,7 @@ func (w *VehicleWriter) Replace(ctx context.Context, old VehicleEvent, updated V
 //
 //go:noinline
 func (w *VehicleWriter) DeleteByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, selectVehicleByLine(region, line), from, to, opts...)
+	return w.held().DeleteRange(ctx, selectVehicleByLine(region, line), from, to, opts...)
 }
 
 // DeleteAllByLine deletes all events, of the series with the given region and
@@ -96,13 +103,13 @@ func (w *VehicleWriter) DeleteByLine(ctx context.Context, region string, line st
 //
 //go:noinline
 func (w *VehicleWriter) DeleteAllByLine(ctx context.Context, region string, line string, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, selectVehicleByLine(region, line), opts...)
+	return w.held().DeleteAll(ctx, selectVehicleByLine(region, line), opts...)
 }
 
 // VehicleBatcher gathers Vehicle events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type VehicleBatcher struct {
-	store.EventBatcher[VehicleEvent]
+	batcher store.EventBatcher[VehicleEvent]
 }
 
 // NewVehicleBatcher returns a batcher that writes through w; see
@@ -110,8 +117,32 @@ type VehicleBatcher struct {
 //
 //go:noinline
 func NewVehicleBatcher(w *VehicleWriter, failed func(event VehicleEvent, err error), opts ...store.BatcherOptions) *VehicleBatcher {
-	return &VehicleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &VehicleBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero VehicleBatcher refuses all calls.
+//
+//go:noinline
+func (b *VehicleBatcher) held() store.EventBatcher[VehicleEvent] {
+	return store.EventBatcherOf(b.batcher, vehicleMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *VehicleBatcher) Add(ctx context.Context, event VehicleEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *VehicleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *VehicleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *VehicleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // VehicleReader reads Vehicle events from table vehicle_events. Read holds one
 // bucket in memory at a time.
@@ -126,35 +157,43 @@ func NewVehicleReader(client store.Client, opts ...store.ReaderOptions) *Vehicle
 	return &VehicleReader{store.NewReader(client, vehicleEventsMapping, opts...)}
 }
 
+// fromVehicleEvents returns what r holds; that of a zero VehicleReader refuses
+// all calls.
+//
+//go:noinline
+func (r *VehicleReader) fromVehicleEvents() store.TableReader[VehicleEvent] {
+	return store.TableReaderOf(r.reader, vehicleEventsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *VehicleReader) Read(ctx context.Context, series VehicleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
+	return r.fromVehicleEvents().Read(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *VehicleReader) ReadMany(ctx context.Context, series []VehicleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s VehicleSeries) VehicleEvent { return VehicleEvent{VehicleSeries: s} })), from, to, opts...)
+	return r.fromVehicleEvents().Read(ctx, store.ManySeriesOf(store.Each(series, func(s VehicleSeries) VehicleEvent { return VehicleEvent{VehicleSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, from table vehicle_now, or
 // store.ErrNotFound; see store.Reader.Latest.
 func (r *VehicleReader) Latest(ctx context.Context, series VehicleSeries) (VehicleEvent, error) {
-	return r.reader.Latest(ctx, VehicleEvent{VehicleSeries: series})
+	return r.fromVehicleEvents().Latest(ctx, VehicleEvent{VehicleSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any,
 // from table vehicle_now; see store.Reader.LatestMany.
 func (r *VehicleReader) LatestMany(ctx context.Context, series []VehicleSeries) iter.Seq2[VehicleEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s VehicleSeries) VehicleEvent { return VehicleEvent{VehicleSeries: s} }))
+	return r.fromVehicleEvents().LatestMany(ctx, store.Each(series, func(s VehicleSeries) VehicleEvent { return VehicleEvent{VehicleSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *VehicleReader) ReadColumns(ctx context.Context, series VehicleSeries, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, vehicleEventsColumns, columns, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromVehicleEvents(), vehicleEventsColumns, columns, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -162,7 +201,7 @@ func (r *VehicleReader) ReadColumns(ctx context.Context, series VehicleSeries, f
 //
 //go:noinline
 func (r *VehicleReader) Windows(ctx context.Context, series VehicleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
-	return store.Windows(ctx, r.reader, vehicleEventsColumns, vehicleWindows, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -170,7 +209,7 @@ func (r *VehicleReader) Windows(ctx context.Context, series VehicleSeries, from,
 //
 //go:noinline
 func (r *VehicleReader) Points(ctx context.Context, series VehicleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, vehicleEventsColumns, vehicleWindows, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, field, n)
 }
 
 // ByLine yields the events with from <= time < to of the series with the given
@@ -183,14 +222,14 @@ func (r *VehicleReader) Points(ctx context.Context, series VehicleSeries, from, 
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table vehicle_now.
 func (r *VehicleReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.reader.Read(ctx, selectVehicleByLine(region, line), from, to, opts...)
+	return r.fromVehicleEvents().Read(ctx, selectVehicleByLine(region, line), from, to, opts...)
 }
 
 // ByLineColumns appends the events of ByLine to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *VehicleReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, vehicleEventsColumns, columns, selectVehicleByLine(region, line), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromVehicleEvents(), vehicleEventsColumns, columns, selectVehicleByLine(region, line), from, to, opts...)
 }
 
 // ByLineWindows summarizes the events of ByLine by windows of time, as Windows
@@ -198,7 +237,7 @@ func (r *VehicleReader) ByLineColumns(ctx context.Context, region string, line s
 //
 //go:noinline
 func (r *VehicleReader) ByLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
-	return store.Windows(ctx, r.reader, vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, width, opts...)
+	return store.Windows(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, width, opts...)
 }
 
 // ByLinePoints yields, for each series of ByLine, the values of a number that a
@@ -206,7 +245,7 @@ func (r *VehicleReader) ByLineWindows(ctx context.Context, region string, line s
 //
 //go:noinline
 func (r *VehicleReader) ByLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[VehicleSeries], error] {
-	return store.Charts(ctx, r.reader, vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, field, n)
+	return store.Charts(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, field, n)
 }
 
 // ByLineSeries yields the series of ByLine that have events with from <= time <
@@ -216,7 +255,7 @@ func (r *VehicleReader) ByLinePoints(ctx context.Context, region string, line st
 //
 //go:noinline
 func (r *VehicleReader) ByLineSeries(ctx context.Context, region string, line string, from, to time.Time) iter.Seq2[VehicleSeries, error] {
-	return store.ReadSeries[VehicleSeries](ctx, r.reader, selectVehicleByLine(region, line), from, to)
+	return store.ReadSeries[VehicleSeries](ctx, r.fromVehicleEvents(), selectVehicleByLine(region, line), from, to)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -230,7 +269,7 @@ func (r *VehicleReader) ByLineSeries(ctx context.Context, region string, line st
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table vehicle_now.
 func (r *VehicleReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.reader.Read(ctx, selectVehicleByRegion(region), from, to, opts...)
+	return r.fromVehicleEvents().Read(ctx, selectVehicleByRegion(region), from, to, opts...)
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
@@ -238,7 +277,7 @@ func (r *VehicleReader) ByRegion(ctx context.Context, region string, from, to ti
 //
 //go:noinline
 func (r *VehicleReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, vehicleEventsColumns, columns, selectVehicleByRegion(region), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromVehicleEvents(), vehicleEventsColumns, columns, selectVehicleByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
@@ -246,7 +285,7 @@ func (r *VehicleReader) ByRegionColumns(ctx context.Context, region string, from
 //
 //go:noinline
 func (r *VehicleReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
-	return store.Windows(ctx, r.reader, vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, width, opts...)
+	return store.Windows(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, width, opts...)
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
@@ -254,7 +293,7 @@ func (r *VehicleReader) ByRegionWindows(ctx context.Context, region string, from
 //
 //go:noinline
 func (r *VehicleReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[VehicleSeries], error] {
-	return store.Charts(ctx, r.reader, vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, field, n)
+	return store.Charts(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, field, n)
 }
 
 // The fields of VehicleEvent, for store.ReadOptions and store.WindowOptions.
@@ -318,6 +357,15 @@ const (
 	VehicleSeriesRegion  store.SeriesValue = "region"
 	VehicleSeriesLine    store.SeriesValue = "line"
 	VehicleSeriesVehicle store.SeriesValue = "vehicle"
+)
+
+// The tables of Vehicle events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	VehicleEventsTableID = "vehicle_events"
+	VehicleEventsFamilyM = "m"
+	VehicleNowTableID    = "vehicle_now"
+	VehicleNowFamilyN    = "n"
 )
 
 // SetupVehicle reconciles tables vehicle_events and vehicle_now with the
@@ -438,8 +486,8 @@ var vehicleEventsColumns = store.NewColumns(
 // vehicleEventsMapping maps events to table vehicle_events.
 var vehicleEventsMapping = store.NewMapping(vehicleEventsColumns, store.Mapping[VehicleEvent]{
 	Table: store.Table{
-		ID:       "vehicle_events",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		ID:       VehicleEventsTableID,
+		Families: []store.Family{{Name: VehicleEventsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 		Layout:   `schema Vehicle: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m; column "note": string in m; column "occupied": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -472,8 +520,8 @@ var vehicleNowColumns = store.NewColumns(
 // vehicleNowMapping maps events to table vehicle_now.
 var vehicleNowMapping = store.NewMapping(vehicleNowColumns, store.Mapping[VehicleEvent]{
 	Table: store.Table{
-		ID:       "vehicle_now",
-		Families: []store.Family{{Name: "n", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
+		ID:       VehicleNowTableID,
+		Families: []store.Family{{Name: VehicleNowFamilyN, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
 		Layout:   `schema Vehicle: events; pattern: latest; delimiter: "/"; key: string text, string text, integer text; names: region, line, vehicle; bucket: none; family n: events; column "latitude": float64 in n; column "longitude": float64 in n; column "note": string in n; column "occupied": integer in n`,
 	},
 	Pattern:   codec.Latest,

@@ -305,7 +305,7 @@ func TestLiveEventsAreWrittenDespiteExpiredOnes(t *testing.T) {
 		case skip:
 			check(t, err)
 			compare(t, 3, expired)
-		case !errors.As(err, &failed) || len(failed.Failures) != 3 || failed.Failures[2].Event != 5 || expired != 0:
+		case !errors.As(err, &failed) || len(failed.Failures) != 3 || failed.Failures[2].Index != 5 || expired != 0:
 			t.Errorf("%v, %d expired", err, expired)
 		}
 		r := usage.NewUsageOneSecondReader(bt.Client, at(noon))

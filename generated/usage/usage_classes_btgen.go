@@ -64,45 +64,53 @@ func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *Us
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero UsageClassesWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *UsageClassesWriter) held() store.TableWriter[UsageClassesEvent] {
+	return store.TableWriterOf(w.writer, usageClassesMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageClassesWriter) Write(ctx context.Context, event UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageClassesWriter) Delete(ctx context.Context, events []UsageClassesEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageClassesWriter) DeleteRange(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageClassesWriter) DeleteSeries(ctx context.Context, series UsageClassesSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageClassesWriter) Replace(ctx context.Context, old UsageClassesEvent, updated UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // UsageClassesBatcher gathers UsageClasses events from any number of goroutines
 // and writes them in batches; see store.Batcher.
 type UsageClassesBatcher struct {
-	store.EventBatcher[UsageClassesEvent]
+	batcher store.EventBatcher[UsageClassesEvent]
 }
 
 // NewUsageClassesBatcher returns a batcher that writes through w; see
@@ -110,8 +118,33 @@ type UsageClassesBatcher struct {
 //
 //go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
-	return &UsageClassesBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &UsageClassesBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero UsageClassesBatcher refuses all
+// calls.
+//
+//go:noinline
+func (b *UsageClassesBatcher) held() store.EventBatcher[UsageClassesEvent] {
+	return store.EventBatcherOf(b.batcher, usageClassesMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *UsageClassesBatcher) Add(ctx context.Context, event UsageClassesEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *UsageClassesBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *UsageClassesBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *UsageClassesBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // UsageClassesReader reads UsageClasses events from table usage_classes. Read
 // holds one bucket in memory at a time.
@@ -126,35 +159,43 @@ func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *Us
 	return &UsageClassesReader{store.NewReader(client, usageClassesMapping, opts...)}
 }
 
+// fromUsageClasses returns what r holds; that of a zero UsageClassesReader
+// refuses all calls.
+//
+//go:noinline
+func (r *UsageClassesReader) fromUsageClasses() store.TableReader[UsageClassesEvent] {
+	return store.TableReaderOf(r.reader, usageClassesMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+	return r.fromUsageClasses().Read(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageClassesReader) ReadMany(ctx context.Context, series []UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} })), from, to, opts...)
+	return r.fromUsageClasses().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeries) (UsageClassesEvent, error) {
-	return r.reader.Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
+	return r.fromUsageClasses().Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageClassesReader) LatestMany(ctx context.Context, series []UsageClassesSeries) iter.Seq2[UsageClassesEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} }))
+	return r.fromUsageClasses().LatestMany(ctx, store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageClassesColumns, columns, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromUsageClasses(), usageClassesColumns, columns, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -162,7 +203,7 @@ func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClasse
 //
 //go:noinline
 func (r *UsageClassesReader) Windows(ctx context.Context, series UsageClassesSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageClassesWindow, error] {
-	return store.Windows(ctx, r.reader, usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromUsageClasses(), usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -170,7 +211,7 @@ func (r *UsageClassesReader) Windows(ctx context.Context, series UsageClassesSer
 //
 //go:noinline
 func (r *UsageClassesReader) Points(ctx context.Context, series UsageClassesSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromUsageClasses(), usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, field, n)
 }
 
 // The fields of UsageClassesEvent, for store.ReadOptions and
@@ -224,6 +265,15 @@ func (c *UsageClassesWindowColumns) Append(w *UsageClassesWindow) {
 // The values of UsageClassesSeries, for store.WindowOptions.
 const (
 	UsageClassesSeriesCustomer store.SeriesValue = "customer"
+)
+
+// The tables of UsageClasses events and their families, for other programs;
+// options may add a prefix to IDs.
+const (
+	UsageClassesTableID        = "usage_classes"
+	UsageClassesFamilyShort    = "short"
+	UsageClassesFamilyStandard = "standard"
+	UsageClassesFamilyLong     = "long"
 )
 
 // SetupUsageClasses reconciles table usage_classes with the schema; see
@@ -298,11 +348,11 @@ var usageClassesColumns = store.NewColumns(
 // usageClassesMapping maps events to table usage_classes.
 var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping[UsageClassesEvent]{
 	Table: store.Table{
-		ID: "usage_classes",
+		ID: UsageClassesTableID,
 		Families: []store.Family{
-			{Name: "short", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 1},
-			{Name: "standard", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Class: 2},
-			{Name: "long", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 3},
+			{Name: UsageClassesFamilyShort, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 1},
+			{Name: UsageClassesFamilyStandard, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Class: 2},
+			{Name: UsageClassesFamilyLong, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 3},
 		},
 		Layout: `schema UsageClasses: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: customer; bucket: 1h "2006-01-02T15"; family long: class; family short: class; family standard: class; column "bytes": integer; column "requests": integer`,
 	},

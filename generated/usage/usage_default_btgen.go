@@ -43,45 +43,53 @@ func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *Us
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero UsageDefaultWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *UsageDefaultWriter) held() store.TableWriter[UsageDefaultEvent] {
+	return store.TableWriterOf(w.writer, usageDefaultMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageDefaultWriter) Write(ctx context.Context, event UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageDefaultWriter) Delete(ctx context.Context, events []UsageDefaultEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageDefaultWriter) DeleteRange(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageDefaultWriter) DeleteSeries(ctx context.Context, series UsageDefaultSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageDefaultWriter) Replace(ctx context.Context, old UsageDefaultEvent, updated UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
 // and writes them in batches; see store.Batcher.
 type UsageDefaultBatcher struct {
-	store.EventBatcher[UsageDefaultEvent]
+	batcher store.EventBatcher[UsageDefaultEvent]
 }
 
 // NewUsageDefaultBatcher returns a batcher that writes through w; see
@@ -89,8 +97,33 @@ type UsageDefaultBatcher struct {
 //
 //go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
-	return &UsageDefaultBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &UsageDefaultBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero UsageDefaultBatcher refuses all
+// calls.
+//
+//go:noinline
+func (b *UsageDefaultBatcher) held() store.EventBatcher[UsageDefaultEvent] {
+	return store.EventBatcherOf(b.batcher, usageDefaultMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *UsageDefaultBatcher) Add(ctx context.Context, event UsageDefaultEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *UsageDefaultBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *UsageDefaultBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *UsageDefaultBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // UsageDefaultReader reads UsageDefault events from table usage_default. Read
 // holds one event in memory at a time.
@@ -105,35 +138,43 @@ func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *Us
 	return &UsageDefaultReader{store.NewReader(client, usageDefaultMapping, opts...)}
 }
 
+// fromUsageDefault returns what r holds; that of a zero UsageDefaultReader
+// refuses all calls.
+//
+//go:noinline
+func (r *UsageDefaultReader) fromUsageDefault() store.TableReader[UsageDefaultEvent] {
+	return store.TableReaderOf(r.reader, usageDefaultMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+	return r.fromUsageDefault().Read(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageDefaultReader) ReadMany(ctx context.Context, series []UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} })), from, to, opts...)
+	return r.fromUsageDefault().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeries) (UsageDefaultEvent, error) {
-	return r.reader.Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
+	return r.fromUsageDefault().Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageDefaultReader) LatestMany(ctx context.Context, series []UsageDefaultSeries) iter.Seq2[UsageDefaultEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} }))
+	return r.fromUsageDefault().LatestMany(ctx, store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageDefaultColumns, columns, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromUsageDefault(), usageDefaultColumns, columns, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -141,7 +182,7 @@ func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaul
 //
 //go:noinline
 func (r *UsageDefaultReader) Windows(ctx context.Context, series UsageDefaultSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageDefaultWindow, error] {
-	return store.Windows(ctx, r.reader, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromUsageDefault(), usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -149,7 +190,7 @@ func (r *UsageDefaultReader) Windows(ctx context.Context, series UsageDefaultSer
 //
 //go:noinline
 func (r *UsageDefaultReader) Points(ctx context.Context, series UsageDefaultSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromUsageDefault(), usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, field, n)
 }
 
 // The fields of UsageDefaultEvent, for store.ReadOptions and
@@ -205,6 +246,13 @@ func (c *UsageDefaultWindowColumns) Append(w *UsageDefaultWindow) {
 // The values of UsageDefaultSeries, for store.WindowOptions.
 const (
 	UsageDefaultSeriesCustomer store.SeriesValue = "customer"
+)
+
+// The tables of UsageDefault events and their families, for other programs;
+// options may add a prefix to IDs.
+const (
+	UsageDefaultTableID = "usage_default"
+	UsageDefaultFamilyM = "m"
 )
 
 // SetupUsageDefault reconciles table usage_default with the schema; see
@@ -278,8 +326,8 @@ var usageDefaultColumns = store.NewColumns(
 // usageDefaultMapping maps events to table usage_default.
 var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping[UsageDefaultEvent]{
 	Table: store.Table{
-		ID:       "usage_default",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
+		ID:       UsageDefaultTableID,
+		Families: []store.Family{{Name: UsageDefaultFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 		Layout:   `schema UsageDefault: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: shifted 2d; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,

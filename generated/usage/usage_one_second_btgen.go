@@ -43,45 +43,53 @@ func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *
 	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero UsageOneSecondWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *UsageOneSecondWriter) held() store.TableWriter[UsageOneSecondEvent] {
+	return store.TableWriterOf(w.writer, usageOneSecondMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageOneSecondWriter) Delete(ctx context.Context, events []UsageOneSecondEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageOneSecondWriter) DeleteRange(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageOneSecondWriter) DeleteSeries(ctx context.Context, series UsageOneSecondSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageOneSecondWriter) Replace(ctx context.Context, old UsageOneSecondEvent, updated UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type UsageOneSecondBatcher struct {
-	store.EventBatcher[UsageOneSecondEvent]
+	batcher store.EventBatcher[UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondBatcher returns a batcher that writes through w; see
@@ -89,8 +97,33 @@ type UsageOneSecondBatcher struct {
 //
 //go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
-	return &UsageOneSecondBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &UsageOneSecondBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero UsageOneSecondBatcher refuses all
+// calls.
+//
+//go:noinline
+func (b *UsageOneSecondBatcher) held() store.EventBatcher[UsageOneSecondEvent] {
+	return store.EventBatcherOf(b.batcher, usageOneSecondMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *UsageOneSecondBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *UsageOneSecondBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *UsageOneSecondBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // UsageOneSecondReader reads UsageOneSecond events from table usage_one_second.
 // Read holds one event in memory at a time.
@@ -106,35 +139,43 @@ func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *
 	return &UsageOneSecondReader{store.NewReader(client, usageOneSecondMapping, opts...)}
 }
 
+// fromUsageOneSecond returns what r holds; that of a zero UsageOneSecondReader
+// refuses all calls.
+//
+//go:noinline
+func (r *UsageOneSecondReader) fromUsageOneSecond() store.TableReader[UsageOneSecondEvent] {
+	return store.TableReaderOf(r.reader, usageOneSecondMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+	return r.fromUsageOneSecond().Read(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageOneSecondReader) ReadMany(ctx context.Context, series []UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} })), from, to, opts...)
+	return r.fromUsageOneSecond().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecondSeries) (UsageOneSecondEvent, error) {
-	return r.reader.Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
+	return r.fromUsageOneSecond().Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageOneSecondReader) LatestMany(ctx context.Context, series []UsageOneSecondSeries) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} }))
+	return r.fromUsageOneSecond().LatestMany(ctx, store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageOneSecondColumns, columns, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromUsageOneSecond(), usageOneSecondColumns, columns, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -142,7 +183,7 @@ func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneS
 //
 //go:noinline
 func (r *UsageOneSecondReader) Windows(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageOneSecondWindow, error] {
-	return store.Windows(ctx, r.reader, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromUsageOneSecond(), usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -150,7 +191,7 @@ func (r *UsageOneSecondReader) Windows(ctx context.Context, series UsageOneSecon
 //
 //go:noinline
 func (r *UsageOneSecondReader) Points(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromUsageOneSecond(), usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, field, n)
 }
 
 // The fields of UsageOneSecondEvent, for store.ReadOptions and
@@ -207,6 +248,13 @@ const (
 	UsageOneSecondSeriesCustomer store.SeriesValue = "customer"
 )
 
+// The tables of UsageOneSecond events and their families, for other programs;
+// options may add a prefix to IDs.
+const (
+	UsageOneSecondTableID = "usage_one_second"
+	UsageOneSecondFamilyM = "m"
+)
+
 // SetupUsageOneSecond reconciles table usage_one_second with the schema; see
 // setup.Setup.
 //
@@ -225,7 +273,7 @@ func SetupUsageOneSecond(ctx context.Context, admin setup.Admin, client store.Cl
 //
 // Time: 2006-01-02T150405. A row contains one event, with a column per field.
 // The timestamp of a cell is the expiry of the event. Garbage collection rule:
-// age() > 1000000.
+// age() > 1s.
 type UsageOneSecondKey struct {
 	Customer string
 	Time     time.Time
@@ -278,8 +326,8 @@ var usageOneSecondColumns = store.NewColumns(
 // usageOneSecondMapping maps events to table usage_one_second.
 var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mapping[UsageOneSecondEvent]{
 	Table: store.Table{
-		ID:       "usage_one_second",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
+		ID:       UsageOneSecondTableID,
+		Families: []store.Family{{Name: UsageOneSecondFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
 		Splits:   []string{"customer-03", "customer-05", "customer-07"},
 		Layout:   `schema UsageOneSecond: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: expiry; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},

@@ -46,45 +46,53 @@ func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) 
 	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero BalloonCombinedWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *BalloonCombinedWriter) held() store.TableWriter[BalloonCombinedEvent] {
+	return store.TableWriterOf(w.writer, balloonCombinedMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) Write(ctx context.Context, event BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonCombinedWriter) Delete(ctx context.Context, events []BalloonCombinedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonCombinedWriter) DeleteRange(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonCombinedWriter) DeleteSeries(ctx context.Context, series BalloonCombinedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonCombinedWriter) Replace(ctx context.Context, old BalloonCombinedEvent, updated BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonCombinedBatcher struct {
-	store.EventBatcher[BalloonCombinedEvent]
+	batcher store.EventBatcher[BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedBatcher returns a batcher that writes through w; see
@@ -92,8 +100,33 @@ type BalloonCombinedBatcher struct {
 //
 //go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
-	return &BalloonCombinedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonCombinedBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero BalloonCombinedBatcher refuses all
+// calls.
+//
+//go:noinline
+func (b *BalloonCombinedBatcher) held() store.EventBatcher[BalloonCombinedEvent] {
+	return store.EventBatcherOf(b.batcher, balloonCombinedMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *BalloonCombinedBatcher) Add(ctx context.Context, event BalloonCombinedEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *BalloonCombinedBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *BalloonCombinedBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *BalloonCombinedBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // BalloonCombinedReader reads BalloonCombined events from table
 // balloon_combined. Read holds one bucket in memory at a time.
@@ -109,16 +142,24 @@ func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) 
 	return &BalloonCombinedReader{store.NewReader(client, balloonCombinedMapping, opts...)}
 }
 
+// fromBalloonCombined returns what r holds; that of a zero
+// BalloonCombinedReader refuses all calls.
+//
+//go:noinline
+func (r *BalloonCombinedReader) fromBalloonCombined() store.TableReader[BalloonCombinedEvent] {
+	return store.TableReaderOf(r.reader, balloonCombinedMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+	return r.fromBalloonCombined().Read(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonCombinedReader) ReadMany(ctx context.Context, series []BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
+	return r.fromBalloonCombined().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
 		return BalloonCombinedEvent{BalloonCombinedSeries: s}
 	})), from, to, opts...)
 }
@@ -126,13 +167,13 @@ func (r *BalloonCombinedReader) ReadMany(ctx context.Context, series []BalloonCo
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonCombinedReader) Latest(ctx context.Context, series BalloonCombinedSeries) (BalloonCombinedEvent, error) {
-	return r.reader.Latest(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series})
+	return r.fromBalloonCombined().Latest(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonCombinedReader) LatestMany(ctx context.Context, series []BalloonCombinedSeries) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
+	return r.fromBalloonCombined().LatestMany(ctx, store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
 		return BalloonCombinedEvent{BalloonCombinedSeries: s}
 	}))
 }
@@ -141,7 +182,7 @@ func (r *BalloonCombinedReader) LatestMany(ctx context.Context, series []Balloon
 //
 //go:noinline
 func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, columns *BalloonCombinedColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonCombinedColumns, columns, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromBalloonCombined(), balloonCombinedColumns, columns, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -149,7 +190,7 @@ func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonC
 //
 //go:noinline
 func (r *BalloonCombinedReader) Windows(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonCombinedWindow, error] {
-	return store.Windows(ctx, r.reader, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromBalloonCombined(), balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -157,7 +198,7 @@ func (r *BalloonCombinedReader) Windows(ctx context.Context, series BalloonCombi
 //
 //go:noinline
 func (r *BalloonCombinedReader) Points(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromBalloonCombined(), balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonCombinedEvent, for store.ReadOptions and
@@ -221,6 +262,13 @@ func (c *BalloonCombinedWindowColumns) Append(w *BalloonCombinedWindow) {
 const (
 	BalloonCombinedSeriesLocation  store.SeriesValue = "location"
 	BalloonCombinedSeriesBalloonID store.SeriesValue = "balloon_id"
+)
+
+// The tables of BalloonCombined events and their families, for other programs;
+// options may add a prefix to IDs.
+const (
+	BalloonCombinedTableID            = "balloon_combined"
+	BalloonCombinedFamilyMeasurements = "measurements"
 )
 
 // SetupBalloonCombined reconciles table balloon_combined with the schema; see
@@ -298,8 +346,8 @@ var balloonCombinedColumns = store.NewColumns(
 // balloonCombinedMapping maps events to table balloon_combined.
 var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapping[BalloonCombinedEvent]{
 	Table: store.Table{
-		ID:       "balloon_combined",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonCombinedTableID,
+		Families: []store.Family{{Name: BalloonCombinedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonCombined: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%04d" origin=2021-03-01T00:00:00Z; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.BucketSerialized,

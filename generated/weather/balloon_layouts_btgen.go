@@ -46,45 +46,53 @@ func NewBalloonLayoutsWriter(client store.Client, opts ...store.WriterOptions) *
 	return &BalloonLayoutsWriter{store.NewWriter(client, balloonLayoutsMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero BalloonLayoutsWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *BalloonLayoutsWriter) held() store.TableWriter[BalloonLayoutsEvent] {
+	return store.TableWriterOf(w.writer, balloonLayoutsMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) Write(ctx context.Context, event BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) WriteAll(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonLayoutsWriter) Delete(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonLayoutsWriter) DeleteRange(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonLayoutsWriter) DeleteSeries(ctx context.Context, series BalloonLayoutsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonLayoutsWriter) Replace(ctx context.Context, old BalloonLayoutsEvent, updated BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // BalloonLayoutsBatcher gathers BalloonLayouts events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonLayoutsBatcher struct {
-	store.EventBatcher[BalloonLayoutsEvent]
+	batcher store.EventBatcher[BalloonLayoutsEvent]
 }
 
 // NewBalloonLayoutsBatcher returns a batcher that writes through w; see
@@ -92,8 +100,33 @@ type BalloonLayoutsBatcher struct {
 //
 //go:noinline
 func NewBalloonLayoutsBatcher(w *BalloonLayoutsWriter, failed func(event BalloonLayoutsEvent, err error), opts ...store.BatcherOptions) *BalloonLayoutsBatcher {
-	return &BalloonLayoutsBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonLayoutsBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero BalloonLayoutsBatcher refuses all
+// calls.
+//
+//go:noinline
+func (b *BalloonLayoutsBatcher) held() store.EventBatcher[BalloonLayoutsEvent] {
+	return store.EventBatcherOf(b.batcher, balloonLayoutsMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *BalloonLayoutsBatcher) Add(ctx context.Context, event BalloonLayoutsEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *BalloonLayoutsBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *BalloonLayoutsBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *BalloonLayoutsBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // BalloonLayoutsReader reads BalloonLayouts events from table balloon_layouts,
 // and events before 2021-03-15 from table balloon_readings. Read holds one
@@ -110,35 +143,43 @@ func NewBalloonLayoutsReader(client store.Client, opts ...store.ReaderOptions) *
 	return &BalloonLayoutsReader{store.NewReader(client, balloonLayoutsMapping, opts...)}
 }
 
+// fromBalloonLayouts returns what r holds; that of a zero BalloonLayoutsReader
+// refuses all calls.
+//
+//go:noinline
+func (r *BalloonLayoutsReader) fromBalloonLayouts() store.TableReader[BalloonLayoutsEvent] {
+	return store.TableReaderOf(r.reader, balloonLayoutsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonLayoutsReader) Read(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+	return r.fromBalloonLayouts().Read(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonLayoutsReader) ReadMany(ctx context.Context, series []BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} })), from, to, opts...)
+	return r.fromBalloonLayouts().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonLayoutsReader) Latest(ctx context.Context, series BalloonLayoutsSeries) (BalloonLayoutsEvent, error) {
-	return r.reader.Latest(ctx, BalloonLayoutsEvent{BalloonLayoutsSeries: series})
+	return r.fromBalloonLayouts().Latest(ctx, BalloonLayoutsEvent{BalloonLayoutsSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonLayoutsReader) LatestMany(ctx context.Context, series []BalloonLayoutsSeries) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} }))
+	return r.fromBalloonLayouts().LatestMany(ctx, store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *BalloonLayoutsReader) ReadColumns(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, columns *BalloonLayoutsColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonLayoutsColumns, columns, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromBalloonLayouts(), balloonLayoutsColumns, columns, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -146,7 +187,7 @@ func (r *BalloonLayoutsReader) ReadColumns(ctx context.Context, series BalloonLa
 //
 //go:noinline
 func (r *BalloonLayoutsReader) Windows(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonLayoutsWindow, error] {
-	return store.Windows(ctx, r.reader, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromBalloonLayouts(), balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -154,7 +195,7 @@ func (r *BalloonLayoutsReader) Windows(ctx context.Context, series BalloonLayout
 //
 //go:noinline
 func (r *BalloonLayoutsReader) Points(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromBalloonLayouts(), balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonLayoutsEvent, for store.ReadOptions and
@@ -218,6 +259,15 @@ func (c *BalloonLayoutsWindowColumns) Append(w *BalloonLayoutsWindow) {
 const (
 	BalloonLayoutsSeriesLocation  store.SeriesValue = "location"
 	BalloonLayoutsSeriesBalloonID store.SeriesValue = "balloon_id"
+)
+
+// The tables of BalloonLayouts events and their families, for other programs;
+// options may add a prefix to IDs.
+const (
+	BalloonLayoutsTableID                           = "balloon_layouts"
+	BalloonLayoutsFamilyMeasurements                = "measurements"
+	BalloonLayoutsBalloonReadingsTableID            = "balloon_readings"
+	BalloonLayoutsBalloonReadingsFamilyMeasurements = "measurements"
 )
 
 // SetupBalloonLayouts reconciles tables balloon_layouts and balloon_readings
@@ -383,8 +433,8 @@ var balloonLayoutsColumns = store.NewColumns(
 // 2021-03-29.
 var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mapping[BalloonLayoutsEvent]{
 	Table: store.Table{
-		ID:       "balloon_layouts",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonLayoutsTableID,
+		Families: []store.Family{{Name: BalloonLayoutsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `since: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -420,8 +470,8 @@ var balloonLayoutsUntil20210329Columns = store.NewColumns(
 // events from 2021-03-15 until 2021-03-29.
 var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil20210329Columns, store.Mapping[BalloonLayoutsEvent]{
 	Table: store.Table{
-		ID:       "balloon_layouts",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonLayoutsTableID,
+		Families: []store.Family{{Name: BalloonLayoutsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `since: 2021-03-15T00:00:00Z; until: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1d "2006-01-02"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -456,8 +506,8 @@ var balloonLayoutsBalloonReadingsUntil20210315Columns = store.NewColumns(
 // balloon_readings for events before 2021-03-15.
 var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloonLayoutsBalloonReadingsUntil20210315Columns, store.Mapping[BalloonLayoutsEvent]{
 	Table: store.Table{
-		ID:       "balloon_readings",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonLayoutsBalloonReadingsTableID,
+		Families: []store.Family{{Name: BalloonLayoutsBalloonReadingsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `until: 2021-03-15T00:00:00Z; schema BalloonLayouts: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "unix_ms"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,

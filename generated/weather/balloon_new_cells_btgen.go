@@ -46,45 +46,53 @@ func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) 
 	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero BalloonNewCellsWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *BalloonNewCellsWriter) held() store.TableWriter[BalloonNewCellsEvent] {
+	return store.TableWriterOf(w.writer, balloonNewCellsMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonNewCellsWriter) Delete(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonNewCellsWriter) DeleteRange(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonNewCellsWriter) DeleteSeries(ctx context.Context, series BalloonNewCellsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewCellsWriter) Replace(ctx context.Context, old BalloonNewCellsEvent, updated BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonNewCellsBatcher struct {
-	store.EventBatcher[BalloonNewCellsEvent]
+	batcher store.EventBatcher[BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsBatcher returns a batcher that writes through w; see
@@ -92,8 +100,33 @@ type BalloonNewCellsBatcher struct {
 //
 //go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
-	return &BalloonNewCellsBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonNewCellsBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero BalloonNewCellsBatcher refuses all
+// calls.
+//
+//go:noinline
+func (b *BalloonNewCellsBatcher) held() store.EventBatcher[BalloonNewCellsEvent] {
+	return store.EventBatcherOf(b.batcher, balloonNewCellsMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *BalloonNewCellsBatcher) Add(ctx context.Context, event BalloonNewCellsEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *BalloonNewCellsBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *BalloonNewCellsBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *BalloonNewCellsBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // BalloonNewCellsReader reads BalloonNewCells events from table
 // balloon_new_cells. Read holds one bucket in memory at a time.
@@ -109,16 +142,24 @@ func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) 
 	return &BalloonNewCellsReader{store.NewReader(client, balloonNewCellsMapping, opts...)}
 }
 
+// fromBalloonNewCells returns what r holds; that of a zero
+// BalloonNewCellsReader refuses all calls.
+//
+//go:noinline
+func (r *BalloonNewCellsReader) fromBalloonNewCells() store.TableReader[BalloonNewCellsEvent] {
+	return store.TableReaderOf(r.reader, balloonNewCellsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+	return r.fromBalloonNewCells().Read(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonNewCellsReader) ReadMany(ctx context.Context, series []BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
+	return r.fromBalloonNewCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
 		return BalloonNewCellsEvent{BalloonNewCellsSeries: s}
 	})), from, to, opts...)
 }
@@ -126,13 +167,13 @@ func (r *BalloonNewCellsReader) ReadMany(ctx context.Context, series []BalloonNe
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonNewCellsReader) Latest(ctx context.Context, series BalloonNewCellsSeries) (BalloonNewCellsEvent, error) {
-	return r.reader.Latest(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series})
+	return r.fromBalloonNewCells().Latest(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonNewCellsReader) LatestMany(ctx context.Context, series []BalloonNewCellsSeries) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
+	return r.fromBalloonNewCells().LatestMany(ctx, store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
 		return BalloonNewCellsEvent{BalloonNewCellsSeries: s}
 	}))
 }
@@ -141,7 +182,7 @@ func (r *BalloonNewCellsReader) LatestMany(ctx context.Context, series []Balloon
 //
 //go:noinline
 func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, columns *BalloonNewCellsColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonNewCellsColumns, columns, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromBalloonNewCells(), balloonNewCellsColumns, columns, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -149,7 +190,7 @@ func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonN
 //
 //go:noinline
 func (r *BalloonNewCellsReader) Windows(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewCellsWindow, error] {
-	return store.Windows(ctx, r.reader, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromBalloonNewCells(), balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -157,7 +198,7 @@ func (r *BalloonNewCellsReader) Windows(ctx context.Context, series BalloonNewCe
 //
 //go:noinline
 func (r *BalloonNewCellsReader) Points(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromBalloonNewCells(), balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonNewCellsEvent, for store.ReadOptions and
@@ -221,6 +262,13 @@ func (c *BalloonNewCellsWindowColumns) Append(w *BalloonNewCellsWindow) {
 const (
 	BalloonNewCellsSeriesLocation  store.SeriesValue = "location"
 	BalloonNewCellsSeriesBalloonID store.SeriesValue = "balloon_id"
+)
+
+// The tables of BalloonNewCells events and their families, for other programs;
+// options may add a prefix to IDs.
+const (
+	BalloonNewCellsTableID            = "balloon_new_cells"
+	BalloonNewCellsFamilyMeasurements = "measurements"
 )
 
 // SetupBalloonNewCells reconciles table balloon_new_cells with the schema; see
@@ -296,8 +344,8 @@ var balloonNewCellsColumns = store.NewColumns(
 // balloonNewCellsMapping maps events to table balloon_new_cells.
 var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapping[BalloonNewCellsEvent]{
 	Table: store.Table{
-		ID:       "balloon_new_cells",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonNewCellsTableID,
+		Families: []store.Family{{Name: BalloonNewCellsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonNewCells: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,

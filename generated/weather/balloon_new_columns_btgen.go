@@ -51,45 +51,53 @@ func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions
 	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero BalloonNewColumnsWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *BalloonNewColumnsWriter) held() store.TableWriter[BalloonNewColumnsEvent] {
+	return store.TableWriterOf(w.writer, balloonNewColumnsMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonNewColumnsWriter) Delete(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonNewColumnsWriter) DeleteRange(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonNewColumnsWriter) DeleteSeries(ctx context.Context, series BalloonNewColumnsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewColumnsWriter) Replace(ctx context.Context, old BalloonNewColumnsEvent, updated BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonNewColumnsBatcher struct {
-	store.EventBatcher[BalloonNewColumnsEvent]
+	batcher store.EventBatcher[BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsBatcher returns a batcher that writes through w; see
@@ -97,8 +105,33 @@ type BalloonNewColumnsBatcher struct {
 //
 //go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
-	return &BalloonNewColumnsBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonNewColumnsBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero BalloonNewColumnsBatcher refuses
+// all calls.
+//
+//go:noinline
+func (b *BalloonNewColumnsBatcher) held() store.EventBatcher[BalloonNewColumnsEvent] {
+	return store.EventBatcherOf(b.batcher, balloonNewColumnsMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *BalloonNewColumnsBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *BalloonNewColumnsBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *BalloonNewColumnsBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // BalloonNewColumnsReader reads BalloonNewColumns events from table
 // balloon_new_columns. Read holds one bucket in memory at a time. The table is
@@ -116,16 +149,24 @@ func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions
 	return &BalloonNewColumnsReader{store.NewReader(client, balloonNewColumnsMapping, opts...)}
 }
 
+// fromBalloonNewColumns returns what r holds; that of a zero
+// BalloonNewColumnsReader refuses all calls.
+//
+//go:noinline
+func (r *BalloonNewColumnsReader) fromBalloonNewColumns() store.TableReader[BalloonNewColumnsEvent] {
+	return store.TableReaderOf(r.reader, balloonNewColumnsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+	return r.fromBalloonNewColumns().Read(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonNewColumnsReader) ReadMany(ctx context.Context, series []BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
+	return r.fromBalloonNewColumns().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
 		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: s}
 	})), from, to, opts...)
 }
@@ -133,13 +174,13 @@ func (r *BalloonNewColumnsReader) ReadMany(ctx context.Context, series []Balloon
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewColumnsSeries) (BalloonNewColumnsEvent, error) {
-	return r.reader.Latest(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series})
+	return r.fromBalloonNewColumns().Latest(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonNewColumnsReader) LatestMany(ctx context.Context, series []BalloonNewColumnsSeries) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
+	return r.fromBalloonNewColumns().LatestMany(ctx, store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
 		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: s}
 	}))
 }
@@ -148,7 +189,7 @@ func (r *BalloonNewColumnsReader) LatestMany(ctx context.Context, series []Ballo
 //
 //go:noinline
 func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, columns *BalloonNewColumnsColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonNewColumnsColumns, columns, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromBalloonNewColumns(), balloonNewColumnsColumns, columns, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -156,7 +197,7 @@ func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series Balloo
 //
 //go:noinline
 func (r *BalloonNewColumnsReader) Windows(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewColumnsWindow, error] {
-	return store.Windows(ctx, r.reader, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromBalloonNewColumns(), balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -164,7 +205,7 @@ func (r *BalloonNewColumnsReader) Windows(ctx context.Context, series BalloonNew
 //
 //go:noinline
 func (r *BalloonNewColumnsReader) Points(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromBalloonNewColumns(), balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonNewColumnsEvent, for store.ReadOptions and
@@ -231,6 +272,13 @@ func (c *BalloonNewColumnsWindowColumns) Append(w *BalloonNewColumnsWindow) {
 const (
 	BalloonNewColumnsSeriesLocation  store.SeriesValue = "location"
 	BalloonNewColumnsSeriesBalloonID store.SeriesValue = "balloon_id"
+)
+
+// The tables of BalloonNewColumns events and their families, for other
+// programs; options may add a prefix to IDs.
+const (
+	BalloonNewColumnsTableID            = "balloon_new_columns"
+	BalloonNewColumnsFamilyMeasurements = "measurements"
 )
 
 // SetupBalloonNewColumns reconciles table balloon_new_columns with the schema;
@@ -312,8 +360,8 @@ var balloonNewColumnsColumns = store.NewColumns(
 // balloonNewColumnsMapping maps events to table balloon_new_columns.
 var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.Mapping[BalloonNewColumnsEvent]{
 	Table: store.Table{
-		ID:       "balloon_new_columns",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonNewColumnsTableID,
+		Families: []store.Family{{Name: BalloonNewColumnsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonNewColumns: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, metric, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewColumns,

@@ -46,45 +46,53 @@ func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions
 	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero BalloonSerializedWriter refuses all
+// calls.
+//
+//go:noinline
+func (w *BalloonSerializedWriter) held() store.TableWriter[BalloonSerializedEvent] {
+	return store.TableWriterOf(w.writer, balloonSerializedMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) Write(ctx context.Context, event BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonSerializedWriter) Delete(ctx context.Context, events []BalloonSerializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonSerializedWriter) DeleteRange(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonSerializedWriter) DeleteSeries(ctx context.Context, series BalloonSerializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonSerializedWriter) Replace(ctx context.Context, old BalloonSerializedEvent, updated BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonSerializedBatcher struct {
-	store.EventBatcher[BalloonSerializedEvent]
+	batcher store.EventBatcher[BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedBatcher returns a batcher that writes through w; see
@@ -92,8 +100,33 @@ type BalloonSerializedBatcher struct {
 //
 //go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
-	return &BalloonSerializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonSerializedBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero BalloonSerializedBatcher refuses
+// all calls.
+//
+//go:noinline
+func (b *BalloonSerializedBatcher) held() store.EventBatcher[BalloonSerializedEvent] {
+	return store.EventBatcherOf(b.batcher, balloonSerializedMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *BalloonSerializedBatcher) Add(ctx context.Context, event BalloonSerializedEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *BalloonSerializedBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *BalloonSerializedBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *BalloonSerializedBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // BalloonSerializedReader reads BalloonSerialized events from table
 // balloon_serialized. Read holds one event in memory at a time.
@@ -109,16 +142,24 @@ func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions
 	return &BalloonSerializedReader{store.NewReader(client, balloonSerializedMapping, opts...)}
 }
 
+// fromBalloonSerialized returns what r holds; that of a zero
+// BalloonSerializedReader refuses all calls.
+//
+//go:noinline
+func (r *BalloonSerializedReader) fromBalloonSerialized() store.TableReader[BalloonSerializedEvent] {
+	return store.TableReaderOf(r.reader, balloonSerializedMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+	return r.fromBalloonSerialized().Read(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonSerializedReader) ReadMany(ctx context.Context, series []BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
+	return r.fromBalloonSerialized().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
 		return BalloonSerializedEvent{BalloonSerializedSeries: s}
 	})), from, to, opts...)
 }
@@ -126,13 +167,13 @@ func (r *BalloonSerializedReader) ReadMany(ctx context.Context, series []Balloon
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonSerializedReader) Latest(ctx context.Context, series BalloonSerializedSeries) (BalloonSerializedEvent, error) {
-	return r.reader.Latest(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series})
+	return r.fromBalloonSerialized().Latest(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonSerializedReader) LatestMany(ctx context.Context, series []BalloonSerializedSeries) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
+	return r.fromBalloonSerialized().LatestMany(ctx, store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
 		return BalloonSerializedEvent{BalloonSerializedSeries: s}
 	}))
 }
@@ -141,7 +182,7 @@ func (r *BalloonSerializedReader) LatestMany(ctx context.Context, series []Ballo
 //
 //go:noinline
 func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonSerializedColumns, columns, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromBalloonSerialized(), balloonSerializedColumns, columns, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -149,7 +190,7 @@ func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series Balloo
 //
 //go:noinline
 func (r *BalloonSerializedReader) Windows(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonSerializedWindow, error] {
-	return store.Windows(ctx, r.reader, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromBalloonSerialized(), balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -157,7 +198,7 @@ func (r *BalloonSerializedReader) Windows(ctx context.Context, series BalloonSer
 //
 //go:noinline
 func (r *BalloonSerializedReader) Points(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromBalloonSerialized(), balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonSerializedEvent, for store.ReadOptions and
@@ -224,6 +265,13 @@ func (c *BalloonSerializedWindowColumns) Append(w *BalloonSerializedWindow) {
 const (
 	BalloonSerializedSeriesLocation  store.SeriesValue = "location"
 	BalloonSerializedSeriesBalloonID store.SeriesValue = "balloon_id"
+)
+
+// The tables of BalloonSerialized events and their families, for other
+// programs; options may add a prefix to IDs.
+const (
+	BalloonSerializedTableID            = "balloon_serialized"
+	BalloonSerializedFamilyMeasurements = "measurements"
 )
 
 // SetupBalloonSerialized reconciles table balloon_serialized with the schema;
@@ -302,8 +350,8 @@ var balloonSerializedColumns = store.NewColumns(
 // balloonSerializedMapping maps events to table balloon_serialized.
 var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.Mapping[BalloonSerializedEvent]{
 	Table: store.Table{
-		ID:       "balloon_serialized",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonSerializedTableID,
+		Families: []store.Family{{Name: BalloonSerializedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonSerialized: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.SingleSerialized,

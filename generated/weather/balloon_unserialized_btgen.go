@@ -46,45 +46,53 @@ func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptio
 	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero BalloonUnserializedWriter refuses
+// all calls.
+//
+//go:noinline
+func (w *BalloonUnserializedWriter) held() store.TableWriter[BalloonUnserializedEvent] {
+	return store.TableWriterOf(w.writer, balloonUnserializedMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) Write(ctx context.Context, event BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonUnserializedWriter) Delete(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonUnserializedWriter) DeleteRange(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonUnserializedWriter) DeleteSeries(ctx context.Context, series BalloonUnserializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonUnserializedWriter) Replace(ctx context.Context, old BalloonUnserializedEvent, updated BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
 // of goroutines and writes them in batches; see store.Batcher.
 type BalloonUnserializedBatcher struct {
-	store.EventBatcher[BalloonUnserializedEvent]
+	batcher store.EventBatcher[BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedBatcher returns a batcher that writes through w; see
@@ -92,8 +100,33 @@ type BalloonUnserializedBatcher struct {
 //
 //go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
-	return &BalloonUnserializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonUnserializedBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero BalloonUnserializedBatcher refuses
+// all calls.
+//
+//go:noinline
+func (b *BalloonUnserializedBatcher) held() store.EventBatcher[BalloonUnserializedEvent] {
+	return store.EventBatcherOf(b.batcher, balloonUnserializedMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *BalloonUnserializedBatcher) Add(ctx context.Context, event BalloonUnserializedEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *BalloonUnserializedBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *BalloonUnserializedBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *BalloonUnserializedBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // BalloonUnserializedReader reads BalloonUnserialized events from table
 // balloon_unserialized. Read holds one event in memory at a time.
@@ -109,16 +142,24 @@ func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptio
 	return &BalloonUnserializedReader{store.NewReader(client, balloonUnserializedMapping, opts...)}
 }
 
+// fromBalloonUnserialized returns what r holds; that of a zero
+// BalloonUnserializedReader refuses all calls.
+//
+//go:noinline
+func (r *BalloonUnserializedReader) fromBalloonUnserialized() store.TableReader[BalloonUnserializedEvent] {
+	return store.TableReaderOf(r.reader, balloonUnserializedMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+	return r.fromBalloonUnserialized().Read(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonUnserializedReader) ReadMany(ctx context.Context, series []BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
+	return r.fromBalloonUnserialized().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
 		return BalloonUnserializedEvent{BalloonUnserializedSeries: s}
 	})), from, to, opts...)
 }
@@ -126,13 +167,13 @@ func (r *BalloonUnserializedReader) ReadMany(ctx context.Context, series []Ballo
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUnserializedSeries) (BalloonUnserializedEvent, error) {
-	return r.reader.Latest(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series})
+	return r.fromBalloonUnserialized().Latest(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonUnserializedReader) LatestMany(ctx context.Context, series []BalloonUnserializedSeries) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
+	return r.fromBalloonUnserialized().LatestMany(ctx, store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
 		return BalloonUnserializedEvent{BalloonUnserializedSeries: s}
 	}))
 }
@@ -141,7 +182,7 @@ func (r *BalloonUnserializedReader) LatestMany(ctx context.Context, series []Bal
 //
 //go:noinline
 func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, columns *BalloonUnserializedColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonUnserializedColumns, columns, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromBalloonUnserialized(), balloonUnserializedColumns, columns, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -149,7 +190,7 @@ func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series Ball
 //
 //go:noinline
 func (r *BalloonUnserializedReader) Windows(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonUnserializedWindow, error] {
-	return store.Windows(ctx, r.reader, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromBalloonUnserialized(), balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -157,7 +198,7 @@ func (r *BalloonUnserializedReader) Windows(ctx context.Context, series BalloonU
 //
 //go:noinline
 func (r *BalloonUnserializedReader) Points(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromBalloonUnserialized(), balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonUnserializedEvent, for store.ReadOptions and
@@ -224,6 +265,13 @@ func (c *BalloonUnserializedWindowColumns) Append(w *BalloonUnserializedWindow) 
 const (
 	BalloonUnserializedSeriesLocation  store.SeriesValue = "location"
 	BalloonUnserializedSeriesBalloonID store.SeriesValue = "balloon_id"
+)
+
+// The tables of BalloonUnserialized events and their families, for other
+// programs; options may add a prefix to IDs.
+const (
+	BalloonUnserializedTableID            = "balloon_unserialized"
+	BalloonUnserializedFamilyMeasurements = "measurements"
 )
 
 // SetupBalloonUnserialized reconciles table balloon_unserialized with the
@@ -301,8 +349,8 @@ var balloonUnserializedColumns = store.NewColumns(
 // balloonUnserializedMapping maps events to table balloon_unserialized.
 var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, store.Mapping[BalloonUnserializedEvent]{
 	Table: store.Table{
-		ID:       "balloon_unserialized",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID:       BalloonUnserializedTableID,
+		Families: []store.Family{{Name: BalloonUnserializedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 		Layout:   `schema BalloonUnserialized: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,

@@ -80,7 +80,7 @@ func TestLateEventsAreRefused(t *testing.T) {
 		times := weeks(3)
 		err := p.write(t.Context(), bt.Client, at(times[1].Add(maxAge)), times...)
 		failed := writeError(t, err)
-		if !errors.Is(err, codec.ErrExpired) || len(failed.Failures) != 1 || failed.Failures[0].Event != 0 || failed.Failures[0].Outcome != store.Refused {
+		if !errors.Is(err, codec.ErrExpired) || len(failed.Failures) != 1 || failed.Failures[0].Index != 0 || failed.Failures[0].Outcome != store.Refused {
 			t.Errorf("got %v, want event 0 refused with ErrExpired", err)
 		}
 		compare(t, times[1:], all(t, p.read(t.Context(), bt.Client, options, times[0], times[2].Add(1))))
@@ -345,7 +345,7 @@ func TestWriteErrorNamesEachEvent(t *testing.T) {
 	var got []failure
 	for _, f := range failed.Failures {
 		compare(t, "balloon_unserialized", f.Table)
-		got = append(got, failure{f.Event, f.Row, f.Outcome})
+		got = append(got, failure{f.Index, f.Row, f.Outcome})
 	}
 	want := []failure{
 		{1, "", store.Refused},

@@ -78,7 +78,7 @@ func ExampleBalloonNewCellsWriter_WriteAll() {
 	var failed *store.WriteError
 	if errors.As(err, &failed) {
 		for _, f := range failed.Failures {
-			fmt.Println(f.Event, f.Outcome, f.Err)
+			fmt.Println(f.Index, f.Outcome, f.Err)
 		}
 	}
 	fmt.Println(errors.Is(err, codec.ErrDelimiter))

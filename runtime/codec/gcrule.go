@@ -52,8 +52,8 @@ func (r GCRule) join(operator string) string {
 	return "(" + strings.Join(parts, operator) + ")"
 }
 
-// showAge formats an age as the client does: in days, hours or minutes, whichever is
-// the largest unit that divides it, or else in microseconds without a unit.
+// showAge formats an age in days, hours or minutes, as the client does, whichever is the largest unit that
+// divides it, or else as [time.Duration] does, where the client prints microseconds without a unit.
 func showAge(d time.Duration) string {
 	switch {
 	case d%(24*time.Hour) == 0:
@@ -63,7 +63,7 @@ func showAge(d time.Duration) string {
 	case d%time.Minute == 0:
 		return fmt.Sprintf("%dm", d/time.Minute)
 	}
-	return fmt.Sprintf("%d", d/time.Microsecond)
+	return d.String()
 }
 
 // Normalize returns an equivalent rule in canonical form: nested rules of the same kind

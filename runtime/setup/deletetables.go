@@ -158,7 +158,7 @@ func newExaminer(ctx context.Context, admin Admin, client store.Client, found []
 	if tables == nil {
 		return x, nil
 	}
-	history := layoutHistory{table: client.OpenTable(HistoryTable), admin: x.admin}
+	history := layoutHistory{table: store.OpenTable(client, HistoryTable), admin: x.admin}
 	var err error
 	x.history, err = history.read(ctx, tables)
 	return x, err
@@ -262,7 +262,7 @@ func (x *examiner) youngCell(ctx context.Context, table, family string, rule cod
 	ctx, cancel := call.Within(ctx, x.options.Timeout)
 	defer cancel()
 	cell := ""
-	err := x.client.OpenTable(table).ReadRows(ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+	err := store.OpenTable(x.client, table).ReadRows(ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		for _, item := range row[family] {
 			cell = fmt.Sprintf("row %q, of %s", row.Key(), showDay(item.Timestamp.Time()))
 		}

@@ -105,7 +105,7 @@ func newHistory(ctx context.Context, client store.Client, admin retryAdmin, tabl
 	if client == nil {
 		return nil, &HistoryError{Err: errNoClient}
 	}
-	h := &layoutHistory{table: client.OpenTable(HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}}
+	h := &layoutHistory{table: store.OpenTable(client, HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}}
 	for _, t := range tables {
 		own, err := layoutsOf(&t)
 		if err != nil {

@@ -59,7 +59,7 @@ func (w *writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *
 			continue
 		}
 		for _, n := range places[i] {
-			f.Event = s.batch.pieces[n].event
+			f.Index = s.batch.pieces[n].event
 			failures = append(failures, f)
 		}
 	}
@@ -95,6 +95,9 @@ func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, ke
 
 // ifAbsent applies a mutation unless the row has the event of a piece.
 func (w *writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int, m *bigtable.Mutation) (Outcome, error) {
+	if ctx.Err() != nil {
+		return Failed, missing(t.id, call.Explain(ctx, ctx.Err()))
+	}
 	ctx, cancel := call.Within(ctx, t.timeout)
 	defer cancel()
 	exists := false
@@ -122,7 +125,7 @@ func (w *writer) markExisting(ctx context.Context, t *writerTable, s *staged, op
 		m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, markOfNone, 0, bigtable.Timestamp(micros))
 		t.mapping.mark(m, markOfNone, micros, s.cells.now)
 		outcome, err := w.ifAbsent(ctx, t, s, key, n, m)
-		results[i] = Failure{Event: p.event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
+		results[i] = Failure{Index: p.event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
 	op.Requests += len(results)
 	op.OrdinaryRequests += len(results)

@@ -84,7 +84,7 @@ func outcomeAt(err error, event int) Outcome {
 	var failed *WriteError
 	if errors.As(err, &failed) {
 		for _, f := range failed.Failures {
-			if f.Event == event {
+			if f.Index == event {
 				return f.Outcome
 			}
 		}

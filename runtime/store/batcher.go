@@ -341,12 +341,12 @@ func (b *batcher) tell(l *load, failed *WriteError) (events int) {
 		return 0
 	}
 	failures := slices.Clone(failed.Failures)
-	slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
+	slices.SortStableFunc(failures, func(a, b Failure) int { return a.Index - b.Index })
 	for len(failures) > 0 {
-		event := failures[0].Event
+		event := failures[0].Index
 		n := 0
-		for ; n < len(failures) && failures[n].Event == event; n++ {
-			failures[n].Event = 0
+		for ; n < len(failures) && failures[n].Index == event; n++ {
+			failures[n].Index = 0
 		}
 		b.failed(l.events.at(event), &WriteError{Events: 1, Failures: slices.Clip(failures[:n])})
 		events++

@@ -30,7 +30,7 @@ func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample)
 		return
 	}
 	for _, f := range failed.Failures {
-		if f.Event != event || f.Outcome != Refused {
+		if f.Index != event || f.Outcome != Refused {
 			t.Errorf("%v", f)
 		}
 	}
@@ -119,7 +119,7 @@ func TestDuplicatesAmongMany(t *testing.T) {
 				for _, f := range failed.Failures {
 					var duplicate *DuplicateError
 					if errors.As(f.Err, &duplicate) {
-						got[f.Event] = duplicate.EarlierIndex
+						got[f.Index] = duplicate.EarlierIndex
 					}
 				}
 			}

@@ -524,7 +524,7 @@ func TestEarlierLayoutWithoutSequence(t *testing.T) {
 	})
 	var failed *WriteError
 	var field *codec.FieldError
-	if !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Event != 0 || !errors.As(err, &field) || !errors.Is(err, ErrNoSequence) {
+	if !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Index != 0 || !errors.As(err, &field) || !errors.Is(err, ErrNoSequence) {
 		t.Errorf("got %v", err)
 	}
 }

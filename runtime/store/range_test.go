@@ -140,10 +140,10 @@ func TestWriteErrorCauses(t *testing.T) {
 	expired, missing := errors.New("older than its TTL"), errors.New("unknown family")
 	e := &WriteError{Events: 8}
 	for i := range 6 {
-		e.Failures = append(e.Failures, Failure{Event: i, Table: "t", Err: fmt.Errorf("event at %d: %w", i, expired)})
+		e.Failures = append(e.Failures, Failure{Index: i, Table: "t", Err: fmt.Errorf("event at %d: %w", i, expired)})
 	}
 	for i := 6; i < 8; i++ {
-		e.Failures = append(e.Failures, Failure{Event: i, Table: "t", Err: fmt.Errorf("event at %d: %w", i, missing)})
+		e.Failures = append(e.Failures, Failure{Index: i, Table: "t", Err: fmt.Errorf("event at %d: %w", i, missing)})
 	}
 	same(t, []int{0, 1, 6}, e.shown())
 	if s := e.Error(); !strings.HasPrefix(s, "8 of 8 events not written; event 0") || !strings.Contains(s, "unknown family") || !strings.HasSuffix(s, "; and 5 more") {

@@ -45,7 +45,7 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
 		options: o, mapping: mapping, shape: mapping.shape(),
 		whole: mapping.wholeQuery("Read"), gathered: maxGathered, alone: aloneEvents,
 	}
-	r.table = mapping.newRowReader(id, client.OpenTable(id), wireAllowed(client), o.Timeout, &r.shape)
+	r.table = mapping.newRowReader(id, OpenTable(client, id), wireAllowed(client), o.Timeout, &r.shape)
 	all := []*query{&r.whole}
 	for _, older := range mapping.Older {
 		r.older = append(r.older, newReader(client, older, o))

@@ -123,7 +123,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 					}
 					tables := map[string]bool{}
 					for _, f := range failed.Failures {
-						if f.Event == event && f.Outcome == Refused && errors.Is(f.Err, c.want) {
+						if f.Index == event && f.Outcome == Refused && errors.Is(f.Err, c.want) {
 							tables[f.Table] = true
 						}
 					}

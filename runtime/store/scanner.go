@@ -65,7 +65,7 @@ func newScanner(client Client, mappings []*mapping, table string, o ReaderOption
 			continue
 		}
 		if s.api == nil {
-			s.api = client.OpenTable(s.id)
+			s.api = OpenTable(client, s.id)
 		}
 		shape := l.shape()
 		shape.Begin, shape.End = time.Time{}, time.Time{} // the scan selects by time itself

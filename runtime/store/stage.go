@@ -97,7 +97,7 @@ func (s *stage) addOne(e event) (taken bool, refused []Failure) {
 		t.refused = nil
 	}
 	for i := range refused {
-		refused[i].Event = 0
+		refused[i].Index = 0
 	}
 	if !taken {
 		s.events--
@@ -199,7 +199,7 @@ func (s *stage) take(table, refusing int) {
 		t.expired++
 		t.cells.forget()
 	default:
-		t.refused = append(t.refused, Failure{Event: s.events, Table: s.writer.tables[table].id, Outcome: Refused, Err: t.err})
+		t.refused = append(t.refused, Failure{Index: s.events, Table: s.writer.tables[table].id, Outcome: Refused, Err: t.err})
 		t.cells.forget()
 	}
 }
@@ -255,7 +255,7 @@ func (s *stage) send(ctx context.Context, name string) error {
 		} else if elsewhere != nil {
 			elsewhere.add(failures)
 		}
-		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
+		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Index - b.Index })
 		all = append(all, failures...)
 		var err error
 		if len(failures) > 0 {
@@ -287,9 +287,9 @@ func (o *others) add(failures []Failure) {
 	for _, f := range failures {
 		switch f.Outcome {
 		case Failed, Unknown:
-			o.unstored[f.Event] = f.Table
+			o.unstored[f.Index] = f.Table
 		case Exists:
-			o.existing[f.Event] = true
+			o.existing[f.Index] = true
 		}
 	}
 }
@@ -341,7 +341,7 @@ func (t *staged) onlyNewest(table string, elsewhere *others) {
 func (t *staged) fail(table string, e *entry, lacking string) {
 	err := fmt.Errorf("%w: table %s", ErrNotStored, lacking)
 	for p := e.first; p >= 0; p = t.batch.pieces[p].next {
-		t.refused = append(t.refused, Failure{Event: t.batch.pieces[p].event, Table: table, Row: string(e.key), Outcome: Failed, Err: err})
+		t.refused = append(t.refused, Failure{Index: t.batch.pieces[p].event, Table: table, Row: string(e.key), Outcome: Failed, Err: err})
 	}
 }
 
@@ -422,10 +422,10 @@ func (t *staged) failures(ctx context.Context, table string, req []int, errOf fu
 			continue
 		}
 		e := &t.batch.entries[n]
-		f := Failure{Event: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: missing(table, call.Explain(ctx, err))}
+		f := Failure{Index: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: missing(table, call.Explain(ctx, err))}
 		for p := e.first; p >= 0; p = t.batch.pieces[p].next {
-			if event := t.batch.pieces[p].event; event != f.Event {
-				f.Event = event
+			if event := t.batch.pieces[p].event; event != f.Index {
+				f.Index = event
 				out = append(out, f)
 			}
 		}

@@ -316,7 +316,7 @@ func TestBulkErrorsAreReported(t *testing.T) {
 	}
 	var got []string
 	for _, f := range failed.Failures {
-		got = append(got, fmt.Sprint(f.Event, f.Row, " ", f.Outcome))
+		got = append(got, fmt.Sprint(f.Index, f.Row, " ", f.Outcome))
 	}
 	want := []string{"1bad#2021-03-05 failed", "2lost#2021-03-05 unknown", "3bad#2021-03-05 failed", "4 refused", "5 refused"}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -27,7 +27,7 @@ type writer struct {
 	stages  sync.Pool // of *stage
 	// perRequest is the maximum number of mutations in a request that deletes events.
 	perRequest int
-	unknown    error // that of a table in WriterOptions.Tables
+	unknown    error // that of a table in WriterOptions.Tables, or of a missing client
 	unwritable error // why these tables cannot be written to alone
 	client     Client
 	events     *mapping     // with all events, for a table of states; nil without one
@@ -65,6 +65,10 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
 		mappings, w.unknown = selected(mappings, w.options.Tables)
 		w.unwritable = w.unknown
 	}
+	if noClient(client) {
+		w.unknown = &NoClientError{w.options.TablePrefix + mappings[0].Table.ID}
+		w.unwritable = w.unknown
+	}
 	number := -1
 	for _, l := range allPeriods(mappings) {
 		newest := slices.Contains(mappings, l)
@@ -72,7 +76,7 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
 			number++
 		}
 		id := w.options.TablePrefix + l.Table.ID
-		api := client.OpenTable(id)
+		api := OpenTable(client, id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
 		m := l.newMarker(client)
 		w.tables = append(w.tables, writerTable{
@@ -254,6 +258,9 @@ func (w *writer) atOnce(n int, f func(i int)) {
 
 // sendOne sends one request.
 func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
+	if ctx.Err() != nil {
+		return sent{s.failures(ctx, t.id, req, func(int) error { return ctx.Err() }, unsent), false}
+	}
 	ctx, cancel := call.Within(ctx, t.timeout)
 	defer cancel()
 	if e := &s.batch.entries[req[0]]; len(req) == 1 && e.first == e.last {
@@ -295,6 +302,9 @@ func (t *writerTable) sendRow(ctx context.Context, s *staged, req []int) sent {
 	}
 	return sent{s.failures(ctx, t.id, req, errOf, outcomeOf), ordinary}
 }
+
+// unsent is what is known about an entry that was not sent because the context had ended.
+func unsent(error) Outcome { return Failed }
 
 // half returns a context that ends after half of the time that ctx has left, which is that of [DefaultTimeout] without a deadline.
 func half(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -338,8 +348,9 @@ const (
 	// Refused events were not sent to the table, because the event itself is invalid.
 	// Only an event refused for its age, with ErrExpired, may be in other tables.
 	Refused Outcome = iota
-	// Failed events were rejected by the server and are not stored. If the writer's
-	// Client is not a [bigtable.Client], this relies on its reports.
+	// Failed events were rejected by the server, or not sent because the context had
+	// ended, and are not stored. If the writer's Client is not a [bigtable.Client], this
+	// relies on its reports.
 	Failed
 	// Unknown events may or may not be stored: the call ended before the server's
 	// answer, or they were rejected when they were sent again. Without ClientOptions
@@ -358,7 +369,7 @@ func (o Outcome) String() string {
 
 // Failure reports an event that was not written to a table.
 type Failure struct {
-	Event   int    // index of the event in the slice passed to WriteAll; 0 for Write
+	Index   int    // index of the event in the slice passed to WriteAll; 0 for Write
 	Table   string // with its prefix
 	Row     string // row key; empty for a refused event
 	Outcome Outcome
@@ -368,9 +379,9 @@ type Failure struct {
 // String describes the failure on one line.
 func (f Failure) String() string {
 	if f.Outcome == Refused {
-		return fmt.Sprintf("event %d, table %s: %v", f.Event, f.Table, f.Err)
+		return fmt.Sprintf("event %d, table %s: %v", f.Index, f.Table, f.Err)
 	}
-	return fmt.Sprintf("event %d, table %s, row %q (%s): %v", f.Event, f.Table, f.Row, f.Outcome, f.Err)
+	return fmt.Sprintf("event %d, table %s, row %q (%s): %v", f.Index, f.Table, f.Row, f.Outcome, f.Err)
 }
 
 // WriteError reports the events of one call that were not written, once for each row
@@ -388,7 +399,7 @@ const shownFailures = 3
 func (e *WriteError) Error() string {
 	events := map[int]bool{}
 	for _, f := range e.Failures {
-		events[f.Event] = true
+		events[f.Index] = true
 	}
 	s := fmt.Sprintf("%d of %d events not written", len(events), e.Events)
 	if e.Events == 1 {

@@ -169,7 +169,7 @@ func TestUnansweredEntriesAreUnknown(t *testing.T) {
 			t.Fatalf("want %d failures: %v", want, err)
 		}
 		for i, f := range failed.Failures {
-			if f.Event != rows-want+i || f.Outcome != Unknown {
+			if f.Index != rows-want+i || f.Outcome != Unknown {
 				t.Errorf("%v", f)
 			}
 		}
@@ -242,7 +242,7 @@ func TestServerRejectionsAreKept(t *testing.T) {
 	}
 	got := ""
 	for _, f := range failed.Failures {
-		got += fmt.Sprintf("%d %s; ", f.Event, f.Outcome)
+		got += fmt.Sprintf("%d %s; ", f.Index, f.Outcome)
 	}
 	if want := "1 failed; 2 unknown; 4 failed; 5 unknown; "; got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -189,53 +189,84 @@ func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter
 	return &KindWriter{store.NewWriter(client, kindMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero KindWriter refuses all calls.
+//
+//go:noinline
+func (w *KindWriter) held() store.TableWriter[KindEvent] {
+	return store.TableWriterOf(w.writer, kindMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *KindWriter) Write(ctx context.Context, event KindEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *KindWriter) WriteAll(ctx context.Context, events []KindEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series, time and sequence;
 // see store.Writer.Delete.
 func (w *KindWriter) Delete(ctx context.Context, events []KindEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *KindWriter) DeleteRange(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *KindWriter) DeleteSeries(ctx context.Context, series KindSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(KindEvent{KindSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(KindEvent{KindSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *KindWriter) Replace(ctx context.Context, old KindEvent, updated KindEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // KindBatcher gathers Kind events from any number of goroutines and writes them
 // in batches; see store.Batcher.
 type KindBatcher struct {
-	store.EventBatcher[KindEvent]
+	batcher store.EventBatcher[KindEvent]
 }
 
 // NewKindBatcher returns a batcher that writes through w; see store.NewBatcher.
 //
 //go:noinline
 func NewKindBatcher(w *KindWriter, failed func(event KindEvent, err error), opts ...store.BatcherOptions) *KindBatcher {
-	return &KindBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &KindBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero KindBatcher refuses all calls.
+//
+//go:noinline
+func (b *KindBatcher) held() store.EventBatcher[KindEvent] {
+	return store.EventBatcherOf(b.batcher, kindMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *KindBatcher) Add(ctx context.Context, event KindEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *KindBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *KindBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *KindBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // KindReader reads Kind events from table kinds. Read holds one event in memory
 // at a time.
@@ -250,35 +281,42 @@ func NewKindReader(client store.Client, opts ...store.ReaderOptions) *KindReader
 	return &KindReader{store.NewReader(client, kindsMapping, opts...)}
 }
 
+// fromKinds returns what r holds; that of a zero KindReader refuses all calls.
+//
+//go:noinline
+func (r *KindReader) fromKinds() store.TableReader[KindEvent] {
+	return store.TableReaderOf(r.reader, kindsMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *KindReader) Read(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
+	return r.fromKinds().Read(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *KindReader) ReadMany(ctx context.Context, series []KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} })), from, to, opts...)
+	return r.fromKinds().Read(ctx, store.ManySeriesOf(store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *KindReader) Latest(ctx context.Context, series KindSeries) (KindEvent, error) {
-	return r.reader.Latest(ctx, KindEvent{KindSeries: series})
+	return r.fromKinds().Latest(ctx, KindEvent{KindSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *KindReader) LatestMany(ctx context.Context, series []KindSeries) iter.Seq2[KindEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} }))
+	return r.fromKinds().LatestMany(ctx, store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromKinds(), kindsColumns, columns, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -286,7 +324,7 @@ func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from, t
 //
 //go:noinline
 func (r *KindReader) Windows(ctx context.Context, series KindSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
-	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromKinds(), kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -294,7 +332,7 @@ func (r *KindReader) Windows(ctx context.Context, series KindSeries, from, to ti
 //
 //go:noinline
 func (r *KindReader) Points(ctx context.Context, series KindSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromKinds(), kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, field, n)
 }
 
 // ByKinds yields the events with from <= time < to of the series with the given
@@ -303,14 +341,14 @@ func (r *KindReader) Points(ctx context.Context, series KindSeries, from, to tim
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *KindReader) ByKinds(ctx context.Context, kinds string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.reader.Read(ctx, selectKindByKinds(kinds), from, to, opts...)
+	return r.fromKinds().Read(ctx, selectKindByKinds(kinds), from, to, opts...)
 }
 
 // ByKindsColumns appends the events of ByKinds to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *KindReader) ByKindsColumns(ctx context.Context, kinds string, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, selectKindByKinds(kinds), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromKinds(), kindsColumns, columns, selectKindByKinds(kinds), from, to, opts...)
 }
 
 // ByKindsWindows summarizes the events of ByKinds by windows of time, as
@@ -318,7 +356,7 @@ func (r *KindReader) ByKindsColumns(ctx context.Context, kinds string, from, to 
 //
 //go:noinline
 func (r *KindReader) ByKindsWindows(ctx context.Context, kinds string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
-	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, width, opts...)
+	return store.Windows(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, width, opts...)
 }
 
 // ByKindsPoints yields, for each series of ByKinds, the values of a number that
@@ -326,7 +364,7 @@ func (r *KindReader) ByKindsWindows(ctx context.Context, kinds string, from, to 
 //
 //go:noinline
 func (r *KindReader) ByKindsPoints(ctx context.Context, kinds string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
-	return store.Charts(ctx, r.reader, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, field, n)
+	return store.Charts(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, field, n)
 }
 
 // ByE yields the events with from <= time < to of the series with the given
@@ -334,31 +372,31 @@ func (r *KindReader) ByKindsPoints(ctx context.Context, kinds string, from, to t
 // those of Read. It reads from table kinds: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
-func (r *KindReader) ByE(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.reader.Read(ctx, selectKindByE(kinds, e, raw), from, to, opts...)
+func (r *KindReader) ByE(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
+	return r.fromKinds().Read(ctx, selectKindByE(kinds, eValue, raw), from, to, opts...)
 }
 
 // ByEColumns appends the events of ByE to columns, as ReadColumns does.
 //
 //go:noinline
-func (r *KindReader) ByEColumns(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, kindsColumns, columns, selectKindByE(kinds, e, raw), from, to, opts...)
+func (r *KindReader) ByEColumns(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
+	return store.ReadColumns(ctx, r.fromKinds(), kindsColumns, columns, selectKindByE(kinds, eValue, raw), from, to, opts...)
 }
 
 // ByEWindows summarizes the events of ByE by windows of time, as Windows does:
 // by series, then by time.
 //
 //go:noinline
-func (r *KindReader) ByEWindows(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
-	return store.Windows(ctx, r.reader, kindsColumns, kindWindows, selectKindByE(kinds, e, raw), from, to, width, opts...)
+func (r *KindReader) ByEWindows(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
+	return store.Windows(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, width, opts...)
 }
 
 // ByEPoints yields, for each series of ByE, the values of a number that a chart
 // of n pixels shows; see store.Charts.
 //
 //go:noinline
-func (r *KindReader) ByEPoints(ctx context.Context, kinds string, e KindE, raw []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
-	return store.Charts(ctx, r.reader, kindsColumns, kindWindows, selectKindByE(kinds, e, raw), from, to, field, n)
+func (r *KindReader) ByEPoints(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
+	return store.Charts(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, field, n)
 }
 
 // The fields of KindEvent, for store.ReadOptions and store.WindowOptions.
@@ -527,6 +565,14 @@ const (
 	KindSeriesSince store.SeriesValue = "since"
 )
 
+// The tables of Kind events and their families, for other programs; options may
+// add a prefix to IDs.
+const (
+	KindsTableID     = "kinds"
+	KindsFamilyShort = "short"
+	KindsFamilyLong  = "long"
+)
+
 // SetupKind reconciles table kinds with the schema; see setup.Setup.
 //
 //go:noinline
@@ -635,10 +681,10 @@ var kindsColumns = store.NewColumns(
 // kindsMapping maps events to table kinds.
 var kindsMapping = store.NewMapping(kindsColumns, store.Mapping[KindEvent]{
 	Table: store.Table{
-		ID: "kinds",
+		ID: KindsTableID,
 		Families: []store.Family{
-			{Name: "short", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 1},
-			{Name: "long", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 2},
+			{Name: KindsFamilyShort, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 1},
+			{Name: KindsFamilyLong, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 2},
 		},
 		Layout: `schema Kind: events; pattern: single_unserialized; delimiter: "#"; key: string text, enum text, bytes text, timestamp text, time, sequence; names: kinds, e, raw, since; key 2 enum "green": by name; key 2 enum "red": by name; time: "unix_ms"; family long: class; family short: class; column "at": timestamp; column "at_or": timestamp; column "bytes": string; column "bytes_or": string; column "color": enum; column "color" enum 1: "none"; column "color" enum 2: "blue"; column "color_or": enum; column "color_or" enum 1: "none"; column "color_or" enum 2: "blue"; column "double": float64; column "double_or": float64; column "flag": bool; column "flag_or": bool; column "id": uuid; column "id_or": uuid; column "json": json; column "json_or": json; column "large": integer; column "number": integer; column "number_or": integer; column "single": float32; column "small": integer; column "span": duration; column "span_or": duration; column "text": string; column "text_or": string; column "unsigned": integer`,
 	},
@@ -689,8 +735,8 @@ func selectKindByKinds(kinds string) store.Selection[KindEvent] {
 var kindByE = store.Query[KindEvent]{Name: "ByE", Given: codec.Given{Series: []int{0, 1, 2}}}
 
 // selectKindByE returns what ByE selects.
-func selectKindByE(kinds string, e KindE, raw []byte) store.Selection[KindEvent] {
-	return kindByE.Bind(KindEvent{KindSeries: KindSeries{Kinds: kinds, E: e, Raw: raw}})
+func selectKindByE(kinds string, eValue KindE, raw []byte) store.Selection[KindEvent] {
+	return kindByE.Bind(KindEvent{KindSeries: KindSeries{Kinds: kinds, E: eValue, Raw: raw}})
 }
 
 // checkKind rejects an event that no table can store.

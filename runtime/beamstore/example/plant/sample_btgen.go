@@ -43,45 +43,52 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
+// held returns what w holds; that of a zero SampleWriter refuses all calls.
+//
+//go:noinline
+func (w *SampleWriter) held() store.TableWriter[SampleEvent] {
+	return store.TableWriterOf(w.writer, sampleMappings)
+}
+
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
+	return w.held().Write(ctx, event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, events, opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, events, opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.writer.DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.writer.Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, old, updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SampleBatcher struct {
-	store.EventBatcher[SampleEvent]
+	batcher store.EventBatcher[SampleEvent]
 }
 
 // NewSampleBatcher returns a batcher that writes through w; see
@@ -89,8 +96,32 @@ type SampleBatcher struct {
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.held(), failed, opts...)}
 }
+
+// held returns what b holds; that of a zero SampleBatcher refuses all calls.
+//
+//go:noinline
+func (b *SampleBatcher) held() store.EventBatcher[SampleEvent] {
+	return store.EventBatcherOf(b.batcher, sampleMappings)
+}
+
+// Add queues a copy of an event, and blocks while the batcher is full; see
+// store.Batcher.Add.
+func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
+	return b.held().Add(ctx, event)
+}
+
+// Flush sends the queued events and waits for them; the error is a
+// *store.BatchError; see store.Batcher.Flush.
+func (b *SampleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+
+// Close flushes, then rejects further events; see store.Batcher.Close.
+func (b *SampleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+
+// Stats returns the number and the age of the events that are not yet written;
+// see store.Batcher.Stats.
+func (b *SampleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
 
 // SampleReader reads Sample events from table samples. Read holds one bucket in
 // memory at a time.
@@ -105,35 +136,43 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 	return &SampleReader{store.NewReader(client, samplesMapping, opts...)}
 }
 
+// fromSamples returns what r holds; that of a zero SampleReader refuses all
+// calls.
+//
+//go:noinline
+func (r *SampleReader) fromSamples() store.TableReader[SampleEvent] {
+	return store.TableReaderOf(r.reader, samplesMapping)
+}
+
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.fromSamples().Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
+	return r.fromSamples().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
 }
 
 // Latest returns the newest event of a series, from table samples_now, or
 // store.ErrNotFound; see store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
+	return r.fromSamples().Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
 // LatestMany yields the newest event of each of several series that has any,
 // from table samples_now; see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+	return r.fromSamples().LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
 }
 
 // ReadColumns appends the events of Read to columns; see store.ReadColumns.
 //
 //go:noinline
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
@@ -147,7 +186,7 @@ func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, fro
 //
 //go:noinline
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
@@ -156,7 +195,7 @@ func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, t
 //
 //go:noinline
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.reader, samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+	return store.Points(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
 }
 
 // ByArea yields the events with from <= time < to of the series with the given
@@ -168,14 +207,14 @@ func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) ByArea(ctx context.Context, area string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, selectSampleByArea(area), from, to, opts...)
+	return r.fromSamples().Read(ctx, selectSampleByArea(area), from, to, opts...)
 }
 
 // ByAreaColumns appends the events of ByArea to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *SampleReader) ByAreaColumns(ctx context.Context, area string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByArea(area), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByArea(area), from, to, opts...)
 }
 
 // ByAreaWindows summarizes the events of ByArea by windows of time, as Windows
@@ -183,7 +222,7 @@ func (r *SampleReader) ByAreaColumns(ctx context.Context, area string, from, to 
 //
 //go:noinline
 func (r *SampleReader) ByAreaWindows(ctx context.Context, area string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByArea(area), from, to, width, opts...)
 }
 
 // ByAreaPoints yields, for each series of ByArea, the values of a number that a
@@ -191,7 +230,7 @@ func (r *SampleReader) ByAreaWindows(ctx context.Context, area string, from, to 
 //
 //go:noinline
 func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, field, n)
+	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByArea(area), from, to, field, n)
 }
 
 // ByAreas yields the events with from <= time < to of the series with any of
@@ -204,14 +243,14 @@ func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to t
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) ByAreas(ctx context.Context, areas []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, selectSampleByAreas(areas), from, to, opts...)
+	return r.fromSamples().Read(ctx, selectSampleByAreas(areas), from, to, opts...)
 }
 
 // ByAreasColumns appends the events of ByAreas to columns, as ReadColumns does.
 //
 //go:noinline
 func (r *SampleReader) ByAreasColumns(ctx context.Context, areas []string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByAreas(areas), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByAreas(areas), from, to, opts...)
 }
 
 // ByAreasWindows summarizes the events of ByAreas by windows of time, as
@@ -219,7 +258,7 @@ func (r *SampleReader) ByAreasColumns(ctx context.Context, areas []string, from,
 //
 //go:noinline
 func (r *SampleReader) ByAreasWindows(ctx context.Context, areas []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, width, opts...)
 }
 
 // ByAreasPoints yields, for each series of ByAreas, the values of a number that
@@ -227,7 +266,7 @@ func (r *SampleReader) ByAreasWindows(ctx context.Context, areas []string, from,
 //
 //go:noinline
 func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, field, n)
+	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, field, n)
 }
 
 // ByAreaPrefix yields the events with from <= time < to of the series with the
@@ -239,7 +278,7 @@ func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, 
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) ByAreaPrefix(ctx context.Context, areaPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
+	return r.fromSamples().Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
 }
 
 // ByAreaPrefixColumns appends the events of ByAreaPrefix to columns, as
@@ -247,7 +286,7 @@ func (r *SampleReader) ByAreaPrefix(ctx context.Context, areaPrefix string, from
 //
 //go:noinline
 func (r *SampleReader) ByAreaPrefixColumns(ctx context.Context, areaPrefix string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
 }
 
 // ByAreaPrefixWindows summarizes the events of ByAreaPrefix by windows of time,
@@ -255,7 +294,7 @@ func (r *SampleReader) ByAreaPrefixColumns(ctx context.Context, areaPrefix strin
 //
 //go:noinline
 func (r *SampleReader) ByAreaPrefixWindows(ctx context.Context, areaPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, width, opts...)
 }
 
 // ByAreaPrefixPoints yields, for each series of ByAreaPrefix, the values of a
@@ -263,7 +302,7 @@ func (r *SampleReader) ByAreaPrefixWindows(ctx context.Context, areaPrefix strin
 //
 //go:noinline
 func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, field, n)
+	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, field, n)
 }
 
 // BySensors yields the events with from <= time < to of the series with the
@@ -276,7 +315,7 @@ func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) BySensors(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
+	return r.fromSamples().Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
 }
 
 // BySensorsColumns appends the events of BySensors to columns, as ReadColumns
@@ -284,7 +323,7 @@ func (r *SampleReader) BySensors(ctx context.Context, area string, sensorFrom in
 //
 //go:noinline
 func (r *SampleReader) BySensorsColumns(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
 }
 
 // BySensorsWindows summarizes the events of BySensors by windows of time, as
@@ -292,7 +331,7 @@ func (r *SampleReader) BySensorsColumns(ctx context.Context, area string, sensor
 //
 //go:noinline
 func (r *SampleReader) BySensorsWindows(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, width, opts...)
 }
 
 // BySensorsPoints yields, for each series of BySensors, the values of a number
@@ -300,7 +339,7 @@ func (r *SampleReader) BySensorsWindows(ctx context.Context, area string, sensor
 //
 //go:noinline
 func (r *SampleReader) BySensorsPoints(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, field, n)
+	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, field, n)
 }
 
 // HighByArea yields the events with from <= time < to of the series with the
@@ -314,7 +353,7 @@ func (r *SampleReader) BySensorsPoints(ctx context.Context, area string, sensorF
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *SampleReader) HighByArea(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
+	return r.fromSamples().Read(ctx, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
 }
 
 // HighByAreaColumns appends the events of HighByArea to columns, as ReadColumns
@@ -322,7 +361,7 @@ func (r *SampleReader) HighByArea(ctx context.Context, area string, valueFrom in
 //
 //go:noinline
 func (r *SampleReader) HighByAreaColumns(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
+	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
 }
 
 // HighByAreaWindows summarizes the events of HighByArea by windows of time, as
@@ -330,7 +369,7 @@ func (r *SampleReader) HighByAreaColumns(ctx context.Context, area string, value
 //
 //go:noinline
 func (r *SampleReader) HighByAreaWindows(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.reader, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, width, opts...)
+	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, width, opts...)
 }
 
 // HighByAreaPoints yields, for each series of HighByArea, the values of a
@@ -338,7 +377,7 @@ func (r *SampleReader) HighByAreaWindows(ctx context.Context, area string, value
 //
 //go:noinline
 func (r *SampleReader) HighByAreaPoints(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.reader, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, field, n)
+	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, field, n)
 }
 
 // The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
@@ -388,6 +427,18 @@ const (
 	SampleSeriesSensor store.SeriesValue = "sensor"
 )
 
+// The tables of Sample events and their families, for other programs; options
+// may add a prefix to IDs.
+const (
+	SamplesTableID       = "samples"
+	SamplesFamilyM       = "m"
+	SamplesFamilyH       = "h"
+	SamplesSaltedTableID = "samples_salted"
+	SamplesSaltedFamilyM = "m"
+	SamplesNowTableID    = "samples_now"
+	SamplesNowFamilyN    = "n"
+)
+
 // SetupSample reconciles tables samples, samples_salted and samples_now with
 // the schema; see setup.Setup.
 //
@@ -422,8 +473,10 @@ func BackfillSample(ctx context.Context, client store.Client, opts ...store.Back
 //
 // Sensor: int64, as text, padded to 6. Bucket: 1h wide, labeled 2006-01-02T15.
 // A row contains the events in a bucket. Each field is a column with a cell per
-// event, whose timestamp is the time of the event. Garbage collection rule:
-// age() > 3650d.
+// event, whose timestamp is the time of the event. Family m: Garbage collection
+// rule: age() > 3650d. Family h has the rollup: the windows of the bucket by
+// 15m, and marks of changes. The timestamp of a cell is the end of the bucket.
+// Garbage collection rule: never.
 type SamplesKey struct {
 	Area   string
 	Sensor int64
@@ -558,8 +611,8 @@ var samplesColumns = store.NewColumns(
 // samplesMapping maps events to table samples.
 var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "samples",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
+		ID:       SamplesTableID,
+		Families: []store.Family{{Name: SamplesFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
@@ -591,8 +644,8 @@ var samplesSaltedColumns = store.NewColumns(
 // samplesSaltedMapping maps events to table samples_salted.
 var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "samples_salted",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
+		ID:       SamplesSaltedTableID,
+		Families: []store.Family{{Name: SamplesSaltedFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
 		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: salt 16 of 2 3, string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
 	},
@@ -622,8 +675,8 @@ var samplesNowColumns = store.NewColumns(
 // samplesNowMapping maps events to table samples_now.
 var samplesNowMapping = store.NewMapping(samplesNowColumns, store.Mapping[SampleEvent]{
 	Table: store.Table{
-		ID:       "samples_now",
-		Families: []store.Family{{Name: "n", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
+		ID:       SamplesNowTableID,
+		Families: []store.Family{{Name: SamplesNowFamilyN, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
 		Layout:   `schema Sample: events; pattern: latest; delimiter: "#"; key: string text, integer text pad=6; names: area, sensor; bucket: none; family n: events; column "value": integer in n`,
 	},
 	Pattern:   codec.Latest,

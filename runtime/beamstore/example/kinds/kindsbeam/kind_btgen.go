@@ -45,8 +45,8 @@ func KindByKinds(kinds string) beamstore.Query {
 }
 
 // KindByE selects the events of the series with the given kinds, e and raw.
-func KindByE(kinds string, e kindspkg.KindE, raw []byte) beamstore.Query {
-	return Kind.NewQuery(Kind.Queries["ByE"].Query.Bind(kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds, E: e, Raw: raw}}))
+func KindByE(kinds string, eValue kindspkg.KindE, raw []byte) beamstore.Query {
+	return Kind.NewQuery(Kind.Queries["ByE"].Query.Bind(kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds, E: eValue, Raw: raw}}))
 }
 
 // encodeKind encodes an event for transport between workers.

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cloud.google.com/go/bigtable"
+)
+
+// NoClientError is the error of every call of a reader, a writer or a batcher without a client: it was not
+// made by its constructor, or its client is nil.
+type NoClientError struct {
+	Table string // with its prefix
+}
+
+// Error says what to do.
+func (e *NoClientError) Error() string {
+	return fmt.Sprintf("table %s: there is no client, so nothing was sent: use the generated constructor, and pass it a *bigtable.Client", e.Table)
+}
+
+// OpenTable opens a table. If the client is nil, all requests to the table fail with a *[NoClientError].
+func OpenTable(client Client, table string) bigtable.TableAPI {
+	if noClient(client) {
+		return noTable{&NoClientError{table}}
+	}
+	return client.OpenTable(table)
+}
+
+// noClient reports whether a client is nil.
+func noClient(client Client) bool {
+	switch c := client.(type) {
+	case nil:
+		return true
+	case *bigtable.Client:
+		return c == nil
+	case viewClient:
+		return c.client == nil
+	}
+	return false
+}
+
+// noTable is a table without a client.
+type noTable struct{ err error }
+
+func (t noTable) ReadRows(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
+	return t.err
+}
+
+func (t noTable) ReadRow(context.Context, string, ...bigtable.ReadOption) (bigtable.Row, error) {
+	return nil, t.err
+}
+
+func (t noTable) SampleRowKeys(context.Context) ([]string, error) { return nil, t.err }
+
+func (t noTable) Apply(context.Context, string, *bigtable.Mutation, ...bigtable.ApplyOption) error {
+	return t.err
+}
+
+func (t noTable) ApplyBulk(context.Context, []string, []*bigtable.Mutation, ...bigtable.ApplyOption) ([]error, error) {
+	return nil, t.err
+}
+
+func (t noTable) ApplyReadModifyWrite(context.Context, string, *bigtable.ReadModifyWrite) (bigtable.Row, error) {
+	return nil, t.err
+}
+
+// TableReaderOf returns the reader that a generated type holds. If that is a zero value, it is one without a
+// client, whose calls fail with a *[NoClientError].
+func TableReaderOf[E any](r TableReader[E], mapping *Mapping[E]) TableReader[E] {
+	if r == nil {
+		return NewReader(nil, mapping)
+	}
+	return r
+}
+
+// TableWriterOf is the same for writers; see [TableReaderOf].
+func TableWriterOf[E any](w TableWriter[E], mappings []*Mapping[E]) TableWriter[E] {
+	if w == nil {
+		return NewWriter(nil, mappings)
+	}
+	return w
+}
+
+// EventBatcherOf is the same for batchers; see [TableReaderOf].
+func EventBatcherOf[E any](b EventBatcher[E], mappings []*Mapping[E]) EventBatcher[E] {
+	if b == nil {
+		return NewBatcher(NewWriter(nil, mappings), nil)
+	}
+	return b
+}
