@@ -48,6 +48,11 @@ schemas of time series. It rejects schemas that would lose data or scale poorly.
 
 Exit codes: 0 success, 1 findings or outdated code, 2 failure.`,
 	}
-	root.AddCommand(newInit(), newGenerate(), newCheck(), newBreaking(), newLint(), newExplain(), newFmt(), newSchema(), cli.NewVersion())
+	ofProjects := []*cobra.Command{newGenerate(), newCheck(), newBreaking(), newLint(), newExplain(), newFmt()}
+	for _, cmd := range ofProjects {
+		cmd.PreRunE = cli.Enter
+	}
+	root.AddCommand(newInit(), newSchema(), cli.NewVersion())
+	root.AddCommand(ofProjects...)
 	return root
 }

@@ -189,8 +189,7 @@ func Join(all ...*Changes) *Changes {
 	return out
 }
 
-// compareFile returns the step for one generated file. It ignores differences in line ends,
-// which version control may have changed.
+// compareFile returns the step for one generated file.
 func compareFile(dir string, f File, owner Owner) (Step, error) {
 	path := filepath.Join(dir, filepath.FromSlash(f.Path))
 	step, err := Replace(path, f.Content)
@@ -205,11 +204,11 @@ func compareFile(dir string, f File, owner Owner) (Step, error) {
 	if source := owner.Rival(pkg, made); source != "" {
 		return Step{}, &RivalError{path, source, made.Project}
 	}
-	if bytes.Equal(bytes.ReplaceAll(step.Old, []byte("\r\n"), []byte("\n")), f.Content) {
-		step.Action = Keep
-	}
 	return step, nil
 }
+
+// unix returns text with the line ends of generated files, which version control may have changed.
+func unix(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // Locked returns the tables that btgen.lock had when the code on disk was generated, as
 // "table/family", sorted.
@@ -242,7 +241,8 @@ func foreign(dir string, folders map[string]bool, owner Owner) []error {
 }
 
 // Replace returns the step that gives a file the content, even if btgen has not generated
-// the file. It is for files that the user has named.
+// the file. It is for files that the user has named. A file that differs only in line ends, which version
+// control may have changed, is kept.
 func Replace(path string, content []byte) (Step, error) {
 	old, err := files.Read(path, maxFile)
 	switch {
@@ -250,7 +250,7 @@ func Replace(path string, content []byte) (Step, error) {
 		return Step{Action: Create, Path: path, New: content}, nil
 	case err != nil:
 		return Step{}, err
-	case bytes.Equal(old, content):
+	case bytes.Equal(old, content), bytes.Equal(unix(old), unix(content)):
 		return Step{Action: Keep, Path: path, Old: old, New: content}, nil
 	}
 	return Step{Action: Update, Path: path, Old: old, New: content}, nil
@@ -518,7 +518,8 @@ func (p *Changes) Dropped() []string {
 }
 
 // Diff returns the changes as unified diffs, which patch can apply. It is empty if there is
-// nothing to do. Created and removed files are compared with /dev/null.
+// nothing to do. Created and removed files are compared with /dev/null, and others without regard to
+// line ends.
 func (p *Changes) Diff() []byte {
 	var b bytes.Buffer
 	for _, s := range p.Steps {
@@ -527,7 +528,7 @@ func (p *Changes) Diff() []byte {
 		case Create:
 			b.Write(diff.Diff("/dev/null", nil, name, s.New))
 		case Update:
-			b.Write(diff.Diff(name, s.Old, name, s.New))
+			b.Write(diff.Diff(name, unix(s.Old), name, unix(s.New)))
 		case Remove:
 			b.Write(diff.Diff(name, s.Old, "/dev/null", nil))
 		}
@@ -536,12 +537,8 @@ func (p *Changes) Diff() []byte {
 }
 
 // Add adds the step for a file that is not below the output folder, and is written before all
-// others. It also removes the partial files of killed processes. A file that differs only in
-// line ends, which version control may have changed, is kept.
+// others. It also removes the partial files of killed processes.
 func (p *Changes) Add(s Step) error {
-	if s.Action == Update && bytes.Equal(bytes.ReplaceAll(s.Old, []byte("\r\n"), []byte("\n")), s.New) {
-		s.Action = Keep
-	}
 	partial, err := partialsOf(s.place())
 	if err != nil {
 		return err

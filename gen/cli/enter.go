@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/btgen-dev/btgen/gen/internal/files"
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// Enter makes the project above the working directory the working directory of a command without paths, whose
+// flags then name the same files as before. It says so on stderr, since the command names files from there.
+func Enter(cmd *cobra.Command, paths []string) error {
+	if len(paths) > 0 {
+		return nil
+	}
+	root, err := project.Above()
+	if err != nil || root == "" {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if from := func(path string) string { return fromRoot(root, here, path) }; err == nil {
+			err = eachPath(f, from)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	up, err := filepath.Rel(here, root)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "in %s, which has the btgen.yaml\n", words.Printable(filepath.ToSlash(up)))
+	return os.Chdir(root)
+}
+
+// fromRoot returns a path from the root that is relative to here.
+func fromRoot(root, here, path string) string {
+	if path == "" || path == "-" || filepath.IsAbs(path) {
+		return path
+	}
+	if rel, err := filepath.Rel(root, filepath.Join(here, path)); err == nil {
+		return rel
+	}
+	return filepath.Join(here, path)
+}
+
+// eachPath replaces the paths that a flag names.
+func eachPath(f *pflag.Flag, by func(path string) string) error {
+	switch value := f.Value.String(); f.Name {
+	case "out", "output":
+		return f.Value.Set(by(value))
+	case "against":
+		if files.IsDir(value) {
+			return f.Value.Set(by(value))
+		}
+	case "measured":
+		list := f.Value.(pflag.SliceValue)
+		var out []string
+		for _, path := range list.GetSlice() {
+			out = append(out, by(path))
+		}
+		return list.Replace(out)
+	}
+	return nil
+}
