@@ -304,7 +304,7 @@ func (r *resolver) readable() *Table {
 	case len(tables) == 0:
 		what, stores := r.layout.specifies()
 		r.errorf(r.layout.NamePos, "use one strategy for all tables, or split the schema in two",
-			"an event specifies %s, but no table that serves reads stores %s: an event that was read could not be written again", what, stores)
+			"an event specifies %s, but no table that serves reads stores %s: a read event could not be written again", what, stores)
 		tables = r.layout.Tables
 	}
 	tables = longest(tables)

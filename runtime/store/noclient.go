@@ -63,28 +63,3 @@ func (t noTable) ApplyBulk(context.Context, []string, []*bigtable.Mutation, ...b
 func (t noTable) ApplyReadModifyWrite(context.Context, string, *bigtable.ReadModifyWrite) (bigtable.Row, error) {
 	return nil, t.err
 }
-
-// TableReaderOf returns the reader that a generated type holds. If that is a zero value, it is one without a
-// client, whose calls fail with a *[NoClientError].
-func TableReaderOf[E any](r TableReader[E], mapping *Mapping[E]) TableReader[E] {
-	if r == nil {
-		return NewReader(nil, mapping)
-	}
-	return r
-}
-
-// TableWriterOf is the same for writers; see [TableReaderOf].
-func TableWriterOf[E any](w TableWriter[E], mappings []*Mapping[E]) TableWriter[E] {
-	if w == nil {
-		return NewWriter(nil, mappings)
-	}
-	return w
-}
-
-// EventBatcherOf is the same for batchers; see [TableReaderOf].
-func EventBatcherOf[E any](b EventBatcher[E], mappings []*Mapping[E]) EventBatcher[E] {
-	if b == nil {
-		return NewBatcher(NewWriter(nil, mappings), nil)
-	}
-	return b
-}
