@@ -50,7 +50,7 @@ Exit codes: 0 success, 1 findings or outdated code, 2 failure.`,
 	}
 	ofProjects := []*cobra.Command{newGenerate(), newCheck(), newBreaking(), newLint(), newExplain(), newFmt()}
 	for _, cmd := range ofProjects {
-		cmd.PreRunE = cli.Enter
+		cli.InProject(cmd)
 	}
 	root.AddCommand(newInit(), newSchema(), cli.NewVersion())
 	root.AddCommand(ofProjects...)

@@ -13,9 +13,22 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Enter makes the project above the working directory the working directory of a command without paths, whose
-// flags then name the same files as before. It says so on stderr, since the command names files from there.
-func Enter(cmd *cobra.Command, paths []string) error {
+// InProject makes a command without paths run in the project above the working directory: its flags name the
+// same files as before, and a line on stderr says so, since the command names files from there.
+func InProject(cmd *cobra.Command) {
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, paths []string) error {
+		if before != nil {
+			if err := before(cmd, paths); err != nil {
+				return err
+			}
+		}
+		return enter(cmd, paths)
+	}
+}
+
+// enter is what a command does first; see [InProject].
+func enter(cmd *cobra.Command, paths []string) error {
 	if len(paths) > 0 {
 		return nil
 	}
