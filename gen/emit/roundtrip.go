@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // roundTrip renders the test of the code of one schema.
@@ -36,7 +37,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 		return s.render()
 	}
 	r := &roundTrip{s, examples}
-	r.add(r.example(), r.test())
+	r.add(r.example(), r.test(), r.storedTest())
 	return r.render()
 }
 
@@ -73,7 +74,7 @@ func (r *roundTrip) example() jen.Code {
 func (r *roundTrip) pick(n jen.Code, values []string, name func(string) string) *jen.Statement {
 	return r.storetest("Pick").CallFunc(func(g *jen.Group) {
 		g.Add(n)
-		for _, v := range values[:min(3, len(values))] {
+		for _, v := range values {
 			g.Add(r.own(name(v)))
 		}
 	})
@@ -107,7 +108,7 @@ func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
 
 // test declares the test.
 func (r *roundTrip) test() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice, and reads them with Read, Latest and every query.", r.names.Test)).Line().
+	return gocode.Doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice, and reads them with Read, Latest, Windows, Points and every query.", r.names.Test)).Line().
 		Func().Id(r.names.Test).Params(testParam()).BlockFunc(func(g *jen.Group) {
 		r.seriesVar(g)
 		r.timeVars(g)
@@ -129,11 +130,29 @@ func (r *roundTrip) test() jen.Code {
 				jen.Id("t").Dot("Fatal").Call(jen.Err()))
 			g.Add(r.storetest("Reads")).Call(jen.Id("t"), jen.Id("r"), jen.Id("series"), jen.Id("times"), jen.Id("end"), jen.Id("events"),
 				r.store("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(2)})))
+			r.summaries(g)
 			for i := range r.layout.Queries {
 				r.query(g, &r.layout.Queries[i])
 			}
 		})
 	})
+}
+
+// summaries renders the comparison of windows and of points of the first number with the events of the first series.
+func (r *roundTrip) summaries(g *jen.Group) {
+	read := func(method string, args ...jen.Code) *jen.Statement {
+		first := func(of string) jen.Code { return jen.Id(of).Index(jen.Lit(0)) }
+		return jen.Id("r").Dot(method).Call(append([]jen.Code{jen.Id("ctx"), first("series"), first("times"), jen.Id("end")}, args...)...)
+	}
+	events := jen.Id("events").Index(jen.Op(":").Lit(len(r.Times))).Op("...")
+	g.Add(r.storetest("Summarized").Call(jen.Id("t"), jen.Lit("Windows"), read("Windows", r.window("Whole").Call()), events))
+	for i := range r.layout.Fields {
+		if f := &r.layout.Fields[i]; f.Type.Traits().Number != schema.NoNumber {
+			field := r.names.Field(f)
+			g.Add(r.storetest("Drawn").Call(jen.Id("t"), jen.Lit(field.Name), events.Clone()).Call(read("Points", r.own(field.Const), jen.Lit(1000))))
+			return
+		}
+	}
 }
 
 // seriesVar declares the series of the events.
@@ -170,14 +189,12 @@ func (r *roundTrip) timeVars(g *jen.Group) {
 	g.Id("now").Op(":=").Add(gocode.Date(r.Now))
 }
 
-// expiry is the time after the clock at which events expire that specify it.
-const expiry = time.Hour
-
 // choices sets the times to live of events. If reading does not return an event as it
 // was written, it declares written, because the expiry is stored instead of the TTL.
 func (r *roundTrip) choices(g *jen.Group) {
 	l := r.layout
 	event := func(events string, i jen.Code, name string) *jen.Statement { return jen.Id(events).Index(i).Dot(name) }
+	expiry := r.Expires.Sub(r.Now)
 	in := func(d time.Duration) *jen.Statement { return jen.Id("now").Dot("Add").Call(gocode.Duration(d)) }
 	stamped := l.KeepsWrittenAt() && l.Read.KeepsWrittenAt()
 	if !l.MustExpire() && !l.MayExpire() && !stamped {
@@ -254,7 +271,7 @@ func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) 
 func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	args := r.queryArgs(q)
 	how := "SameInAnyOrder"
-	if len(q.By) == len(r.layout.Series) {
+	if len(q.By) == len(r.layout.Series) && q.Several() == nil {
 		how = "Same"
 	}
 	var want []jen.Code
@@ -289,7 +306,7 @@ func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	}
 }
 
-// queryArgs renders the values of a query, several of them twice.
+// queryArgs renders the values of a query: of several values two, and of several prefixes or ranges one, twice.
 func (r *roundTrip) queryArgs(q *layout.Query) []jen.Code {
 	var args []jen.Code
 	for _, in := range q.Inputs {
@@ -302,7 +319,11 @@ func (r *roundTrip) queryArgs(q *layout.Query) []jen.Code {
 			if in.Ends() == 2 {
 				one = jen.Values(ends...)
 			}
-			ends = []jen.Code{jen.Index().Add(r.oneOf(&in)).Values(one, one.Clone())}
+			second := one.Clone()
+			if in.Form == codec.GivenValue && !in.Where {
+				second = jen.Id("series").Index(jen.Lit(r.Other(in.Index))).Dot(r.names.Field(in.Of(r.layout)).Name)
+			}
+			ends = []jen.Code{jen.Index().Add(r.oneOf(&in)).Values(one, second)}
 		}
 		args = append(args, ends...)
 	}

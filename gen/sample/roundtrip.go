@@ -31,6 +31,10 @@ type RoundTrip struct {
 	Always []bool // the optional fields that every event has, so that it stores some value
 	// Sequence reports that all tables that are read store the sequence.
 	Sequence bool
+	// Stored are events of the first series whose cells a test compares, before and after the end of a bucket and,
+	// if there are TTL classes, of several. Their fields differ. Those that specify an expiry expire at Expires.
+	Stored  []Event
+	Expires time.Time
 }
 
 // Series is one set of series values.
@@ -40,7 +44,8 @@ type Series struct {
 }
 
 // Matches reports whether a query by the values of the first series returns events of the n-th. A
-// prefix is the whole value of the first series, and a range ends with [RoundTrip.End].
+// prefix is the whole value of the first series, a range ends with [RoundTrip.End], and the second of several
+// values is that of [RoundTrip.Other].
 func (r *RoundTrip) Matches(n int, q *layout.Query) bool {
 	s := &r.Series[n]
 	part := q.Part()
@@ -53,7 +58,16 @@ func (r *RoundTrip) Matches(n int, q *layout.Query) bool {
 	case less(s.Values[part.Index], r.Series[0].Values[part.Index]) || !less(s.Values[part.Index], r.End(part.Index)):
 		return false
 	}
+	if several := q.Several(); several != nil && several.Form == codec.GivenValue && several.Index == s.Differs && n == r.Other(s.Differs) {
+		return true
+	}
 	return !slices.Contains(q.By, s.Differs)
+}
+
+// Other returns the series that differs from the first one in a value, which queries of several values have,
+// too; 0 if there is none.
+func (r *RoundTrip) Other(value int) int {
+	return max(0, slices.IndexFunc(r.Series, func(s Series) bool { return s.Differs == value }))
 }
 
 // End returns the end of a range that begins with the value of the first series: a greater one or, for
@@ -102,7 +116,41 @@ func less(a, b any) bool {
 // NewRoundTrip returns what a test writes; false if no event fits all tables.
 func NewRoundTrip(l *layout.Layout) (*RoundTrip, bool) {
 	r := &RoundTrip{Series: roundTripSeries(l), Always: always(l), Sequence: readsSequence(l)}
-	return r, roundTripTimes(l, r) && r.Series != nil
+	ok := roundTripTimes(l, r) && r.Series != nil
+	if ok {
+		r.Expires = r.Now.Add(expiry)
+		for n := range r.Times {
+			if n != 1 || len(l.Classes) > n {
+				r.Stored = append(r.Stored, r.stored(l, n))
+			}
+		}
+	}
+	return r, ok
+}
+
+// expiry is the time after the clock at which events expire that specify it.
+const expiry = time.Hour
+
+// stored returns the n-th event whose cells are compared.
+func (r *RoundTrip) stored(l *layout.Layout, n int) Event {
+	e := Event{Series: r.Series[0].Values, Time: r.Times[n], WrittenAt: r.Now, Values: make([]any, len(l.Fields))}
+	for i := range l.Fields {
+		for try := range 20 {
+			if e.Values[i] = Value(&l.Fields[i], n+try, e.Time); !slices.ContainsFunc(e.Values[:i], func(v any) bool { return reflect.DeepEqual(v, e.Values[i]) }) {
+				break // of a bool, and of an enum of few values, some are equal
+			}
+		}
+	}
+	if len(l.Classes) > 0 {
+		e.Class = 1 + n%len(l.Classes)
+	}
+	if r.Sequence {
+		e.Sequence = 7
+	}
+	if l.MustExpire() || l.MayExpire() {
+		e.ExpiresAt = r.Expires
+	}
+	return e
 }
 
 // roundTripSeries returns a series, and for each of its values another series that

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
@@ -25,7 +26,7 @@ func exampleClick(series adopted.ClickSeries, at time.Time, n int) adopted.Click
 }
 
 // TestClickRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestClickRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.ClickSeries{{User: 123}}, 2)
@@ -51,7 +52,39 @@ func TestClickRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
 		storetest.SameInAnyOrder(t, "AllClicks", r.AllClicks(ctx, times[0], end), events[0], events[1], events[2], events[3])
 		storetest.Same(t, "AllClicksColumns of a range", storetest.Columns[adopted.ClickEvent](func(c *adopted.ClickColumns) error { return r.AllClicksColumns(ctx, times[1], times[2], c) }), events[1])
 	}
+}
+
+// TestClickStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestClickStored(t *testing.T) {
+	bt := adoptedtest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
+	w := adopted.NewClickWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []adopted.ClickEvent{
+		{
+			ClickSeries: adopted.ClickSeries{User: 123},
+			Time:        time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Target:      "buy",
+		},
+		{
+			ClickSeries: adopted.ClickSeries{User: 123},
+			Time:        time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
+			Target:      "buy",
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, adopted.ClickActivityTableID,
+		`family a: age() > 90d`,
+		`row "user#123#click#9223367928923575805"`,
+		`a:"target" 4107931201000000 "buy"`,
+		`row "user#123#click#9223367928923575807"`,
+		`a:"target" 4107931201000000 "buy"`,
+	)
 }

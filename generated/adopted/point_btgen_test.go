@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
@@ -25,7 +26,7 @@ func examplePoint(series adopted.PointSeries, at time.Time, n int) adopted.Point
 }
 
 // TestPointRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestPointRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.PointSeries{{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")}}, 4)
@@ -53,6 +54,8 @@ func TestPointRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Value", events[:3]...)(r.Points(ctx, series[0], times[0], end, adopted.PointFieldValue, 1000))
 		storetest.SameInAnyOrder(t, "PointsOf", r.PointsOf(ctx, series[0].Metric, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "PointsOfColumns of a range", storetest.Columns[adopted.PointEvent](func(c *adopted.PointColumns) error {
 			return r.PointsOfColumns(ctx, series[0].Metric, times[1], times[2], c)
@@ -66,4 +69,35 @@ func TestPointRoundTrip(t *testing.T) {
 			return r.PointsOfTagColumns(ctx, series[0].Tagk, series[0].Tagv, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestPointStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestPointStored(t *testing.T) {
+	bt := adoptedtest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := adopted.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []adopted.PointEvent{
+		{
+			PointSeries: adopted.PointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")},
+			Time:        time.Date(2100, time.March, 5, 12, 59, 59, 998000000, time.UTC),
+			Value:       21.5,
+		},
+		{
+			PointSeries: adopted.PointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")},
+			Time:        time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Value:       20.9,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, adopted.PointTsdbTableID,
+		`family t: versions() > 1`,
+		`row "\x00\x00\x01\xf4\xda\x0e@\x00\x00\x01\x00\x00\x02"`,
+		`t:"\xfd\xbb\x9f\x8b" 4107934801000000 "A\xac\x00\x00"`,
+		`row "\x00\x00\x01\xf4\xda\x1cP\x00\x00\x01\x00\x00\x02"`,
+		`t:"\x00\x0f" 4107934801000000 "@4\xe6fffff"`,
+	)
 }

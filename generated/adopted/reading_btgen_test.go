@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
@@ -26,7 +27,7 @@ func exampleReading(series adopted.ReadingSeries, at time.Time, n int) adopted.R
 }
 
 // TestReadingRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestReadingRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.ReadingSeries{{Device: "pump-17"}}, 2)
@@ -52,5 +53,42 @@ func TestReadingRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Celsius", events[:3]...)(r.Points(ctx, series[0], times[0], end, adopted.ReadingFieldCelsius, 1000))
 	}
+}
+
+// TestReadingStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestReadingStored(t *testing.T) {
+	bt := adoptedtest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
+	w := adopted.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []adopted.ReadingEvent{
+		{
+			ReadingSeries: adopted.ReadingSeries{Device: "pump-17"},
+			Time:          time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Celsius:       21.5,
+			Status:        3,
+		},
+		{
+			ReadingSeries: adopted.ReadingSeries{Device: "pump-17"},
+			Time:          time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
+			Celsius:       20.899999618530273,
+			Status:        3,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, adopted.ReadingsTableID,
+		`family d: versions() > 1`,
+		`row "pump-17\x7f\xff\xfcC\x8c8U\xfd"`,
+		`d:"celsius" 4107931201000000 "A\xa733"`,
+		`d:"status" 4107931201000000 "\x00\x00\x00\x03"`,
+		`row "pump-17\x7f\xff\xfcC\x8c8U\xff"`,
+		`d:"celsius" 4107931201000000 "A\xac\x00\x00"`,
+		`d:"status" 4107931201000000 "\x00\x00\x00\x03"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
@@ -26,7 +27,7 @@ func exampleState(series adopted.StateSeries, at time.Time, n int) adopted.State
 }
 
 // TestStateRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestStateRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.StateSeries{{Tenant: "acme", Device: "pump-17"}}, 3)
@@ -53,6 +54,8 @@ func TestStateRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Load", events[:3]...)(r.Points(ctx, series[0], times[0], end, adopted.StateFieldLoad, 1000))
 		storetest.SameInAnyOrder(t, "StatesOf", r.StatesOf(ctx, series[0].Tenant, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "StatesOfColumns of a range", storetest.Columns[adopted.StateEvent](func(c *adopted.StateColumns) error {
 			return r.StatesOfColumns(ctx, series[0].Tenant, times[1], times[2], c)
@@ -61,13 +64,47 @@ func TestStateRoundTrip(t *testing.T) {
 		storetest.SameInAnyOrder(t, "StatesOfSeries", r.StatesOfSeries(ctx, series[0].Tenant, times[0], end), storetest.SeriesOf(func(e adopted.StateEvent) adopted.StateSeries {
 			return e.StateSeries
 		}, events[0], events[1], events[2], events[4])...)
-		storetest.Same(t, "StatesOfSome", r.StatesOfSome(ctx, series[0].Tenant, []string{series[0].Device, series[0].Device}, times[0], end), events[0], events[1], events[2])
+		storetest.SameInAnyOrder(t, "StatesOfSome", r.StatesOfSome(ctx, series[0].Tenant, []string{series[0].Device, series[2].Device}, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "StatesOfSomeColumns of a range", storetest.Columns[adopted.StateEvent](func(c *adopted.StateColumns) error {
-			return r.StatesOfSomeColumns(ctx, series[0].Tenant, []string{series[0].Device, series[0].Device}, times[1], times[2], c)
+			return r.StatesOfSomeColumns(ctx, series[0].Tenant, []string{series[0].Device, series[2].Device}, times[1], times[2], c)
 		}), events[1])
 		storetest.SameInAnyOrder(t, "StatesByPrefix", r.StatesByPrefix(ctx, series[0].Tenant, series[0].Device, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "StatesByPrefixColumns of a range", storetest.Columns[adopted.StateEvent](func(c *adopted.StateColumns) error {
 			return r.StatesByPrefixColumns(ctx, series[0].Tenant, series[0].Device, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestStateStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestStateStored(t *testing.T) {
+	bt := adoptedtest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC) }
+	w := adopted.NewStateWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []adopted.StateEvent{
+		{
+			StateSeries: adopted.StateSeries{Tenant: "acme", Device: "pump-17"},
+			Time:        time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Mode:        "idle",
+			Load:        storetest.Present[float64](0.5),
+		},
+		{
+			StateSeries: adopted.StateSeries{Tenant: "acme", Device: "pump-17"},
+			Time:        time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC),
+			Mode:        "idle",
+			Load:        storetest.Present[float64](0.48),
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, adopted.StatesTableID,
+		`family s: age() > 30d`,
+		`row "acme#pump-17"`,
+		`s:"load" 4107931200000000 "?\xe0\x00\x00\x00\x00\x00\x00"`,
+		`s:"load" 4107931202000000 "?\u07b8Q\xeb\x85\x1e\xb8"`,
+		`s:"mode" 4107931200000000 "idle"`,
+		`s:"mode" 4107931202000000 "idle"`,
+	)
 }

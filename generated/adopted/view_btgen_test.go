@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
@@ -26,7 +27,7 @@ func exampleView(series adopted.ViewSeries, at time.Time, n int) adopted.ViewEve
 }
 
 // TestViewRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestViewRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]adopted.ViewSeries{{User: 123}}, 2)
@@ -52,7 +53,43 @@ func TestViewRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
 		storetest.SameInAnyOrder(t, "AllViews", r.AllViews(ctx, times[0], end), events[0], events[1], events[2], events[3])
 		storetest.Same(t, "AllViewsColumns of a range", storetest.Columns[adopted.ViewEvent](func(c *adopted.ViewColumns) error { return r.AllViewsColumns(ctx, times[1], times[2], c) }), events[1])
 	}
+}
+
+// TestViewStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestViewStored(t *testing.T) {
+	bt := adoptedtest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
+	w := adopted.NewViewWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []adopted.ViewEvent{
+		{
+			ViewSeries: adopted.ViewSeries{User: 123},
+			Time:       time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Page:       "/index.html",
+			Duration:   12 * time.Second,
+		},
+		{
+			ViewSeries: adopted.ViewSeries{User: 123},
+			Time:       time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
+			Page:       "/index.html",
+			Duration:   9 * time.Second,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, adopted.ViewActivityTableID,
+		`family a: age() > 90d`,
+		`row "user#123#view#9223367928923575805"`,
+		`a:"duration" 4107931201000000 "\x00\x00\x00\x02\x18q\x1a\x00"`,
+		`a:"page" 4107931201000000 "/index.html"`,
+		`row "user#123#view#9223367928923575807"`,
+		`a:"duration" 4107931201000000 "\x00\x00\x00\x02\xcbAx\x00"`,
+		`a:"page" 4107931201000000 "/index.html"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
@@ -27,7 +28,7 @@ func exampleSparse(series alltypes.SparseSeries, at time.Time, n int) alltypes.S
 }
 
 // TestSparseRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestSparseRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]alltypes.SparseSeries{{Sensor: "north"}}, 2)
@@ -53,5 +54,74 @@ func TestSparseRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Level", events[:3]...)(r.Points(ctx, series[0], times[0], end, alltypes.SparseFieldLevel, 1000))
 	}
+}
+
+// TestSparseStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestSparseStored(t *testing.T) {
+	bt := alltypestest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
+	w := alltypes.NewSparseWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []alltypes.SparseEvent{
+		{
+			SparseSeries: alltypes.SparseSeries{Sensor: "north"},
+			Time:         time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC),
+			Level:        storetest.Present[int64](64),
+			Note:         storetest.Present[string]("filter 2 replaced"),
+			Opened:       storetest.Present[bool](true),
+		},
+		{
+			SparseSeries: alltypes.SparseSeries{Sensor: "north"},
+			Time:         time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
+			Level:        storetest.Present[int64](61),
+			Note:         storetest.Present[string]("filter 4 replaced"),
+			Opened:       storetest.Present[bool](true),
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, alltypes.SparseColumnsTableID,
+		`family m: never`,
+		`row "north#level#2100-03-05"`,
+		`m:"64" 4107974398000000 ""`,
+		`row "north#level#2100-03-06"`,
+		`m:"61" 4107974400000000 ""`,
+		`row "north#note#2100-03-05"`,
+		`m:"filter 2 replaced" 4107974398000000 ""`,
+		`row "north#note#2100-03-06"`,
+		`m:"filter 4 replaced" 4107974400000000 ""`,
+		`row "north#opened#2100-03-05"`,
+		`m:"true" 4107974398000000 ""`,
+		`row "north#opened#2100-03-06"`,
+		`m:"true" 4107974400000000 ""`,
+	)
+	storetest.Stored(
+		t, bt, alltypes.SparseCellsTableID,
+		`family m: never`,
+		`row "north#2100-03-05"`,
+		`m:"level" 4107974398000000 "\x00\x00\x00\x00\x00\x00\x00@"`,
+		`m:"note" 4107974398000000 "filter 2 replaced"`,
+		`m:"opened" 4107974398000000 "\x01"`,
+		`row "north#2100-03-06"`,
+		`m:"level" 4107974400000000 "\x00\x00\x00\x00\x00\x00\x00="`,
+		`m:"note" 4107974400000000 "filter 4 replaced"`,
+		`m:"opened" 4107974400000000 "\x01"`,
+	)
+	storetest.Stored(
+		t, bt, alltypes.SparseUnserializedTableID,
+		`family m: never`,
+		`row "north#4107974398"`,
+		`m:"level" 4107974398000000 "\x00\x00\x00\x00\x00\x00\x00@"`,
+		`m:"note" 4107974398000000 "filter 2 replaced"`,
+		`m:"opened" 4107974398000000 "\x01"`,
+		`row "north#4107974400"`,
+		`m:"level" 4107974400000000 "\x00\x00\x00\x00\x00\x00\x00="`,
+		`m:"note" 4107974400000000 "filter 4 replaced"`,
+		`m:"opened" 4107974400000000 "\x01"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/cpu"
 	"github.com/btgen-dev/btgen/generated/cpu/cputest"
@@ -34,7 +35,7 @@ func exampleUsage(series cpu.UsageSeries, at time.Time, n int) cpu.UsageEvent {
 }
 
 // TestUsageRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestUsageRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]cpu.UsageSeries{{Hostname: "host_0", Region: "eu-central-1", Datacenter: "eu-central-1a", Rack: "21", OS: "Ubuntu15.10", Arch: "x86", Team: "SF", Service: "6", ServiceVersion: "0", ServiceEnvironment: "test"}}, 11)
@@ -69,9 +70,11 @@ func TestUsageRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.SameInAnyOrder(t, "ByHosts", r.ByHosts(ctx, []string{series[0].Hostname, series[0].Hostname}, times[0], end), events[0], events[1], events[2], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "UsageUser", events[:3]...)(r.Points(ctx, series[0], times[0], end, cpu.UsageFieldUsageUser, 1000))
+		storetest.SameInAnyOrder(t, "ByHosts", r.ByHosts(ctx, []string{series[0].Hostname, series[1].Hostname}, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])
 		storetest.Same(t, "ByHostsColumns of a range", storetest.Columns[cpu.UsageEvent](func(c *cpu.UsageColumns) error {
-			return r.ByHostsColumns(ctx, []string{series[0].Hostname, series[0].Hostname}, times[1], times[2], c)
+			return r.ByHostsColumns(ctx, []string{series[0].Hostname, series[1].Hostname}, times[1], times[2], c)
 		}), events[1])
 		storetest.SameInAnyOrder(t, "All", r.All(ctx, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])
 		storetest.Same(t, "AllColumns of a range", storetest.Columns[cpu.UsageEvent](func(c *cpu.UsageColumns) error { return r.AllColumns(ctx, times[1], times[2], c) }), events[1])
@@ -95,4 +98,97 @@ func TestUsageRoundTrip(t *testing.T) {
 			return storetest.Within(e.UsageUser, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
 		}, events[1])...)
 	}
+}
+
+// TestUsageStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestUsageStored(t *testing.T) {
+	bt := cputest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := cpu.NewUsageWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []cpu.UsageEvent{
+		{
+			UsageSeries:    cpu.UsageSeries{Hostname: "host_0", Region: "eu-central-1", Datacenter: "eu-central-1a", Rack: "21", OS: "Ubuntu15.10", Arch: "x86", Team: "SF", Service: "6", ServiceVersion: "0", ServiceEnvironment: "test"},
+			Time:           time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			UsageUser:      37,
+			UsageSystem:    36.6,
+			UsageIdle:      35.9,
+			UsageNice:      36.3,
+			UsageIowait:    36.3,
+			UsageIrq:       36.3,
+			UsageSoftirq:   36.3,
+			UsageSteal:     36.3,
+			UsageGuest:     36.3,
+			UsageGuestNice: 36.3,
+		},
+		{
+			UsageSeries:    cpu.UsageSeries{Hostname: "host_0", Region: "eu-central-1", Datacenter: "eu-central-1a", Rack: "21", OS: "Ubuntu15.10", Arch: "x86", Team: "SF", Service: "6", ServiceVersion: "0", ServiceEnvironment: "test"},
+			Time:           time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			UsageUser:      35.9,
+			UsageSystem:    36.3,
+			UsageIdle:      37,
+			UsageNice:      36.6,
+			UsageIowait:    36.6,
+			UsageIrq:       36.6,
+			UsageSoftirq:   36.6,
+			UsageSteal:     36.6,
+			UsageGuest:     36.6,
+			UsageGuestNice: 36.6,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, cpu.UsageCPUTableID,
+		`family m: never`,
+		`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test"`,
+		`m:"usage_guest" 4107934798000000 "@B&fffff"`,
+		`m:"usage_guest_nice" 4107934798000000 "@B&fffff"`,
+		`m:"usage_idle" 4107934798000000 "@A\xf333333"`,
+		`m:"usage_iowait" 4107934798000000 "@B&fffff"`,
+		`m:"usage_irq" 4107934798000000 "@B&fffff"`,
+		`m:"usage_nice" 4107934798000000 "@B&fffff"`,
+		`m:"usage_softirq" 4107934798000000 "@B&fffff"`,
+		`m:"usage_steal" 4107934798000000 "@B&fffff"`,
+		`m:"usage_system" 4107934798000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_user" 4107934798000000 "@B\x80\x00\x00\x00\x00\x00"`,
+		`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test"`,
+		`m:"usage_guest" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_guest_nice" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_idle" 4107934800000000 "@B\x80\x00\x00\x00\x00\x00"`,
+		`m:"usage_iowait" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_irq" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_nice" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_softirq" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_steal" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_system" 4107934800000000 "@B&fffff"`,
+		`m:"usage_user" 4107934800000000 "@A\xf333333"`,
+	)
+	storetest.Stored(
+		t, bt, cpu.UsageCPUReadingsTableID,
+		`family m: never`,
+		`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test"`,
+		`m:"usage_guest" 4107934798000000 "@B&fffff"`,
+		`m:"usage_guest_nice" 4107934798000000 "@B&fffff"`,
+		`m:"usage_idle" 4107934798000000 "@A\xf333333"`,
+		`m:"usage_iowait" 4107934798000000 "@B&fffff"`,
+		`m:"usage_irq" 4107934798000000 "@B&fffff"`,
+		`m:"usage_nice" 4107934798000000 "@B&fffff"`,
+		`m:"usage_softirq" 4107934798000000 "@B&fffff"`,
+		`m:"usage_steal" 4107934798000000 "@B&fffff"`,
+		`m:"usage_system" 4107934798000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_user" 4107934798000000 "@B\x80\x00\x00\x00\x00\x00"`,
+		`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test"`,
+		`m:"usage_guest" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_guest_nice" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_idle" 4107934800000000 "@B\x80\x00\x00\x00\x00\x00"`,
+		`m:"usage_iowait" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_irq" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_nice" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_softirq" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_steal" 4107934800000000 "@BL\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"usage_system" 4107934800000000 "@B&fffff"`,
+		`m:"usage_user" 4107934800000000 "@A\xf333333"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
@@ -25,7 +26,7 @@ func exampleAlarm(series device.AlarmSeries, at time.Time, n int) device.AlarmEv
 }
 
 // TestAlarmRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestAlarmRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]device.AlarmSeries{{Device: "pump-7", Kind: device.AlarmKindLeak}}, 3)
@@ -52,5 +53,45 @@ func TestAlarmRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
 	}
+}
+
+// TestAlarmStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestAlarmStored(t *testing.T) {
+	bt := devicetest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
+	w := device.NewAlarmWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []device.AlarmEvent{
+		{
+			AlarmSeries: device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak},
+			Time:        time.Date(2100, time.March, 5, 23, 59, 59, 998000000, time.UTC),
+			Text:        "water under pump 7",
+		},
+		{
+			AlarmSeries: device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak},
+			Time:        time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
+			Text:        "water under pump 9",
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, device.AlarmDevicesTableID,
+		`family alarms: age() > 30d`,
+		`row "pump-7#alarm#leak#2100-03-05"`,
+		`alarms:"event" 4107974399998000 "\n\x12water under pump 7"`,
+		`row "pump-7#alarm#leak#2100-03-06"`,
+		`alarms:"event" 4107974400000000 "\n\x12water under pump 9"`,
+	)
+	storetest.Stored(
+		t, bt, device.AlarmsByKindTableID,
+		`family m: age() > 3d`,
+		`row "leak#pump-7#4107974399998"`,
+		`m:"event" 4107974401000000 "\n\x12water under pump 7"`,
+		`row "leak#pump-7#4107974400000"`,
+		`m:"event" 4107974401000000 "\n\x12water under pump 9"`,
+	)
 }

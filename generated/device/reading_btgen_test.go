@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
@@ -27,7 +28,7 @@ func exampleReading(series device.ReadingSeries, at time.Time, n int) device.Rea
 }
 
 // TestReadingRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestReadingRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]device.ReadingSeries{{Device: "pump-7"}}, 2)
@@ -53,5 +54,47 @@ func TestReadingRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Level", events[:3]...)(r.Points(ctx, series[0], times[0], end, device.ReadingFieldLevel, 1000))
 	}
+}
+
+// TestReadingStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestReadingStored(t *testing.T) {
+	bt := devicetest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := device.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []device.ReadingEvent{
+		{
+			ReadingSeries: device.ReadingSeries{Device: "pump-7"},
+			Time:          time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			Level:         71.5,
+			Errors:        2,
+			Signal:        []byte("\x00\x01\x04\a\x04\x01"),
+		},
+		{
+			ReadingSeries: device.ReadingSeries{Device: "pump-7"},
+			Time:          time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Level:         69.4,
+			Errors:        1,
+			Signal:        []byte("\x00\x01\x04\a\x04\x03"),
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, device.ReadingDevicesTableID,
+		`family raw: age() > 7d`,
+		`family stats: age() > 90d`,
+		`row "pump-7#2100-03-05T12"`,
+		`raw:"signal" 4107934798000000 "\x00\x01\x04\a\x04\x01"`,
+		`stats:"errors" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00\x02"`,
+		`stats:"level" 4107934798000000 "@Q\xe0\x00\x00\x00\x00\x00"`,
+		`row "pump-7#2100-03-05T13"`,
+		`raw:"signal" 4107934800000000 "\x00\x01\x04\a\x04\x03"`,
+		`stats:"errors" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00\x01"`,
+		`stats:"level" 4107934800000000 "@QY\x99\x99\x99\x99\x9a"`,
+	)
 }

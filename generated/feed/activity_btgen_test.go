@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/feed/feedtest"
@@ -27,7 +28,7 @@ func exampleActivity(series feed.ActivitySeries, at time.Time, n int) feed.Activ
 }
 
 // TestActivityRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestActivityRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]feed.ActivitySeries{{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}}}, 4)
@@ -55,6 +56,7 @@ func TestActivityRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
 		storetest.SameInAnyOrder(t, "ByRepository", r.ByRepository(ctx, series[0].Repository, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "ByRepositoryColumns of a range", storetest.Columns[feed.ActivityEvent](func(c *feed.ActivityColumns) error {
 			return r.ByRepositoryColumns(ctx, series[0].Repository, times[1], times[2], c)
@@ -64,4 +66,45 @@ func TestActivityRoundTrip(t *testing.T) {
 			return r.ByActorColumns(ctx, series[0].Actor, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestActivityStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestActivityStored(t *testing.T) {
+	bt := feedtest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
+	w := feed.NewActivityWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []feed.ActivityEvent{
+		{
+			ActivitySeries: feed.ActivitySeries{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}},
+			Time:           time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Kind:           feed.ActivityKindPush,
+			Text:           "fix typo in chapter 3",
+		},
+		{
+			ActivitySeries: feed.ActivitySeries{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}},
+			Time:           time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
+			Kind:           feed.ActivityKindStar,
+			Text:           "fix typo in chapter 5",
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, feed.ActivityActivitiesByRepositoryTableID,
+		`family m: age() > 90d`,
+		`row "btgen#5892068799997#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher"`,
+		`m:"event" 4107931200002000 "\b\x03\x12\x15fix typo in chapter 5"`,
+		`row "btgen#5892068799999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher"`,
+		`m:"event" 4107931200000000 "\b\x01\x12\x15fix typo in chapter 3"`,
+	)
+	storetest.Stored(
+		t, bt, feed.ActivityActivitiesByActorTableID,
+		`family m: age() > 90d`,
+		`row "gopher#5892068799997#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen"`,
+		`m:"event" 4107931200002000 "\b\x03\x12\x15fix typo in chapter 5"`,
+		`row "gopher#5892068799999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen"`,
+		`m:"event" 4107931200000000 "\b\x01\x12\x15fix typo in chapter 3"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/grid"
 	"github.com/btgen-dev/btgen/generated/grid/gridtest"
@@ -26,7 +27,7 @@ func exampleMeter(series grid.MeterSeries, at time.Time, n int) grid.MeterEvent 
 }
 
 // TestMeterRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestMeterRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]grid.MeterSeries{{Region: "north", Meter: 42}}, 3)
@@ -53,6 +54,8 @@ func TestMeterRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Energy", events[:3]...)(r.Points(ctx, series[0], times[0], end, grid.MeterFieldEnergy, 1000))
 		storetest.SameInAnyOrder(t, "ByRegion", r.ByRegion(ctx, series[0].Region, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByRegionColumns of a range", storetest.Columns[grid.MeterEvent](func(c *grid.MeterColumns) error {
 			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)
@@ -61,4 +64,40 @@ func TestMeterRoundTrip(t *testing.T) {
 			return e.MeterSeries
 		}, events[0], events[1], events[2], events[4])...)
 	}
+}
+
+// TestMeterStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestMeterStored(t *testing.T) {
+	bt := gridtest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
+	w := grid.NewMeterWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []grid.MeterEvent{
+		{
+			MeterSeries: grid.MeterSeries{Region: "north", Meter: 42},
+			Time:        time.Date(2100, time.March, 7, 23, 30, 0, 0, time.UTC),
+			Energy:      130,
+			Voltage:     229.5,
+		},
+		{
+			MeterSeries: grid.MeterSeries{Region: "north", Meter: 42},
+			Time:        time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
+			Energy:      127,
+			Voltage:     222.6,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, grid.MeterQuartersTableID,
+		`family m: age() > 90d`,
+		`rollup h: age() > 1825d`,
+		`row "north#42#2100-03-01"`,
+		`m:"energy" 4108145400000000 "\x00\x00\x00\x00\x00\x00\x00\x82"`,
+		`m:"voltage" 4108145400000000 "@l\xb0\x00\x00\x00\x00\x00"`,
+		`row "north#42#2100-03-08"`,
+		`m:"energy" 4108147200000000 "\x00\x00\x00\x00\x00\x00\x00\x7f"`,
+		`m:"voltage" 4108147200000000 "@k\xd333333"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/market"
 	"github.com/btgen-dev/btgen/generated/market/markettest"
@@ -27,7 +28,7 @@ func exampleTick(series market.TickSeries, at time.Time, n int) market.TickEvent
 }
 
 // TestTickRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestTickRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]market.TickSeries{{Exchange: "XNYS", Symbol: "ACME"}}, 3)
@@ -54,6 +55,8 @@ func TestTickRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Price", events[:3]...)(r.Points(ctx, series[0], times[0], end, market.TickFieldPrice, 1000))
 		storetest.SameInAnyOrder(t, "ByExchange", r.ByExchange(ctx, series[0].Exchange, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByExchangeColumns of a range", storetest.Columns[market.TickEvent](func(c *market.TickColumns) error {
 			return r.ByExchangeColumns(ctx, series[0].Exchange, times[1], times[2], c)
@@ -62,4 +65,39 @@ func TestTickRoundTrip(t *testing.T) {
 			return e.TickSeries
 		}, events[0], events[1], events[2], events[4])...)
 	}
+}
+
+// TestTickStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestTickStored(t *testing.T) {
+	bt := markettest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := market.NewTickWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []market.TickEvent{
+		{
+			TickSeries: market.TickSeries{Exchange: "XNYS", Symbol: "ACME"},
+			Time:       time.Date(2100, time.March, 5, 12, 59, 59, 999998000, time.UTC),
+			Sequence:   7,
+			Price:      187.25,
+			Size:       300,
+		},
+		{
+			TickSeries: market.TickSeries{Exchange: "XNYS", Symbol: "ACME"},
+			Time:       time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Sequence:   7,
+			Price:      186.13,
+			Size:       291,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, market.TicksTableID,
+		`family t: age() > 365d`,
+		`row "XNYS#ACME#2100-03-05T12"`,
+		`t:"֓\xa3\xfe\x00\x00\x00\a" 4107934799999000 "\t\x00\x00\x00\x00\x00hg@\x10\xac\x02"`,
+		`row "XNYS#ACME#2100-03-05T13"`,
+		`t:"\x00\x00\x00\x00\x00\x00\x00\a" 4107934800000000 "\t\\\x8f\xc2\xf5(Dg@\x10\xa3\x02"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/meter/metertest"
@@ -27,7 +28,7 @@ func exampleReading(series meter.ReadingSeries, at time.Time, n int) meter.Readi
 }
 
 // TestReadingRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestReadingRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]meter.ReadingSeries{{Region: "region", Meter: 3698}}, 3)
@@ -54,9 +55,47 @@ func TestReadingRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Power", events[:3]...)(r.Points(ctx, series[0], times[0], end, meter.ReadingFieldPower, 1000))
 		storetest.SameInAnyOrder(t, "ByRegion", r.ByRegion(ctx, series[0].Region, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByRegionColumns of a range", storetest.Columns[meter.ReadingEvent](func(c *meter.ReadingColumns) error {
 			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestReadingStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestReadingStored(t *testing.T) {
+	bt := metertest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
+	w := meter.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []meter.ReadingEvent{
+		{
+			ReadingSeries: meter.ReadingSeries{Region: "region", Meter: 3698},
+			Time:          time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC),
+			Power:         950,
+			Voltage:       229.7,
+			Alarm:         storetest.Present[string]("text 1"),
+		},
+		{
+			ReadingSeries: meter.ReadingSeries{Region: "region", Meter: 3698},
+			Time:          time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
+			Power:         920,
+			Voltage:       222.8,
+			Alarm:         storetest.Present[string]("text 3"),
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, meter.ReadingMeterReadingsTableID,
+		`family e: age() > 1095d`,
+		`family m: age() > 1095d`,
+		`row "region#3698#2100-03-05"`,
+		`e:"event" 4107974398000000 "\b\xb6\a\x11fffff\xb6l@\x1a\x06text 1"`,
+		`row "region#3698#2100-03-06"`,
+		`e:"event" 4107974400000000 "\b\x98\a\x11\x9a\x99\x99\x99\x99\xd9k@\x1a\x06text 3"`,
+	)
 }

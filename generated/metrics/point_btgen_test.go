@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
@@ -25,7 +26,7 @@ func examplePoint(series metrics.PointSeries, at time.Time, n int) metrics.Point
 }
 
 // TestPointRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestPointRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]metrics.PointSeries{{Metric: 1, Host: 258}}, 3)
@@ -52,9 +53,42 @@ func TestPointRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Value", events[:3]...)(r.Points(ctx, series[0], times[0], end, metrics.PointFieldValue, 1000))
 		storetest.SameInAnyOrder(t, "ByMetric", r.ByMetric(ctx, series[0].Metric, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByMetricColumns of a range", storetest.Columns[metrics.PointEvent](func(c *metrics.PointColumns) error {
 			return r.ByMetricColumns(ctx, series[0].Metric, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestPointStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestPointStored(t *testing.T) {
+	bt := metricstest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := metrics.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []metrics.PointEvent{
+		{
+			PointSeries: metrics.PointSeries{Metric: 1, Host: 258},
+			Time:        time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			Value:       0.37,
+		},
+		{
+			PointSeries: metrics.PointSeries{Metric: 1, Host: 258},
+			Time:        time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Value:       0.359,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, metrics.PointsTableID,
+		`family t: age() > 30d`,
+		`row "\x00\x00\x00\x014107931200\x00\x00\x01\x02"`,
+		`t:"\x0e\x0e" 4107934798000000 "?\u05ee\x14z\xe1G\xae"`,
+		`row "\x00\x00\x00\x014107934800\x00\x00\x01\x02"`,
+		"t:\"\\x00\\x00\" 4107934800000000 \"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
@@ -25,7 +26,7 @@ func exampleSample(series metrics.SampleSeries, at time.Time, n int) metrics.Sam
 }
 
 // TestSampleRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]metrics.SampleSeries{{Metric: "cpu.load", Host: "web-1"}}, 3)
@@ -58,6 +59,8 @@ func TestSampleRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Value", events[:3]...)(r.Points(ctx, series[0], times[0], end, metrics.SampleFieldValue, 1000))
 		storetest.SameInAnyOrder(t, "ByMetric", r.ByMetric(ctx, series[0].Metric, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByMetricColumns of a range", storetest.Columns[metrics.SampleEvent](func(c *metrics.SampleColumns) error {
 			return r.ByMetricColumns(ctx, series[0].Metric, times[1], times[2], c)
@@ -67,4 +70,37 @@ func TestSampleRoundTrip(t *testing.T) {
 			return r.BySeriesColumns(ctx, series[0].Metric, series[0].Host, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestSampleStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestSampleStored(t *testing.T) {
+	bt := metricstest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := metrics.NewSampleWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []metrics.SampleEvent{
+		{
+			SampleSeries: metrics.SampleSeries{Metric: "cpu.load", Host: "web-1"},
+			Time:         time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			ExpiresAt:    time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC),
+			Value:        0.37,
+		},
+		{
+			SampleSeries: metrics.SampleSeries{Metric: "cpu.load", Host: "web-1"},
+			Time:         time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			ExpiresAt:    time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC),
+			Value:        0.359,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, metrics.SamplesTableID,
+		`family m: age() > 30d`,
+		`row "04#cpu.load#2100-03-05T12#web-1"`,
+		`m:"\x0e\x0e" 4105346401000000 "?\u05ee\x14z\xe1G\xae"`,
+		`row "04#cpu.load#2100-03-05T13#web-1"`,
+		"m:\"\\x00\\x00\" 4105346401000000 \"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
@@ -24,12 +25,12 @@ func exampleDaily(series noaa.DailySeries, at time.Time, n int) noaa.DailyEvent 
 		TempMax:       storetest.Float64(n),
 		TempMin:       storetest.Float64(n),
 		Wind:          storetest.Float32(n),
-		Weather:       storetest.Pick(n, noaa.DailyWeatherDrizzle, noaa.DailyWeatherRain, noaa.DailyWeatherSun),
+		Weather:       storetest.Pick(n, noaa.DailyWeatherDrizzle, noaa.DailyWeatherRain, noaa.DailyWeatherSun, noaa.DailyWeatherSnow, noaa.DailyWeatherFog),
 	}
 }
 
 // TestDailyRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestDailyRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]noaa.DailySeries{{Location: "Seattle"}}, 2)
@@ -55,7 +56,112 @@ func TestDailyRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Precipitation", events[:3]...)(r.Points(ctx, series[0], times[0], end, noaa.DailyFieldPrecipitation, 1000))
 		storetest.SameInAnyOrder(t, "AllCities", r.AllCities(ctx, times[0], end), events[0], events[1], events[2], events[3])
 		storetest.Same(t, "AllCitiesColumns of a range", storetest.Columns[noaa.DailyEvent](func(c *noaa.DailyColumns) error { return r.AllCitiesColumns(ctx, times[1], times[2], c) }), events[1])
 	}
+}
+
+// TestDailyStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestDailyStored(t *testing.T) {
+	bt := noaatest.New(t)
+	clock := func() time.Time { return time.Date(2101, time.January, 1, 0, 0, 1, 0, time.UTC) }
+	w := noaa.NewDailyWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []noaa.DailyEvent{
+		{
+			DailySeries:   noaa.DailySeries{Location: "Seattle"},
+			Time:          time.Date(2100, time.December, 30, 0, 0, 0, 0, time.UTC),
+			Precipitation: 10.9,
+			TempMax:       12.8,
+			TempMin:       5.6,
+			Wind:          4.699999809265137,
+			Weather:       noaa.DailyWeatherRain,
+		},
+		{
+			DailySeries:   noaa.DailySeries{Location: "Seattle"},
+			Time:          time.Date(2101, time.January, 1, 0, 0, 0, 0, time.UTC),
+			Precipitation: 10.6,
+			TempMax:       12.4,
+			TempMin:       5.4,
+			Wind:          4.559999942779541,
+			Weather:       noaa.DailyWeatherSnow,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, noaa.DailyColumnsTableID,
+		`family m: never`,
+		`row "Seattle#precipitation#2100"`,
+		`m:"10.9" 4133808000000000 ""`,
+		`row "Seattle#precipitation#2101"`,
+		`m:"10.6" 4133980800000000 ""`,
+		`row "Seattle#temp_max#2100"`,
+		`m:"12.8" 4133808000000000 ""`,
+		`row "Seattle#temp_max#2101"`,
+		`m:"12.4" 4133980800000000 ""`,
+		`row "Seattle#temp_min#2100"`,
+		`m:"5.6" 4133808000000000 ""`,
+		`row "Seattle#temp_min#2101"`,
+		`m:"5.4" 4133980800000000 ""`,
+		`row "Seattle#weather#2100"`,
+		`m:"rain" 4133808000000000 ""`,
+		`row "Seattle#weather#2101"`,
+		`m:"snow" 4133980800000000 ""`,
+		`row "Seattle#wind#2100"`,
+		`m:"4.7" 4133808000000000 ""`,
+		`row "Seattle#wind#2101"`,
+		`m:"4.56" 4133980800000000 ""`,
+	)
+	storetest.Stored(
+		t, bt, noaa.DailyCellsTableID,
+		`family m: never`,
+		`row "Seattle#2100"`,
+		`m:"precipitation" 4133808000000000 "@%\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"temp_max" 4133808000000000 "@)\x99\x99\x99\x99\x99\x9a"`,
+		`m:"temp_min" 4133808000000000 "@\x16ffffff"`,
+		`m:"weather" 4133808000000000 "\x00\x00\x00\x00\x00\x00\x00\x02"`,
+		`m:"wind" 4133808000000000 "@\x96ff"`,
+		`row "Seattle#2101"`,
+		`m:"precipitation" 4133980800000000 "@%333333"`,
+		`m:"temp_max" 4133980800000000 "@(\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"temp_min" 4133980800000000 "@\x15\x99\x99\x99\x99\x99\x9a"`,
+		`m:"weather" 4133980800000000 "\x00\x00\x00\x00\x00\x00\x00\x04"`,
+		`m:"wind" 4133980800000000 "@\x91\xeb\x85"`,
+	)
+	storetest.Stored(
+		t, bt, noaa.DailySerializedTableID,
+		`family m: never`,
+		`row "Seattle#2100-12-30"`,
+		`m:"e" 4133808000000000 "\t\xcd\xcc\xcc\xcc\xcc\xcc%@\x11\x9a\x99\x99\x99\x99\x99)@\x19ffffff\x16@%ff\x96@(\x02"`,
+		`row "Seattle#2101-01-01"`,
+		`m:"e" 4133980800000000 "\t333333%@\x11\xcd\xcc\xcc\xcc\xcc\xcc(@\x19\x9a\x99\x99\x99\x99\x99\x15@%\x85\xeb\x91@(\x04"`,
+	)
+	storetest.Stored(
+		t, bt, noaa.DailyUnserializedTableID,
+		`family m: never`,
+		`row "Seattle#4133808000000"`,
+		`m:"precipitation" 4133808000000000 "10.9"`,
+		`m:"temp_max" 4133808000000000 "12.8"`,
+		`m:"temp_min" 4133808000000000 "5.6"`,
+		`m:"weather" 4133808000000000 "rain"`,
+		`m:"wind" 4133808000000000 "4.7"`,
+		`row "Seattle#4133980800000"`,
+		`m:"precipitation" 4133980800000000 "10.6"`,
+		`m:"temp_max" 4133980800000000 "12.4"`,
+		`m:"temp_min" 4133980800000000 "5.4"`,
+		`m:"weather" 4133980800000000 "snow"`,
+		`m:"wind" 4133980800000000 "4.56"`,
+	)
+	storetest.Stored(
+		t, bt, noaa.DailyCombinedTableID,
+		`family m: never`,
+		`row "Seattle#2100-10"`,
+		`m:"json" 4133808000000000 "{\"precipitation\":10.9,\"temp_max\":12.8,\"temp_min\":5.6,\"wind\":4.7,\"weather\":\"rain\"}"`,
+		`row "Seattle#2101-01"`,
+		`m:"json" 4133980800000000 "{\"precipitation\":10.6,\"temp_max\":12.4,\"temp_min\":5.4,\"wind\":4.56,\"weather\":\"snow\"}"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
@@ -27,7 +28,7 @@ func exampleNormal(series noaa.NormalSeries, at time.Time, n int) noaa.NormalEve
 }
 
 // TestNormalRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestNormalRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]noaa.NormalSeries{{Station: "seattle"}}, 2)
@@ -53,5 +54,88 @@ func TestNormalRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Pressure", events[:3]...)(r.Points(ctx, series[0], times[0], end, noaa.NormalFieldPressure, 1000))
 	}
+}
+
+// TestNormalStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestNormalStored(t *testing.T) {
+	bt := noaatest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.April, 1, 0, 0, 1, 0, time.UTC) }
+	w := noaa.NewNormalWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []noaa.NormalEvent{
+		{
+			NormalSeries: noaa.NormalSeries{Station: "seattle"},
+			Time:         time.Date(2100, time.March, 31, 22, 0, 0, 0, time.UTC),
+			Pressure:     945.6,
+			Temperature:  9.6,
+			Wind:         4.7,
+		},
+		{
+			NormalSeries: noaa.NormalSeries{Station: "seattle"},
+			Time:         time.Date(2100, time.April, 1, 0, 0, 0, 0, time.UTC),
+			Pressure:     939.9,
+			Temperature:  9.3,
+			Wind:         4.56,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, noaa.NormalColumnsTableID,
+		`family m: never`,
+		`row "seattle#pressure#2100-03"`,
+		`m:"945.6" 4110213600000000 ""`,
+		`row "seattle#pressure#2100-04"`,
+		`m:"939.9" 4110220800000000 ""`,
+		`row "seattle#temperature#2100-03"`,
+		`m:"9.6" 4110213600000000 ""`,
+		`row "seattle#temperature#2100-04"`,
+		`m:"9.3" 4110220800000000 ""`,
+		`row "seattle#wind#2100-03"`,
+		`m:"4.7" 4110213600000000 ""`,
+		`row "seattle#wind#2100-04"`,
+		`m:"4.56" 4110220800000000 ""`,
+	)
+	storetest.Stored(
+		t, bt, noaa.NormalCellsTableID,
+		`family m: never`,
+		`row "seattle#2100-W13"`,
+		`m:"pressure" 4110213600000000 "@\x8d\x8c\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"pressure" 4110220800000000 "@\x8d_33333"`,
+		`m:"temperature" 4110213600000000 "@#333333"`,
+		`m:"temperature" 4110220800000000 "@\"\x99\x99\x99\x99\x99\x9a"`,
+		`m:"wind" 4110213600000000 "@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"wind" 4110220800000000 "@\x12=p\xa3\xd7\n="`,
+	)
+	storetest.Stored(
+		t, bt, noaa.NormalSerializedTableID,
+		`family m: never`,
+		`row "seattle#4110213600"`,
+		`m:"json" 4110213600000000 "{\"pressure\":945.6,\"temperature\":9.6,\"wind\":4.7}"`,
+		`row "seattle#4110220800"`,
+		`m:"json" 4110220800000000 "{\"pressure\":939.9,\"temperature\":9.3,\"wind\":4.56}"`,
+	)
+	storetest.Stored(
+		t, bt, noaa.NormalUnserializedTableID,
+		`family m: never`,
+		`row "seattle#2100-03-31T22"`,
+		`m:"pressure" 4110213600000000 "@\x8d\x8c\xcc\xcc\xcc\xcc\xcd"`,
+		`m:"temperature" 4110213600000000 "@#333333"`,
+		`m:"wind" 4110213600000000 "@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`row "seattle#2100-04-01T00"`,
+		`m:"pressure" 4110220800000000 "@\x8d_33333"`,
+		`m:"temperature" 4110220800000000 "@\"\x99\x99\x99\x99\x99\x9a"`,
+		`m:"wind" 4110220800000000 "@\x12=p\xa3\xd7\n="`,
+	)
+	storetest.Stored(
+		t, bt, noaa.NormalCombinedTableID,
+		`family m: never`,
+		`row "seattle#2100-03-10"`,
+		`m:"e" 4110213600000000 "\t\xcd\xcc\xcc\xcč\x8d@\x11333333#@\x19\xcd\xcc\xcc\xcc\xcc\xcc\x12@"`,
+		`m:"e" 4110220800000000 "\t33333_\x8d@\x11\x9a\x99\x99\x99\x99\x99\"@\x19=\nףp=\x12@"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/seismic"
 	"github.com/btgen-dev/btgen/generated/seismic/seismictest"
@@ -28,7 +29,7 @@ func exampleTremor(series seismic.TremorSeries, at time.Time, n int) seismic.Tre
 }
 
 // TestTremorRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestTremorRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]seismic.TremorSeries{{Network: "NC", Station: "PKD1", Channel: 3}}, 4)
@@ -56,6 +57,8 @@ func TestTremorRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Magnitude", events[:3]...)(r.Points(ctx, series[0], times[0], end, seismic.TremorFieldMagnitude, 1000))
 		storetest.SameInAnyOrder(t, "ByStations", r.ByStations(ctx, series[0].Network, series[0].Station, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "ByStationsColumns of a range", storetest.Columns[seismic.TremorEvent](func(c *seismic.TremorColumns) error {
 			return r.ByStationsColumns(ctx, series[0].Network, series[0].Station, times[1], times[2], c)
@@ -92,4 +95,47 @@ func TestTremorRoundTrip(t *testing.T) {
 			return storetest.Equal(e.Reviewed, storetest.Bool(1))
 		}, events[1])...)
 	}
+}
+
+// TestTremorStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestTremorStored(t *testing.T) {
+	bt := seismictest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
+	w := seismic.NewTremorWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []seismic.TremorEvent{
+		{
+			TremorSeries: seismic.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3},
+			Time:         time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Magnitude:    4.5,
+			Kind:         seismic.TremorKindEarthquake,
+			Depth:        storetest.Present[float64](0.612),
+			Reviewed:     true,
+		},
+		{
+			TremorSeries: seismic.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3},
+			Time:         time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
+			Magnitude:    4.37,
+			Kind:         seismic.TremorKindRockfall,
+			Depth:        storetest.Present[float64](0.594),
+			Reviewed:     true,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, seismic.TremorsTableID,
+		`family m: age() > 3640d`,
+		`row "NC#PKD1#0003#4107931200000"`,
+		`m:"depth" 4107931200000000 "?㕁\x06$\xdd/"`,
+		`m:"kind" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00\x01"`,
+		`m:"magnitude" 4107931200000000 "@\x12\x00\x00\x00\x00\x00\x00"`,
+		`m:"reviewed" 4107931200000000 "\x01"`,
+		`row "NC#PKD1#0003#4107931200002"`,
+		`m:"depth" 4107931200002000 "?\xe3\x02\fI\xba^5"`,
+		`m:"kind" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00\x03"`,
+		`m:"magnitude" 4107931200002000 "@\x11z\xe1G\xae\x14{"`,
+		`m:"reviewed" 4107931200002000 "\x01"`,
+	)
 }

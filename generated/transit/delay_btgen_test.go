@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/transit/transittest"
@@ -26,7 +27,7 @@ func exampleDelay(series transit.DelaySeries, at time.Time, n int) transit.Delay
 }
 
 // TestDelayRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestDelayRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]transit.DelaySeries{{Region: "nyc", Line: "m86", Vehicle: 5824}}, 4)
@@ -54,6 +55,7 @@ func TestDelayRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
 		storetest.SameInAnyOrder(t, "ByRegion", r.ByRegion(ctx, series[0].Region, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "ByRegionColumns of a range", storetest.Columns[transit.DelayEvent](func(c *transit.DelayColumns) error {
 			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)
@@ -63,4 +65,37 @@ func TestDelayRoundTrip(t *testing.T) {
 			return r.ByRegionAndLineColumns(ctx, series[0].Region, series[0].Line, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestDelayStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestDelayStored(t *testing.T) {
+	bt := transittest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := transit.NewDelayWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []transit.DelayEvent{
+		{
+			DelaySeries: transit.DelaySeries{Region: "nyc", Line: "m86", Vehicle: 5824},
+			Time:        time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			Late:        90 * time.Second,
+			Stop:        "W 86 St/Broadway",
+		},
+		{
+			DelaySeries: transit.DelaySeries{Region: "nyc", Line: "m86", Vehicle: 5824},
+			Time:        time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Late:        87 * time.Second,
+			Stop:        "W 88 St/Broadway",
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, transit.DelaysTableID,
+		`family m: age() > 30d`,
+		`row "nyc/5892065199/m86/5824"`,
+		`m:"event" 4107934800000000 "\n\x02\bW\x12\x10W 88 St/Broadway"`,
+		`row "nyc/5892068799/m86/5824"`,
+		`m:"event" 4107934798000000 "\n\x02\bZ\x12\x10W 86 St/Broadway"`,
+	)
 }

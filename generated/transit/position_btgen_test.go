@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/transit/transittest"
@@ -26,7 +27,7 @@ func examplePosition(series transit.PositionSeries, at time.Time, n int) transit
 }
 
 // TestPositionRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestPositionRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]transit.PositionSeries{{Region: "nyc", Line: "m86", Vehicle: 5824}}, 4)
@@ -54,13 +55,15 @@ func TestPositionRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Latitude", events[:3]...)(r.Points(ctx, series[0], times[0], end, transit.PositionFieldLatitude, 1000))
 		storetest.SameInAnyOrder(t, "ByLine", r.ByLine(ctx, series[0].Region, series[0].Line, times[0], end), events[0], events[1], events[2], events[5])
 		storetest.Same(t, "ByLineColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
 			return r.ByLineColumns(ctx, series[0].Region, series[0].Line, times[1], times[2], c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "ByLines", r.ByLines(ctx, series[0].Region, []string{series[0].Line, series[0].Line}, times[0], end), events[0], events[1], events[2], events[5])
+		storetest.SameInAnyOrder(t, "ByLines", r.ByLines(ctx, series[0].Region, []string{series[0].Line, series[2].Line}, times[0], end), events[0], events[1], events[2], events[4], events[5])
 		storetest.Same(t, "ByLinesColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
-			return r.ByLinesColumns(ctx, series[0].Region, []string{series[0].Line, series[0].Line}, times[1], times[2], c)
+			return r.ByLinesColumns(ctx, series[0].Region, []string{series[0].Line, series[2].Line}, times[1], times[2], c)
 		}), events[1])
 		storetest.SameInAnyOrder(t, "ByVehicle", r.ByVehicle(ctx, series[0].Region, series[0].Vehicle, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByVehicleColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error {
@@ -74,4 +77,39 @@ func TestPositionRoundTrip(t *testing.T) {
 		storetest.SameInAnyOrder(t, "Export", r.Export(ctx, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5])
 		storetest.Same(t, "ExportColumns of a range", storetest.Columns[transit.PositionEvent](func(c *transit.PositionColumns) error { return r.ExportColumns(ctx, times[1], times[2], c) }), events[1])
 	}
+}
+
+// TestPositionStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestPositionStored(t *testing.T) {
+	bt := transittest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := transit.NewPositionWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []transit.PositionEvent{
+		{
+			PositionSeries: transit.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
+			Time:           time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			Latitude:       40.758,
+			Longitude:      -73.9855,
+		},
+		{
+			PositionSeries: transit.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
+			Time:           time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Latitude:       40.7568,
+			Longitude:      -73.9833,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, transit.PositionsTableID,
+		`family m: age() > 30d`,
+		`row "nyc/m86/2100-03-05T12/5824"`,
+		`m:"latitude" 4107934798000000 "@Da\x06$\xdd/\x1b"`,
+		`m:"longitude" 4107934798000000 "\xc0R\x7f\x12n\x97\x8dP"`,
+		`row "nyc/m86/2100-03-05T13/5824"`,
+		"m:\"latitude\" 4107934800000000 \"@D`\\xde҈\\xcep\"",
+		`m:"longitude" 4107934800000000 "\xc0R~\xeec\x1f\x8a\t"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/transit/transittest"
@@ -28,7 +29,7 @@ func exampleVehicle(series transit.VehicleSeries, at time.Time, n int) transit.V
 }
 
 // TestVehicleRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestVehicleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]transit.VehicleSeries{{Region: "nyc", Line: "m86", Vehicle: 5824}}, 4)
@@ -56,6 +57,8 @@ func TestVehicleRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Latitude", events[:3]...)(r.Points(ctx, series[0], times[0], end, transit.VehicleFieldLatitude, 1000))
 		storetest.SameInAnyOrder(t, "ByLine", r.ByLine(ctx, series[0].Region, series[0].Line, times[0], end), events[0], events[1], events[2], events[5])
 		storetest.Same(t, "ByLineColumns of a range", storetest.Columns[transit.VehicleEvent](func(c *transit.VehicleColumns) error {
 			return r.ByLineColumns(ctx, series[0].Region, series[0].Line, times[1], times[2], c)
@@ -69,4 +72,56 @@ func TestVehicleRoundTrip(t *testing.T) {
 			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestVehicleStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestVehicleStored(t *testing.T) {
+	bt := transittest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := transit.NewVehicleWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []transit.VehicleEvent{
+		{
+			VehicleSeries: transit.VehicleSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
+			Time:          time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			Latitude:      40.758,
+			Longitude:     -73.9855,
+			Occupied:      storetest.Present[int64](61),
+			Note:          storetest.Present[string]("elevator out of order"),
+		},
+		{
+			VehicleSeries: transit.VehicleSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
+			Time:          time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Latitude:      40.7568,
+			Longitude:     -73.9833,
+			Occupied:      storetest.Present[int64](58),
+			Note:          storetest.Present[string]("elevator out of order"),
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, transit.VehicleEventsTableID,
+		`family m: age() > 30d`,
+		`row "nyc/m86/2100-03-05T12/5824"`,
+		`m:"latitude" 4107934798000000 "@Da\x06$\xdd/\x1b"`,
+		`m:"longitude" 4107934798000000 "\xc0R\x7f\x12n\x97\x8dP"`,
+		`m:"note" 4107934798000000 "elevator out of order"`,
+		`m:"occupied" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00="`,
+		`row "nyc/m86/2100-03-05T13/5824"`,
+		"m:\"latitude\" 4107934800000000 \"@D`\\xde҈\\xcep\"",
+		`m:"longitude" 4107934800000000 "\xc0R~\xeec\x1f\x8a\t"`,
+		`m:"note" 4107934800000000 "elevator out of order"`,
+		`m:"occupied" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00:"`,
+	)
+	storetest.Stored(
+		t, bt, transit.VehicleNowTableID,
+		`family n: (age() > 7d || versions() > 1)`,
+		`row "nyc/m86/5824"`,
+		"n:\"latitude\" 4107934800000000 \"@D`\\xde҈\\xcep\"",
+		`n:"longitude" 4107934800000000 "\xc0R~\xeec\x1f\x8a\t"`,
+		`n:"note" 4107934800000000 "elevator out of order"`,
+		`n:"occupied" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00:"`,
+	)
 }

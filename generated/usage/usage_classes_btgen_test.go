@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
@@ -27,7 +28,7 @@ func exampleUsageClasses(series usage.UsageClassesSeries, at time.Time, n int) u
 }
 
 // TestUsageClassesRoundTrip writes events to an in-memory Bigtable twice, and
-// reads them with Read, Latest and every query.
+// reads them with Read, Latest, Windows, Points and every query.
 func TestUsageClassesRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]usage.UsageClassesSeries{{Customer: "customer-07"}}, 2)
@@ -53,5 +54,55 @@ func TestUsageClassesRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Requests", events[:3]...)(r.Points(ctx, series[0], times[0], end, usage.UsageClassesFieldRequests, 1000))
 	}
+}
+
+// TestUsageClassesStored writes events to an in-memory Bigtable, and compares
+// the families and the cells that it stores.
+func TestUsageClassesStored(t *testing.T) {
+	bt := usagetest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := usage.NewUsageClassesWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []usage.UsageClassesEvent{
+		{
+			UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"},
+			Time:               time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			Class:              usage.UsageClassShort,
+			Requests:           128,
+			Bytes:              48213,
+		},
+		{
+			UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"},
+			Time:               time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
+			Class:              usage.UsageClassStandard,
+			Requests:           127,
+			Bytes:              47731,
+		},
+		{
+			UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"},
+			Time:               time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Class:              usage.UsageClassLong,
+			Requests:           125,
+			Bytes:              46767,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, usage.UsageClassesTableID,
+		`family long: age() > 3d`,
+		`family short: age() > 1h`,
+		`family standard: age() > 2d`,
+		`row "customer-07#2100-03-05T12"`,
+		`short:"bytes" 4107934798000000 "\x00\x00\x00\x00\x00\x00\xbcU"`,
+		`short:"requests" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00\x80"`,
+		`standard:"bytes" 4107934799000000 "\x00\x00\x00\x00\x00\x00\xbas"`,
+		`standard:"requests" 4107934799000000 "\x00\x00\x00\x00\x00\x00\x00\x7f"`,
+		`row "customer-07#2100-03-05T13"`,
+		`long:"bytes" 4107934800000000 "\x00\x00\x00\x00\x00\x00\xb6\xaf"`,
+		`long:"requests" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00}"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
@@ -26,7 +27,7 @@ func exampleUsageDefault(series usage.UsageDefaultSeries, at time.Time, n int) u
 }
 
 // TestUsageDefaultRoundTrip writes events to an in-memory Bigtable twice, and
-// reads them with Read, Latest and every query.
+// reads them with Read, Latest, Windows, Points and every query.
 func TestUsageDefaultRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]usage.UsageDefaultSeries{{Customer: "customer-07"}}, 2)
@@ -59,5 +60,46 @@ func TestUsageDefaultRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Requests", events[:3]...)(r.Points(ctx, series[0], times[0], end, usage.UsageDefaultFieldRequests, 1000))
 	}
+}
+
+// TestUsageDefaultStored writes events to an in-memory Bigtable, and compares
+// the families and the cells that it stores.
+func TestUsageDefaultStored(t *testing.T) {
+	bt := usagetest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC) }
+	w := usage.NewUsageDefaultWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []usage.UsageDefaultEvent{
+		{
+			UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "customer-07"},
+			Time:               time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			ExpiresAt:          time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC),
+			Requests:           128,
+			Bytes:              48213,
+		},
+		{
+			UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "customer-07"},
+			Time:               time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC),
+			ExpiresAt:          time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC),
+			Requests:           125,
+			Bytes:              46767,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, usage.UsageDefaultTableID,
+		`family m: age() > 2d`,
+		`row "customer-07#2100-03-05T120000"`,
+		`m:"bytes" 4107762003000000 "\x00\x00\x00\x00\x00\x00\xbcU"`,
+		`m:"requests" 4107762003000000 "\x00\x00\x00\x00\x00\x00\x00\x80"`,
+		`m:"written_at" 4107762003000000 "9\x02M\xaa\x14\x8e\xde\x00"`,
+		`row "customer-07#2100-03-05T120002"`,
+		`m:"bytes" 4107762003000000 "\x00\x00\x00\x00\x00\x00\xb6\xaf"`,
+		`m:"requests" 4107762003000000 "\x00\x00\x00\x00\x00\x00\x00}"`,
+		`m:"written_at" 4107762003000000 "9\x02M\xaa\x14\x8e\xde\x00"`,
+	)
 }

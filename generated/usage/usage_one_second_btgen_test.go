@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
@@ -26,7 +27,7 @@ func exampleUsageOneSecond(series usage.UsageOneSecondSeries, at time.Time, n in
 }
 
 // TestUsageOneSecondRoundTrip writes events to an in-memory Bigtable twice, and
-// reads them with Read, Latest and every query.
+// reads them with Read, Latest, Windows, Points and every query.
 func TestUsageOneSecondRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]usage.UsageOneSecondSeries{{Customer: "customer-07"}}, 2)
@@ -56,5 +57,46 @@ func TestUsageOneSecondRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Requests", events[:3]...)(r.Points(ctx, series[0], times[0], end, usage.UsageOneSecondFieldRequests, 1000))
 	}
+}
+
+// TestUsageOneSecondStored writes events to an in-memory Bigtable, and compares
+// the families and the cells that it stores.
+func TestUsageOneSecondStored(t *testing.T) {
+	bt := usagetest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC) }
+	w := usage.NewUsageOneSecondWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []usage.UsageOneSecondEvent{
+		{
+			UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "customer-07"},
+			Time:                 time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			ExpiresAt:            time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC),
+			Requests:             128,
+			Bytes:                48213,
+		},
+		{
+			UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "customer-07"},
+			Time:                 time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC),
+			ExpiresAt:            time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC),
+			Requests:             125,
+			Bytes:                46767,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, usage.UsageOneSecondTableID,
+		`family m: age() > 1s`,
+		`row "customer-07#2100-03-05T120000"`,
+		`m:"bytes" 4107934803000000 "\x00\x00\x00\x00\x00\x00\xbcU"`,
+		`m:"requests" 4107934803000000 "\x00\x00\x00\x00\x00\x00\x00\x80"`,
+		`m:"written_at" 4107934803000000 "9\x02M\xaa\x14\x8e\xde\x00"`,
+		`row "customer-07#2100-03-05T120002"`,
+		`m:"bytes" 4107934803000000 "\x00\x00\x00\x00\x00\x00\xb6\xaf"`,
+		`m:"requests" 4107934803000000 "\x00\x00\x00\x00\x00\x00\x00}"`,
+		`m:"written_at" 4107934803000000 "9\x02M\xaa\x14\x8e\xde\x00"`,
+	)
 }

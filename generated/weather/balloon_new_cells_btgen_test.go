@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
@@ -28,7 +29,7 @@ func exampleBalloonNewCells(series weather.BalloonNewCellsSeries, at time.Time, 
 }
 
 // TestBalloonNewCellsRoundTrip writes events to an in-memory Bigtable twice,
-// and reads them with Read, Latest and every query.
+// and reads them with Read, Latest, Windows, Points and every query.
 func TestBalloonNewCellsRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonNewCellsSeries{{Location: "us-west2", BalloonID: 3698}}, 3)
@@ -55,5 +56,50 @@ func TestBalloonNewCellsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Pressure", events[:3]...)(r.Points(ctx, series[0], times[0], end, weather.BalloonNewCellsFieldPressure, 1000))
 	}
+}
+
+// TestBalloonNewCellsStored writes events to an in-memory Bigtable, and
+// compares the families and the cells that it stores.
+func TestBalloonNewCellsStored(t *testing.T) {
+	bt := weathertest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
+	w := weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []weather.BalloonNewCellsEvent{
+		{
+			BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698},
+			Time:                  time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC),
+			Pressure:              94558,
+			Temperature:           9.6,
+			Humidity:              61,
+			Altitude:              612,
+		},
+		{
+			BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698},
+			Time:                  time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
+			Pressure:              93991,
+			Temperature:           9.3,
+			Humidity:              58,
+			Altitude:              594,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, weather.BalloonNewCellsTableID,
+		`family measurements: age() > 364d`,
+		`row "us-west2#3698#week4123"`,
+		`measurements:"altitude" 4108147080000000 "612"`,
+		`measurements:"humidity" 4108147080000000 "61"`,
+		`measurements:"pressure" 4108147080000000 "94558"`,
+		`measurements:"temperature" 4108147080000000 "9.6"`,
+		`row "us-west2#3698#week4124"`,
+		`measurements:"altitude" 4108147200000000 "594"`,
+		`measurements:"humidity" 4108147200000000 "58"`,
+		`measurements:"pressure" 4108147200000000 "93991"`,
+		`measurements:"temperature" 4108147200000000 "9.3"`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
@@ -28,7 +29,7 @@ func exampleBalloonNewColumns(series weather.BalloonNewColumnsSeries, at time.Ti
 }
 
 // TestBalloonNewColumnsRoundTrip writes events to an in-memory Bigtable twice,
-// and reads them with Read, Latest and every query.
+// and reads them with Read, Latest, Windows, Points and every query.
 func TestBalloonNewColumnsRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonNewColumnsSeries{{Location: "us-west2", BalloonID: 3698}}, 3)
@@ -55,5 +56,56 @@ func TestBalloonNewColumnsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Pressure", events[:3]...)(r.Points(ctx, series[0], times[0], end, weather.BalloonNewColumnsFieldPressure, 1000))
 	}
+}
+
+// TestBalloonNewColumnsStored writes events to an in-memory Bigtable, and
+// compares the families and the cells that it stores.
+func TestBalloonNewColumnsStored(t *testing.T) {
+	bt := weathertest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
+	w := weather.NewBalloonNewColumnsWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []weather.BalloonNewColumnsEvent{
+		{
+			BalloonNewColumnsSeries: weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698},
+			Time:                    time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC),
+			Pressure:                94558,
+			Temperature:             9.6,
+			Humidity:                61,
+			Altitude:                612,
+		},
+		{
+			BalloonNewColumnsSeries: weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698},
+			Time:                    time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
+			Pressure:                93991,
+			Temperature:             9.3,
+			Humidity:                58,
+			Altitude:                594,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, weather.BalloonNewColumnsTableID,
+		`family measurements: age() > 364d`,
+		`row "us-west2#3698#altitude#week4123"`,
+		`measurements:"612" 4108147080000000 ""`,
+		`row "us-west2#3698#altitude#week4124"`,
+		`measurements:"594" 4108147200000000 ""`,
+		`row "us-west2#3698#humidity#week4123"`,
+		`measurements:"61" 4108147080000000 ""`,
+		`row "us-west2#3698#humidity#week4124"`,
+		`measurements:"58" 4108147200000000 ""`,
+		`row "us-west2#3698#pressure#week4123"`,
+		`measurements:"94558" 4108147080000000 ""`,
+		`row "us-west2#3698#pressure#week4124"`,
+		`measurements:"93991" 4108147200000000 ""`,
+		`row "us-west2#3698#temperature#week4123"`,
+		`measurements:"9.6" 4108147080000000 ""`,
+		`row "us-west2#3698#temperature#week4124"`,
+		`measurements:"9.3" 4108147200000000 ""`,
+	)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
@@ -28,7 +29,7 @@ func exampleBalloonUnserialized(series weather.BalloonUnserializedSeries, at tim
 }
 
 // TestBalloonUnserializedRoundTrip writes events to an in-memory Bigtable
-// twice, and reads them with Read, Latest and every query.
+// twice, and reads them with Read, Latest, Windows, Points and every query.
 func TestBalloonUnserializedRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonUnserializedSeries{{Location: "us-west2", BalloonID: 3698}}, 3)
@@ -55,5 +56,50 @@ func TestBalloonUnserializedRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Pressure", events[:3]...)(r.Points(ctx, series[0], times[0], end, weather.BalloonUnserializedFieldPressure, 1000))
 	}
+}
+
+// TestBalloonUnserializedStored writes events to an in-memory Bigtable, and
+// compares the families and the cells that it stores.
+func TestBalloonUnserializedStored(t *testing.T) {
+	bt := weathertest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 2, 1, 0, time.UTC) }
+	w := weather.NewBalloonUnserializedWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []weather.BalloonUnserializedEvent{
+		{
+			BalloonUnserializedSeries: weather.BalloonUnserializedSeries{Location: "us-west2", BalloonID: 3698},
+			Time:                      time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Pressure:                  94558,
+			Temperature:               9.6,
+			Humidity:                  61,
+			Altitude:                  612,
+		},
+		{
+			BalloonUnserializedSeries: weather.BalloonUnserializedSeries{Location: "us-west2", BalloonID: 3698},
+			Time:                      time.Date(2100, time.March, 5, 12, 2, 0, 0, time.UTC),
+			Pressure:                  93991,
+			Temperature:               9.3,
+			Humidity:                  58,
+			Altitude:                  594,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, weather.BalloonUnserializedTableID,
+		`family measurements: age() > 364d`,
+		`row "us-west2#3698#2100-03-05-1200"`,
+		`measurements:"altitude" 4107931200000000 "612"`,
+		`measurements:"humidity" 4107931200000000 "61"`,
+		`measurements:"pressure" 4107931200000000 "94558"`,
+		`measurements:"temperature" 4107931200000000 "9.6"`,
+		`row "us-west2#3698#2100-03-05-1202"`,
+		`measurements:"altitude" 4107931320000000 "594"`,
+		`measurements:"humidity" 4107931320000000 "58"`,
+		`measurements:"pressure" 4107931320000000 "93991"`,
+		`measurements:"temperature" 4107931320000000 "9.3"`,
+	)
 }
