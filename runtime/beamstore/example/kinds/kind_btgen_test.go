@@ -5,12 +5,15 @@
 package kinds_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds"
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds/kindstest"
@@ -51,7 +54,7 @@ func exampleKind(series kinds.KindSeries, at time.Time, n int) kinds.KindEvent {
 }
 
 // TestKindRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestKindRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]kinds.KindSeries{{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)}}, 5)
@@ -80,6 +83,8 @@ func TestKindRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Small", events[:3]...)(r.Points(ctx, series[0], times[0], end, kinds.KindFieldSmall, 1000))
 		storetest.SameInAnyOrder(t, "ByKinds", r.ByKinds(ctx, series[0].Kinds, times[0], end), events[0], events[1], events[2], events[4], events[5], events[6])
 		storetest.Same(t, "ByKindsColumns of a range", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error { return r.ByKindsColumns(ctx, series[0].Kinds, times[1], times[2], c) }), events[1])
 		storetest.SameInAnyOrder(t, "ByE", r.ByE(ctx, series[0].Kinds, series[0].E, series[0].Raw, times[0], end), events[0], events[1], events[2], events[6])
@@ -87,4 +92,187 @@ func TestKindRoundTrip(t *testing.T) {
 			return r.ByEColumns(ctx, series[0].Kinds, series[0].E, series[0].Raw, times[1], times[2], c)
 		}), events[1])
 	}
+}
+
+// TestKindStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestKindStored(t *testing.T) {
+	bt := kindstest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
+	w := kinds.NewKindWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []kinds.KindEvent{
+		{
+			KindSeries: kinds.KindSeries{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)},
+			Time:       time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
+			Sequence:   7,
+			Class:      kinds.KindClassShort,
+			Text:       "text 1",
+			Bytes:      []byte("\xca\xfe\x01"),
+			Flag:       true,
+			Small:      42,
+			Number:     41,
+			Unsigned:   42,
+			Large:      41,
+			Single:     42,
+			Double:     41.6,
+			At:         time.Date(2100, time.March, 5, 11, 59, 59, 0, time.UTC),
+			Span:       90 * time.Second,
+			ID:         codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf0},
+			Color:      kinds.KindColorNone,
+			JSON:       json.RawMessage("{\"n\":1}"),
+			TextOr:     storetest.Present[string]("text 2"),
+			BytesOr:    []byte("\xca\xfe\x02"),
+			FlagOr:     storetest.Present[bool](false),
+			NumberOr:   storetest.Present[int64](39),
+			DoubleOr:   storetest.Present[float64](40.7),
+			AtOr:       storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 58, 0, time.UTC)),
+			SpanOr:     storetest.Present[time.Duration](89 * time.Second),
+			IDOr:       storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf1}),
+			ColorOr:    storetest.Present[kinds.KindColorOr](kinds.KindColorOrBlue),
+			JSONOr:     json.RawMessage("{\"n\":2}"),
+		},
+		{
+			KindSeries: kinds.KindSeries{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)},
+			Time:       time.Date(2100, time.March, 5, 12, 0, 0, 1000000, time.UTC),
+			Sequence:   7,
+			Class:      kinds.KindClassLong,
+			Text:       "text 2",
+			Bytes:      []byte("\xca\xfe\x02"),
+			Flag:       false,
+			Small:      41,
+			Number:     39,
+			Unsigned:   41,
+			Large:      39,
+			Single:     41.599998474121094,
+			Double:     41.6,
+			At:         time.Date(2100, time.March, 5, 11, 59, 58, 1000000, time.UTC),
+			Span:       89 * time.Second,
+			ID:         codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf1},
+			Color:      kinds.KindColorBlue,
+			JSON:       json.RawMessage("{\"n\":2}"),
+			TextOr:     storetest.Present[string]("text 3"),
+			BytesOr:    []byte("\xca\xfe\x03"),
+			FlagOr:     storetest.Present[bool](true),
+			NumberOr:   storetest.Present[int64](40),
+			DoubleOr:   storetest.Present[float64](40.7),
+			AtOr:       storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 57, 1000000, time.UTC)),
+			SpanOr:     storetest.Present[time.Duration](87 * time.Second),
+			IDOr:       storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf2}),
+			ColorOr:    storetest.Present[kinds.KindColorOr](kinds.KindColorOrNone),
+			JSONOr:     json.RawMessage("{\"n\":3}"),
+		},
+		{
+			KindSeries: kinds.KindSeries{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)},
+			Time:       time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
+			Sequence:   7,
+			Class:      kinds.KindClassShort,
+			Text:       "text 3",
+			Bytes:      []byte("\xca\xfe\x03"),
+			Flag:       true,
+			Small:      39,
+			Number:     40,
+			Unsigned:   39,
+			Large:      40,
+			Single:     40.70000076293945,
+			Double:     40.7,
+			At:         time.Date(2100, time.March, 5, 11, 59, 57, 2000000, time.UTC),
+			Span:       87 * time.Second,
+			ID:         codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf2},
+			Color:      kinds.KindColorNone,
+			JSON:       json.RawMessage("{\"n\":3}"),
+			TextOr:     storetest.Present[string]("text 4"),
+			BytesOr:    []byte("\xca\xfe\x04"),
+			FlagOr:     storetest.Present[bool](false),
+			NumberOr:   storetest.Present[int64](42),
+			DoubleOr:   storetest.Present[float64](41.2),
+			AtOr:       storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 56, 2000000, time.UTC)),
+			SpanOr:     storetest.Present[time.Duration](88 * time.Second),
+			IDOr:       storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf3}),
+			ColorOr:    storetest.Present[kinds.KindColorOr](kinds.KindColorOrBlue),
+			JSONOr:     json.RawMessage("{\"n\":4}"),
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, kinds.KindsTableID,
+		`family long: age() > 3d`,
+		`family short: age() > 1h`,
+		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007"`,
+		`short:"at" 4107931200000000 "9\x02M\xa9&#\xb6\x00"`,
+		`short:"at_or" 4107931200000000 "9\x02M\xa8\xea\x88\xec\x00"`,
+		`short:"bytes" 4107931200000000 "\xca\xfe\x01"`,
+		`short:"bytes_or" 4107931200000000 "\xca\xfe\x02"`,
+		`short:"color" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00\x01"`,
+		`short:"color_or" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00\x02"`,
+		`short:"double" 4107931200000000 "@D\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`short:"double_or" 4107931200000000 "@DY\x99\x99\x99\x99\x9a"`,
+		`short:"flag" 4107931200000000 "\x01"`,
+		`short:"flag_or" 4107931200000000 "\x00"`,
+		`short:"id" 4107931200000000 "\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf0"`,
+		`short:"id_or" 4107931200000000 "\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf1"`,
+		`short:"json" 4107931200000000 "{\"n\":1}"`,
+		`short:"json_or" 4107931200000000 "{\"n\":2}"`,
+		`short:"large" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00)"`,
+		`short:"number" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00)"`,
+		`short:"number_or" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+		`short:"single" 4107931200000000 "B(\x00\x00"`,
+		`short:"small" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00*"`,
+		`short:"span" 4107931200000000 "\x00\x00\x00\x14\xf4k\x04\x00"`,
+		`short:"span_or" 4107931200000000 "\x00\x00\x00\x14\xb8\xd0:\x00"`,
+		`short:"text" 4107931200000000 "text 1"`,
+		`short:"text_or" 4107931200000000 "text 2"`,
+		`short:"unsigned" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00*"`,
+		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007"`,
+		`long:"at" 4107931200001000 "9\x02M\xa8\xea\x98.@"`,
+		`long:"at_or" 4107931200001000 "9\x02M\xa8\xae\xfdd@"`,
+		`long:"bytes" 4107931200001000 "\xca\xfe\x02"`,
+		`long:"bytes_or" 4107931200001000 "\xca\xfe\x03"`,
+		`long:"color" 4107931200001000 "\x00\x00\x00\x00\x00\x00\x00\x02"`,
+		`long:"color_or" 4107931200001000 "\x00\x00\x00\x00\x00\x00\x00\x01"`,
+		`long:"double" 4107931200001000 "@D\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`long:"double_or" 4107931200001000 "@DY\x99\x99\x99\x99\x9a"`,
+		`long:"flag" 4107931200001000 "\x00"`,
+		`long:"flag_or" 4107931200001000 "\x01"`,
+		`long:"id" 4107931200001000 "\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf1"`,
+		`long:"id_or" 4107931200001000 "\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf2"`,
+		`long:"json" 4107931200001000 "{\"n\":2}"`,
+		`long:"json_or" 4107931200001000 "{\"n\":3}"`,
+		`long:"large" 4107931200001000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+		`long:"number" 4107931200001000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+		`long:"number_or" 4107931200001000 "\x00\x00\x00\x00\x00\x00\x00("`,
+		`long:"single" 4107931200001000 "B&ff"`,
+		`long:"small" 4107931200001000 "\x00\x00\x00\x00\x00\x00\x00)"`,
+		`long:"span" 4107931200001000 "\x00\x00\x00\x14\xb8\xd0:\x00"`,
+		`long:"span_or" 4107931200001000 "\x00\x00\x00\x14A\x9a\xa6\x00"`,
+		`long:"text" 4107931200001000 "text 2"`,
+		`long:"text_or" 4107931200001000 "text 3"`,
+		`long:"unsigned" 4107931200001000 "\x00\x00\x00\x00\x00\x00\x00)"`,
+		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007"`,
+		`short:"at" 4107931200002000 "9\x02M\xa8\xaf\f\xa6\x80"`,
+		`short:"at_or" 4107931200002000 "9\x02M\xa8sq܀"`,
+		`short:"bytes" 4107931200002000 "\xca\xfe\x03"`,
+		`short:"bytes_or" 4107931200002000 "\xca\xfe\x04"`,
+		`short:"color" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00\x01"`,
+		`short:"color_or" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00\x02"`,
+		`short:"double" 4107931200002000 "@DY\x99\x99\x99\x99\x9a"`,
+		`short:"double_or" 4107931200002000 "@D\x99\x99\x99\x99\x99\x9a"`,
+		`short:"flag" 4107931200002000 "\x01"`,
+		`short:"flag_or" 4107931200002000 "\x00"`,
+		`short:"id" 4107931200002000 "\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf2"`,
+		`short:"id_or" 4107931200002000 "\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf3"`,
+		`short:"json" 4107931200002000 "{\"n\":3}"`,
+		`short:"json_or" 4107931200002000 "{\"n\":4}"`,
+		`short:"large" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00("`,
+		`short:"number" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00("`,
+		`short:"number_or" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00*"`,
+		`short:"single" 4107931200002000 "B\"\xcc\xcd"`,
+		`short:"small" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+		`short:"span" 4107931200002000 "\x00\x00\x00\x14A\x9a\xa6\x00"`,
+		`short:"span_or" 4107931200002000 "\x00\x00\x00\x14}5p\x00"`,
+		`short:"text" 4107931200002000 "text 3"`,
+		`short:"text_or" 4107931200002000 "text 4"`,
+		`short:"unsigned" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+	)
 }

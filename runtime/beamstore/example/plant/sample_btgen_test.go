@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/plant"
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/plant/planttest"
@@ -26,7 +27,7 @@ func exampleSample(series plant.SampleSeries, at time.Time, n int) plant.SampleE
 }
 
 // TestSampleRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest and every query.
+// them with Read, Latest, Windows, Points and every query.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]plant.SampleSeries{{Area: "area", Sensor: 3698}}, 3)
@@ -53,11 +54,13 @@ func TestSampleRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Drawn(t, "Value", events[:3]...)(r.Points(ctx, series[0], times[0], end, plant.SampleFieldValue, 1000))
 		storetest.SameInAnyOrder(t, "ByArea", r.ByArea(ctx, series[0].Area, times[0], end), events[0], events[1], events[2], events[4])
 		storetest.Same(t, "ByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error { return r.ByAreaColumns(ctx, series[0].Area, times[1], times[2], c) }), events[1])
-		storetest.SameInAnyOrder(t, "ByAreas", r.ByAreas(ctx, []string{series[0].Area, series[0].Area}, times[0], end), events[0], events[1], events[2], events[4])
+		storetest.SameInAnyOrder(t, "ByAreas", r.ByAreas(ctx, []string{series[0].Area, series[1].Area}, times[0], end), events[0], events[1], events[2], events[3], events[4])
 		storetest.Same(t, "ByAreasColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
-			return r.ByAreasColumns(ctx, []string{series[0].Area, series[0].Area}, times[1], times[2], c)
+			return r.ByAreasColumns(ctx, []string{series[0].Area, series[1].Area}, times[1], times[2], c)
 		}), events[1])
 		storetest.SameInAnyOrder(t, "ByAreaPrefix", r.ByAreaPrefix(ctx, series[0].Area, times[0], end), events[0], events[1], events[2], events[3], events[4])
 		storetest.Same(t, "ByAreaPrefixColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
@@ -76,4 +79,50 @@ func TestSampleRoundTrip(t *testing.T) {
 			return storetest.Within(e.Value, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)))
 		}, events[1])...)
 	}
+}
+
+// TestSampleStored writes events to an in-memory Bigtable, and compares the
+// families and the cells that it stores.
+func TestSampleStored(t *testing.T) {
+	bt := planttest.New(t)
+	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
+	w := plant.NewSampleWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []plant.SampleEvent{
+		{
+			SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698},
+			Time:         time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
+			Value:        42,
+		},
+		{
+			SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698},
+			Time:         time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
+			Value:        39,
+		},
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Stored(
+		t, bt, plant.SamplesTableID,
+		`family m: age() > 3650d`,
+		`rollup h: never`,
+		`row "area#003698#2100-03-05T12"`,
+		`m:"value" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00*"`,
+		`row "area#003698#2100-03-05T13"`,
+		`m:"value" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+	)
+	storetest.Stored(
+		t, bt, plant.SamplesSaltedTableID,
+		`family m: age() > 3650d`,
+		`row "00#area#003698#2100-03-05T12"`,
+		`m:"value" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00*"`,
+		`row "00#area#003698#2100-03-05T13"`,
+		`m:"value" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+	)
+	storetest.Stored(
+		t, bt, plant.SamplesNowTableID,
+		`family n: (age() > 3650d || versions() > 1)`,
+		`row "area#003698"`,
+		`n:"value" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+	)
 }
