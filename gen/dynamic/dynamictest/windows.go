@@ -105,7 +105,7 @@ func generatedStatistic(s dynamic.Statistic, f *layout.Field, of reflect.Value) 
 			return nil
 		}
 	default:
-		if count == 0 || s == dynamic.Rate && !first.Before(last) {
+		if count == 0 || s == dynamic.Rate && !call("Since")[0].Interface().(time.Time).Before(last) {
 			return nil
 		}
 	}
