@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // Class: names of a schema that generated code uses for itself. Each receiver, parameter and variable
@@ -39,7 +40,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 	}
 	c := newTypeChecker(t)
 	tried := 0
-	for i, name := range slices.Sorted(maps.Keys(used)) {
+	for i, name := range testlong.Sample(slices.Sorted(maps.Keys(used)), 6) {
 		r, err := Generate(namedSchemas(i, name), emit.Target{ImportPath: root})
 		switch {
 		case err != nil:
@@ -52,8 +53,8 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 			}
 		}
 	}
-	if tried < len(used)/2 {
-		t.Errorf("%d of %d names are refused", len(used)-tried, len(used))
+	if most := testlong.Pick(len(used)/6, len(used)); tried < most/2 {
+		t.Errorf("%d of %d names are tried", tried, most)
 	}
 }
 

@@ -995,7 +995,7 @@ func TestSetupReadsBack(t *testing.T) {
 				}
 				return nil
 			}
-			plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
+			plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}}, setup.Options{Timeout: time.Second}) // for a table that is gone
 			same(t, "changes", show(plan), append(c.changes, "+ table u"))
 			want := "after setup, the tables differ from what it sent: check for concurrent changes, " +
 				"and whether the server stores everything that it is sent; then run setup again\n" + c.want

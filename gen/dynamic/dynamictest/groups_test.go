@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -32,7 +33,7 @@ func TestGroupsOfAllTypes(t *testing.T) {
 	s := dynamic.New(l)
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	prefixes := 0
-	fewChecks(t, 3)
+	fewChecks(t, testlong.Pick(1, 3))
 	rapid.Check(t, func(rt *rapid.T) {
 		prefixes++
 		prefix := fmt.Sprintf("p%d_", prefixes)
