@@ -262,14 +262,17 @@ func (y *year) model(m grid.MeterSeries, startOf func(time.Time) time.Time) map[
 	return out
 }
 
-// windows returns windows in the form of those of the model. It passes those that may lack changes to inexact.
+// windows returns windows in the form of those of the model. It passes those that may lack changes to inexact, and the next ones,
+// whose increase begins with the last value of these.
 func (y *year) windows(m grid.MeterSeries, read iter.Seq2[grid.MeterWindow, error], inexact func(w *grid.MeterWindow)) map[int64]string {
-	out := map[int64]string{}
+	out, follows := map[int64]string{}, false
 	for w, err := range read {
 		y.must(err)
 		doubted := y.doubted[m][weekStart(w.Start.UTC()).Format(time.DateOnly)] || y.doubted[m][weekStart(w.End.UTC().Add(-1)).Format(time.DateOnly)]
+		expected := doubted || follows
+		follows = doubted
 		switch {
-		case doubted && w.Inexact:
+		case w.Inexact && expected:
 			inexact(&w)
 			continue
 		case w.Inexact != doubted:
