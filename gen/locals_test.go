@@ -40,7 +40,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 	}
 	c := newTypeChecker(t)
 	tried := 0
-	for i, name := range testlong.Sample(slices.Sorted(maps.Keys(used)), 6) {
+	for i, name := range testlong.Sample(slices.Sorted(maps.Keys(used)), 12) {
 		r, err := Generate(namedSchemas(i, name), emit.Target{ImportPath: root})
 		switch {
 		case err != nil:
@@ -53,7 +53,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 			}
 		}
 	}
-	if most := testlong.Pick(len(used)/6, len(used)); tried < most/2 {
+	if most := testlong.Pick(len(used)/12, len(used)); tried < most/2 {
 		t.Errorf("%d of %d names are tried", tried, most)
 	}
 }

@@ -37,7 +37,7 @@ func TestStoredBytes(t *testing.T) {
 	if len(inputs) < 12 {
 		t.Fatal(len(inputs))
 	}
-	for _, in := range testlong.Sample(inputs, 5) {
+	for _, in := range testlong.Sample(inputs, 9) {
 		path, result := in.Name, Resolve([]Input{in})
 		if err := result.Diagnostics.Err(); err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ func TestBreakingVerdicts(t *testing.T) {
 			events := rapid.Custom(func(rt *rapid.T) []dynamic.Event { return traffic.Events(rt, 8) })
 			harmful, cases := false, 20
 			if verdict == evolve.Safe {
-				cases = testlong.Pick(4, cases)
+				cases = testlong.Pick(2, cases)
 			}
 			for seed := 0; seed < cases && !harmful; seed++ {
 				got, err := lab.Compare(t.Context(), edit, events.Example(seed), dynamictest.Range{From: edges[0], To: edges[len(edges)-1]})

@@ -49,8 +49,12 @@ var update = flag.Bool("update", false, "rewrite the output that scripts compare
 // the command line. ADDR is a free address. Those that go through all refusals, strategies and
 // kinds of keys run at length only.
 func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) < 20 {
+		t.Fatal(len(scripts), err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Files:         testlong.Sample(scripts, 4),
 		UpdateScripts: *update,
 		Condition:     testlong.Condition,
 		Setup: func(env *testscript.Env) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,8 +21,12 @@ var update = flag.Bool("update", false, "rewrite the output that scripts compare
 // TestScripts runs the scripts in testdata/script, each of which tests one feature of the
 // command line. Those that try the same with many names or kinds of files run at length only.
 func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) < 20 {
+		t.Fatal(len(scripts), err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Files:         testlong.Sample(scripts, 4),
 		UpdateScripts: *update,
 		Condition:     testlong.Condition,
 		Setup: func(env *testscript.Env) error {

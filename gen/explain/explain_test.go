@@ -174,7 +174,7 @@ func asks(r explain.Read, key explain.Bytes) bool {
 func TestMatrix(t *testing.T) {
 	for seed := range testlong.Pick(1, 3) {
 		for i, s := range append(model.Matrix(seed), model.Random(seed)) {
-			if i%3 > 0 && !testlong.Enabled() {
+			if i%9 > 0 && !testlong.Enabled() {
 				continue
 			}
 			s.Name = "app"

@@ -123,10 +123,7 @@ func TestRecords(t *testing.T) {
 // TestMutatedRecords proposes schemas for inputs whose bytes are changed at random: btgen accepts each
 // proposal.
 func TestMutatedRecords(t *testing.T) {
-	n := 20
-	if testlong.Enabled() {
-		n = 200
-	}
+	n := testlong.Pick(5, 200)
 	const alphabet = "\\\"',=#{}<>() \n;:.-+019einmtz\x00\xff"
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, c := range recordsCases(t) {

@@ -705,16 +705,15 @@ func TestTables(t *testing.T) {
 	if len(tableCases) < 60 {
 		t.Errorf("%d tables", len(tableCases))
 	}
-	checkTables(t, testlong.Sample(tableCases, 4))
+	checkTables(t, testlong.Sample(tableCases, 8))
 }
 
 // TestMoreTables does so for tables that were drawn after the package was written for the others.
-// Only a third of them is tried, unless tests may take long.
 func TestMoreTables(t *testing.T) {
 	if len(moreCases) < 60 {
 		t.Errorf("%d tables", len(moreCases))
 	}
-	checkTables(t, testlong.Sample(moreCases, 8))
+	checkTables(t, testlong.Sample(moreCases, 16))
 }
 
 // checkTables proposes schemas for tables, and checks them.

@@ -24,7 +24,7 @@ const Variable = "BTGEN_LONG"
 // -rapid.checks overrides them. A long run draws other cases each time, so that runs add up; a
 // normal one always draws the same, so that a change fails because of what it changes.
 const (
-	usualChecks = "10"
+	usualChecks = "5"
 	longChecks  = "50"
 	racedChecks = "5"
 	usualSeed   = "1"

@@ -161,7 +161,7 @@ func TestColumnsMatchEvents(t *testing.T) {
 			must(t, err)
 			defer func() { _ = without.Close() }()
 			taken, made := 0, 0
-			reads := testlong.Pick(20, 40)
+			reads := testlong.Pick(8, 40)
 			for i := range reads {
 				if i == reads/2 {
 					spoil(t, l, bt.Client)

@@ -150,7 +150,7 @@ func TestRollupReads(t *testing.T) {
 			idle := *l.Rollup
 			idle.Idle, events.Rollup = true, &idle
 			every, fromRuns, fromEvents := &Query[sample]{Name: "All"}, 0, 0
-			for round := range testlong.Pick(4, 10) {
+			for round := range testlong.Pick(2, 10) {
 				var written, deleted []sample
 				for i := range samples {
 					switch random.IntN(5) {

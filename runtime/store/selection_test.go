@@ -245,7 +245,7 @@ func TestSelections(t *testing.T) {
 				c := newPoleCase(t, pattern, segments)
 				random := rand.New(rand.NewPCG(5, uint64(pattern)))
 				conditions := pattern == codec.SingleUnserialized || pattern == codec.BucketNewCells
-				for n := 0; n < testlong.Pick(8, 60); {
+				for n := 0; n < testlong.Pick(3, 60); {
 					if drawn, ok := drawChoice(random, &c.mapping.Key, conditions); ok {
 						c.check(t, drawn, n%2, at(86400), at(86400*2+3601))
 						n++
