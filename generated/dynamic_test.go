@@ -10,16 +10,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/alltypes"
-	"github.com/btgen-dev/btgen/generated/cpu"
 	"github.com/btgen-dev/btgen/generated/device"
-	"github.com/btgen-dev/btgen/generated/feed"
-	"github.com/btgen-dev/btgen/generated/grid"
-	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/meter"
-	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/seismic"
-	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -42,22 +36,22 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"balloon_new_columns":  asGenerated(weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader),
 	"balloon_serialized":   asGenerated(weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader),
 	"balloon_unserialized": asGenerated(weather.NewBalloonUnserializedWriter, weather.NewBalloonUnserializedReader),
-	"cpu":                  asGenerated(cpu.NewUsageWriter, cpu.NewUsageReader),
+	"cpu":                  asGenerated(examples.NewUsageWriter, examples.NewUsageReader),
 	"device_alarms":        asGenerated(device.NewAlarmWriter, device.NewAlarmReader),
 	"device_readings":      asGenerated(device.NewReadingWriter, device.NewReadingReader),
-	"feed_activities":      asGenerated(feed.NewActivityWriter, feed.NewActivityReader),
-	"grid_meters":          asGenerated(grid.NewMeterWriter, grid.NewMeterReader),
-	"market_ticks":         asGenerated(market.NewTickWriter, market.NewTickReader),
+	"feed_activities":      asGenerated(examples.NewActivityWriter, examples.NewActivityReader),
+	"grid_meters":          asGenerated(examples.NewMeterWriter, examples.NewMeterReader),
+	"market_ticks":         asGenerated(examples.NewTickWriter, examples.NewTickReader),
 	"meter":                asGenerated(meter.NewReadingWriter, meter.NewReadingReader),
-	"metrics_points":       asGenerated(metrics.NewPointWriter, metrics.NewPointReader),
-	"metrics_samples":      asGenerated(metrics.NewSampleWriter, metrics.NewSampleReader),
+	"metrics_points":       asGenerated(examples.NewPointWriter, examples.NewPointReader),
+	"metrics_samples":      asGenerated(examples.NewSampleWriter, examples.NewSampleReader),
 	"noaa_daily":           asGenerated(noaa.NewDailyWriter, noaa.NewDailyReader),
 	"noaa_normals":         asGenerated(noaa.NewNormalWriter, noaa.NewNormalReader),
-	"seismic_tremors":      asGenerated(seismic.NewTremorWriter, seismic.NewTremorReader),
+	"seismic_tremors":      asGenerated(examples.NewTremorWriter, examples.NewTremorReader),
 	"sparse":               asGenerated(alltypes.NewSparseWriter, alltypes.NewSparseReader),
-	"transit_delays":       asGenerated(transit.NewDelayWriter, transit.NewDelayReader),
-	"transit_positions":    asGenerated(transit.NewPositionWriter, transit.NewPositionReader),
-	"vehicles_now":         asGenerated(transit.NewVehicleWriter, transit.NewVehicleReader),
+	"transit_delays":       asGenerated(examples.NewDelayWriter, examples.NewDelayReader),
+	"transit_positions":    asGenerated(examples.NewPositionWriter, examples.NewPositionReader),
+	"vehicles_now":         asGenerated(examples.NewVehicleWriter, examples.NewVehicleReader),
 	"usage_classes":        asGenerated(usage.NewUsageClassesWriter, usage.NewUsageClassesReader),
 	"usage_default":        asGenerated(usage.NewUsageDefaultWriter, usage.NewUsageDefaultReader),
 	"usage_one_second":     asGenerated(usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader),

@@ -32,26 +32,14 @@ import (
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
-	"github.com/btgen-dev/btgen/generated/cpu"
-	"github.com/btgen-dev/btgen/generated/cpu/cputest"
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
-	"github.com/btgen-dev/btgen/generated/feed"
-	"github.com/btgen-dev/btgen/generated/feed/feedtest"
-	"github.com/btgen-dev/btgen/generated/grid"
-	"github.com/btgen-dev/btgen/generated/grid/gridtest"
-	"github.com/btgen-dev/btgen/generated/market"
-	"github.com/btgen-dev/btgen/generated/market/markettest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/meter/metertest"
-	"github.com/btgen-dev/btgen/generated/metrics"
-	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
-	"github.com/btgen-dev/btgen/generated/seismic"
-	"github.com/btgen-dev/btgen/generated/seismic/seismictest"
-	"github.com/btgen-dev/btgen/generated/transit"
-	"github.com/btgen-dev/btgen/generated/transit/transittest"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
 	"github.com/btgen-dev/btgen/generated/weather"
@@ -78,7 +66,7 @@ func resolved(t *testing.T) gen.Result {
 	return result
 }
 
-// layoutOf returns the layout with a name, such as metrics.Sample.
+// layoutOf returns the layout with a name, such as examples.Sample.
 func layoutOf(t *testing.T, r gen.Result, name string) *layout.Layout {
 	t.Helper()
 	i := slices.IndexFunc(r.Layouts, func(l *layout.Layout) bool { return l.Package+"."+l.Name == name })
@@ -391,55 +379,55 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 		return store.ReaderOptions{Now: func() time.Time { return now }}
 	}
 	return []explained{
-		{"transit.Position", transitServer, func(client *bigtable.Client, now time.Time) calls {
-			r := transit.NewPositionReader(client, o(now))
-			return callsOf(r, vehicle(m, m86, 5824), transit.PositionFieldLatitude).
+		{"examples.Position", transitServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewPositionReader(client, o(now))
+			return callsOf(r, vehicle(m, m86, 5824), examples.PositionFieldLatitude).
 				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
 				with("ByLines", func(from, to time.Time) { drain(r.ByLines(ctx, m, []string{m86, m86}, from, to)) }).
 				with("ByVehicle", func(from, to time.Time) { drain(r.ByVehicle(ctx, m, 5824, from, to)) }).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) }).
 				with("Export", func(from, to time.Time) { drain(r.Export(ctx, from, to)) })
 		}},
-		{"seismic.Tremor", seismicServer, func(client *bigtable.Client, now time.Time) calls {
-			r := seismic.NewTremorReader(client, o(now))
-			return callsOf(r, seismic.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}, seismic.TremorFieldMagnitude).
+		{"examples.Tremor", seismicServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewTremorReader(client, o(now))
+			return callsOf(r, examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}, examples.TremorFieldMagnitude).
 				with("ByStations", func(from, to time.Time) { drain(r.ByStations(ctx, "NC", "PKD1", from, to)) }).
 				with("Unreviewed", func(from, to time.Time) { drain(r.Unreviewed(ctx, "NC", "PKD1", true, from, to)) })
 		}},
-		{"transit.Vehicle", transitServer, func(client *bigtable.Client, now time.Time) calls {
-			r := transit.NewVehicleReader(client, o(now))
-			return callsOf(r, transit.VehicleSeries{Region: m, Line: m86, Vehicle: 5824}, transit.VehicleFieldLatitude).
+		{"examples.Vehicle", transitServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewVehicleReader(client, o(now))
+			return callsOf(r, examples.VehicleSeries{Region: m, Line: m86, Vehicle: 5824}, examples.VehicleFieldLatitude).
 				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) })
 		}},
-		{"transit.Delay", transitServer, func(client *bigtable.Client, now time.Time) calls {
-			r := transit.NewDelayReader(client, o(now))
-			return callsOf(r, transit.DelaySeries{Region: m, Line: m86, Vehicle: 5824}).
+		{"examples.Delay", transitServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewDelayReader(client, o(now))
+			return callsOf(r, examples.DelaySeries{Region: m, Line: m86, Vehicle: 5824}).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) }).
 				with("ByRegionAndLine", func(from, to time.Time) { drain(r.ByRegionAndLine(ctx, m, m86, from, to)) })
 		}},
-		{"feed.Activity", feedServer, func(client *bigtable.Client, now time.Time) calls {
-			r := feed.NewActivityReader(client, o(now))
+		{"examples.Activity", feedServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewActivityReader(client, o(now))
 			id, _ := codec.ParseUUID("f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
-			return callsOf(r, feed.ActivitySeries{Repository: "btgen", Actor: gopher, ID: id}).
+			return callsOf(r, examples.ActivitySeries{Repository: "btgen", Actor: gopher, ID: id}).
 				with("ByRepository", func(from, to time.Time) { drain(r.ByRepository(ctx, "btgen", from, to)) }).
 				with("ByActor", func(from, to time.Time) { drain(r.ByActor(ctx, gopher, from, to)) })
 		}},
-		{"market.Tick", marketServer, func(client *bigtable.Client, now time.Time) calls {
-			r := market.NewTickReader(client, o(now))
-			return callsOf(r, market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}).
+		{"examples.Tick", marketServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewTickReader(client, o(now))
+			return callsOf(r, examples.TickSeries{Exchange: "XNYS", Symbol: "ACME"}).
 				with("ByExchange", func(from, to time.Time) { drain(r.ByExchange(ctx, "XNYS", from, to)) })
 		}},
-		{"cpu.Usage", cpuServer, func(client *bigtable.Client, now time.Time) calls {
-			r := cpu.NewUsageReader(client, o(now))
-			series := seriesOf[cpu.UsageSeries](t, result, "cpu.Usage")
-			return callsOf(r, series, cpu.UsageFieldUsageUser).
+		{"examples.Usage", cpuServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewUsageReader(client, o(now))
+			series := seriesOf[examples.UsageSeries](t, result, "examples.Usage")
+			return callsOf(r, series, examples.UsageFieldUsageUser).
 				with("ByHosts", func(from, to time.Time) { drain(r.ByHosts(ctx, []string{series.Hostname, series.Hostname}, from, to)) }).
 				with("All", func(from, to time.Time) { drain(r.All(ctx, from, to)) })
 		}},
-		{"grid.Meter", gridServer, func(client *bigtable.Client, now time.Time) calls {
-			r := grid.NewMeterReader(client, o(now))
-			return callsOf(r, grid.MeterSeries{Region: "north", Meter: 42}, grid.MeterFieldEnergy).
+		{"examples.Meter", gridServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewMeterReader(client, o(now))
+			return callsOf(r, examples.MeterSeries{Region: "north", Meter: 42}, examples.MeterFieldEnergy).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "north", from, to)) })
 		}},
 		{"meter.Reading", meterServer, func(client *bigtable.Client, now time.Time) calls {
@@ -447,15 +435,15 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 			return callsOf(r, seriesOf[meter.ReadingSeries](t, result, "meter.Reading")).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "region", from, to)) })
 		}},
-		{"metrics.Sample", metricsServer, func(client *bigtable.Client, now time.Time) calls {
-			r := metrics.NewSampleReader(client, o(now))
-			return callsOf(r, metrics.SampleSeries{Metric: "cpu.load", Host: "web-1"}).
+		{"examples.Sample", metricsServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewSampleReader(client, o(now))
+			return callsOf(r, examples.SampleSeries{Metric: "cpu.load", Host: "web-1"}).
 				with("ByMetric", func(from, to time.Time) { drain(r.ByMetric(ctx, "cpu.load", from, to)) }).
 				with("BySeries", func(from, to time.Time) { drain(r.BySeries(ctx, "cpu.load", "web-1", from, to)) })
 		}},
-		{"metrics.Point", metricsServer, func(client *bigtable.Client, now time.Time) calls {
-			r := metrics.NewPointReader(client, o(now))
-			return callsOf(r, metrics.PointSeries{Metric: 1, Host: 258}).
+		{"examples.Point", metricsServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewPointReader(client, o(now))
+			return callsOf(r, examples.PointSeries{Metric: 1, Host: 258}).
 				with("ByMetric", func(from, to time.Time) { drain(r.ByMetric(ctx, 1, from, to)) })
 		}},
 		{"weather.BalloonCombined", weatherServer, func(client *bigtable.Client, now time.Time) calls {
@@ -655,7 +643,7 @@ func TestExplainedRows(t *testing.T) {
 // been summarized.
 func TestExplainedRun(t *testing.T) {
 	result := resolved(t)
-	l := layoutOf(t, result, "grid.Meter")
+	l := layoutOf(t, result, "examples.Meter")
 	table := l.Read
 	events := sample.Events(l, table, 3, 1)
 	// Without rules of garbage collection: the server has its own clock.
@@ -664,12 +652,12 @@ func TestExplainedRun(t *testing.T) {
 	})
 	now := events[3].WrittenAt
 	clock := func() time.Time { return now }
-	w := grid.NewMeterWriter(b.Client, store.WriterOptions{Now: clock})
+	w := examples.NewMeterWriter(b.Client, store.WriterOptions{Now: clock})
 	for i := range events {
-		check(t, w.Write(t.Context(), eventOf[grid.MeterEvent](t, l, table, &events[i])))
+		check(t, w.Write(t.Context(), eventOf[examples.MeterEvent](t, l, table, &events[i])))
 	}
 	now = now.Add(time.Hour)
-	report, err := grid.RollupMeter(t.Context(), b.Client, store.RollupOptions{Now: clock, Sleep: func(context.Context, time.Duration) error { return nil }})
+	report, err := examples.RollupMeter(t.Context(), b.Client, store.RollupOptions{Now: clock, Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil || report.Sealed != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -707,21 +695,21 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"adopted.View":                storesOf(adoptedServer, adopted.NewViewWriter),
 	"alltypes.Sample":             storesOf(allServer, alltypes.NewSampleWriter),
 	"alltypes.Sparse":             storesOf(allServer, alltypes.NewSparseWriter),
-	"cpu.Usage":                   storesOf(cpuServer, cpu.NewUsageWriter),
+	"examples.Usage":              storesOf(cpuServer, examples.NewUsageWriter),
 	"device.Alarm":                storesOf(deviceServer, device.NewAlarmWriter),
 	"device.Reading":              storesOf(deviceServer, device.NewReadingWriter),
-	"feed.Activity":               storesOf(feedServer, feed.NewActivityWriter),
-	"grid.Meter":                  storesOf(gridServer, grid.NewMeterWriter),
-	"market.Tick":                 storesOf(marketServer, market.NewTickWriter),
+	"examples.Activity":           storesOf(feedServer, examples.NewActivityWriter),
+	"examples.Meter":              storesOf(gridServer, examples.NewMeterWriter),
+	"examples.Tick":               storesOf(marketServer, examples.NewTickWriter),
 	"meter.Reading":               storesOf(meterServer, meter.NewReadingWriter),
-	"metrics.Point":               storesOf(metricsServer, metrics.NewPointWriter),
-	"metrics.Sample":              storesOf(metricsServer, metrics.NewSampleWriter),
+	"examples.Point":              storesOf(metricsServer, examples.NewPointWriter),
+	"examples.Sample":             storesOf(metricsServer, examples.NewSampleWriter),
 	"noaa.Daily":                  storesOf(noaaServer, noaa.NewDailyWriter),
 	"noaa.Normal":                 storesOf(noaaServer, noaa.NewNormalWriter),
-	"seismic.Tremor":              storesOf(seismicServer, seismic.NewTremorWriter),
-	"transit.Delay":               storesOf(transitServer, transit.NewDelayWriter),
-	"transit.Position":            storesOf(transitServer, transit.NewPositionWriter),
-	"transit.Vehicle":             storesOf(transitServer, transit.NewVehicleWriter),
+	"examples.Tremor":             storesOf(seismicServer, examples.NewTremorWriter),
+	"examples.Delay":              storesOf(transitServer, examples.NewDelayWriter),
+	"examples.Position":           storesOf(transitServer, examples.NewPositionWriter),
+	"examples.Vehicle":            storesOf(transitServer, examples.NewVehicleWriter),
 	"usage.UsageClasses":          storesOf(usageServer, usage.NewUsageClassesWriter),
 	"usage.UsageDefault":          storesOf(usageServer, usage.NewUsageDefaultWriter),
 	"usage.UsageOneSecond":        storesOf(usageServer, usage.NewUsageOneSecondWriter),
@@ -738,16 +726,16 @@ func weatherServer(t *testing.T) string { return weathertest.New(t).Addr }
 func usageServer(t *testing.T) string   { return usagetest.New(t).Addr }
 func allServer(t *testing.T) string     { return alltypestest.New(t).Addr }
 func adoptedServer(t *testing.T) string { return adoptedtest.New(t).Addr }
-func cpuServer(t *testing.T) string     { return cputest.New(t).Addr }
+func cpuServer(t *testing.T) string     { return examplestest.New(t).Addr }
 func deviceServer(t *testing.T) string  { return devicetest.New(t).Addr }
 func noaaServer(t *testing.T) string    { return noaatest.New(t).Addr }
-func seismicServer(t *testing.T) string { return seismictest.New(t).Addr }
-func transitServer(t *testing.T) string { return transittest.New(t).Addr }
-func feedServer(t *testing.T) string    { return feedtest.New(t).Addr }
-func gridServer(t *testing.T) string    { return gridtest.New(t).Addr }
-func marketServer(t *testing.T) string  { return markettest.New(t).Addr }
+func seismicServer(t *testing.T) string { return examplestest.New(t).Addr }
+func transitServer(t *testing.T) string { return examplestest.New(t).Addr }
+func feedServer(t *testing.T) string    { return examplestest.New(t).Addr }
+func gridServer(t *testing.T) string    { return examplestest.New(t).Addr }
+func marketServer(t *testing.T) string  { return examplestest.New(t).Addr }
 func meterServer(t *testing.T) string   { return metertest.New(t).Addr }
-func metricsServer(t *testing.T) string { return metricstest.New(t).Addr }
+func metricsServer(t *testing.T) string { return examplestest.New(t).Addr }
 
 // storesOf stores examples with a generated writer in a server of their codec.
 func storesOf[E any, W writer[E]](server func(t *testing.T) string, newWriter func(client store.Client, opts ...store.WriterOptions) W) func(t *testing.T, l *layout.Layout, table *layout.Table) {

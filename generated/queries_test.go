@@ -19,14 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc"
 
-	"github.com/btgen-dev/btgen/generated/feed"
-	"github.com/btgen-dev/btgen/generated/feed/feedtest"
-	"github.com/btgen-dev/btgen/generated/market"
-	"github.com/btgen-dev/btgen/generated/market/markettest"
-	"github.com/btgen-dev/btgen/generated/metrics"
-	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
-	"github.com/btgen-dev/btgen/generated/transit"
-	"github.com/btgen-dev/btgen/generated/transit/transittest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -141,33 +135,33 @@ func same[E any](t *testing.T, c *traffic, want, got []E, requests, cells int) {
 	}
 }
 
-func vehicle(region, line string, number int64) transit.PositionSeries {
-	return transit.PositionSeries{Region: region, Line: line, Vehicle: number}
+func vehicle(region, line string, number int64) examples.PositionSeries {
+	return examples.PositionSeries{Region: region, Line: line, Vehicle: number}
 }
 
 // The hour precedes the vehicle: a line is one range, and a vehicle is one row per hour.
 func TestBucketInTheMiddle(t *testing.T) {
-	bt := transittest.New(t)
+	bt := examplestest.New(t)
 	c := &traffic{}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
-	var events []transit.PositionEvent
+	var events []examples.PositionEvent
 	for hour := range 3 {
-		for _, s := range []transit.PositionSeries{vehicle("nyc", "m86", 5824), vehicle("nyc", "m86", 58240), vehicle("nyc", "m8", 1), vehicle("sfo", "m86", 2)} {
+		for _, s := range []examples.PositionSeries{vehicle("nyc", "m86", 5824), vehicle("nyc", "m86", 58240), vehicle("nyc", "m8", 1), vehicle("sfo", "m86", 2)} {
 			for minute := range 2 {
 				at := noon.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*30*time.Minute)
-				events = append(events, transit.PositionEvent{PositionSeries: s, Time: at, Latitude: float64(hour), Longitude: float64(minute)})
+				events = append(events, examples.PositionEvent{PositionSeries: s, Time: at, Latitude: float64(hour), Longitude: float64(minute)})
 			}
 		}
 	}
-	check(t, transit.NewPositionWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
-	r := transit.NewPositionReader(client, store.ReaderOptions{Now: clock})
-	of := func(from, to time.Duration, keep func(transit.PositionSeries) bool) []transit.PositionEvent {
-		return slices.DeleteFunc(slices.Clone(events), func(e transit.PositionEvent) bool {
+	check(t, examples.NewPositionWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := examples.NewPositionReader(client, store.ReaderOptions{Now: clock})
+	of := func(from, to time.Duration, keep func(examples.PositionSeries) bool) []examples.PositionEvent {
+		return slices.DeleteFunc(slices.Clone(events), func(e examples.PositionEvent) bool {
 			return !keep(e.PositionSeries) || e.Time.Before(noon.Add(from)) || !e.Time.Before(noon.Add(to))
 		})
 	}
-	line := func(s transit.PositionSeries) bool { return s.Region == "nyc" && s.Line == "m86" }
-	one := func(s transit.PositionSeries) bool { return line(s) && s.Vehicle == 5824 }
+	line := func(s examples.PositionSeries) bool { return s.Region == "nyc" && s.Line == "m86" }
+	one := func(s examples.PositionSeries) bool { return line(s) && s.Vehicle == 5824 }
 	for _, span := range [][2]time.Duration{{0, 3 * time.Hour}, {30 * time.Minute, 2 * time.Hour}, {time.Hour, time.Hour + 1}, {-time.Hour, 0}} {
 		from, to := noon.Add(span[0]), noon.Add(span[1])
 		want := of(span[0], span[1], line)
@@ -180,16 +174,16 @@ func TestBucketInTheMiddle(t *testing.T) {
 	want := of(time.Hour, 2*time.Hour, one)
 	same(t, c, want, all(t, r.ByVehicle(t.Context(), "nyc", 5824, noon.Add(time.Hour), noon.Add(2*time.Hour))), 1, 2*len(want))
 	// An export is in the order of row keys.
-	key := func(e transit.PositionEvent) string {
-		key, err := transit.PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(nil)
+	key := func(e examples.PositionEvent) string {
+		key, err := examples.PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(nil)
 		check(t, err)
 		return string(key)
 	}
-	exported := of(time.Hour, 3*time.Hour, func(transit.PositionSeries) bool { return true })
-	slices.SortStableFunc(exported, func(a, b transit.PositionEvent) int { return strings.Compare(key(a), key(b)) })
+	exported := of(time.Hour, 3*time.Hour, func(examples.PositionSeries) bool { return true })
+	slices.SortStableFunc(exported, func(a, b examples.PositionEvent) int { return strings.Compare(key(a), key(b)) })
 	same(t, c, exported, all(t, r.Export(t.Context(), noon.Add(time.Hour), noon.Add(3*time.Hour))), 1, 2*len(exported))
 	byTime := of(0, 3*time.Hour, line)
-	slices.SortStableFunc(byTime, func(a, b transit.PositionEvent) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(byTime, func(a, b examples.PositionEvent) int { return a.Time.Compare(b.Time) })
 	same(t, c, byTime, all(t, r.ByLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), store.ReadOptions{TimeOrder: true})), 1, 2*len(byTime))
 	newest := of(0, 3*time.Hour, one)
 	slices.Reverse(newest)
@@ -203,12 +197,12 @@ func TestBucketInTheMiddle(t *testing.T) {
 		newest[i].Longitude = 0
 	}
 	same(t, c, newest, all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour),
-		store.ReadOptions{NewestFirst: true, Fields: []store.Field{transit.PositionFieldLatitude}})), 1, len(newest))
+		store.ReadOptions{NewestFirst: true, Fields: []store.Field{examples.PositionFieldLatitude}})), 1, len(newest))
 	latest, err := r.Latest(t.Context(), vehicle("nyc", "m86", 5824))
 	check(t, err)
-	same(t, c, of(2*time.Hour+1, 3*time.Hour, one), []transit.PositionEvent{latest}, 1, 2)
+	same(t, c, of(2*time.Hour+1, 3*time.Hour, one), []examples.PositionEvent{latest}, 1, 2)
 	// The rows of a vehicle are not adjacent, and none is missed.
-	seen := map[transit.PositionSeries]time.Time{}
+	seen := map[examples.PositionSeries]time.Time{}
 	for _, e := range all(t, r.ByRegion(t.Context(), "nyc", noon, noon.Add(3*time.Hour), store.ReadOptions{LatestOnly: true})) {
 		if _, twice := seen[e.PositionSeries]; twice {
 			t.Errorf("%v twice", e.PositionSeries)
@@ -216,7 +210,7 @@ func TestBucketInTheMiddle(t *testing.T) {
 		seen[e.PositionSeries] = e.Time
 	}
 	last := noon.Add(2*time.Hour + 30*time.Minute)
-	if diff := cmp.Diff(map[transit.PositionSeries]time.Time{vehicle("nyc", "m86", 5824): last, vehicle("nyc", "m86", 58240): last, vehicle("nyc", "m8", 1): last}, seen); diff != "" {
+	if diff := cmp.Diff(map[examples.PositionSeries]time.Time{vehicle("nyc", "m86", 5824): last, vehicle("nyc", "m86", 58240): last, vehicle("nyc", "m8", 1): last}, seen); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -224,28 +218,28 @@ func TestBucketInTheMiddle(t *testing.T) {
 // The bucket, newest first, precedes the line: a line is a range per hour, and all of them are
 // one request.
 func TestRangePerBucket(t *testing.T) {
-	bt := transittest.New(t)
+	bt := examplestest.New(t)
 	c := &traffic{}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
-	var events []transit.DelayEvent
+	var events []examples.DelayEvent
 	for hour := range 3 {
 		for _, line := range []string{"m8", "m86", "m86x"} {
 			for number := range 2 {
-				events = append(events, transit.DelayEvent{
-					DelaySeries: transit.DelaySeries{Region: "nyc", Line: line, Vehicle: int64(number)},
+				events = append(events, examples.DelayEvent{
+					DelaySeries: examples.DelaySeries{Region: "nyc", Line: line, Vehicle: int64(number)},
 					Time:        noon.Add(time.Duration(hour) * time.Hour), Late: time.Duration(hour) * time.Minute, Stop: "5 Av",
 				})
 			}
 		}
 	}
-	check(t, transit.NewDelayWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
-	r := transit.NewDelayReader(client, store.ReaderOptions{Now: clock})
-	of := func(line string, hours int) []transit.DelayEvent {
-		out := slices.DeleteFunc(slices.Clone(events), func(e transit.DelayEvent) bool {
+	check(t, examples.NewDelayWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := examples.NewDelayReader(client, store.ReaderOptions{Now: clock})
+	of := func(line string, hours int) []examples.DelayEvent {
+		out := slices.DeleteFunc(slices.Clone(events), func(e examples.DelayEvent) bool {
 			return line != "" && e.Line != line || !e.Time.Before(noon.Add(time.Duration(hours)*time.Hour))
 		})
 		// Rows are read from last to first, so series are in descending order.
-		slices.SortStableFunc(out, func(a, b transit.DelayEvent) int {
+		slices.SortStableFunc(out, func(a, b examples.DelayEvent) int {
 			if n := a.Time.Compare(b.Time); n != 0 {
 				return n
 			}
@@ -271,22 +265,22 @@ func TestRangePerBucket(t *testing.T) {
 
 // Two tables, each for one of the queries, with the newest first in their keys.
 func TestNewestFirstFeed(t *testing.T) {
-	bt := feedtest.New(t)
+	bt := examplestest.New(t)
 	c := &traffic{}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
-	var events []feed.ActivityEvent
+	var events []examples.ActivityEvent
 	for i := range 12 {
-		events = append(events, feed.ActivityEvent{
-			ActivitySeries: feed.ActivitySeries{Repository: []string{"btgen", "btgen2"}[i%2], Actor: []string{"ann", "bob", "eve"}[i%3], ID: codec.UUID{byte(i + 1)}},
-			Time:           noon.Add(time.Duration(i/4) * time.Minute), Kind: feed.ActivityKindPush, Text: fmt.Sprint(i),
+		events = append(events, examples.ActivityEvent{
+			ActivitySeries: examples.ActivitySeries{Repository: []string{"btgen", "btgen2"}[i%2], Actor: []string{"ann", "bob", "eve"}[i%3], ID: codec.UUID{byte(i + 1)}},
+			Time:           noon.Add(time.Duration(i/4) * time.Minute), Kind: examples.ActivityKindPush, Text: fmt.Sprint(i),
 		})
 	}
-	check(t, feed.NewActivityWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
-	r := feed.NewActivityReader(client, store.ReaderOptions{Now: clock})
+	check(t, examples.NewActivityWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := examples.NewActivityReader(client, store.ReaderOptions{Now: clock})
 	// Events of one instant are in descending order of their IDs, like the time in the keys.
-	of := func(keep func(e feed.ActivityEvent) bool) []feed.ActivityEvent {
-		out := slices.DeleteFunc(slices.Clone(events), func(e feed.ActivityEvent) bool { return !keep(e) })
-		slices.SortFunc(out, func(a, b feed.ActivityEvent) int {
+	of := func(keep func(e examples.ActivityEvent) bool) []examples.ActivityEvent {
+		out := slices.DeleteFunc(slices.Clone(events), func(e examples.ActivityEvent) bool { return !keep(e) })
+		slices.SortFunc(out, func(a, b examples.ActivityEvent) int {
 			if n := a.Time.Compare(b.Time); n != 0 {
 				return n
 			}
@@ -294,23 +288,23 @@ func TestNewestFirstFeed(t *testing.T) {
 		})
 		return out
 	}
-	want := of(func(e feed.ActivityEvent) bool {
+	want := of(func(e examples.ActivityEvent) bool {
 		return e.Repository == "btgen" && e.Time.Before(noon.Add(2*time.Minute))
 	})
 	same(t, c, want, all(t, r.ByRepository(t.Context(), "btgen", noon, noon.Add(2*time.Minute))), 1, len(want))
-	want = of(func(e feed.ActivityEvent) bool { return e.Actor == "bob" })
+	want = of(func(e examples.ActivityEvent) bool { return e.Actor == "bob" })
 	same(t, c, want, all(t, r.ByActor(t.Context(), "bob", noon, noon.Add(time.Hour))), 1, len(want))
 	latest, err := r.Latest(t.Context(), events[11].ActivitySeries)
 	check(t, err)
-	same(t, c, events[11:], []feed.ActivityEvent{latest}, 1, 1)
+	same(t, c, events[11:], []examples.ActivityEvent{latest}, 1, 1)
 }
 
 // Several ticks within a microsecond all survive. The first table of the feed has a row key
 // schema: it refuses keys that GoogleSQL cannot parse, and the other table stores them.
 func TestRowKeySchema(t *testing.T) {
-	b := feedtest.New(t)
-	w := feed.NewActivityWriter(b.Client, store.WriterOptions{Now: clock})
-	event := feed.ActivityEvent{ActivitySeries: feed.ActivitySeries{Repository: "b t", Actor: "ann", ID: codec.UUID{1}}, Time: noon, Kind: feed.ActivityKindPush}
+	b := examplestest.New(t)
+	w := examples.NewActivityWriter(b.Client, store.WriterOptions{Now: clock})
+	event := examples.ActivityEvent{ActivitySeries: examples.ActivitySeries{Repository: "b t", Actor: "ann", ID: codec.UUID{1}}, Time: noon, Kind: examples.ActivityKindPush}
 	if err := w.Write(t.Context(), event); !errors.Is(err, codec.ErrKeySchema) || !strings.Contains(err.Error(), `repository`) {
 		t.Errorf("a space in a key: %v, want %v", err, codec.ErrKeySchema)
 	}
@@ -328,23 +322,23 @@ func TestRowKeySchema(t *testing.T) {
 }
 
 func TestTicksWithinAMicrosecond(t *testing.T) {
-	bt := markettest.New(t)
+	bt := examplestest.New(t)
 	c := &traffic{}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
-	acme, other := market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}, market.TickSeries{Exchange: "XNYS", Symbol: "ACMEX"}
-	var events []market.TickEvent
-	for _, s := range []market.TickSeries{acme, other} {
+	acme, other := examples.TickSeries{Exchange: "XNYS", Symbol: "ACME"}, examples.TickSeries{Exchange: "XNYS", Symbol: "ACMEX"}
+	var events []examples.TickEvent
+	for _, s := range []examples.TickSeries{acme, other} {
 		for i := range 20 {
 			at := noon.Add(59*time.Minute + 59*time.Second + 999_997*time.Microsecond + time.Duration(i/3)*time.Microsecond)
-			events = append(events, market.TickEvent{TickSeries: s, Time: at, Sequence: uint32(i % 3), Price: float64(i), Size: int64(i)})
+			events = append(events, examples.TickEvent{TickSeries: s, Time: at, Sequence: uint32(i % 3), Price: float64(i), Size: int64(i)})
 		}
 	}
-	check(t, market.NewTickWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
-	r := market.NewTickReader(client, store.ReaderOptions{Now: clock})
+	check(t, examples.NewTickWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := examples.NewTickReader(client, store.ReaderOptions{Now: clock})
 	same(t, c, events[:20], all(t, r.Read(t.Context(), acme, noon, noon.Add(2*time.Hour))), 1, 20)
 	same(t, c, events, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour))), 1, 40)
 	// The newest of each symbol: one row each, and the end.
-	same(t, c, []market.TickEvent{events[39], events[19]}, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour), store.ReadOptions{LatestOnly: true})), 3, 22) // of the newest bucket
+	same(t, c, []examples.TickEvent{events[39], events[19]}, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour), store.ReadOptions{LatestOnly: true})), 3, 22) // of the newest bucket
 	for _, err := range r.ByExchange(t.Context(), "XNYS", noon, noon.Add(time.Hour), store.ReadOptions{TimeOrder: true}) {
 		if !errors.Is(err, store.ErrOrder) {
 			t.Errorf("order of time of a query by series: %v", err)
@@ -362,26 +356,26 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 
 // A metric of all hosts is read with every salt, and a series only with its salt.
 func TestSaltedMetrics(t *testing.T) {
-	bt := metricstest.New(t)
+	bt := examplestest.New(t)
 	c := &traffic{}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
-	var events []metrics.SampleEvent
+	var events []examples.SampleEvent
 	for hour := range 3 {
 		for host := range 30 {
 			for n := range 2 {
 				at := noon.Add(time.Duration(hour)*time.Hour + time.Duration(n)*time.Second)
-				events = append(events, metrics.SampleEvent{
-					SampleSeries: metrics.SampleSeries{Metric: "cpu.load", Host: fmt.Sprintf("web-%02d", host)}, Time: at, ExpiresAt: noon.AddDate(0, 0, 7), Value: float64(host),
+				events = append(events, examples.SampleEvent{
+					SampleSeries: examples.SampleSeries{Metric: "cpu.load", Host: fmt.Sprintf("web-%02d", host)}, Time: at, ExpiresAt: noon.AddDate(0, 0, 7), Value: float64(host),
 				})
 			}
 		}
 	}
-	check(t, metrics.NewSampleWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
-	r := metrics.NewSampleReader(client, store.ReaderOptions{Now: clock})
+	check(t, examples.NewSampleWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := examples.NewSampleReader(client, store.ReaderOptions{Now: clock})
 	// If there are few rows, the ranges of all salts are one request.
 	same(t, c, events, all(t, r.ByMetric(t.Context(), "cpu.load", noon, noon.Add(3*time.Hour))), 1, len(events))
-	series := metrics.SampleSeries{Metric: "cpu.load", Host: "web-07"}
-	one := slices.DeleteFunc(slices.Clone(events), func(e metrics.SampleEvent) bool { return e.SampleSeries != series })
+	series := examples.SampleSeries{Metric: "cpu.load", Host: "web-07"}
+	one := slices.DeleteFunc(slices.Clone(events), func(e examples.SampleEvent) bool { return e.SampleSeries != series })
 	same(t, c, one, all(t, r.BySeries(t.Context(), "cpu.load", "web-07", noon, noon.Add(3*time.Hour))), 1, len(one))
 	same(t, c, one, all(t, r.Read(t.Context(), series, noon, noon.Add(3*time.Hour))), 1, len(one))
 	// The columns of the first and the last hour are a range; the hour between is whole.
@@ -391,24 +385,24 @@ func TestSaltedMetrics(t *testing.T) {
 
 // Binary keys contain the number of the metric, the hour and the number of the host.
 func TestBinaryKeys(t *testing.T) {
-	bt := metricstest.New(t)
+	bt := examplestest.New(t)
 	c := &traffic{}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
-	var events []metrics.PointEvent
+	var events []examples.PointEvent
 	for hour := range 2 {
 		for _, host := range []uint32{1, 255, 256, 1 << 31} {
-			events = append(events, metrics.PointEvent{
-				PointSeries: metrics.PointSeries{Metric: 1, Host: host}, Time: noon.Add(time.Duration(hour) * time.Hour).Add(time.Second), Value: float64(host),
+			events = append(events, examples.PointEvent{
+				PointSeries: examples.PointSeries{Metric: 1, Host: host}, Time: noon.Add(time.Duration(hour) * time.Hour).Add(time.Second), Value: float64(host),
 			})
 		}
 	}
-	w := metrics.NewPointWriter(client, store.WriterOptions{Now: clock})
+	w := examples.NewPointWriter(client, store.WriterOptions{Now: clock})
 	check(t, w.WriteAll(t.Context(), events))
-	check(t, w.Write(t.Context(), metrics.PointEvent{PointSeries: metrics.PointSeries{Metric: 256, Host: 1}, Time: noon}))
-	r := metrics.NewPointReader(client, store.ReaderOptions{Now: clock})
+	check(t, w.Write(t.Context(), examples.PointEvent{PointSeries: examples.PointSeries{Metric: 256, Host: 1}, Time: noon}))
+	r := examples.NewPointReader(client, store.ReaderOptions{Now: clock})
 	same(t, c, events, all(t, r.ByMetric(t.Context(), 1, noon, noon.Add(3*time.Hour))), 1, len(events))
-	same(t, c, []metrics.PointEvent{events[2], events[6]}, all(t, r.Read(t.Context(), events[2].PointSeries, noon, noon.Add(3*time.Hour))), 1, 2)
-	key, err := metrics.PointsKey{Metric: 1, Bucket: noon, Host: 258}.Append(nil)
+	same(t, c, []examples.PointEvent{events[2], events[6]}, all(t, r.Read(t.Context(), events[2].PointSeries, noon, noon.Add(3*time.Hour))), 1, 2)
+	key, err := examples.PointsKey{Metric: 1, Bucket: noon, Host: 258}.Append(nil)
 	check(t, err)
 	if want := "\x00\x00\x00\x011772712000\x00\x00\x01\x02"; string(key) != want {
 		t.Errorf("%q, want %q", key, want)

@@ -10,22 +10,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/generated/transit"
-	"github.com/btgen-dev/btgen/generated/transit/transittest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // positionsOf returns the events of two lines with three vehicles each, in two days around a change
 // of the clocks in New York.
-func positionsOf() (events []transit.PositionEvent) {
+func positionsOf() (events []examples.PositionEvent) {
 	random := rand.New(rand.NewPCG(29, 2))
 	begin := time.Date(2026, 10, 31, 12, 0, 0, 0, time.UTC)
 	for _, line := range []string{"m15", "m86"} {
 		for vehicle := range 3 {
-			s := transit.PositionSeries{Region: "nyc", Line: line, Vehicle: int64(vehicle)}
+			s := examples.PositionSeries{Region: "nyc", Line: line, Vehicle: int64(vehicle)}
 			for at := begin; at.Before(begin.Add(48 * time.Hour)); at = at.Add(time.Duration(1+random.IntN(3600)) * time.Second) {
-				events = append(events, transit.PositionEvent{PositionSeries: s, Time: at, Latitude: random.Float64(), Longitude: random.Float64()})
+				events = append(events, examples.PositionEvent{PositionSeries: s, Time: at, Latitude: random.Float64(), Longitude: random.Float64()})
 			}
 		}
 	}
@@ -35,20 +35,20 @@ func positionsOf() (events []transit.PositionEvent) {
 // TestWindowsOfQueries compares the windows of a series, of a line, whose vehicles come by hour,
 // and of groups of series with windows by local day that are computed from the events.
 func TestWindowsOfQueries(t *testing.T) {
-	b := transittest.New(t)
+	b := examplestest.New(t)
 	now := store.WriterOptions{Now: func() time.Time { return time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC) }}
 	events := positionsOf()
-	check(t, transit.NewPositionWriter(b.Client, now).WriteAll(t.Context(), events))
-	r := transit.NewPositionReader(b.Client, store.ReaderOptions{Now: now.Now})
+	check(t, examples.NewPositionWriter(b.Client, now).WriteAll(t.Context(), events))
+	r := examples.NewPositionReader(b.Client, store.ReaderOptions{Now: now.Now})
 	in, err := time.LoadLocation("America/New_York")
 	check(t, err)
 	from, to := time.Date(2026, 10, 31, 20, 0, 0, 0, time.UTC), time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
 	// expected returns the windows of the series for which by returns the group, in order of time,
 	// then group by group.
-	expected := func(by func(s transit.PositionSeries) (transit.PositionSeries, bool)) (out []string) {
+	expected := func(by func(s examples.PositionSeries) (examples.PositionSeries, bool)) (out []string) {
 		type day struct {
-			group transit.PositionSeries
+			group examples.PositionSeries
 			start time.Time
 		}
 		counts, sums := map[day]int64{}, map[day][]float64{}
@@ -72,7 +72,7 @@ func TestWindowsOfQueries(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	got := func(windows func(yield func(transit.PositionWindow, error) bool)) (out []string) {
+	got := func(windows func(yield func(examples.PositionWindow, error) bool)) (out []string) {
 		for w, err := range windows {
 			check(t, err)
 			if w.Latitude.Count != w.Events || w.Undecodable != 0 || w.Filled {
@@ -83,12 +83,12 @@ func TestWindowsOfQueries(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	itself := func(s transit.PositionSeries) (transit.PositionSeries, bool) { return s, s.Line == "m86" }
+	itself := func(s examples.PositionSeries) (examples.PositionSeries, bool) { return s, s.Line == "m86" }
 	one := events[0].PositionSeries
 	for name, c := range map[string]struct{ got, want []string }{
 		"a series": {
 			got(r.Windows(t.Context(), one, from, to, window.Days(1, in))),
-			expected(func(s transit.PositionSeries) (transit.PositionSeries, bool) { return s, s == one }),
+			expected(func(s examples.PositionSeries) (examples.PositionSeries, bool) { return s, s == one }),
 		},
 		"a line": {got(r.ByLineWindows(t.Context(), "nyc", "m86", from, to, window.Days(1, in))), expected(itself)},
 		"a line, newest first": {
@@ -98,14 +98,14 @@ func TestWindowsOfQueries(t *testing.T) {
 			got(r.ByLinesWindows(t.Context(), "nyc", []string{"m86"}, from, to, window.Days(1, in))), expected(itself),
 		},
 		"grouped by line": {
-			got(r.ExportWindows(t.Context(), from, to, window.Days(1, in), store.WindowOptions{By: []store.SeriesValue{transit.PositionSeriesLine}})),
-			expected(func(s transit.PositionSeries) (transit.PositionSeries, bool) {
-				return transit.PositionSeries{Line: s.Line}, true
+			got(r.ExportWindows(t.Context(), from, to, window.Days(1, in), store.WindowOptions{By: []store.SeriesValue{examples.PositionSeriesLine}})),
+			expected(func(s examples.PositionSeries) (examples.PositionSeries, bool) {
+				return examples.PositionSeries{Line: s.Line}, true
 			}),
 		},
 		"all together": {
 			got(r.ExportWindows(t.Context(), from, to, window.Days(1, in), store.WindowOptions{By: []store.SeriesValue{}})),
-			expected(func(transit.PositionSeries) (transit.PositionSeries, bool) { return transit.PositionSeries{}, true }),
+			expected(func(examples.PositionSeries) (examples.PositionSeries, bool) { return examples.PositionSeries{}, true }),
 		},
 	} {
 		if !slices.Equal(c.got, c.want) || len(c.got) == 0 {
@@ -116,13 +116,13 @@ func TestWindowsOfQueries(t *testing.T) {
 
 // TestPointsOfQueries compares the points of a series and of each of a line with those of its events.
 func TestPointsOfQueries(t *testing.T) {
-	b := transittest.New(t)
+	b := examplestest.New(t)
 	now := store.WriterOptions{Now: func() time.Time { return time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC) }}
 	events := positionsOf()
-	check(t, transit.NewPositionWriter(b.Client, now).WriteAll(t.Context(), events))
-	r := transit.NewPositionReader(b.Client, store.ReaderOptions{Now: now.Now})
+	check(t, examples.NewPositionWriter(b.Client, now).WriteAll(t.Context(), events))
+	r := examples.NewPositionReader(b.Client, store.ReaderOptions{Now: now.Now})
 	from, to := time.Date(2026, 10, 31, 20, 0, 0, 0, time.UTC), time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
-	want := map[transit.PositionSeries]*window.Points{}
+	want := map[examples.PositionSeries]*window.Points{}
 	for _, e := range events {
 		if e.Line == "m86" && !e.Time.Before(from) && e.Time.Before(to) {
 			if want[e.PositionSeries] == nil {
@@ -132,10 +132,10 @@ func TestPointsOfQueries(t *testing.T) {
 		}
 	}
 	n := 0
-	for c, err := range r.ByLinePoints(t.Context(), "nyc", "m86", from, to, transit.PositionFieldLatitude, 7) {
+	for c, err := range r.ByLinePoints(t.Context(), "nyc", "m86", from, to, examples.PositionFieldLatitude, 7) {
 		check(t, err)
 		n++
-		points, err := r.Points(t.Context(), c.Series, from, to, transit.PositionFieldLatitude, 7)
+		points, err := r.Points(t.Context(), c.Series, from, to, examples.PositionFieldLatitude, 7)
 		if all := want[c.Series].All(); err != nil || !slices.Equal(c.Points(), all) || !slices.Equal(points, all) {
 			t.Errorf("%v: %v and %v, want %v, %v", c.Series, c.Points(), points, all, err)
 		}

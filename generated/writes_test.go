@@ -21,12 +21,9 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/device"
-	"github.com/btgen-dev/btgen/generated/feed"
-	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/meter"
-	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -250,15 +247,15 @@ func TestBothPathsSendTheSame(t *testing.T) {
 	samePaths[alltypes.SparseEvent](t, alltypes.NewSparseWriter)
 	samePaths[device.AlarmEvent](t, device.NewAlarmWriter)
 	samePaths[device.ReadingEvent](t, device.NewReadingWriter)
-	samePaths[feed.ActivityEvent](t, feed.NewActivityWriter)
-	samePaths[market.TickEvent](t, market.NewTickWriter)
+	samePaths[examples.ActivityEvent](t, examples.NewActivityWriter)
+	samePaths[examples.TickEvent](t, examples.NewTickWriter)
 	samePaths[meter.ReadingEvent](t, meter.NewReadingWriter)
-	samePaths[metrics.PointEvent](t, metrics.NewPointWriter)
-	samePaths[metrics.SampleEvent](t, metrics.NewSampleWriter)
+	samePaths[examples.PointEvent](t, examples.NewPointWriter)
+	samePaths[examples.SampleEvent](t, examples.NewSampleWriter)
 	samePaths[noaa.DailyEvent](t, noaa.NewDailyWriter)
 	samePaths[noaa.NormalEvent](t, noaa.NewNormalWriter)
-	samePaths[transit.PositionEvent](t, transit.NewPositionWriter)
-	samePaths[transit.DelayEvent](t, transit.NewDelayWriter)
+	samePaths[examples.PositionEvent](t, examples.NewPositionWriter)
+	samePaths[examples.DelayEvent](t, examples.NewDelayWriter)
 	samePaths[usage.UsageOneSecondEvent](t, usage.NewUsageOneSecondWriter)
 	samePaths[usage.UsageDefaultEvent](t, usage.NewUsageDefaultWriter)
 	samePaths[usage.UsageClassesEvent](t, usage.NewUsageClassesWriter)

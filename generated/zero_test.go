@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/generated/cpu"
-	"github.com/btgen-dev/btgen/generated/grid"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/meter"
-	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -21,21 +20,21 @@ import (
 // constructor did not make, or that got a nil client, returns a typed error.
 func TestWithoutClient(t *testing.T) {
 	fields := map[string]store.Field{
-		reflect.TypeFor[cpu.UsageEvent]().PkgPath(): cpu.UsageFieldUsageUser, reflect.TypeFor[transit.VehicleEvent]().PkgPath(): transit.VehicleFieldLatitude,
-		reflect.TypeFor[meter.ReadingEvent]().PkgPath(): meter.ReadingFieldPower,
+		"Usage": examples.UsageFieldUsageUser, "Vehicle": examples.VehicleFieldLatitude,
+		"Reading": meter.ReadingFieldPower,
 	}
 	none := (*bigtable.Client)(nil)
 	viewed := store.AuthorizedViews(nil, func(string) string { return "v" })
 	called := 0
 	for _, of := range []any{
-		&cpu.UsageReader{}, cpu.NewUsageReader(nil), cpu.NewUsageReader(none), cpu.NewUsageReader(viewed),
-		&cpu.UsageWriter{}, cpu.NewUsageWriter(nil), cpu.NewUsageWriter(none), cpu.NewUsageWriter(viewed),
-		&cpu.UsageBatcher{}, cpu.NewUsageBatcher(&cpu.UsageWriter{}, nil), cpu.NewUsageBatcher(cpu.NewUsageWriter(none), nil),
-		&transit.VehicleReader{}, transit.NewVehicleReader(none), &transit.VehicleWriter{}, transit.NewVehicleWriter(none),
+		&examples.UsageReader{}, examples.NewUsageReader(nil), examples.NewUsageReader(none), examples.NewUsageReader(viewed),
+		&examples.UsageWriter{}, examples.NewUsageWriter(nil), examples.NewUsageWriter(none), examples.NewUsageWriter(viewed),
+		&examples.UsageBatcher{}, examples.NewUsageBatcher(&examples.UsageWriter{}, nil), examples.NewUsageBatcher(examples.NewUsageWriter(none), nil),
+		&examples.VehicleReader{}, examples.NewVehicleReader(none), &examples.VehicleWriter{}, examples.NewVehicleWriter(none),
 		&meter.ReadingReader{}, meter.NewReadingReader(none), &meter.ReadingWriter{}, meter.NewReadingWriter(none),
 	} {
 		v := reflect.ValueOf(of)
-		field := fields[v.Type().Elem().PkgPath()]
+		field := fields[strings.NewReplacer("Reader", "", "Writer", "", "Batcher", "").Replace(v.Type().Elem().Name())]
 		for i := range v.NumMethod() {
 			name := v.Type().Method(i).Name
 			if name == "Flush" || name == "Close" || name == "Stats" {
@@ -52,8 +51,8 @@ func TestWithoutClient(t *testing.T) {
 	if called < 100 {
 		t.Errorf("only %d methods", called)
 	}
-	_, rollup := grid.RollupMeter(t.Context(), none)
-	_, backfill := cpu.BackfillUsage(t.Context(), none, store.BackfillOptions{Target: cpu.UsageCPUReadingsTableID})
+	_, rollup := examples.RollupMeter(t.Context(), none)
+	_, backfill := examples.BackfillUsage(t.Context(), none, store.BackfillOptions{Target: examples.UsageCPUReadingsTableID})
 	for _, err := range []error{rollup, backfill} {
 		var missing *store.NoClientError
 		if !errors.As(err, &missing) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -179,7 +179,7 @@ func TestDuckDB(t *testing.T) {
 
 // clientCost returns the CPU time of the client in one read, the median of several, and the number of
 // megabytes on the wire.
-func clientCost(t *testing.T, on *bed, q query, r *cpu.UsageReader, runs int) (spent time.Duration, megabytes float64) {
+func clientCost(t *testing.T, on *bed, q query, r *examples.UsageReader, runs int) (spent time.Duration, megabytes float64) {
 	t.Helper()
 	var all []time.Duration
 	for range 1 + runs {

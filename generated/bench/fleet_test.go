@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -20,27 +20,27 @@ var fleetBegin = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
 // fleetStep is the time between the readings of a host, as with TSBS.
 const fleetStep = 10 * time.Second
 
-// fleetFields are the fields of [cpu.UsageEvent].
+// fleetFields are the fields of [examples.UsageEvent].
 var fleetFields = []struct {
 	name  string
-	field func(e *cpu.UsageEvent) *float64
+	field func(e *examples.UsageEvent) *float64
 }{
-	{"usage_user", func(e *cpu.UsageEvent) *float64 { return &e.UsageUser }},
-	{"usage_system", func(e *cpu.UsageEvent) *float64 { return &e.UsageSystem }},
-	{"usage_idle", func(e *cpu.UsageEvent) *float64 { return &e.UsageIdle }},
-	{"usage_nice", func(e *cpu.UsageEvent) *float64 { return &e.UsageNice }},
-	{"usage_iowait", func(e *cpu.UsageEvent) *float64 { return &e.UsageIowait }},
-	{"usage_irq", func(e *cpu.UsageEvent) *float64 { return &e.UsageIrq }},
-	{"usage_softirq", func(e *cpu.UsageEvent) *float64 { return &e.UsageSoftirq }},
-	{"usage_steal", func(e *cpu.UsageEvent) *float64 { return &e.UsageSteal }},
-	{"usage_guest", func(e *cpu.UsageEvent) *float64 { return &e.UsageGuest }},
-	{"usage_guest_nice", func(e *cpu.UsageEvent) *float64 { return &e.UsageGuestNice }},
+	{"usage_user", func(e *examples.UsageEvent) *float64 { return &e.UsageUser }},
+	{"usage_system", func(e *examples.UsageEvent) *float64 { return &e.UsageSystem }},
+	{"usage_idle", func(e *examples.UsageEvent) *float64 { return &e.UsageIdle }},
+	{"usage_nice", func(e *examples.UsageEvent) *float64 { return &e.UsageNice }},
+	{"usage_iowait", func(e *examples.UsageEvent) *float64 { return &e.UsageIowait }},
+	{"usage_irq", func(e *examples.UsageEvent) *float64 { return &e.UsageIrq }},
+	{"usage_softirq", func(e *examples.UsageEvent) *float64 { return &e.UsageSoftirq }},
+	{"usage_steal", func(e *examples.UsageEvent) *float64 { return &e.UsageSteal }},
+	{"usage_guest", func(e *examples.UsageEvent) *float64 { return &e.UsageGuest }},
+	{"usage_guest_nice", func(e *examples.UsageEvent) *float64 { return &e.UsageGuestNice }},
 }
 
 // fleet is a fleet of hosts as TSBS's documentation describes it: each has tags that stay, and
 // readings, whose ten values each follow a random walk between 0 and 100.
 type fleet struct {
-	hosts  []cpu.UsageSeries
+	hosts  []examples.UsageSeries
 	step   time.Duration // between readings of a host
 	steps  int           // readings of each host
 	values []float64     // by host, step and field
@@ -68,10 +68,10 @@ func newFleet(hosts int, span, step time.Duration) *fleet {
 }
 
 // hostTags returns the tags of a host.
-func hostTags(host int, random *rand.Rand) cpu.UsageSeries {
+func hostTags(host int, random *rand.Rand) examples.UsageSeries {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	region := one("ap-northeast-1", "eu-central-1", "eu-west-1", "sa-east-1", "us-east-1", "us-west-2")
-	return cpu.UsageSeries{
+	return examples.UsageSeries{
 		Hostname:           fmt.Sprintf("host_%d", host),
 		Region:             region,
 		Datacenter:         region + one("a", "b", "c"),
@@ -98,8 +98,8 @@ func (f *fleet) reading(host, step int) []float64 {
 }
 
 // event returns a reading as an event.
-func (f *fleet) event(host, step int) cpu.UsageEvent {
-	e := cpu.UsageEvent{UsageSeries: f.hosts[host], Time: f.at(step)}
+func (f *fleet) event(host, step int) examples.UsageEvent {
+	e := examples.UsageEvent{UsageSeries: f.hosts[host], Time: f.at(step)}
 	for i, v := range f.reading(host, step) {
 		*fleetFields[i].field(&e) = v
 	}
@@ -160,7 +160,7 @@ func (t fleetTable) Row(i int) row {
 }
 
 // tagsOf returns the part of row keys after the time.
-func tagsOf(s cpu.UsageSeries) string {
+func tagsOf(s examples.UsageSeries) string {
 	return strings.Join([]string{s.Hostname, s.Region, s.Datacenter, s.Rack, s.OS, s.Arch, s.Team, s.Service, s.ServiceVersion, s.ServiceEnvironment}, "#")
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/generated/transit"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -63,7 +63,7 @@ func newestVehicles(client *bigtable.Client, search bool) func(ctx context.Conte
 	o := store.ReaderOptions{Now: func() time.Time { return now }, Timeout: store.NoTimeout}
 	return func(ctx context.Context, since time.Duration) (n, requests int, err error) {
 		o.Hooks.End = func(_ context.Context, op store.Operation, _ error) { requests = op.Requests }
-		r := transit.NewVehicleReader(client, o)
+		r := examples.NewVehicleReader(client, o)
 		for _, err := range r.ByRegion(ctx, "nyc", end.Add(-since), to, store.ReadOptions{LatestOnly: true}) {
 			if err != nil {
 				return n, 0, err

@@ -8,7 +8,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/generated/metrics"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -44,8 +44,8 @@ func patternReads() []benchmark {
 			want:   func(from, to time.Time) []sample { return samples(0, 1, from, to) },
 			common: commonReader(commonSeries),
 			best:   bestReader[sample]((*bestSamples).series),
-			generated: generated(seriesOf(metrics.NewSampleReader,
-				metrics.SampleSeries{Metric: metric, Host: hostName(0)}), sampleOf),
+			generated: generated(seriesOf(examples.NewSampleReader,
+				examples.SampleSeries{Metric: metric, Host: hostName(0)}), sampleOf),
 		},
 		readCase[reading]{
 			name: "single_unserialized", span: week, cells: 4, want: readings,
@@ -146,26 +146,26 @@ func latest(client *bigtable.Client) read[reading] {
 }
 
 // byMetric returns the calls that read all hosts of a metric from the salted table.
-func byMetric(client *bigtable.Client) calls[metrics.SampleEvent, metrics.SampleColumns] {
-	r := metrics.NewSampleReader(client, options)
-	return calls[metrics.SampleEvent, metrics.SampleColumns]{
-		events: func(ctx context.Context, from, to time.Time) iter.Seq2[metrics.SampleEvent, error] {
+func byMetric(client *bigtable.Client) calls[examples.SampleEvent, examples.SampleColumns] {
+	r := examples.NewSampleReader(client, options)
+	return calls[examples.SampleEvent, examples.SampleColumns]{
+		events: func(ctx context.Context, from, to time.Time) iter.Seq2[examples.SampleEvent, error] {
 			return r.ByMetric(ctx, metric, from, to)
 		},
-		columns: func(ctx context.Context, from, to time.Time, columns *metrics.SampleColumns) error {
+		columns: func(ctx context.Context, from, to time.Time, columns *examples.SampleColumns) error {
 			return r.ByMetricColumns(ctx, metric, from, to, columns)
 		},
 	}
 }
 
 // byMetricID is byMetric for the table with binary keys.
-func byMetricID(client *bigtable.Client) calls[metrics.PointEvent, metrics.PointColumns] {
-	r := metrics.NewPointReader(client, options)
-	return calls[metrics.PointEvent, metrics.PointColumns]{
-		events: func(ctx context.Context, from, to time.Time) iter.Seq2[metrics.PointEvent, error] {
+func byMetricID(client *bigtable.Client) calls[examples.PointEvent, examples.PointColumns] {
+	r := examples.NewPointReader(client, options)
+	return calls[examples.PointEvent, examples.PointColumns]{
+		events: func(ctx context.Context, from, to time.Time) iter.Seq2[examples.PointEvent, error] {
 			return r.ByMetric(ctx, metricID, from, to)
 		},
-		columns: func(ctx context.Context, from, to time.Time, columns *metrics.PointColumns) error {
+		columns: func(ctx context.Context, from, to time.Time, columns *examples.PointColumns) error {
 			return r.ByMetricColumns(ctx, metricID, from, to, columns)
 		},
 	}

@@ -17,8 +17,8 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/generated/cpu"
-	"github.com/btgen-dev/btgen/generated/cpu/cputest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -37,9 +37,9 @@ type query struct {
 
 // queryKind is what queries share that differ by their parameters.
 type queryKind struct {
-	windows func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error]
-	events  func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageEvent, error] // instead of windows
-	value   func(s *window.Float64[float64]) float64                                                // of windows
+	windows func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error]
+	events  func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageEvent, error] // instead of windows
+	value   func(s *window.Float64[float64]) float64                                                          // of windows
 	model   func(f *fleet, q query) []answer
 	sql     func(q query) string
 	sorted  bool // the order of answers matters
@@ -57,7 +57,7 @@ const threshold = 90
 
 // maximum is the maximum of each field, of several hosts together.
 var maximum = &queryKind{
-	windows: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error] {
+	windows: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error] {
 		return r.ByHostsWindows(ctx, q.hosts, q.from, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}})
 	},
 	value: func(s *window.Float64[float64]) float64 { return s.Max },
@@ -72,8 +72,8 @@ var maximum = &queryKind{
 
 // mean is the mean of each field of each host.
 var mean = &queryKind{
-	windows: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error] {
-		return r.AllWindows(ctx, q.from, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{cpu.UsageSeriesHostname}})
+	windows: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error] {
+		return r.AllWindows(ctx, q.from, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{examples.UsageSeriesHostname}})
 	},
 	value: func(s *window.Float64[float64]) float64 { return s.Mean() },
 	model: func(f *fleet, q query) []answer {
@@ -92,7 +92,7 @@ var mean = &queryKind{
 
 // lastMaxima are the last five maxima of all hosts before a time.
 var lastMaxima = &queryKind{
-	windows: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageWindow, error] {
+	windows: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageWindow, error] {
 		return r.AllWindows(ctx, time.Time{}, q.to, window.Every(q.width), store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}, NewestFirst: true, Limit: 5})
 	},
 	value: maximum.value,
@@ -107,7 +107,7 @@ var lastMaxima = &queryKind{
 
 // busy are the readings above a threshold.
 var busy = &queryKind{
-	events: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageEvent, error] {
+	events: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageEvent, error] {
 		above := math.Nextafter(threshold, 100) // ranges contain their start
 		if q.hosts != nil {
 			return r.BusyByHost(ctx, q.hosts[0], above, math.Inf(1), q.from, q.to)
@@ -131,11 +131,11 @@ var busy = &queryKind{
 
 // lastPoint is the last reading of each host of the last day.
 var lastPoint = &queryKind{
-	events: func(ctx context.Context, r *cpu.UsageReader, q query) iter.Seq2[cpu.UsageEvent, error] {
-		var hosts []cpu.UsageSeries
+	events: func(ctx context.Context, r *examples.UsageReader, q query) iter.Seq2[examples.UsageEvent, error] {
+		var hosts []examples.UsageSeries
 		for s, err := range r.AllSeries(ctx, q.from, q.to) {
 			if err != nil {
-				return func(yield func(cpu.UsageEvent, error) bool) { yield(cpu.UsageEvent{}, err) }
+				return func(yield func(examples.UsageEvent, error) bool) { yield(examples.UsageEvent{}, err) }
 			}
 			hosts = append(hosts, s)
 		}
@@ -264,7 +264,7 @@ func sortedAnswers(all []answer) []answer {
 }
 
 // read returns the answers of generated code.
-func (q query) read(ctx context.Context, r *cpu.UsageReader) (out []answer, err error) {
+func (q query) read(ctx context.Context, r *examples.UsageReader) (out []answer, err error) {
 	if q.kind.windows != nil {
 		for w, err := range q.kind.windows(ctx, r, q) {
 			if err != nil {
@@ -295,7 +295,7 @@ func (q query) read(ctx context.Context, r *cpu.UsageReader) (out []answer, err 
 }
 
 // drain reads what read does, and drops it. It returns the number of rows.
-func (q query) drain(ctx context.Context, r *cpu.UsageReader) (int, error) {
+func (q query) drain(ctx context.Context, r *examples.UsageReader) (int, error) {
 	if q.kind.windows != nil {
 		return drained(q.kind.windows(ctx, r, q))
 	}
@@ -314,7 +314,7 @@ func drained[T any](all iter.Seq2[T, error]) (n int, err error) {
 }
 
 // statistics returns the statistics of a window, in the order of fleetFields.
-func statistics(w *cpu.UsageWindow) []*window.Float64[float64] {
+func statistics(w *examples.UsageWindow) []*window.Float64[float64] {
 	return []*window.Float64[float64]{
 		&w.UsageUser, &w.UsageSystem, &w.UsageIdle, &w.UsageNice, &w.UsageIowait,
 		&w.UsageIrq, &w.UsageSoftirq, &w.UsageSteal, &w.UsageGuest, &w.UsageGuestNice,
@@ -339,8 +339,8 @@ func longFleet() *fleet {
 }
 
 // fleetReader returns a reader at the end of the readings.
-func fleetReader(client *bigtable.Client, f *fleet) *cpu.UsageReader {
-	return cpu.NewUsageReader(client, store.ReaderOptions{Now: f.end, Timeout: store.NoTimeout}) // servers may compute all responses first
+func fleetReader(client *bigtable.Client, f *fleet) *examples.UsageReader {
+	return examples.NewUsageReader(client, store.ReaderOptions{Now: f.end, Timeout: store.NoTimeout}) // servers may compute all responses first
 }
 
 // checkQueries compares the answers of generated code, and of code by hand, with those of the definitions of the
@@ -379,14 +379,14 @@ func TestTSBS(t *testing.T) {
 	testlong.Skip(t, "all queries about a day of a fleet")
 	t.Run("stored", func(t *testing.T) {
 		f := newFleet(9, 20*time.Minute, fleetStep)
-		b := cputest.New(t)
-		var events []cpu.UsageEvent
+		b := examplestest.New(t)
+		var events []examples.UsageEvent
 		for host := range f.hosts {
 			for step := range f.steps {
 				events = append(events, f.event(host, step))
 			}
 		}
-		if err := cpu.NewUsageWriter(b.Client).WriteAll(t.Context(), events); err != nil {
+		if err := examples.NewUsageWriter(b.Client).WriteAll(t.Context(), events); err != nil {
 			t.Fatal(err)
 		}
 		checkQueries(t, b.Client, f, 1)

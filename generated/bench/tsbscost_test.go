@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -52,7 +52,7 @@ func generatedCost(t *testing.T, on *bed, q query, f *fleet, runs int) cost {
 	o.Hooks.End = func(_ context.Context, done store.Operation, _ error) {
 		op.Requests, op.Rows, op.Cells = op.Requests+done.Requests, op.Rows+done.Rows, op.Cells+done.Cells
 	}
-	r := cpu.NewUsageReader(on.wire, o)
+	r := examples.NewUsageReader(on.wire, o)
 	c := costOf(t, on, runs, func() error {
 		op = store.Operation{}
 		_, err := q.drain(t.Context(), r)

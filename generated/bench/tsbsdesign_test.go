@@ -17,7 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/generated/cpu"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -176,7 +176,7 @@ func (d *design) windows(ctx context.Context, r *dynamic.Reader, l *dynamic.Sche
 	o, statistic := store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{}, Parallelism: -1}, dynamic.Max
 	switch q.kind {
 	case mean:
-		o.By, statistic = append(o.By, cpu.UsageSeriesHostname), dynamic.Mean
+		o.By, statistic = append(o.By, examples.UsageSeriesHostname), dynamic.Mean
 	case lastMaxima:
 		o.NewestFirst, o.Limit, q.from = true, 5, time.Time{}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/cpu"
-	"github.com/btgen-dev/btgen/generated/cpu/cputest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -29,7 +29,7 @@ func TestTSBSLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := cputest.New(t)
+	b := examplestest.New(t)
 	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance)
 	begin := time.Now()
 	printed := live("write", "Usage", name, "--format", "influx")
@@ -70,7 +70,7 @@ func readFleet(name string) (*fleet, error) {
 }
 
 // parseLine parses a line of TSBS, which escapes nothing.
-func parseLine(line string) (s cpu.UsageSeries, values []float64, nanos int64, err error) {
+func parseLine(line string) (s examples.UsageSeries, values []float64, nanos int64, err error) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 {
 		return s, nil, 0, fmt.Errorf("%d parts", len(parts))
@@ -84,7 +84,7 @@ func parseLine(line string) (s cpu.UsageSeries, values []float64, nanos int64, e
 		return out
 	}
 	tags, fields := of(parts[0]), of(parts[1])
-	s = cpu.UsageSeries{
+	s = examples.UsageSeries{
 		Hostname: tags["hostname"], Region: tags["region"], Datacenter: tags["datacenter"], Rack: tags["rack"], OS: tags["os"], Arch: tags["arch"],
 		Team: tags["team"], Service: tags["service"], ServiceVersion: tags["service_version"], ServiceEnvironment: tags["service_environment"],
 	}

@@ -25,8 +25,8 @@ type project struct {
 	files   map[string]string
 }
 
-// examples returns the project of the example schemas.
-func examples(t *testing.T) project {
+// exampleProject returns the project of the example schemas.
+func exampleProject(t *testing.T) project {
 	t.Helper()
 	paths, err := filepath.Glob("../../schemas/*.yaml")
 	if err != nil || len(paths) < 20 {
@@ -47,7 +47,7 @@ func examples(t *testing.T) project {
 // projects returns the examples and the golden cases.
 func projects(t *testing.T) []project {
 	t.Helper()
-	out := []project{examples(t)}
+	out := []project{exampleProject(t)}
 	paths, err := filepath.Glob("*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)

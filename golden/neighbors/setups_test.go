@@ -5,12 +5,9 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/device"
-	"github.com/btgen-dev/btgen/generated/feed"
-	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/meter"
-	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -23,15 +20,15 @@ var setups = []func(ctx context.Context, admin setup.Admin, client store.Client,
 	alltypes.SetupSparse,
 	device.SetupAlarm,
 	device.SetupReading,
-	feed.SetupActivity,
-	market.SetupTick,
+	examples.SetupActivity,
+	examples.SetupTick,
 	meter.SetupReading,
-	metrics.SetupPoint,
-	metrics.SetupSample,
+	examples.SetupPoint,
+	examples.SetupSample,
 	noaa.SetupDaily,
 	noaa.SetupNormal,
-	transit.SetupDelay,
-	transit.SetupPosition,
+	examples.SetupDelay,
+	examples.SetupPosition,
 	usage.SetupUsageClasses,
 	usage.SetupUsageDefault,
 	usage.SetupUsageOneSecond,

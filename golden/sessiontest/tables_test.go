@@ -10,10 +10,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/generated/device"
-	"github.com/btgen-dev/btgen/generated/feed"
-	"github.com/btgen-dev/btgen/generated/market"
-	"github.com/btgen-dev/btgen/generated/metrics"
-	"github.com/btgen-dev/btgen/generated/transit"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -135,29 +132,29 @@ var tables = []table{
 		weather.BalloonUnserializedSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonUnserializedSeries, at time.Time, n int) weather.BalloonUnserializedEvent {
 			return weather.BalloonUnserializedEvent{BalloonUnserializedSeries: s, Time: at, Pressure: int64(n)}
 		}),
-	tableOf("salted offsets", metrics.SetupSample, metrics.NewSampleWriter, metrics.NewSampleReader, time.Hour,
-		metrics.SampleSeries{Metric: "m", Host: "h"}, func(s metrics.SampleSeries, at time.Time, n int) metrics.SampleEvent {
-			return metrics.SampleEvent{SampleSeries: s, Time: at, Value: float64(n)}
+	tableOf("salted offsets", examples.SetupSample, examples.NewSampleWriter, examples.NewSampleReader, time.Hour,
+		examples.SampleSeries{Metric: "m", Host: "h"}, func(s examples.SampleSeries, at time.Time, n int) examples.SampleEvent {
+			return examples.SampleEvent{SampleSeries: s, Time: at, Value: float64(n)}
 		}),
-	tableOf("binary offsets", metrics.SetupPoint, metrics.NewPointWriter, metrics.NewPointReader, time.Hour,
-		metrics.PointSeries{Metric: 1, Host: 2}, func(s metrics.PointSeries, at time.Time, n int) metrics.PointEvent {
-			return metrics.PointEvent{PointSeries: s, Time: at, Value: float64(n)}
+	tableOf("binary offsets", examples.SetupPoint, examples.NewPointWriter, examples.NewPointReader, time.Hour,
+		examples.PointSeries{Metric: 1, Host: 2}, func(s examples.PointSeries, at time.Time, n int) examples.PointEvent {
+			return examples.PointEvent{PointSeries: s, Time: at, Value: float64(n)}
 		}),
-	tableOf("serialized offsets", market.SetupTick, market.NewTickWriter, market.NewTickReader, time.Hour,
-		market.TickSeries{Exchange: "e", Symbol: "s"}, func(s market.TickSeries, at time.Time, n int) market.TickEvent {
-			return market.TickEvent{TickSeries: s, Time: at, Size: int64(n)}
+	tableOf("serialized offsets", examples.SetupTick, examples.NewTickWriter, examples.NewTickReader, time.Hour,
+		examples.TickSeries{Exchange: "e", Symbol: "s"}, func(s examples.TickSeries, at time.Time, n int) examples.TickEvent {
+			return examples.TickEvent{TickSeries: s, Time: at, Size: int64(n)}
 		}),
 	tableOf("two families", device.SetupReading, device.NewReadingWriter, device.NewReadingReader, time.Hour,
 		device.ReadingSeries{Device: "d"}, func(s device.ReadingSeries, at time.Time, n int) device.ReadingEvent {
 			return device.ReadingEvent{ReadingSeries: s, Time: at}
 		}),
-	tableOf("bucket in the middle", transit.SetupPosition, transit.NewPositionWriter, transit.NewPositionReader, time.Hour,
-		transit.PositionSeries{Region: "r", Line: "l", Vehicle: 1}, func(s transit.PositionSeries, at time.Time, n int) transit.PositionEvent {
-			return transit.PositionEvent{PositionSeries: s, Time: at, Latitude: float64(n)}
+	tableOf("bucket in the middle", examples.SetupPosition, examples.NewPositionWriter, examples.NewPositionReader, time.Hour,
+		examples.PositionSeries{Region: "r", Line: "l", Vehicle: 1}, func(s examples.PositionSeries, at time.Time, n int) examples.PositionEvent {
+			return examples.PositionEvent{PositionSeries: s, Time: at, Latitude: float64(n)}
 		}),
-	tableOf("newest first", feed.SetupActivity, feed.NewActivityWriter, feed.NewActivityReader, time.Hour,
-		feed.ActivitySeries{Repository: "r", Actor: "a"}, func(s feed.ActivitySeries, at time.Time, n int) feed.ActivityEvent {
-			return feed.ActivityEvent{ActivitySeries: s, Time: at, Kind: feed.ActivityKindPush}
+	tableOf("newest first", examples.SetupActivity, examples.NewActivityWriter, examples.NewActivityReader, time.Hour,
+		examples.ActivitySeries{Repository: "r", Actor: "a"}, func(s examples.ActivitySeries, at time.Time, n int) examples.ActivityEvent {
+			return examples.ActivityEvent{ActivitySeries: s, Time: at, Kind: examples.ActivityKindPush}
 		}),
 	tableOf("one second", usage.SetupUsageOneSecond, usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader, time.Hour,
 		usage.UsageOneSecondSeries{Customer: "c"}, func(s usage.UsageOneSecondSeries, at time.Time, n int) usage.UsageOneSecondEvent {
