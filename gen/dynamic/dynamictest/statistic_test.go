@@ -1,4 +1,4 @@
-package dynamic
+package dynamictest_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -41,7 +42,7 @@ func TestDurations(t *testing.T) {
 		{[]time.Duration{0, most, 0, most}, "18446744073709551614", "1281023h53m38.427387904s", "18446744073709551614"},
 		{[]time.Duration{least, most}, "-1ns", "-1ns", "18446744073709551615"},
 	} {
-		series, got := "", Window{}
+		series, got := "", dynamic.Window{}
 		f, err := spec.Start(window.Whole(), time.Unix(0, 0), time.Unix(9, 0), window.Options{
 			ID: func(any) string { return "" }, Clone: func(s any) any { return s },
 		}, func(w any) bool {
@@ -61,7 +62,7 @@ func TestDurations(t *testing.T) {
 		}
 		f.End()
 		field := &layout.Field{Type: schema.Duration}
-		for s, want := range map[Statistic]string{Sum: c.sum, Mean: c.mean, Increase: c.increase} {
+		for s, want := range map[dynamic.Statistic]string{dynamic.Sum: c.sum, dynamic.Mean: c.mean, dynamic.Increase: c.increase} {
 			if v := fmt.Sprint(s.Of(&got, field, 0)); v != want {
 				t.Errorf("the %v of %v is %s, want %s", s, c.took, v, want)
 			}

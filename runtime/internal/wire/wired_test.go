@@ -1,4 +1,4 @@
-package wired_test
+package wire_test
 
 import (
 	"context"
