@@ -25,8 +25,11 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) < 20 {
 		t.Fatal(len(scripts), err)
 	}
+	if !*update {
+		scripts = testlong.Sample(scripts, 4)
+	}
 	testscript.Run(t, testscript.Params{
-		Files:         testlong.Sample(scripts, 4),
+		Files:         scripts,
 		UpdateScripts: *update,
 		Condition:     testlong.Condition,
 		Setup: func(env *testscript.Env) error {
