@@ -107,9 +107,11 @@ func checked(in Input) resolved {
 	if r.layout == nil {
 		return r
 	}
-	if !r.found.HasErrors() {
-		r.found = append(r.found, sample.Check(r.schema, r.layout)...)
+	if r.found.HasErrors() {
+		r.found = append(r.found, lint.CheckBroken(r.schema, r.layout)...)
+		return r
 	}
+	r.found = append(r.found, sample.Check(r.schema, r.layout)...)
 	r.found = append(r.found, lint.Check(r.schema, r.layout)...)
 	return r
 }

@@ -76,7 +76,22 @@ func (r reporter) as(severity diag.Severity) reporter {
 	return r
 }
 
-// Check returns the findings of all rules in a schema and its layout, except those that
+// CheckBroken returns the errors that rules find in a schema that has others, so that its layout may lack
+// anything. What only warns, or estimates, waits until these are mended.
+func CheckBroken(s *schema.Schema, l *layout.Layout) diag.List {
+	var found diag.List
+	for _, t := range l.AllPeriods() {
+		found = append(found, errorsOf(s, l, t)...)
+	}
+	for i := range l.Queries {
+		q := &l.Queries[i]
+		of := subject{"query", "query " + q.Name, q.Allow}
+		found = append(found, of.errors(func(r Rule) diag.List { return r.findQuery(s, l, q) })...)
+	}
+	return found
+}
+
+// Check returns the findings of all rules in a schema and its layout without errors, except those that
 // the schema allows. Unused and invalid allow entries are findings too.
 func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	var found diag.List
@@ -85,7 +100,7 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 		size := sizeOf(l, t)
 		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(s, l, t, size) })...)
 		for _, older := range t.Older {
-			found = append(found, checkOlder(s, l, older)...)
+			found = append(found, errorsOf(s, l, older)...)
 		}
 	}
 	for i := range l.Queries {
@@ -102,17 +117,11 @@ func sizeOf(l *layout.Layout, t *layout.Table) func() estimate.Estimate {
 	return sync.OnceValue(func() estimate.Estimate { return estimate.Of(l, t) })
 }
 
-// checkOlder returns the errors of an earlier layout. Its data is stored, so it is too late
+// errorsOf returns the errors of a table. Of an earlier layout, whose data is stored, it is too late
 // for warnings.
-func checkOlder(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
-	var found diag.List
-	size := sizeOf(l, t)
-	for _, rule := range Rules() {
-		if rule.Severity == diag.Error && !(rule.Allowable() && t.Allows(rule.ID)) {
-			found = append(found, rule.find(s, l, t, size)...)
-		}
-	}
-	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+func errorsOf(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
+	size, of := sizeOf(l, t), subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
+	return of.errors(func(r Rule) diag.List { return r.find(s, l, t, size) })
 }
 
 // subject is a table or a query, to which rules apply and which can allow them.
@@ -139,11 +148,23 @@ func (s subject) check(find func(r Rule) (bool, diag.List)) diag.List {
 	return append(found, s.checkAllowances(rules)...)
 }
 
+// errors returns the errors that the subject does not allow.
+func (s subject) errors(find func(r Rule) diag.List) diag.List {
+	var found diag.List
+	for _, rule := range Rules() {
+		allowed := rule.Allowable() && slices.ContainsFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
+		if rule.Severity == diag.Error && !allowed {
+			found = append(found, find(rule)...)
+		}
+	}
+	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+}
+
 // find returns the findings of a rule in a table. size estimates its size.
 func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table, size func() estimate.Estimate) diag.List {
 	var found diag.List
-	if r.check == nil || r.Severity != diag.Error && !t.Complete() {
-		return nil // no warnings for a table that already has errors
+	if r.check == nil {
+		return nil
 	}
 	r.check(l, t, reporter{r.ID, r.Severity, s, &found, size})
 	return found
