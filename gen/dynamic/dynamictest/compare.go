@@ -163,7 +163,7 @@ func (c *edited) series(series []any, r Range) {
 		if i < 0 {
 			continue
 		}
-		was, is := dynamic.Query(q.Name, valuesOf(&q, series)), dynamic.Query(q.Name, valuesOf(&c.New.Layout().Queries[i], given))
+		was, is := dynamic.Query(q.Name, ValuesOf(&q, series)), dynamic.Query(q.Name, ValuesOf(&c.New.Layout().Queries[i], given))
 		c.compare(q.Name, c.old.Read(c.ctx, was, r.From, r.To), c.new.Read(c.ctx, is, r.From, r.To))
 		if slices.ContainsFunc([]*layout.Layout{c.Old.Layout(), c.New.Layout()}, func(l *layout.Layout) bool { return l.State != nil }) {
 			newest := store.ReadOptions{LatestOnly: true}

@@ -232,7 +232,7 @@ func (c *comparison[S, E, C]) read(theirs Reader[S, E, C], ours *dynamic.Reader)
 		if len(q.Inputs) > len(q.By) {
 			continue
 		}
-		values := valuesOf(q, series)
+		values := ValuesOf(q, series)
 		args := []reflect.Value{reflect.ValueOf(c.ctx)}
 		for _, in := range q.Inputs {
 			value := reflect.ValueOf(s).Field(in.Index)
@@ -254,8 +254,8 @@ func (c *comparison[S, E, C]) read(theirs Reader[S, E, C], ours *dynamic.Reader)
 	c.windows("Windows", width, wo, windows, ours.Windows(c.ctx, dynamic.Series(series), from, to, width, wo))
 }
 
-// valuesOf returns the values of a query that takes whole values: those of a series.
-func valuesOf(q *layout.Query, series []any) dynamic.Values {
+// ValuesOf returns the values of a query that takes whole values: those of a series.
+func ValuesOf(q *layout.Query, series []any) dynamic.Values {
 	out := dynamic.Values{}
 	for _, in := range q.Inputs {
 		v := series[in.Index]

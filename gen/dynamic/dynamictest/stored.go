@@ -60,7 +60,7 @@ func Reads[S, E, C any, R Reader[S, E, C]](
 			}
 			args = append(args, reflect.ValueOf(all.From), reflect.ValueOf(all.To))
 			found := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
-			compare(fmt.Sprintf("%s %v", q.Name, values), found, ours.Read(t.Context(), dynamic.Query(q.Name, valuesOf(q, values)), all.From, all.To))
+			compare(fmt.Sprintf("%s %v", q.Name, values), found, ours.Read(t.Context(), dynamic.Query(q.Name, ValuesOf(q, values)), all.From, all.To))
 		}
 	}
 	return events
