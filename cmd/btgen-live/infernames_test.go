@@ -50,6 +50,7 @@ type namedSample struct {
 	flags []string // of infer
 	text  string
 	load  string // the file to load, if it is another one
+	empty int    // number of columns without values
 
 	refused string // why infer may refuse it
 }
@@ -149,6 +150,27 @@ func copySample(at, series, field string) namedSample {
 	return s
 }
 
+// emptySample returns the CSV of a format with a column whose cells are all equal to one that is no value, at an index.
+func emptySample(format, name, cell string, at int) namedSample {
+	s, quote := csvSample("clock", "host", "note"), strings.NewReplacer(`"`, `""`)
+	if format == "cassandra" {
+		s, quote = copySample("clock", "host", "note"), strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s.text) {
+		added := cell
+		if b.Len() == 0 {
+			added = `"` + quote.Replace(name) + `"`
+		}
+		b.WriteString(strings.Join(slices.Insert(strings.Split(strings.TrimSuffix(line, "\n"), ","), at, added), ",") + "\n")
+	}
+	s.text, s.empty = b.String(), 1
+	if cell != "" && cell != `""` {
+		s.flags = append(s.flags, "--null", cell)
+	}
+	return s
+}
+
 // cqlSample returns the definition of a table, and what COPY TO writes for it.
 func cqlSample(table, at, series, field string) namedSample {
 	quote := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
@@ -194,6 +216,12 @@ func namedFormats() (out []namedFormat) {
 		of.flags = append(of.flags, "--columns", "clock,host,more,"+flagSlice(s))
 		return of
 	})
+	for _, cell := range []string{"", `""`, "NULL"} {
+		for _, format := range []string{"csv", "cassandra"} {
+			at := func(name string) int { return 4 - len(name)%5 }
+			add(format, "column of "+cell, can, func(s string) namedSample { return emptySample(format, s, cell, at(s)) })
+		}
+	}
 	can = func(s string) bool { return s != "" }
 	add("cql", "table", can, func(s string) namedSample { return cqlSample(s, "at", "host", "note") })
 	add("cql", "time", can, func(s string) namedSample { return cqlSample("cpu", s, "host", "note") })
@@ -322,14 +350,15 @@ func runInferred(t *testing.T, s namedSample) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", args, err)
 	}
-	if err := complete(reader); err != nil {
+	if err := complete(reader, s.empty); err != nil {
 		return fmt.Errorf("%q: %w\n%s", args, err, stdout.String())
 	}
 	return nil
 }
 
-// complete returns an error unless a reader returns the events of a sample with all of their values.
-func complete(in format.Reader) error {
+// complete returns an error unless a reader returns the events of a sample with all of their values, and with
+// fields without one.
+func complete(in format.Reader, empty int) error {
 	for i := range sampleEvents {
 		e, _, err := in.Next()
 		if err != nil {
@@ -339,7 +368,7 @@ func complete(in format.Reader) error {
 		if e.Time.Unix() != seconds {
 			return fmt.Errorf("event %d at %v", i, e.Time)
 		}
-		if err := hasValues(&e, i); err != nil {
+		if err := hasValues(&e, i, empty); err != nil {
 			return fmt.Errorf("event %d: %w", i, err)
 		}
 	}
@@ -349,8 +378,8 @@ func complete(in format.Reader) error {
 	return nil
 }
 
-// hasValues returns an error unless an event has the values of one of a sample.
-func hasValues(e *dynamic.Event, i int) error {
+// hasValues returns an error unless an event has the values of one of a sample, and empty fields.
+func hasValues(e *dynamic.Event, i, empty int) error {
 	if !slices.Contains(e.Series, any(fmt.Sprintf("series%d", i/2))) && !strings.Contains(fmt.Sprint(e.Series), fmt.Sprintf("=series%d", i/2)) {
 		return fmt.Errorf("the series is %q", e.Series)
 	}
@@ -361,12 +390,12 @@ func hasValues(e *dynamic.Event, i int) error {
 			numbers++
 		case any(fmt.Sprintf("text%d", i)):
 			texts++
-		case nil:
+		case nil, any(""):
 		default:
 			return fmt.Errorf("the values are %q", e.Values)
 		}
 	}
-	if numbers != 1 || texts != len(e.Values)-1 {
+	if numbers != 1 || texts != len(e.Values)-1-empty {
 		return fmt.Errorf("the values are %q", e.Values)
 	}
 	return nil

@@ -22,30 +22,48 @@ func (s *recordSample) addCells() error {
 	if len(s.cells) == 0 {
 		return nil
 	}
-	columns, order := map[string]*recordColumn{}, []string(nil)
-	for _, values := range s.cells {
-		for i := range values {
-			var err error
-			if order, err = s.column(columns, order, &values[i]); err != nil {
-				return err
-			}
+	columns := map[string]*recordColumn{}
+	for _, name := range s.columns {
+		if _, err := s.know(columns, nil, name); err != nil {
+			return err
 		}
 	}
-	for _, name := range append(slices.Clone(s.Series), s.Time) {
-		if name != "" && columns[name] == nil {
+	for _, values := range s.cells {
+		for i := range values {
+			columns[string(values[i].Name)].add(&values[i])
+		}
+	}
+	given := slices.Clone(s.Series)
+	if s.Time != "" {
+		given = append(given, s.Time)
+	}
+	for _, name := range given {
+		switch c := columns[name]; {
+		case c == nil:
 			return fmt.Errorf("%w: no record has a column %s", ErrNoSchema, show([]byte(name)))
+		case c.bytes == 0:
+			return fmt.Errorf("%w: all values of column %s are empty in the sample: choose another column", ErrNoSchema, show([]byte(name)))
 		}
 	}
 	if s.Time == "" {
-		if s.Time = s.timeOf(columns, order); s.Time == "" {
+		if s.Time = s.timeOf(columns); s.Time == "" {
 			return fmt.Errorf("%w: add --time-column COLUMN", ErrNoTime)
 		}
 	}
 	if s.Series == nil {
-		s.Series, s.guessed = s.seriesOf(columns, order), true
+		s.Series, s.guessed = s.seriesOf(columns), true
 	}
 	if len(s.Series) == 0 {
 		return fmt.Errorf("%w: add --series COLUMN", ErrNoSeries)
+	}
+	for _, name := range s.columns {
+		if name == s.Time || slices.Contains(s.Series, name) {
+			continue
+		}
+		var err error
+		if s.fieldOrder, err = s.know(s.fields, s.fieldOrder, name); err != nil {
+			return err
+		}
 	}
 	ids := make([]string, 0, len(s.cells))
 	for _, values := range s.cells {
@@ -97,12 +115,12 @@ func (s *recordSample) rank(v *format.Value) int { return slices.Index(s.Series,
 
 // timeOf returns the column with the time: one with a likely name, or else the first one with times. Columns whose times
 // need another flag come last.
-func (s *recordSample) timeOf(columns map[string]*recordColumn, order []string) string {
+func (s *recordSample) timeOf(columns map[string]*recordColumn) string {
 	isTimestamp := func(name string) bool { return columns[name].cellType() == "timestamp" }
 	for _, is := range []func(string) bool{s.isTime, isLikelyTime} {
 		for _, likely := range []func(string) bool{timeColumn.MatchString, isTimestamp} {
-			for _, name := range order {
-				if likely(name) && all(slices.Collect(maps.Keys(columns[name].distinct)), is) {
+			for _, name := range s.columns {
+				if columns[name].n > 0 && likely(name) && all(slices.Collect(maps.Keys(columns[name].distinct)), is) {
 					return name
 				}
 			}
@@ -126,14 +144,14 @@ func isLikelyTime(text string) bool {
 	})
 }
 
-// seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat.
-func (s *recordSample) seriesOf(columns map[string]*recordColumn, order []string) []string {
+// seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not empty.
+func (s *recordSample) seriesOf(columns map[string]*recordColumn) []string {
 	var out []string
-	for _, name := range order {
+	for _, name := range s.columns {
 		c := columns[name]
 		typ := c.cellType()
 		repeats := len(c.distinct)*2 <= c.n && len(c.distinct) < maxDistinct
-		if name != s.Time && c.n == len(s.cells) && repeats && (typ == "string" || c.isID() || typ == "int64" && idColumn.MatchString(name)) {
+		if name != s.Time && c.n == len(s.cells) && !c.distinct[""] && repeats && (typ == "string" || c.isID() || typ == "int64" && idColumn.MatchString(name)) {
 			out = append(out, name)
 		}
 	}

@@ -88,6 +88,7 @@ type recordSample struct {
 	replaced      int                    // lines with the series and the time of an earlier one, which are not parts of one point
 	replacedOne   string                 // the first of them
 	cells         [][]format.Value       // of CSV, until it is known what they are
+	columns       []string               // of CSV
 	guessed       bool                   // whether Series are a guess
 	separators    []string               // columns of CSV that tell lines of one series and time apart
 }
@@ -154,10 +155,10 @@ func (c *recordColumn) add(v *format.Value) {
 	}
 }
 
-// cellType returns the type of texts.
+// cellType returns the type of texts; that of none is a string.
 func (c *recordColumn) cellType() string {
 	for i := range cellTypes {
-		if !c.not[i] {
+		if !c.not[i] && c.n > 0 {
 			return cellTypes[i].typ
 		}
 	}
@@ -192,7 +193,7 @@ func (s *recordSample) read() error {
 				values = append(values, v)
 				total += len(v.Name) + len(v.Text)
 			}
-			s.cells = append(s.cells, values)
+			s.cells, s.columns = append(s.cells, values), r.Columns
 		default:
 			if err := s.add(r.Values); err != nil {
 				return err
@@ -280,17 +281,23 @@ func shownPoint(values []format.Value) string {
 
 // column examines a value of a tag or a field.
 func (s *recordSample) column(in map[string]*recordColumn, order []string, v *format.Value) ([]string, error) {
-	c := in[string(v.Name)]
-	if c == nil {
-		if len(in) == maxNames {
-			return order, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
-		}
-		c = &recordColumn{}
-		in[string(v.Name)] = c
-		order = append(order, string(v.Name))
+	order, err := s.know(in, order, string(v.Name))
+	if err == nil {
+		in[string(v.Name)].add(v)
 	}
-	c.add(v)
-	return order, nil
+	return order, err
+}
+
+// know adds a tag or a field, unless it is known.
+func (s *recordSample) know(in map[string]*recordColumn, order []string, name string) ([]string, error) {
+	if in[name] != nil {
+		return order, nil
+	}
+	if len(in) == maxNames {
+		return order, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
+	}
+	in[name] = &recordColumn{}
+	return append(order, name), nil
 }
 
 // events returns the number of events: lines, or points if lines are parts of them.
@@ -397,6 +404,9 @@ func (s *recordSample) field(name string) designValue {
 	v := designValue{source: name, part: s.part(format.FieldPart), optional: c.n < s.events()}
 	integers := c.kinds[format.IntKind] + c.kinds[format.UintKind]
 	switch text := c.kinds[format.TextKind] + c.kinds[format.StringKind]; {
+	case c.n == 0 || c.bytes == 0 && s.Format.Cells:
+		v.typ = "string"
+		v.asks = append(v.asks, "All values in the sample are empty. Which type is it?")
 	case s.Format.Cells:
 		v.typ = c.cellType()
 	case c.kinds[format.BoolKind] == c.n:
@@ -417,7 +427,7 @@ func (s *recordSample) field(name string) designValue {
 	case v.typ == "float64" && integers > 0 && s.Format.Typed:
 		v.asks = append(v.asks, "Some of its values are integers, and others are not. Is it a floating-point number?")
 	case v.typ == "string" || v.typ == "json":
-		v.bytes = max(1, c.bytes/c.n)
+		v.bytes = max(1, c.bytes/max(1, c.n))
 	}
 	return v
 }

@@ -405,7 +405,8 @@ func newCellScanner(in io.Reader, o ReaderOptions) (Scanner, error) {
 // Scan implements [Scanner]. Values that a record lacks are left out.
 func (s *cellScanner) Scan(r *Record) error {
 	number, err := s.scan()
-	if r.reset(nil, number); err != nil {
+	r.reset(nil, number)
+	if r.Columns = s.names; err != nil {
 		return err
 	}
 	for i := range s.cells {

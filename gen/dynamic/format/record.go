@@ -26,8 +26,9 @@ type Scanner interface {
 
 // Record is what a line contains. It is valid until the next call of Scan.
 type Record struct {
-	Line   int // on which it begins, counted from 1
-	Values []Value
+	Line    int // on which it begins, counted from 1
+	Values  []Value
+	Columns []string // of all records, also those without a value; nil if the format has no columns
 
 	text  []byte // the line
 	more  bool   // whether there are more values than maxValues
