@@ -324,29 +324,7 @@ func runInferred(t *testing.T, s namedSample) error {
 		}
 		return fmt.Errorf("infer: %s", stderr.String())
 	}
-	args, err := commandOf(stdout.Bytes())
-	if err != nil {
-		return err
-	}
-	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: stdout.Bytes()}})
-	if r.Diagnostics.HasErrors() || r.Layouts[0].Name != args[0] || args[1] != "FILE" {
-		return fmt.Errorf("%q: %w\n%s", args, r.Diagnostics.Err(), stdout.String())
-	}
-	var input inputFlags
-	cmd := &cobra.Command{}
-	input.add(cmd)
-	input.addWritten(cmd)
-	if err := cmd.ParseFlags(args[2:]); err != nil {
-		return fmt.Errorf("%q: %w", args, err)
-	}
-	if err := input.check(); err != nil {
-		return fmt.Errorf("%q: %w", args, err)
-	}
-	text := s.text
-	if s.load != "" {
-		text = s.load
-	}
-	reader, err := input.open(strings.NewReader(text), file, r.Layouts[0])
+	reader, args, err := inferredReader(stdout.Bytes(), s)
 	if err != nil {
 		return fmt.Errorf("%q: %w", args, err)
 	}
@@ -354,6 +332,34 @@ func runInferred(t *testing.T, s namedSample) error {
 		return fmt.Errorf("%q: %w\n%s", args, err, stdout.String())
 	}
 	return nil
+}
+
+// inferredReader returns the reader of a sample that the command in a schema has, and the arguments of the command.
+func inferredReader(schema []byte, s namedSample) (format.Reader, []string, error) {
+	args, err := commandOf(schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: schema}})
+	if r.Diagnostics.HasErrors() || r.Layouts[0].Name != args[0] || args[1] != "FILE" {
+		return nil, args, fmt.Errorf("%w\n%s", r.Diagnostics.Err(), schema)
+	}
+	var input inputFlags
+	cmd := &cobra.Command{}
+	input.add(cmd)
+	input.addWritten(cmd)
+	if err := cmd.ParseFlags(args[2:]); err != nil {
+		return nil, args, err
+	}
+	if err := input.check(); err != nil {
+		return nil, args, err
+	}
+	text := s.text
+	if s.load != "" {
+		text = s.load
+	}
+	reader, err := input.open(strings.NewReader(text), s.file, r.Layouts[0])
+	return reader, args, err
 }
 
 // complete returns an error unless a reader returns the events of a sample with all of their values, and with

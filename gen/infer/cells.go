@@ -116,7 +116,10 @@ func (s *recordSample) rank(v *format.Value) int { return slices.Index(s.Series,
 // timeOf returns the column with the time: one with a likely name, or else the first one with times. Columns whose times
 // need another flag come last.
 func (s *recordSample) timeOf(columns map[string]*recordColumn) string {
-	isTimestamp := func(name string) bool { return columns[name].cellType() == "timestamp" }
+	isTimestamp := func(name string) bool {
+		typ := columns[name].cellType()
+		return typ == "timestamp" || typ == localTime
+	}
 	for _, is := range []func(string) bool{s.isTime, isLikelyTime} {
 		for _, likely := range []func(string) bool{timeColumn.MatchString, isTimestamp} {
 			for _, name := range s.columns {

@@ -12,7 +12,7 @@ import (
 
 // ProposeCQL returns a schema for a new table for the events of a table of Apache Cassandra, whose
 // definition is a text in CQL: the partition key and the clustering columns before the time are the
-// series, the first clustering column that is a timestamp or a timeuuid is the time, columns that only
+// series, the first clustering column that is a timestamp or a timeuuid, or else a date, is the time, columns that only
 // tell partitions of a series apart become the bucket, and the default time to live is that of the
 // events. If the text defines several tables, table names the one. Errors are [ErrCQL] and
 // [ErrNoSchema]. Report is nil.
@@ -43,11 +43,18 @@ func ProposeCQL(text, table string) (*Proposal, error) {
 	return d.propose()
 }
 
+const day = 24 * time.Hour
+
 // design derives the design.
 func (t *cqlTable) design() (*design, error) {
-	at := slices.IndexFunc(t.clustering, func(name string) bool { return isCQLTime(t.column(name).typ) })
+	at := -1
+	for _, types := range cqlTimes {
+		if at < 0 {
+			at = slices.IndexFunc(t.clustering, func(name string) bool { return slices.Contains(types, t.column(name).typ) })
+		}
+	}
 	if at < 0 {
-		return nil, fmt.Errorf("table %s: %w: no clustering column is a timestamp or a "+cqlTimeID+", so that its rows are not events of a series", t.name, ErrNoSchema)
+		return nil, fmt.Errorf("table %s: %w: no clustering column is a timestamp, a "+cqlTimeID+" or a date, so that its rows are not events of a series", t.name, ErrNoSchema)
 	}
 	d := &design{
 		table: t.name, precision: time.Millisecond, timeName: t.clustering[at], loading: []string{"--format cassandra"},
@@ -69,8 +76,12 @@ func (t *cqlTable) design() (*design, error) {
 	if len(d.series) == 0 {
 		return nil, fmt.Errorf("table %s: %w: the partition key has only times, so that nothing tells one series from another", t.name, ErrNoSchema)
 	}
-	if t.column(d.timeName).typ == cqlTimeID {
+	switch t.column(d.timeName).typ {
+	case cqlTimeID:
 		d.asks = append(d.asks, fmt.Sprintf("Column %s is a "+cqlTimeID+", of which only the time is loaded, in milliseconds. Has a series several events in one?", d.timeName))
+	case cqlDate:
+		d.precision, d.loading = day, append(d.loading, "--zone UTC")
+		d.asks = append(d.asks, fmt.Sprintf("Column %s is a date, which is loaded as midnight in UTC. Is that the time of the events?", d.timeName))
 	}
 	t.setBucket(d)
 	t.setTTL(d)
@@ -131,20 +142,23 @@ func (t *cqlTable) setBucket(d *design) {
 		return
 	}
 	d.bucket = "1d"
+	if d.precision == day {
+		d.bucket = bucketFor(day, len(d.fields))
+	}
 	const class, unit, size = "class", "compaction_window_unit", "compaction_window_size"
 	if strings.HasSuffix(t.compaction[class], "TimeWindowCompactionStrategy") {
 		n, err := strconv.Atoi(t.compaction[size])
-		of := map[string]time.Duration{"MINUTES": time.Minute, "HOURS": time.Hour, "DAYS": 24 * time.Hour, "": 24 * time.Hour}[strings.ToUpper(t.compaction[unit])]
+		of := map[string]time.Duration{"MINUTES": time.Minute, "HOURS": time.Hour, "DAYS": day, "": day}[strings.ToUpper(t.compaction[unit])]
 		if t.compaction[size] == "" {
 			n, err = 1, nil
 		}
 		const longest = 366
-		if err == nil && n > 0 && n <= longest*24*60 && of > 0 && time.Duration(n)*of <= longest*24*time.Hour {
+		if err == nil && n > 0 && n <= longest*24*60 && of > 0 && time.Duration(n)*of <= longest*day {
 			d.bucket = schema.FormatDuration(time.Duration(n) * of)
 			d.about = append(d.about, "The bucket is the window of TimeWindowCompactionStrategy.")
 		}
 	}
-	if d.bucketAsk == "" {
+	if d.bucketAsk == "" && d.precision < day {
 		d.bucketAsk = "How many events has a series a day? A row should have less than 20,000 cells."
 	}
 }
@@ -156,7 +170,7 @@ func (t *cqlTable) setTTL(d *design) {
 		d.ttlAsk = "The table has no default_time_to_live. Do its writers set one?"
 		return
 	}
-	const longest = 20 * 366 * 24 * time.Hour // of Cassandra
+	const longest = 20 * 366 * day // of Cassandra
 	age := min(time.Duration(min(t.ttl, int64(longest/time.Second)))*time.Second, longest)
 	d.ttl = "{max_age: " + schema.FormatDuration(age) + "}"
 	d.about = append(d.about, "The time to live counts from the time of an event, and not from the write.")

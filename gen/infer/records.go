@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +111,9 @@ type recordColumn struct {
 	id       string // the type of IDs that all texts are; empty if there is none
 }
 
+// localTime is the type of times without an offset, of which at least one lacks it: a timestamp with --zone.
+const localTime = "local time"
+
 // cellTypes are the types of texts, in the order in which they are tried, apart from strings.
 var cellTypes = [...]struct {
 	typ string
@@ -124,7 +128,8 @@ var cellTypes = [...]struct {
 		return err == nil && !bytes.ContainsAny(text, "_xX") // which no system writes
 	}},
 	{"bool", func(text []byte) bool { _, err := strconv.ParseBool(string(text)); return err == nil }},
-	{"timestamp", func(text []byte) bool { _, ok := format.ParseTime(text, 0, time.UTC); return ok }},
+	{"timestamp", func(text []byte) bool { _, ok := format.ParseTime(text, 0, nil); return ok }},
+	{localTime, func(text []byte) bool { _, ok := format.ParseTime(text, 0, time.UTC); return ok }},
 	{"json", func(text []byte) bool { return len(text) > 0 && is(isJSON, text) }},
 }
 
@@ -408,7 +413,12 @@ func (s *recordSample) field(name string) designValue {
 		v.typ = "string"
 		v.asks = append(v.asks, "All values in the sample are empty. Which type is it?")
 	case s.Format.Cells:
-		v.typ = c.cellType()
+		if v.typ = c.cellType(); v.typ == localTime && s.Options.Zone != nil && all(slices.Collect(maps.Keys(c.distinct)), s.isTime) {
+			v.typ = "timestamp"
+		} else if v.typ == localTime {
+			v.typ = "string"
+			v.asks = append(v.asks, fmt.Sprintf("It has times without a time zone, such as %s. Are they instants? With --zone, such as --zone UTC, it is a timestamp.", show([]byte(c.example))))
+		}
 	case c.kinds[format.BoolKind] == c.n:
 		v.typ = "bool"
 	case text == c.n:

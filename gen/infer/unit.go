@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -27,6 +26,7 @@ type timeTexts struct {
 	n         int
 	numbers   int             // that are numbers of units
 	number    string          // the first of them
+	hours     int             // numbers that also are hours in digits, such as 2024013112
 	fits      [len(units)]int // numbers that are plausible times in a unit
 	local     string          // the first without an offset that needs a zone; empty if there is none
 	unread    int             // that are no times
@@ -49,6 +49,9 @@ func (t *timeTexts) add(text []byte, at time.Time, read bool) {
 	}
 	if t.numbers++; t.number == "" {
 		t.number = string(text)
+	}
+	if _, err := time.Parse("2006010215", string(text)); err == nil {
+		t.hours++
 	}
 	for i, u := range units {
 		if at, ok := format.ParseTime(text, u.unit, nil); ok && plausible(at) {
@@ -94,8 +97,12 @@ func (t *timeTexts) check(o format.ReaderOptions, unit time.Duration) error {
 		return fmt.Errorf("%w: %s has no time zone: add --zone, such as --zone UTC", ErrTimes, show([]byte(t.local)))
 	case t.numbers == 0 || o.Unit != 0:
 		return nil
+	case unit == 0 && t.hours == t.numbers:
+		return fmt.Errorf("%w: %s may be an hour in digits, or a number of seconds: write hours as 2024-01-31 12:00:00, or add --time-unit s", ErrTimes, number)
+	case unit == 0 && likely == "":
+		return fmt.Errorf("%w: %s is no time between 1995 and 2099 in s, ms, us or ns: write times as 2024-01-31T12:00:00Z, or add --time-unit with the right unit", ErrTimes, number)
 	case unit == 0:
-		return fmt.Errorf("%w: %s is a number of an unknown unit: add --time-unit %s", ErrTimes, number, cmp.Or(likely, "s, ms, us or ns"))
+		return fmt.Errorf("%w: %s is a number of an unknown unit: add --time-unit %s", ErrTimes, number, likely)
 	case t.unlikely == t.numbers && likely != "":
 		at, _ := format.ParseTime([]byte(t.number), unit, nil)
 		return fmt.Errorf("%w: %s is %s in the unit of the format: add --time-unit %s, or that unit if it is right", ErrTimes, number, shownTime(at), likely)

@@ -363,5 +363,8 @@ var cqlTypes = map[string]string{
 // cqlTimeID is the type of IDs in CQL that have a time.
 const cqlTimeID = "timeuuid"
 
-// isCQLTime reports whether values of a type in CQL have a time.
-func isCQLTime(typ string) bool { return typ == "timestamp" || typ == cqlTimeID }
+// cqlDate is the type of days in CQL.
+const cqlDate = "date"
+
+// cqlTimes are the types in CQL whose values are times of events, the likeliest first.
+var cqlTimes = [][]string{{"timestamp", cqlTimeID}, {cqlDate}}

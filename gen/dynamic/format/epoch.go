@@ -37,8 +37,9 @@ var timeForms = []string{
 	"2006-01-02 15:04:05 -0700 UTC", // Go
 }
 
-// localForms are those of times without an offset.
-var localForms = []string{"2006-01-02 15:04:05", "2006-01-02"}
+// localForms are those of times without an offset. Digits alone are a date, or a time, between the years 1900 and 2099, unless
+// numbers have a unit.
+var localForms = []string{"2006-01-02 15:04:05", "2006-01-02", "20060102", "200601021504", "20060102150405"}
 
 // timeParser parses the times of other systems.
 type timeParser struct {
@@ -63,7 +64,7 @@ func (p *timeParser) parse(text []byte) (any, error) {
 			return t, nil
 		}
 	}
-	if len(text) > 64 || len(text) < len(time.DateOnly) {
+	if len(text) > 64 || len(text) < len("20060102") {
 		return nil, nil
 	}
 	if len(text) > len(time.DateOnly) && text[len(time.DateOnly)] == 'T' {
@@ -84,14 +85,18 @@ func (p *timeParser) parse(text []byte) (any, error) {
 func (p *timeParser) local(text string) (any, error) {
 	for _, form := range localForms {
 		wall, err := time.Parse(form, text)
+		number := isDecimal([]byte(text))
 		switch {
-		case err != nil:
+		case err != nil || number && (wall.Year() < 1900 || wall.Year() > 2099):
 			continue
 		case p.zone != nil:
 			return InZone(wall, p.zone)
-		default:
-			return nil, &valueError{fmt.Sprintf("%q has no time zone", text), "an offset, as in 2021-03-05T12:00:00Z, or --zone, such as --zone UTC"}
 		}
+		want := "an offset, as in 2021-03-05T12:00:00Z, or --zone, such as --zone UTC"
+		if number {
+			want += ", or --time-unit if it is a number"
+		}
+		return nil, &valueError{fmt.Sprintf("%q has no time zone", text), want}
 	}
 	return nil, nil
 }
