@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/infer"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -59,6 +60,11 @@ func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader
 	}
 	if err := n.input.fits(f); err != nil {
 		return nil, err
+	}
+	if f != nil && !f.Scans() {
+		if err := format.Foreign(in); err != nil {
+			return nil, err
+		}
 	}
 	if f == nil || !f.Scans() {
 		return nil, fmt.Errorf("no schema is proposed for this format: use %s, or a .cql file", words.List(scannedFormats(), "or"))

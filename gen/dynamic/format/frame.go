@@ -82,6 +82,11 @@ func (l *lines) record(f frame) ([]byte, int, error) {
 	}
 	for searched := 0; ; {
 		rest, number := l.rest(), l.line
+		if number == 1 {
+			if err := foreign(rest); err != nil {
+				return nil, number, err
+			}
+		}
 		i := f.end(rest, searched)
 		switch {
 		case i < 0 && len(rest) > maxLine:
@@ -90,14 +95,14 @@ func (l *lines) record(f frame) ([]byte, int, error) {
 			l.take(rest[:i], i+1)
 			return nil, number, l.tooLong(number)
 		case i >= 0:
-			return known(l.take(rest[:i], i+1), number)
+			return l.take(rest[:i], i+1), number, nil
 		}
 		searched = len(rest)
 		if err := l.fill(); err != nil {
 			if rest = l.rest(); err != io.EOF || len(rest) == 0 { // fill has moved it
 				return nil, number, err
 			}
-			return known(l.take(rest, len(rest)), number)
+			return l.take(rest, len(rest)), number, nil
 		}
 	}
 }
@@ -144,29 +149,3 @@ const maxValues = 100_000
 
 // errManyValues is the error of a record with more than maxValues values.
 var errManyValues = fmt.Errorf("the record has more than %d values", maxValues)
-
-// foreign are the beginnings of inputs of other systems that are not read, and what to do.
-var foreign = []struct{ begin, what string }{
-	{"#group,", annotated}, {"#datatype,", annotated}, {"#default,", annotated},
-	{`{"metric":{`, "it is JSON of VictoriaMetrics, which is not read: export CSV with /api/v1/export/csv and format=__name__,…,__value__,__timestamp__:unix_ms, and add --columns"},
-	{`{"results":[`, "it is an answer of InfluxDB, which is not read: add -format csv to influx, or export line protocol"},
-	{`{"status":"success"`, "it is an answer of Prometheus, which is not read: export samples with promtool tsdb dump-openmetrics"},
-	{"PAR1", "it is Apache Parquet: add --format parquet"},
-}
-
-const annotated = "it is annotated CSV of InfluxDB, which is not read: export line protocol with influxd inspect export-lp, or pivot the query and leave out annotations"
-
-// known returns a record, unless it is the first one of an input that is not read.
-func known(record []byte, number int) ([]byte, int, error) {
-	const begin = 64 // bytes
-	if number > 1 {
-		return record, number, nil
-	}
-	text := bytes.ReplaceAll(record[:min(begin, len(record))], []byte(" "), nil)
-	for _, f := range foreign {
-		if bytes.HasPrefix(text, []byte(f.begin)) {
-			return nil, number, errors.New(f.what)
-		}
-	}
-	return record, number, nil
-}

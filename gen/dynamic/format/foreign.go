@@ -1,0 +1,69 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"regexp"
+)
+
+// ForeignError is the error of an input of another system that is not read.
+type ForeignError struct {
+	What    string // it is
+	Instead string // of it
+}
+
+// Error returns what the input is, and what to do.
+func (e *ForeignError) Error() string { return "it is " + e.What + ": " + e.Instead }
+
+// foreigners are inputs of other systems that are not read, by their beginnings. Commands that make CSV of FILE are tested.
+//
+// The output of CloudWatch is described in the AWS CLI Command Reference, and the fixed columns of the Integrated Surface
+// Database of NOAA in its "Federal Climate Complex Data Documentation"; ISD-Lite has eight numbers after the hour.
+var foreigners = []struct {
+	begin *regexp.Regexp
+	ForeignError
+}{
+	{regexp.MustCompile(`^#(group|datatype|default),`), ForeignError{"annotated CSV of InfluxDB", "export line protocol with influxd inspect export-lp, or pivot the query and leave out annotations"}},
+	{ofJSON(`{"metric":{`), ForeignError{"JSON of VictoriaMetrics", "export CSV with /api/v1/export/csv and format=__name__,…,__value__,__timestamp__:unix_ms, and add --columns"}},
+	{ofJSON(`{"results":[`), ForeignError{"an answer of InfluxDB", "add -format csv to influx, or export line protocol"}},
+	{ofJSON(`{"status":"success"`), ForeignError{"an answer of Prometheus", "export samples with promtool tsdb dump-openmetrics"}},
+	{ofJSON(`{"MetricDataResults":[`), ForeignError{"JSON of aws cloudwatch get-metric-data",
+		`convert it with jq -r '["id","label","time","value"],(.MetricDataResults[]|[.Id,.Label]+([.Timestamps,.Values]|transpose[]))|@csv' FILE > FILE.csv`}},
+	{ofJSON(`{"Datapoints":[{"Timestamp":`), statistics},
+	{ofJSON(`{"Label":"TEXT","Datapoints":[`), statistics},
+	{regexp.MustCompile(`^[0-9]{4}[0-9A-Z]{6}[0-9]{17}.[+-][0-9]{5}[+-][0-9]{6}`), ForeignError{"the Integrated Surface Database of NOAA",
+		`convert it with awk 'BEGIN{print "station,time,temperature"}{t=substr($0,88,5);print substr($0,5,6)"-"substr($0,11,5)","substr($0,16,12)","(t=="+9999"?"":t/10)}' FILE > FILE.csv and add --zone UTC`}},
+	{regexp.MustCompile(`^[0-9]{4} [0-9]{2} [0-9]{2} [0-9]{2}( +-?[0-9]+){8}\s`), ForeignError{"ISD-Lite of NOAA",
+		`convert it with awk 'BEGIN{print "station,time,temperature"}{print FILENAME","$1$2$3$4"00,"($5==-9999?"":$5/10)}' FILE > FILE.csv and add --zone UTC`}},
+	{regexp.MustCompile(`^PAR1`), ForeignError{"Apache Parquet", "add --format parquet"}},
+}
+
+var statistics = ForeignError{"JSON of aws cloudwatch get-metric-statistics",
+	`convert it with jq -r '.Label as $l|(.Datapoints[0]|keys) as $k|["Label"]+$k,(.Datapoints[]|[$l]+[.[$k[]]])|@csv' FILE > FILE.csv`}
+
+// ofJSON returns an expression for texts that begin with JSON, with white space between tokens; TEXT is any text of a string.
+func ofJSON(begin string) *regexp.Regexp {
+	begin = regexp.MustCompile(`[{}\[\]:,]`).ReplaceAllString(begin, `\s*\$0\s*`)
+	return regexp.MustCompile("^" + regexp.MustCompile("TEXT").ReplaceAllLiteralString(begin, `(?:\\.|[^"\\])*`))
+}
+
+// foreign returns a [ForeignError] if the beginning of an input is that of one that is not read.
+func foreign(input []byte) error {
+	const begin = 1 << 10 // bytes
+	for i := range foreigners {
+		if f := &foreigners[i]; f.begin.Match(input[:min(begin, len(input))]) {
+			return &f.ForeignError
+		}
+	}
+	return nil
+}
+
+// Foreign returns a [ForeignError] if an input is one that is not read.
+func Foreign(in io.Reader) error {
+	l := newLines(in)
+	_, _, err := l.next()
+	if f, ok := errors.AsType[*ForeignError](err); ok {
+		return f
+	}
+	return nil
+}
