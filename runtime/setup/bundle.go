@@ -48,7 +48,7 @@ func readBundles(ctx context.Context, admin retryAdmin, t store.Table) (live liv
 	if t.ID == HistoryTable || t.Bundle == nil && !admin.listBundles {
 		return live, nil
 	}
-	_, err = admin.do(ctx, "", func(ctx context.Context) (err error) {
+	_, err = admin.retry(ctx, "", func(ctx context.Context) (err error) {
 		live.ids, err = admin.admin.SchemaBundles(ctx, t.ID)
 		return err
 	})
@@ -62,7 +62,7 @@ func readBundles(ctx context.Context, admin retryAdmin, t store.Table) (live liv
 	if t.Bundle == nil {
 		return live, nil
 	}
-	_, err = admin.do(ctx, "", func(ctx context.Context) error {
+	_, err = admin.retry(ctx, "", func(ctx context.Context) error {
 		info, err := getBundle(ctx, admin.admin, t.ID, t.Bundle.ID)
 		if info != nil {
 			live.own = info.SchemaBundle
@@ -173,7 +173,7 @@ func unmanagedBundles(t store.Table, live liveTable) []Unmanaged {
 // setBundle makes a change of a schema bundle, unless the server has none, such as the emulator. It
 // reports whether the bundle is what the change says.
 func (r retryAdmin) setBundle(ctx context.Context, c Change) (made bool, err error) {
-	_, err = r.do(ctx, "", func(ctx context.Context) error {
+	_, err = r.retry(ctx, "", func(ctx context.Context) error {
 		have, err := getBundle(ctx, r.admin, c.Table, c.Bundle)
 		if err == nil {
 			err = r.changeBundle(ctx, c, have)

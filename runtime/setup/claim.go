@@ -362,7 +362,7 @@ func (h *layoutHistory) add(ctx context.Context, table string, c *claim) (added,
 		row.layouts = append(row.layouts, *e)
 	}
 	taken := false
-	lost, err = h.admin.do(ctx, HistoryTable, func(ctx context.Context) error {
+	lost, err = h.admin.retry(ctx, HistoryTable, func(ctx context.Context) error {
 		exists := bigtable.ColumnRangeFilter(historyFamily, column, column+"\x00")
 		return h.table.Apply(ctx, table, bigtable.NewCondMutation(exists, nil, set), bigtable.GetCondMutationResult(&taken))
 	})

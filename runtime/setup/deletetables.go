@@ -274,7 +274,7 @@ func (x *examiner) youngCell(ctx context.Context, table, family string, rule cod
 // delete deletes a table or family. If a reply is lost, another attempt may find that it no
 // longer exists.
 func (x *examiner) delete(ctx context.Context, admin Deleter, u Unmanaged) error {
-	_, err := x.admin.do(ctx, "", func(ctx context.Context) error {
+	_, err := x.admin.retry(ctx, "", func(ctx context.Context) error {
 		if u.Family == "" {
 			return admin.DeleteTable(ctx, u.Table)
 		}

@@ -257,7 +257,7 @@ func (h *layoutHistory) read(ctx context.Context, tables []store.Table) (map[str
 	for _, t := range tables {
 		keys = append(keys, bigtable.NewRange(t.ID, t.ID+"\x00"))
 	}
-	_, err := h.admin.do(ctx, HistoryTable, func(ctx context.Context) error {
+	_, err := h.admin.retry(ctx, HistoryTable, func(ctx context.Context) error {
 		return h.table.ReadRows(ctx, keys, func(row bigtable.Row) bool {
 			r, err := parseHistory(row.Key(), row[historyFamily])
 			if err != nil {

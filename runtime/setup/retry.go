@@ -27,23 +27,23 @@ type retryAdmin struct {
 }
 
 func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
-	_, err = r.do(ctx, table, func(ctx context.Context) (err error) {
+	_, err = r.retry(ctx, table, func(ctx context.Context) (err error) {
 		info, err = r.admin.TableInfo(ctx, table)
 		return err
 	})
 	return info, err
 }
 
-// createTable creates a table. For lost, see [retryAdmin.do].
+// createTable creates a table. For lost, see [retryAdmin.retry].
 func (r retryAdmin) createTable(ctx context.Context, conf *bigtable.TableConf) (lost bool, err error) {
-	lost, err = r.do(ctx, conf.TableID, func(ctx context.Context) error { return r.admin.CreateTableFromConf(ctx, conf) })
+	lost, err = r.retry(ctx, conf.TableID, func(ctx context.Context) error { return r.admin.CreateTableFromConf(ctx, conf) })
 	r.made[conf.TableID] = err == nil
 	return lost, err
 }
 
-// createFamily creates a family. For lost, see [retryAdmin.do].
+// createFamily creates a family. For lost, see [retryAdmin.retry].
 func (r retryAdmin) createFamily(ctx context.Context, table, family string, config bigtable.Family) (lost bool, err error) {
-	return r.do(ctx, table, func(ctx context.Context) error {
+	return r.retry(ctx, table, func(ctx context.Context) error {
 		return r.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
 	})
 }
@@ -54,7 +54,7 @@ func (r retryAdmin) updateFamily(ctx context.Context, c Change, config bigtable.
 	if c.IgnoresWarnings {
 		options = append(options, bigtable.IgnoreWarnings())
 	}
-	_, err := r.do(ctx, c.Table, func(ctx context.Context) error {
+	_, err := r.retry(ctx, c.Table, func(ctx context.Context) error {
 		return r.admin.UpdateFamily(ctx, c.Table, c.Family, config, options...)
 	})
 	return err
@@ -62,7 +62,7 @@ func (r retryAdmin) updateFamily(ctx context.Context, c Change, config bigtable.
 
 // addKeySchema adds a row key schema to a table without one.
 func (r retryAdmin) addKeySchema(ctx context.Context, table string, schema bigtable.StructType) error {
-	_, err := r.do(ctx, table, func(ctx context.Context) error {
+	_, err := r.retry(ctx, table, func(ctx context.Context) error {
 		return r.admin.UpdateTableWithRowKeySchema(ctx, table, schema)
 	})
 	return err
@@ -70,7 +70,7 @@ func (r retryAdmin) addKeySchema(ctx context.Context, table string, schema bigta
 
 // protect changes the deletion protection of a table.
 func (r retryAdmin) protect(ctx context.Context, table string, protection bigtable.DeletionProtection) error {
-	_, err := r.do(ctx, table, func(ctx context.Context) error {
+	_, err := r.retry(ctx, table, func(ctx context.Context) error {
 		return r.admin.UpdateTableWithDeletionProtection(ctx, table, protection)
 	})
 	return err
@@ -78,7 +78,7 @@ func (r retryAdmin) protect(ctx context.Context, table string, protection bigtab
 
 // setTier changes the infrequent access tier of a table, or removes it.
 func (r retryAdmin) setTier(ctx context.Context, table string, tier codec.Tier) error {
-	_, err := r.do(ctx, table, func(ctx context.Context) error {
+	_, err := r.retry(ctx, table, func(ctx context.Context) error {
 		if config := tierConfig(tier); config != nil {
 			return r.admin.UpdateTableWithTieredStorageConfig(ctx, table, config)
 		}
@@ -87,10 +87,9 @@ func (r retryAdmin) setTier(ctx context.Context, table string, tier codec.Tier) 
 	return err
 }
 
-// do calls f, which is about a table, and again after transient errors until it times out; among these is that a table does not
-// exist that this run has created. lost reports whether
-// an attempt without a reply may have succeeded.
-func (r retryAdmin) do(ctx context.Context, table string, f func(ctx context.Context) error) (lost bool, err error) {
+// retry calls f, a request of any client to a table, and again after transient errors until it times out. Among these is that a
+// table does not exist that this run has created. lost reports whether an attempt without a reply may have succeeded.
+func (r retryAdmin) retry(ctx context.Context, table string, f func(ctx context.Context) error) (lost bool, err error) {
 	ctx, cancel := call.Within(ctx, r.timeout)
 	defer cancel()
 	passes := func(err error) bool { return passing(err) || r.made[table] && status.Code(err) == codes.NotFound }
