@@ -166,6 +166,9 @@ func errorType(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
+// ErrNoBatcher is the error of [Observe] for a nil batcher.
+var ErrNoBatcher = errors.New("there is no batcher to observe: pass one of a generated constructor")
+
 // Statistics is a batcher; every generated batcher implements it.
 type Statistics interface{ Stats() store.BatcherStats }
 
@@ -174,6 +177,9 @@ type Statistics interface{ Stats() store.BatcherStats }
 // btgen.batcher.oldest; see [store.BatcherStats]. name is the value of their attribute
 // btgen.batcher.name. Unregister the result after the batcher is closed.
 func Observe(b Statistics, name string, opts ...Options) (metric.Registration, error) {
+	if b == nil {
+		return nil, ErrNoBatcher
+	}
 	meter := defaults(opts).MeterProvider.Meter(scope)
 	events, err1 := meter.Int64ObservableGauge("btgen.batcher.events", metric.WithUnit("{event}"), metric.WithDescription("Events that are accepted and not yet written."))
 	batches, err2 := meter.Int64ObservableGauge("btgen.batcher.batches", metric.WithUnit("{batch}"), metric.WithDescription("Batches in progress."))

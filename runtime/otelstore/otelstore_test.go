@@ -174,6 +174,9 @@ func TestErrorTypes(t *testing.T) {
 
 // TestObserve checks the gauges of a batcher.
 func TestObserve(t *testing.T) {
+	if _, err := otelstore.Observe(nil, "none"); !errors.Is(err, otelstore.ErrNoBatcher) {
+		t.Error(err)
+	}
 	o, _, metrics := providers()
 	stats := fixed{Events: 3, Batches: 2, Oldest: 1500 * time.Millisecond}
 	registration, err := otelstore.Observe(stats, "ingest", o)

@@ -145,10 +145,11 @@ type examiner struct {
 func newExaminer(ctx context.Context, admin Admin, client store.Client, found []Unmanaged, opts []DeleteOptions) (*examiner, error) {
 	o := call.Last(opts)
 	o.Now, o.Timeout = call.Clock(o.Now), cmp.Or(o.Timeout, store.DefaultTimeout)
-	x := &examiner{admin: retryAdmin{admin: admin, timeout: o.Timeout, made: map[string]bool{}}, client: client, options: o}
-	if client == nil {
-		return nil, &HistoryError{Err: errNoClient}
+	retrying, err := newRetryAdmin(admin, o.Timeout)
+	if err != nil {
+		return nil, err
 	}
+	x := &examiner{admin: retrying, client: client, options: o}
 	var tables []store.Table
 	for _, u := range found {
 		if !slices.ContainsFunc(tables, func(t store.Table) bool { return t.ID == u.Table }) {
@@ -159,7 +160,6 @@ func newExaminer(ctx context.Context, admin Admin, client store.Client, found []
 		return x, nil
 	}
 	history := layoutHistory{table: store.OpenTable(client, HistoryTable), admin: x.admin}
-	var err error
 	x.history, err = history.read(ctx, tables)
 	return x, err
 }

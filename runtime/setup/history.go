@@ -55,21 +55,21 @@ func (e *HistoryError) Error() string {
 		advice = "use an app profile with single-cluster routing that allows single-row transactions"
 	}
 	const without = ", or set setup.Options.NoHistory, or --no-history of btgen-live, to set up without a history"
-	switch {
-	case errors.Is(e.Err, errNoClient):
-		advice = "pass a *bigtable.Client" + without
+	err := e.Err
+	switch _, clientless := errors.AsType[*store.NoClientError](err); {
+	case clientless:
+		err, advice = errors.New("there is no client to read and write it"), "pass a *bigtable.Client"+without
 	case errors.Is(e.Err, errConcurred), errors.Is(e.Err, errReplaced):
 		advice = "deploy only one of the two builds, and run setup again"
 	default:
 		advice += without
 	}
-	return fmt.Sprintf("the history of layouts%s, in table %s: %v: %s", of, HistoryTable, e.Err, advice)
+	return fmt.Sprintf("the history of layouts%s, in table %s: %v: %s", of, HistoryTable, err, advice)
 }
 
 func (e *HistoryError) Unwrap() error { return e.Err }
 
 var (
-	errNoClient  = errors.New("there is no client to read and write it")
 	errConcurred = errors.New("another process recorded a different layout at the same time, and this setup did not change the table")
 	errDeleted   = errors.New("the table was deleted at the same time")
 	errReplaced  = errors.New("another process was allowed to record a different layout while this setup created the table")
@@ -101,9 +101,6 @@ type layoutHistory struct {
 func newHistory(ctx context.Context, client store.Client, admin retryAdmin, tables []store.Table, o Options) (*layoutHistory, error) {
 	if o.NoHistory || !slices.ContainsFunc(tables, func(t store.Table) bool { return t.Layout != "" }) {
 		return nil, nil
-	}
-	if client == nil {
-		return nil, &HistoryError{Err: errNoClient}
 	}
 	h := &layoutHistory{table: store.OpenTable(client, HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}}
 	for _, t := range tables {

@@ -26,6 +26,23 @@ type retryAdmin struct {
 	listBundles bool
 }
 
+// ErrNoAdmin is the error of calls with a nil admin client.
+var ErrNoAdmin = errors.New("there is no admin client, so nothing was read or changed: pass a *bigtable.AdminClient")
+
+// noAdmin reports whether an admin client is nil.
+func noAdmin(admin any) bool {
+	c, official := admin.(*bigtable.AdminClient)
+	return admin == nil || official && c == nil
+}
+
+// newRetryAdmin returns an Admin that retries. The error is ErrNoAdmin.
+func newRetryAdmin(admin Admin, timeout time.Duration) (retryAdmin, error) {
+	if noAdmin(admin) {
+		return retryAdmin{}, ErrNoAdmin
+	}
+	return retryAdmin{admin: admin, timeout: timeout, made: map[string]bool{}}, nil
+}
+
 func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
 	_, err = r.retry(ctx, table, func(ctx context.Context) (err error) {
 		info, err = r.admin.TableInfo(ctx, table)

@@ -85,7 +85,7 @@ type Admin interface {
 // [errors.Join]. Calling Setup again completes the rest.
 //
 // For a draft table, the error is a *[DraftError] except on an emulator, and Setup sends no
-// request. If the instance does not exist, the error is an *[InstanceError]; for a table that no
+// request. Without an admin client, it is [ErrNoAdmin]. If the instance does not exist, the error is an *[InstanceError]; for a table that no
 // server would accept, it is a *[TableError]. If the history cannot be read or extended, it is a
 // *[HistoryError]. An emulator that cannot read in reverse order is a *[ReversedError], if the
 // history has several tables.
@@ -99,7 +99,11 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 	if err != nil {
 		return Plan{}, err
 	}
-	r := setupRun{admin: retryAdmin{admin: admin, timeout: o.Timeout, made: map[string]bool{}}, failed: map[string]bool{}, incomplete: map[string]bool{}}
+	retrying, err := newRetryAdmin(admin, o.Timeout)
+	if err != nil {
+		return Plan{}, err
+	}
+	r := setupRun{admin: retrying, failed: map[string]bool{}, incomplete: map[string]bool{}}
 	r.admin.findBundles(ctx, tables, o.ListBundles)
 	// The history is read first, so that a setup which it does not have yet loses against this one,
 	// or this one against it.

@@ -117,6 +117,9 @@ type Lister interface {
 // [ExamineUnmanaged] says which of them can be deleted.
 func UnknownTables(ctx context.Context, admin Lister, tables []store.Table, opts ...Options) ([]Unmanaged, error) {
 	o := defaults(opts)
+	if noAdmin(admin) {
+		return nil, ErrNoAdmin
+	}
 	ctx, cancel := call.Within(ctx, o.Timeout)
 	defer cancel()
 	ids, err := admin.Tables(ctx)

@@ -53,14 +53,15 @@ type load struct {
 // NewBatcher returns a Batcher that writes with w. It calls failed once for each event that is not written, with the
 // *WriteError that Write would return, from a goroutine of the Batcher. failed may call Add,
 // but not Flush or Close, which wait for it. It should return quickly: in the meantime, the
-// Batcher writes other events, and their failures accumulate in memory. failed may be nil.
+// Batcher writes other events, and their failures accumulate in memory. failed may be nil. If w is nil, Add returns a
+// *[NoClientError].
 func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
 	if failed == nil {
 		failed = func(E, error) {}
 	}
 	o := batcherOptions(opts)
 	return &Batcher[E]{&batcher{
-		writer: w.untyped(), options: o, failed: func(event event, err error) { failed(*event.pointer.(*E), err) },
+		writer: writerOf(w), options: o, failed: func(event event, err error) { failed(*event.pointer.(*E), err) },
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load]bool{},
 		begun: map[*load]time.Time{},
 	}}

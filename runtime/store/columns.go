@@ -364,7 +364,11 @@ func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
 // leaves out undecodable events and returns the first *DecodeError after it has read all others; any
 // other error ends the read.
 func ReadColumns[E, C any](ctx context.Context, r TableReader[E], into *Columns[E, C], columns *C, of Selection[E], from, to time.Time, opts ...ReadOptions) error {
-	return r.untyped().columns(ctx, &into.columns, columns, of.untyped(), from, to, opts)
+	reader, err := readerOf(r)
+	if err != nil {
+		return err
+	}
+	return reader.columns(ctx, &into.columns, columns, of.untyped(), from, to, opts)
 }
 
 // columns is [ReadColumns] without its type parameters.

@@ -24,8 +24,13 @@ type TableWriter[E any] interface {
 	untyped() *writer
 }
 
-// untyped returns the writer without its type parameter.
-func (w *Writer[E]) untyped() *writer { return w.writer }
+// untyped returns the writer without its type parameter; nil if a constructor did not make it.
+func (w *Writer[E]) untyped() *writer {
+	if w == nil {
+		return nil
+	}
+	return w.writer
+}
 
 // EventBatcher gathers events of type E and writes them in batches. It is safe for
 // concurrent use.
@@ -59,8 +64,13 @@ type TableReader[E any] interface {
 	untyped() *reader
 }
 
-// untyped returns the reader without its type parameter.
-func (r *Reader[E]) untyped() *reader { return r.reader }
+// untyped returns the reader without its type parameter; nil if a constructor did not make it.
+func (r *Reader[E]) untyped() *reader {
+	if r == nil {
+		return nil
+	}
+	return r.reader
+}
 
 // Each returns an event for each value, for selections of several values.
 func Each[V, E any](values []V, of func(value V) E) []E {

@@ -8,14 +8,18 @@ import (
 )
 
 // NoClientError is the error of every call of a reader, a writer or a batcher without a client: it was not
-// made by its constructor, or its client is nil.
+// made by its constructor, or its client, or the writer of a batcher, is nil.
 type NoClientError struct {
-	Table string // with its prefix
+	Table string // with its prefix; empty if it is unknown, because a reader or a writer is nil
 }
 
 // Error says what to do.
 func (e *NoClientError) Error() string {
-	return fmt.Sprintf("table %s: there is no client, so nothing was sent: use the generated constructor, and pass it a *bigtable.Client", e.Table)
+	const missing = "there is no client, so nothing was sent: use the generated constructors, and pass them a *bigtable.Client, or the writer of a batcher"
+	if e.Table == "" {
+		return missing
+	}
+	return fmt.Sprintf("table %s: %s", e.Table, missing)
 }
 
 // OpenTable opens a table. If the client is nil, all requests to the table fail with a *[NoClientError].
@@ -37,6 +41,23 @@ func noClient(client Client) bool {
 		return c.client == nil
 	}
 	return false
+}
+
+// readerOf returns a reader without its type parameter. Without one, the error is a *[NoClientError].
+func readerOf[E any](r TableReader[E]) (*reader, error) {
+	if r != nil && r.untyped() != nil {
+		return r.untyped(), nil
+	}
+	return nil, &NoClientError{}
+}
+
+// writerOf returns a writer without its type parameter. Without one, it is a writer that refuses all events.
+func writerOf[E any](w TableWriter[E]) *writer {
+	if w != nil && w.untyped() != nil {
+		return w.untyped()
+	}
+	missing := &NoClientError{}
+	return &writer{unknown: missing, unwritable: missing}
 }
 
 // noTable is a table without a client.

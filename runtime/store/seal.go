@@ -205,9 +205,6 @@ func newSealer(client Client, l *mapping, kind windowsKind, o *RollupOptions) *s
 	if o.test != nil {
 		s.random = o.test.random
 	}
-	if client == nil { // of a RollupParts that only describes steps
-		return s
-	}
 	alone := *l
 	alone.Older = nil
 	s.reader = newReader(client, &alone, ReaderOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks})

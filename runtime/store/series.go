@@ -31,7 +31,11 @@ const maxListedRows = 1024
 // other error is the last value. A series may be yielded whose last event expires in the
 // meantime. S must be the type of the series in the [SeriesPart].
 func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E], from, to time.Time, opts ...SeriesOptions) iter.Seq2[S, error] {
-	reader, page := r.untyped(), call.Last(opts).Page
+	reader, err := readerOf(r)
+	if err != nil {
+		return refused[S](err)
+	}
+	page := call.Last(opts).Page
 	seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
 		s := of.untyped()

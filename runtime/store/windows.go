@@ -67,8 +67,11 @@ const maxFolded = 512
 // Undecodable. Any other error is the last value yielded, and the window that was being read is
 // not: windows that are yielded without an error are complete.
 func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
+	reader, err := readerOf(r)
+	if err != nil {
+		return refused[W](err)
+	}
 	return func(yield func(W, error) bool) {
-		reader := r.untyped()
 		o := call.Last(opts)
 		if unknown := spec.Unknown(names(o.Fields)); unknown != "" {
 			var none W
@@ -139,10 +142,14 @@ func AppendWindows[W any](columns interface{ Append(w *W) }, windows iter.Seq2[W
 // [Windows]. If the field is no number, or the table does not have it, the error is ErrNoField; if
 // from is zero, a *RangeError; if n is not positive, it wraps [window.ErrPixels].
 func Charts[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
+	reader, err := readerOf(r)
+	if err != nil {
+		return refused[window.Chart[S]](err)
+	}
 	charts, ok := window.Charts(spec, string(field), from, to, n)
 	switch {
 	case !ok:
-		return refused[window.Chart[S]](fmt.Errorf("table %s has no number %q: %w", r.untyped().mapping.Table.ID, field, ErrNoField))
+		return refused[window.Chart[S]](fmt.Errorf("table %s has no number %q: %w", reader.mapping.Table.ID, field, ErrNoField))
 	case from.IsZero():
 		return refused[window.Chart[S]](&RangeError{From: from, To: to, chart: true})
 	case n < 1:

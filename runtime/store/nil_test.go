@@ -1,0 +1,180 @@
+package store
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// takers are the types of parameters that are nil if a caller forgets something.
+var takers = []string{"Client", "TableReader", "TableWriter", "EventBatcher", "Admin", "Deleter", "Lister", "Statistics", "Connection"}
+
+// nilElsewhere are the functions of other packages that take one of them, and are tested there. A beamstore.Connection is no
+// pointer, and those that follow "of a generated type" get it from one that a zero value holds.
+var nilElsewhere = []string{
+	"setup.Setup", "setup.DeleteTables", "setup.ExamineUnmanaged", "setup.UnknownTables", "otelstore.Observe",
+	"beamstore.Backfill", "beamstore.Delete", "beamstore.Export", "beamstore.Read", "beamstore.Rollup", "beamstore.Write",
+	"store.TableReaderOf", "store.TableWriterOf", "store.EventBatcherOf", // of a generated type: generated.TestWithoutClient
+}
+
+// Class: a nil client, reader or writer that panics where it is used. All exported functions that take one are called with nil,
+// with a nil pointer, and with a zero value, and return a typed error, or something whose calls do.
+func TestNil(t *testing.T) {
+	tested := map[string]bool{"store.AuthorizedViews": true}
+	for _, client := range []Client{nil, (*bigtable.Client)(nil), AuthorizedViews(nil, func(string) string { return "v" })} {
+		for name, call := range nilClients(t, client) {
+			tested["store."+name] = true
+			expectNoClient(t, name, call())
+		}
+	}
+	for _, held := range []struct {
+		r TableReader[sample]
+		w TableWriter[sample]
+	}{{}, {(*Reader[sample])(nil), (*Writer[sample])(nil)}, {&Reader[sample]{}, &Writer[sample]{}}} {
+		for name, call := range nilHeld(t, held.r, held.w) {
+			tested["store."+name] = true
+			expectNoClient(t, name, call())
+		}
+	}
+	for _, name := range takingFunctions(t) {
+		if !tested[name] && !slices.Contains(nilElsewhere, name) {
+			t.Errorf("%s is not called with nil", name)
+		}
+	}
+}
+
+// expectNoClient checks the error of a call.
+func expectNoClient(t *testing.T, name string, err error) {
+	t.Helper()
+	var missing *NoClientError
+	if !errors.As(err, &missing) {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// nilClients are the functions that take a client, and a call of what they return.
+func nilClients(t *testing.T, client Client) map[string]func() error {
+	l := days()
+	all, e := []*Mapping[sample]{l, inTable("other", days)}, sample{Series: "a", Time: time.Now(), Value: 1}
+	return map[string]func() error{
+		"OpenTable": func() error { return OpenTable(client, "t").Apply(t.Context(), "r", bigtable.NewMutation()) },
+		"NewReader": func() error { return firstError(NewReader(client, l).Read(t.Context(), SeriesOf(e), day0, at(1))) },
+		"NewWriter": func() error { return NewWriter(client, all).Write(t.Context(), e) },
+		"NewScanner": func() error {
+			s, err := NewScanner(client, all, l.Table.ID)
+			if err != nil {
+				return err
+			}
+			return firstError(s.Rows(t.Context(), KeyRange{}, day0, at(1)))
+		},
+		"Backfill": func() error {
+			_, err := Backfill(t.Context(), client, all, BackfillOptions{Target: "other"})
+			return err
+		},
+		"NewBackfillParts": func() error {
+			p, err := NewBackfillParts(client, all, time.Now(), BackfillOptions{Target: "other", To: time.Now()})
+			if err != nil {
+				return err
+			}
+			_, err = p.Record(t.Context(), p.Sources()[0], KeyRange{}, nil, func(BackfillChunk) {})
+			return err
+		},
+		"Rollup": func() error {
+			l := rolled(days(), 0)
+			_, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows)
+			return err
+		},
+		"NewRollupParts": func() error {
+			l := rolled(days(), 0)
+			p, err := NewRollupParts(client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, RollupOptions{})
+			if err != nil {
+				return err
+			}
+			_, err = p.Splits(t.Context(), 0)
+			return err
+		},
+	}
+}
+
+// nilHeld are the functions that take a reader or a writer, and a call of what they return.
+func nilHeld(t *testing.T, r TableReader[sample], w TableWriter[sample]) map[string]func() error {
+	e := sample{Series: "a", Time: time.Now(), Value: 1}
+	of, columns := SeriesOf(e), intoColumns(days().untyped())
+	return map[string]func() error{
+		"ReadColumns": func() error { return ReadColumns(t.Context(), r, columns, &sampleColumns{}, of, day0, at(1)) },
+		"ReadSeries":  func() error { return firstError(ReadSeries[string](t.Context(), r, of, day0, at(1))) },
+		"Windows": func() error {
+			return firstError(Windows(t.Context(), r, columns, sampleWindows, of, day0, at(1), window.Whole()))
+		},
+		"Charts": func() error {
+			return firstError(Charts(t.Context(), r, columns, sampleWindows, of, day0, at(1), "v.1", 10))
+		},
+		"Points": func() error {
+			_, err := Points(t.Context(), r, columns, sampleWindows, of, day0, at(1), "v.1", 10)
+			return err
+		},
+		"NewBatcher": func() error {
+			b := NewBatcher(w, nil)
+			must(t, b.Flush(t.Context()))
+			b.Stats()
+			err := b.Add(t.Context(), e)
+			must(t, b.Close(t.Context()))
+			return err
+		},
+	}
+}
+
+// firstError returns the first error that a read yields.
+func firstError[T any](read iter.Seq2[T, error]) error {
+	for _, err := range read {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takingFunctions returns the exported functions and methods of packages, other than those of readers and writers, that take one
+// of takers.
+func takingFunctions(t *testing.T) (out []string) {
+	for _, pkg := range []string{"store", "setup", "otelstore", "beamstore"} {
+		paths, err := filepath.Glob("../" + pkg + "/*.go")
+		must(t, err)
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			must(t, err)
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.IsExported() && takes(fn.Type.Params) {
+					out = append(out, pkg+"."+fn.Name.Name)
+				}
+			}
+		}
+	}
+	if len(out) < 20 {
+		t.Errorf("only %q take a client", out)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(out)))
+}
+
+// takes reports whether a parameter has one of takers as its type.
+func takes(params *ast.FieldList) bool {
+	return slices.ContainsFunc(params.List, func(p *ast.Field) bool {
+		name, _, _ := strings.Cut(types.ExprString(p.Type), "[")
+		return slices.Contains(takers, name[strings.LastIndexByte(name, '.')+1:])
+	})
+}
