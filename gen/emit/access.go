@@ -227,7 +227,9 @@ func (s *schemaFile) newBatcher() jen.Code {
 		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
-			s.store("NewBatcher").Call(s.writer(), jen.Id("failed"), jen.Id("opts").Op("...")),
+			s.store("NewBatcher").Call(
+				jen.Qual("cmp", "Or").Call(jen.Id("w"), jen.Op("&").Id(s.names.Writer).Values()).Dot("held").Call(), // also for a nil writer
+				jen.Id("failed"), jen.Id("opts").Op("...")),
 		)),
 	)
 }
