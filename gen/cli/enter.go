@@ -13,8 +13,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// InProject makes a command without paths run in the project above the working directory: its flags name the
-// same files as before, and a line on stderr says so, since the command names files from there.
+// InProject makes a command run in the project above the working directory, if that has its paths: paths and flags name
+// the same files as before, and a line on stderr says so, since the command names files from there.
 func InProject(cmd *cobra.Command) {
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, paths []string) error {
@@ -29,10 +29,7 @@ func InProject(cmd *cobra.Command) {
 
 // enter is what a command does first; see [InProject].
 func enter(cmd *cobra.Command, paths []string) error {
-	if len(paths) > 0 {
-		return nil
-	}
-	root, err := project.Above()
+	root, err := project.Above(paths)
 	if err != nil || root == "" {
 		return err
 	}
@@ -47,6 +44,9 @@ func enter(cmd *cobra.Command, paths []string) error {
 	})
 	if err != nil {
 		return err
+	}
+	for i, path := range paths { // cobra passes the same slice to RunE
+		paths[i] = fromRoot(root, here, path)
 	}
 	up, err := filepath.Rel(here, root)
 	if err != nil {
