@@ -124,7 +124,8 @@ func (d *removal) checkFlags() error {
 func leaves(err error) bool {
 	_, undecodable := errors.AsType[*store.DecodeError](err)
 	_, shared := errors.AsType[*store.SharedCellError](err)
-	return undecodable || shared
+	_, micros := errors.AsType[*store.MicrosError](err)
+	return undecodable || shared || micros
 }
 
 // remove counts what there is, asks for confirmation, deletes it, and counts what is left. Rows

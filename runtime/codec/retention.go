@@ -115,11 +115,16 @@ type Window struct {
 	Versions int
 }
 
-// Windows returns the disjoint windows, newest first, that contain exactly the live
-// cells with timestamps in [from, to). It rounds from and to up to whole milliseconds,
-// like cell timestamps.
+// Windows returns the disjoint windows, newest first, that contain the live cells with
+// timestamps in [from, to), and those in the rest of the milliseconds that from and to cut,
+// of which there are some only in tables of other programs with the granularity MICROS: Go's
+// client truncates bounds to milliseconds, and with the granularity MILLIS, Bigtable rejects
+// others. So whoever reads the cells has to compare their timestamps with from and to.
 func (r Retention) Windows(now, from, to time.Time) []Window {
-	start, ok := boundMicros(from)
+	if !from.Before(to) {
+		return nil
+	}
+	start, ok := boundMicros(Truncate(from, time.Millisecond))
 	if !ok {
 		return nil
 	}

@@ -76,7 +76,7 @@ func collects(r codec.GCRule, age time.Duration, rank int) bool {
 }
 
 // The windows of a retention contain exactly the cells that the rule does not collect,
-// whatever garbage collection has already removed.
+// whatever garbage collection has already removed, of the milliseconds that a range begins and ends in.
 func TestRetentionMirrorsGC(t *testing.T) {
 	check(t, "windows and rank are the complement of the rule", func(t *rapid.T) {
 		rule := rules(3).Draw(t, "rule")
@@ -104,7 +104,7 @@ func TestRetentionMirrorsGC(t *testing.T) {
 		for i, us := range stamps {
 			at := codec.FromMicros(us)
 			living := !collects(rule, now.Sub(at), i+1)
-			want := living && !at.Before(from) && at.Before(to)
+			want := living && from.Before(to) && !at.Before(codec.Truncate(from, time.Millisecond)) && at.Before(codec.Ceil(to, time.Millisecond))
 			n := 0
 			for _, w := range windows {
 				if w.From <= us && (w.To == 0 || us < w.To) && (w.Versions == 0 || i < w.Versions) {
@@ -135,6 +135,20 @@ func TestRetentionMirrorsGC(t *testing.T) {
 			if since, ok := retention.Since(now); ok && living && at.Before(since) {
 				t.Fatalf("cell at %v, alive since %v", at, since)
 			}
+		}
+	})
+	check(t, "windows contain the whole range, to the microsecond", func(t *rapid.T) {
+		base := time.Unix(3, 0).UTC()
+		around := func(name string) time.Time {
+			return base.Add(time.Duration(rapid.IntRange(-2500, 2500).Draw(t, name)) * time.Microsecond)
+		}
+		from, to, at := around("from"), around("to"), around("cell")
+		if at.Before(from) || !at.Before(to) {
+			return
+		}
+		us := at.UnixMicro()
+		if !slices.ContainsFunc(codec.Retention(nil).Windows(base, from, to), func(w codec.Window) bool { return w.From <= us && us < w.To }) {
+			t.Fatalf("no window contains %v", at)
 		}
 	})
 	check(t, "windows are in order, disjoint and whole milliseconds", func(t *rapid.T) {

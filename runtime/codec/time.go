@@ -67,7 +67,8 @@ func sinceMultiple(t time.Time, p uint64) uint64 {
 }
 
 // Micros returns t as a Bigtable timestamp: microseconds since the Unix epoch, rounded
-// down to the millisecond, because Bigtable rejects finer timestamps.
+// down to the millisecond, because Bigtable rejects finer timestamps, except in tables with the
+// granularity MICROS.
 func Micros(t time.Time) int64 { return t.UnixMilli() * 1000 }
 
 // CeilMicros is like [Micros] but rounds up to the millisecond. As the end of a range,

@@ -133,13 +133,15 @@ func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	switch {
 	case !t.ByTimestamp():
 		return t.alive(now, t.stamped(p.From), codec.Forever, newest) // row keys or columns select the time
-	case t.Offset.Precision%time.Millisecond == 0:
+	case t.Pattern.EventTimed():
 		return t.alive(now, p.From, p.To, newest)
+	case t.Offset.Precision%time.Millisecond == 0: // columns have no other times
+		return t.alive(now, codec.Ceil(p.From, time.Millisecond), codec.Ceil(p.To, time.Millisecond), newest)
 	}
 	// In a partial first or last millisecond, the columns select the time.
 	var branches []Filter
 	for _, m := range t.Offset.CutMilliseconds(p.From, p.To) {
-		if cells := t.alive(now, codec.Truncate(m.From, time.Millisecond), m.To, newest); cells != nil {
+		if cells := t.alive(now, m.From, m.To, newest); cells != nil {
 			branches = append(branches, chain(cells, t.columnsOf(m)))
 		}
 	}
@@ -160,7 +162,7 @@ func (t *Table) alive(now, from, to time.Time, newest int) Filter {
 	if cells == nil || newest == 0 {
 		return cells
 	}
-	return chain(cells, CellsPerColumn(newest))
+	return t.limited(cells, time.Time{}, to, CellsPerColumn(newest))
 }
 
 // cellsIn returns the filter of the cells of each family in its windows; nil if no
@@ -272,9 +274,6 @@ func (t *Table) matching(span codec.Span, f Filter) Filter {
 	}
 	return chain(Keys{span.Pattern(codec.AnyTime(t.keyTimes()))}, f)
 }
-
-// KeysOnly restricts f to one cell per row, without its value.
-func KeysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) }
 
 // EventCells returns the filter of the cells of one event in its row that a read at
 // time now would use; nil if none can be live. sequence is the sequence number of the

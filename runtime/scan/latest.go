@@ -26,7 +26,7 @@ func (t *Table) Search(spans []codec.Span, now time.Time) (Search, bool) {
 	s.Requests = make([]Request, len(spans))
 	for i, span := range spans {
 		if !t.InOrder() { // the newest row may be anywhere
-			s.Requests[i] = t.lookup(span, s.Filter)
+			s.Requests[i] = Request{Rows: []codec.Rows{codec.PrefixRows(span.Prefix)}, Filter: KeysOnly(t.matching(span, s.Filter)), KeysOnly: true}
 			continue
 		}
 		s.Requests[i] = Request{Rows: []codec.Rows{t.living(span, now)}, Filter: t.matching(span, s.Filter), Limit: t.rowsFor(1)}

@@ -21,6 +21,9 @@ type ReadPlan struct {
 	// Beyond is set if the read may receive rows without an event in the range: because the
 	// ranks of cells depend on others after To, or because cells have events of several times.
 	Beyond bool
+	// Cut is set if rows may have no other events than in the rest of a millisecond that the
+	// range cuts; see [Part.RowsOnly].
+	Cut bool
 	// Parts are read one after the other. There are none if no event can be live.
 	Parts []Part
 }
@@ -71,6 +74,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 	if !p.From.Before(p.To) {
 		return p
 	}
+	p.Cut = t.cuts(p.From, p.To)
 	p.RanksEnd = t.ranksEnd(now, p.From, p.To)
 	p.Beyond = t.hasPoints() || slices.ContainsFunc(t.Families, func(f Family) bool { return t.rest(&f, now, p.From, p.To).After(p.To) })
 	part := Part{Route: t.route(r), table: t, read: r}
@@ -162,15 +166,29 @@ func (p *Part) Reads(span int) bool {
 // Lookup returns the request that lists the rows of a span; false if the read does not
 // need one.
 func (p *Part) Lookup(span int) (Request, bool) {
+	q, needed := p.lookup(span)
+	if needed {
+		q.Filter, q.KeysOnly = p.RowsOnly(q.Filter), true
+	}
+	return q, needed
+}
+
+// lookup is Lookup with all cells of the rows.
+func (p *Part) lookup(span int) (Request, bool) {
 	if p.read.AllTimes || !p.table.Pattern.Bucketed() || !p.Reads(span) || p.listing(span) != listStored {
 		return Request{}, false
 	}
-	return p.table.lookup(p.read.Spans[span], p.Filter), true
+	s := p.read.Spans[span]
+	return Request{Rows: []codec.Rows{codec.PrefixRows(s.Prefix)}, Filter: p.table.matching(s, p.Filter)}, true
 }
 
-// lookup returns a request that lists the rows of a span that pass the filter.
-func (t *Table) lookup(span codec.Span, f Filter) Request {
-	return Request{Rows: []codec.Rows{codec.PrefixRows(span.Prefix)}, Filter: KeysOnly(t.matching(span, f)), KeysOnly: true}
+// Found yields requests for the rows of a span, found by lookups if the read needs them, with the
+// cells of the part.
+func (p *Part) Found(span int) iter.Seq[Request] {
+	if q, needed := p.lookup(span); needed {
+		return func(yield func(Request) bool) { yield(q) }
+	}
+	return p.Requests(span)
 }
 
 // Requests yields the requests for the rows of a span in reading order.

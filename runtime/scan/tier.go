@@ -40,7 +40,7 @@ func (t *Table) OnSSD(now time.Time) (Table, bool) {
 		return Table{}, false
 	}
 	out := *t
-	out.ssd = now.Add(-after)
+	out.ssd = codec.Ceil(now.Add(-after), time.Millisecond)
 	return out, true
 }
 

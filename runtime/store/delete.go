@@ -100,6 +100,22 @@ func (e *SharedCellError) Error() string {
 		e.Table, e.Row, e.Column, quantity(e.Events, "event"))
 }
 
+// MicrosError reports events that were not deleted: another program has stored several in one millisecond,
+// in a table with the granularity MICROS, and the Go client for Bigtable can delete these only together. Their row,
+// or all rows of their bucket in codec.BucketNewColumns, are unchanged.
+type MicrosError struct {
+	Table string    // with its prefix
+	Row   string    // row key
+	Time  time.Time // of an event that deleting others would have deleted, or left
+}
+
+// Error describes the row and says what can be deleted.
+func (e *MicrosError) Error() string {
+	return fmt.Sprintf("table %s, row %q: events not deleted: the table has timestamps in microseconds, such as %s, and whole milliseconds are deleted: "+
+		"use a time range that begins and ends with a millisecond, instead of single events or finer times",
+		e.Table, e.Row, e.Time.Format(time.RFC3339Nano))
+}
+
 // Delete deletes events from all tables by their series, time and, if the schema has
 // one, sequence number; the other parts of the events are not used. See
 // [Writer.DeleteRange] for what it returns and for its errors.
@@ -213,7 +229,8 @@ func (l *mapping) timeFits(e event) bool {
 //
 // After an error, the Deletion counts only what is certain to be deleted. Rows whose keys, and
 // columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
-// everything else is deleted, as is a *SharedCellError for rows of OpenTSDB. A row that Bigtable
+// everything else is deleted, as is a *SharedCellError for rows of OpenTSDB, and a *MicrosError for rows
+// with timestamps in microseconds. A row that Bigtable
 // rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
 	return w.writer.deleteRange(ctx, of.untyped(), from, to, opts)

@@ -19,7 +19,7 @@ type finding struct {
 	table     int  // number of the table that is read
 	found     list // and not deleted yet
 	total     Deletion
-	undeleted error // the first *DecodeError or *SharedCellError
+	undeleted error // the first error of isUndeleted
 }
 
 // deleteFound deletes the events of a selection with conditions from all tables. Each table could only
@@ -99,7 +99,7 @@ func (f *finding) flush() error {
 
 // leaves records an error about an event that stays. It returns any other error.
 func (f *finding) leaves(err error) error {
-	if _, shared := err.(*SharedCellError); err == nil || !shared && !isDecodeError(err) {
+	if err == nil || !isUndeleted(err) {
 		return err
 	}
 	f.undeleted = cmp.Or(f.undeleted, err)

@@ -45,7 +45,7 @@ type erasures struct {
 	pending   []erasedRow
 	size      int           // of the pending mutations, in bytes
 	counts    TableDeletion // what the pending mutations delete
-	undeleted error         // the first *DecodeError or *SharedCellError
+	undeleted error         // the first error of isUndeleted
 }
 
 // erasedRow contains pending mutations of one row.
@@ -177,14 +177,31 @@ func (e *erasing) metrics(p part) (failed error) {
 		}
 		defer release(rows)
 		clear(e.most)
+		torn := e.tearsAny(rows)
 		for i, row := range rows {
-			if failed == nil && row.Exists() {
+			if failed == nil && row.Exists() && !torn {
 				failed = e.row(row, i)
 			}
 		}
 		return failed == nil
 	})
 	return failed
+}
+
+// tearsAny reports whether any row of a bucket is torn; see tears. An event has a row for each field.
+func (e *erasing) tearsAny(rows []wire.Row) (torn bool) {
+	for i, row := range rows {
+		if !row.Exists() {
+			continue
+		}
+		if at, ours, err := e.begin(row, i); ours && err == nil {
+			if err := e.tears(at, row, e.sequence()); err != nil {
+				e.unfinished(err)
+				torn = true
+			}
+		}
+	}
+	return torn
 }
 
 // skip records a row or column that cannot be decoded. It returns any other error.
@@ -233,6 +250,10 @@ func (e *erasing) row(row wire.Row, span int) error {
 	at, ours, err := e.begin(row, span)
 	if !ours || err != nil || e.marker != nil && e.erased(row) {
 		return err
+	}
+	if torn := e.tears(at, row, e.sequence()); torn != nil {
+		e.unfinished(torn)
+		return nil
 	}
 	events, err := e.eraser.mapping.form().erase(e, at, row)
 	if err == nil && e.columns == 0 && e.marker != nil && !e.marker.table.Whole(at, e.now()) && hasFamily(row, e.marker.name) {
@@ -406,39 +427,79 @@ func (metricRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err
 }
 
 // cells deletes the events of a bucket whose cells have the time as their timestamp. It
-// calls found for each cell that contains data of an event.
+// calls found for each cell that contains data of an event. The row must not be torn.
 func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found func(stamp)) error {
-	whole := e.whole(start)
+	if e.whole(start) {
+		for family, c := range e.a.columnsOf(row) {
+			for _, cell := range row.Cells(c) {
+				e.finds(row, family, c, cell, found)
+			}
+		}
+		return e.eraseFamilies(row)
+	}
 	for family, c := range e.a.columnsOf(row) {
-		of := &e.a.families[family]
-		column := 0
-		if e.a.shape.Pattern.Naming() == codec.NamedByField {
-			column = e.a.column(family, of.Class, row.Bytes(c.Qualifier))
-		}
-		some := false
 		for _, cell := range row.Cells(c) {
-			if !whole && !e.includes(codec.FromMicros(cell.Micros), sequence) {
-				continue
-			}
-			some = true
-			if column >= 0 && !e.a.columns[column].WrittenAt {
-				found(stamp{of.Class, cell.Micros})
-			}
-			if e.of != nil {
-				if err := e.eraseCells(row, of.Name, c, cell.Micros, cell.Micros+1000); err != nil {
-					return err
-				}
+			if e.includes(codec.FromMicros(cell.Micros), sequence) {
+				e.finds(row, family, c, cell, found)
 			}
 		}
-		if some && !whole && e.of == nil {
-			from, to := max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(e.a.shape.Offset.Bucket.End(start)), wholeMillis(e.a.to))
-			if err := e.eraseCells(row, of.Name, c, from, to); err != nil {
+		for _, r := range e.erasable(start, row, c, sequence) {
+			if err := e.eraseCells(row, e.a.families[family].Name, c, r.from, r.to); err != nil {
 				return err
 			}
 		}
 	}
-	if whole {
-		return e.eraseFamilies(row)
+	return nil
+}
+
+// finds calls found for a cell of an event that is to be deleted, if it contains data of the event.
+func (e *rowEraser) finds(row wire.Row, family int, c *wire.Column, cell wire.Cell, found func(stamp)) {
+	class, column := e.a.families[family].Class, 0
+	if e.a.shape.Pattern.Naming() == codec.NamedByField {
+		column = e.a.column(family, class, row.Bytes(c.Qualifier))
+	}
+	if column >= 0 && !e.a.columns[column].WrittenAt {
+		found(stamp{class, cell.Micros})
+	}
+}
+
+// stamps is a range of timestamps, in whole milliseconds.
+type stamps struct{ from, to int64 }
+
+// erasable returns the ranges of timestamps to delete from a column: all of the time range, or the
+// milliseconds of the events; none if it has no cell of an event that is to be deleted.
+func (e *rowEraser) erasable(start time.Time, row wire.Row, c *wire.Column, sequence uint32) (out []stamps) {
+	for _, cell := range row.Cells(c) {
+		switch {
+		case !e.includes(codec.FromMicros(cell.Micros), sequence):
+		case e.of == nil:
+			end := e.a.shape.Offset.Bucket.End(start)
+			return []stamps{{max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(end), wholeMillis(e.a.to))}}
+		default:
+			ms := cell.Micros - cell.Micros%1000
+			if n := len(out); n == 0 || out[n-1].from != ms {
+				out = append(out, stamps{ms, ms + 1000})
+			}
+		}
+	}
+	return out
+}
+
+// tears returns the error for a row of which deletions, which take whole milliseconds, would take cells
+// of other events, or leave some; nil if there are none. Only rows of other programs have any.
+func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) error {
+	if !e.a.shape.Pattern.EventTimed() || e.whole(start) {
+		return nil
+	}
+	for _, c := range e.a.columnsOf(row) {
+		ranges := e.erasable(start, row, c, sequence)
+		for _, cell := range row.Cells(c) {
+			at := codec.FromMicros(cell.Micros)
+			gone := slices.ContainsFunc(ranges, func(r stamps) bool { return r.from <= cell.Micros && cell.Micros < r.to })
+			if gone != e.includes(at, sequence) {
+				return &MicrosError{Table: e.rows.id, Row: row.Key(), Time: at}
+			}
+		}
 	}
 	return nil
 }
@@ -454,13 +515,7 @@ func (e *rowEraser) eraseCells(row wire.Row, family string, c *wire.Column, from
 
 // wholeMillis returns a time in microseconds, rounded up to a whole millisecond as
 // Bigtable requires of cell timestamps; 0 for times before 1970.
-func wholeMillis(t time.Time) int64 {
-	micros := t.UnixMilli() * 1000
-	if codec.FromMicros(micros).Before(t) {
-		micros += 1000
-	}
-	return max(0, micros)
-}
+func wholeMillis(t time.Time) int64 { return max(0, codec.CeilMicros(t)) }
 
 // mutationOverhead is the maximum size of a delete mutation in a request besides the
 // names of the family and the column, in bytes.

@@ -76,6 +76,7 @@ type listing struct {
 	current codec.Span      // of the series of the last row; its prefix is empty if it is unknown
 	last    string          // key of the last row
 	beyond  bool            // rows may be received that have no event in the time range
+	cut     bool            // scan.ReadPlan.Cut
 	single  bool            // the only series of the values was found
 
 	page   *Page // nil for all series
@@ -127,7 +128,7 @@ func (l *listing) inPeriod() bool {
 	if err != nil {
 		return l.failWith(err)
 	}
-	l.beyond = plan.Beyond || l.read.assembler.conditions != nil
+	l.beyond, l.cut = plan.Beyond || l.read.assembler.conditions != nil, plan.Cut
 	l.read.assembler.memory = l.read.reader.borrow()
 	defer l.read.reader.release(l.read.assembler.memory)
 	for i := range plan.Parts {
@@ -137,12 +138,8 @@ func (l *listing) inPeriod() bool {
 				continue // the rows of all fields
 			}
 			l.current = codec.Span{}
-			requests := p.Requests(span)
-			if lookup, needed := p.Lookup(span); needed {
-				requests = slices.Values([]scan.Request{lookup})
-			}
-			for q := range requests {
-				filter := scan.KeysOnly(q.Filter)
+			for q := range p.Found(span) {
+				filter := p.RowsOnly(q.Filter)
 				switch {
 				case l.read.reader.mapping.points() != codec.NoPoints, l.read.assembler.conditions != nil:
 					filter = q.Filter // values say which events there are
@@ -239,6 +236,19 @@ func (a *assembler) hasEvents(at time.Time, row wire.Row) (found bool) {
 	return found
 }
 
+// hasCells reports whether a row has a cell of an event in the time range, or of the rollup.
+func (l *listing) hasCells(row wire.Row) bool {
+	a := &l.read.assembler
+	for _, c := range a.columnsOf(row) {
+		if slices.ContainsFunc(row.Cells(c), func(cell wire.Cell) bool { return a.wanted(codec.FromMicros(cell.Micros)) }) {
+			return true
+		}
+	}
+	return l.read.runs != scan.NoRuns && slices.ContainsFunc(row.Columns(), func(c wire.Column) bool {
+		return a.shape.Rollup != nil && string(row.Bytes(c.Family)) == a.shape.Rollup.Name
+	})
+}
+
 // row yields the series of a row, unless it is that of the previous row or was yielded before. It
 // reports whether the row is the first of its series in this mapping, and whether the caller wants
 // more.
@@ -251,7 +261,7 @@ func (l *listing) row(row wire.Row) (isNew, more bool) {
 		return false, true
 	case err != nil:
 		return false, l.read.count(l.read.given, err)
-	case a.match != nil && !a.match(a.base), !a.overlaps(at), l.beyond && !a.hasEvents(at, row):
+	case a.match != nil && !a.match(a.base), !a.overlaps(at), l.cut && !l.hasCells(row), l.beyond && !a.hasEvents(at, row):
 		return false, true
 	}
 	spans, err := l.read.reader.mapping.Spans(a.base)
