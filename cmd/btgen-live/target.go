@@ -87,7 +87,7 @@ func (t *target) connectAdmin(ctx context.Context) (*bigtable.AdminClient, error
 	if err := emulates(ctx); err != nil {
 		return nil, err
 	}
-	admin, err := bigtable.NewAdminClient(ctx, t.project, t.instance)
+	admin, err := bigtable.NewAdminClient(ctx, t.project, t.instance, store.ClientOptions()...)
 	return admin, t.connected(err)
 }
 

@@ -33,7 +33,7 @@ func (r *retryAdmin) findBundles(ctx context.Context, tables []store.Table, list
 	if r.listBundles = list; !declared && !list || os.Getenv(store.EmulatorVariable) == "" {
 		return
 	}
-	if _, err := r.tableInfo(ctx, call.BundlesProbe); status.Code(err) == codes.FailedPrecondition {
+	if _, _, err := r.tableInfo(ctx, call.BundlesProbe); status.Code(err) == codes.FailedPrecondition {
 		return
 	}
 	r.listBundles = false

@@ -9,6 +9,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -159,6 +160,15 @@ func (c *claim) changes() []Change {
 	return out
 }
 
+// inMicros adds the hazard of the first layout in a table of another program that stores several events in a millisecond.
+func (c *Change) inMicros(live *liveTable, own layouts) {
+	if !live.micros || !slices.ContainsFunc(own, func(f facts) bool { return codec.ParsePattern(f.values["pattern"]).EventTimed() }) {
+		return
+	}
+	c.hazard("micros", "", "the granularity of the table is MICROS: what the schema writes replaces other events of its millisecond, or fields of them; "+
+		"to read it, no setup is needed, and for new events, add a table with bucket_offsets")
+}
+
 // hazardous reports whether anything must be allowed by name.
 func (c *claim) hazardous() bool {
 	return slices.ContainsFunc(c.changes(), func(c Change) bool { return len(c.Hazards) > 0 })
@@ -186,6 +196,7 @@ func (h *layoutHistory) claim(t store.Table, live *liveTable) (*claim, error) {
 		} else if exists {
 			e.change = &Change{Kind: RecordLayout, Table: t.ID, Family: e.Family}
 			e.change.because("", reasonFor(row))
+			e.change.inMicros(live, all[i])
 		}
 		if exists && e != nil && (len(of) > 0 || len(row.layouts) == 0) { // another schema of the table is new in it
 			if err := h.begun(e.change, all[i], of); err != nil {

@@ -69,6 +69,9 @@ func unmanagedIn(t store.Table, live liveTable) []Unmanaged {
 	if live.tier != 0 && t.Tier == 0 {
 		out = append(out, Unmanaged{Table: t.ID, Tier: live.tier})
 	}
+	if live.micros {
+		out = append(out, Unmanaged{Table: t.ID, Micros: true})
+	}
 	out = append(out, unmanagedBundles(t, live)...)
 	if live.protected && t.DeletionProtection == bigtable.None {
 		out = append(out, Unmanaged{Table: t.ID, Protection: true})

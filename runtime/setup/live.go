@@ -13,6 +13,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -22,6 +23,7 @@ type liveTable struct {
 	keySchema *bigtable.StructType  // nil if there is none
 	protected bool                  // against deletion
 	tier      codec.Tier            // 0 without an infrequent access tier
+	micros    bool                  // its timestamps are in microseconds, as far as setup can tell; see [TableInfo]
 	bundles   liveBundles
 }
 
@@ -52,7 +54,7 @@ func readTables(ctx context.Context, admin retryAdmin, tables []store.Table) (ma
 
 // readTable returns the live table and whether it exists.
 func readTable(ctx context.Context, admin retryAdmin, table string) (liveTable, bool, error) {
-	info, err := admin.tableInfo(ctx, table)
+	info, micros, err := admin.tableInfo(ctx, table)
 	switch {
 	case status.Code(err) == codes.NotFound:
 		return liveTable{}, false, nil
@@ -61,11 +63,21 @@ func readTable(ctx context.Context, admin retryAdmin, table string) (liveTable, 
 	case err != nil:
 		return liveTable{}, false, fmt.Errorf("reading table %s: %w", table, err)
 	}
-	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected, tier: TierOf(info.TieredStorageConfig)}
+	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected, tier: TierOf(info.TieredStorageConfig), micros: micros}
 	for _, f := range info.FamilyInfos {
 		live.families[f.Name] = liveFamily{rule: RuleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}
 	return live, true, nil
+}
+
+// TableInfo returns what Bigtable says about a table, and whether it has the granularity MICROS, so that timestamps are
+// in microseconds. The client does not say so: micros is false of any table unless the admin client was made
+// with [store.ClientOptions].
+func TableInfo(ctx context.Context, admin interface {
+	TableInfo(ctx context.Context, table string) (*bigtable.TableInfo, error)
+}, table string) (info *bigtable.TableInfo, micros bool, err error) {
+	info, err = admin.TableInfo(wire.WithMicros(ctx, &micros), table)
+	return info, micros, err
 }
 
 // InstanceError is the error for an instance that does not exist. Err is the error of
@@ -95,7 +107,7 @@ func confirmInstance(ctx context.Context, admin retryAdmin, tables []store.Table
 		return &InstanceError{err}
 	case codes.PermissionDenied: // the message of the service may tell
 		i := slices.IndexFunc(tables, func(t store.Table) bool { _, found := live[t.ID]; return !found })
-		_, err := admin.tableInfo(ctx, tables[i].ID)
+		_, _, err := admin.tableInfo(ctx, tables[i].ID)
 		if said := status.Convert(err).Message(); status.Code(err) == codes.NotFound && strings.Contains(said, "nstance") && !strings.Contains(said, "tables/"+tables[i].ID) {
 			return &InstanceError{err}
 		}

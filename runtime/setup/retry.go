@@ -43,12 +43,13 @@ func newRetryAdmin(admin Admin, timeout time.Duration) (retryAdmin, error) {
 	return retryAdmin{admin: admin, timeout: timeout, made: map[string]bool{}}, nil
 }
 
-func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
+// tableInfo is [TableInfo].
+func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, micros bool, err error) {
 	_, err = r.retry(ctx, table, func(ctx context.Context) (err error) {
-		info, err = r.admin.TableInfo(ctx, table)
+		info, micros, err = TableInfo(ctx, r.admin, table)
 		return err
 	})
-	return info, err
+	return info, micros, err
 }
 
 // createTable creates a table. For lost, see [retryAdmin.retry].

@@ -65,7 +65,8 @@ type Admin interface {
 // layout whose events may not have expired, or with another one in its place ("unexpired_layout");
 // one that contradicts what a setup has recorded that has not created the table yet
 // ("unfinished_layout"); and one by time that the history of an existing table does not know,
-// although it has begun ("begun_layout"). client reads and writes the history; it may be nil with
+// although it has begun ("begun_layout"); and the first one in an existing table with the granularity MICROS, if only timestamps
+// contain the times of its events ("micros"). client reads and writes the history; it may be nil with
 // Options.NoHistory.
 //
 // # The plan

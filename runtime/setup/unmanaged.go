@@ -23,6 +23,7 @@ type Unmanaged struct {
 	KeySchema  bool       // this is the table's row key schema
 	Protection bool       // this is the table's deletion protection
 	Tier       codec.Tier // not 0 if this is the table's infrequent access tier
+	Micros     bool       // this is the table's granularity, MICROS; see [TableInfo]
 	Bundle     string     // not empty if this is a schema bundle of the table, or
 	File       string     // a file in one
 
@@ -44,7 +45,7 @@ type Unmanaged struct {
 
 // stores reports whether this is a table or a family, and not a property of a table.
 func (u Unmanaged) stores() bool {
-	return !u.KeySchema && !u.Protection && u.Tier == 0 && u.Bundle == ""
+	return !u.KeySchema && !u.Protection && u.Tier == 0 && !u.Micros && u.Bundle == ""
 }
 
 // Name returns the name of a table or family for [DeleteTables]: "table" or "table/family".
@@ -65,6 +66,8 @@ func (u Unmanaged) String() string {
 		what = "deletion protection of " + what
 	case u.Tier != 0:
 		what = "infrequent access tier of " + what + ", for " + showTier(u.Tier)
+	case u.Micros:
+		return "? granularity of " + what + ": MICROS, left alone: reads are exact to the microsecond, and writers store whole milliseconds"
 	case u.Bundle != "":
 		what = "schema bundle " + u.Bundle + " of " + what
 		if u.File != "" {

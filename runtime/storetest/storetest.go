@@ -106,7 +106,7 @@ func ConnectPlain(ctx context.Context, addr string, opts ...grpc.DialOption) (*b
 // ConnectAdmin returns an admin client of the server at addr. opts take precedence over
 // the default options of tests.
 func ConnectAdmin(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.AdminClient, error) {
-	conn, err := dial(addr, opts...)
+	conn, err := dial(addr, append(wire.DialOptions(), opts...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
@@ -56,12 +57,26 @@ func Apply(ctx context.Context, table bigtable.TableAPI, key string, m *bigtable
 }
 
 // interceptUnary is a [grpc.UnaryClientInterceptor]. It affects only MutateRow calls of [Apply]. It
-// disables retries by gRPC like mutateRows.
+// disables retries by gRPC like mutateRows. It tells of GetTable calls what the client leaves out; see [WithMicros].
 func interceptUnary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if method == methodMutateRow {
 		if a, ok := ctx.Value(attemptsKey{}).(*attempts); ok {
 			opts = append(slices.Clip(opts), grpc.ForceCodecV2(counting{a}), grpc.MaxRetryRPCBufferSize(0))
 		}
 	}
-	return invoker(ctx, method, request, reply, conn, opts...)
+	err := invoker(ctx, method, request, reply, conn, opts...)
+	if table, ok := reply.(*adminpb.Table); ok && err == nil {
+		if micros, ok := ctx.Value(microsKey{}).(*bool); ok {
+			*micros = table.GetGranularity() == adminpb.Table_MICROS
+		}
+	}
+	return err
+}
+
+type microsKey struct{}
+
+// WithMicros returns a context for calls of the admin client that return a table. If they are intercepted, they set
+// micros to whether the table has the granularity MICROS, and otherwise, they leave it as it is.
+func WithMicros(ctx context.Context, micros *bool) context.Context {
+	return context.WithValue(ctx, microsKey{}, micros)
 }
