@@ -120,7 +120,7 @@ func (n *inference) free() error {
 // sample reads the sample: whole rows, in order, up to the limits of memory.
 func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	s = infer.Sample{Table: n.table}
-	if s.Families, s.Tier, err = n.stored(ctx); err != nil {
+	if err := n.stored(ctx, &s); err != nil {
 		return s, err
 	}
 	client, err := n.connect(ctx)
@@ -139,21 +139,20 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	return s, errors.Join(err, client.Close())
 }
 
-// stored returns the column families and the tier of the table.
-func (n *inference) stored(ctx context.Context) (map[string]codec.GCRule, codec.Tier, error) {
+// stored sets what the table itself tells: its column families, its tier and its granularity.
+func (n *inference) stored(ctx context.Context, s *infer.Sample) error {
 	admin, err := n.connectAdmin(ctx)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
-	out := map[string]codec.GCRule{}
-	var tier codec.Tier
-	info, err := admin.TableInfo(ctx, n.prefix+n.table)
+	s.Families = map[string]codec.GCRule{}
+	info, micros, err := setup.TableInfo(ctx, admin, n.prefix+n.table)
 	if err == nil {
-		tier = setup.TierOf(info.TieredStorageConfig)
+		s.Tier, s.Micros = setup.TierOf(info.TieredStorageConfig), micros
 		for _, f := range info.FamilyInfos {
-			out[f.Name] = setup.RuleOf(f.FullGCPolicy)
+			s.Families[f.Name] = setup.RuleOf(f.FullGCPolicy)
 		}
 	}
 	if status.Code(err) == codes.NotFound {
@@ -162,7 +161,7 @@ func (n *inference) stored(ctx context.Context) (map[string]codec.GCRule, codec.
 			err = fmt.Errorf("it does not exist, so there is no proposal; the tables of the instance are %s", cmp.Or(strings.Join(ids, ", "), "none"))
 		}
 	}
-	return out, tier, errors.Join(err, admin.Close())
+	return errors.Join(err, admin.Close())
 }
 
 // print prints the schema, or writes its file and prints what it reads. It returns

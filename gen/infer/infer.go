@@ -23,6 +23,7 @@ type Sample struct {
 	Table    string                  // its ID
 	Families map[string]codec.GCRule // of the table, with their garbage collection rules
 	Tier     codec.Tier              // of the table; 0 without one
+	Micros   bool                    // whether the table is known to have the granularity MICROS
 	Rows     []bigtable.Row          // sorted by key
 	Sampled  *verify.Sampled         // how they were read; nil if they are the whole table
 }

@@ -377,6 +377,7 @@ func (d *draft) writeTable(w *writer, segments []string, o options) {
 	}
 	d.writeRollups(w, o)
 	d.writeTier(w)
+	d.writeGranularity(w)
 	if len(o.allow) > 0 {
 		w.line("    allow:")
 		for _, rule := range o.allow {

@@ -79,6 +79,9 @@ type Report struct {
 	// Times are the cells whose timestamps agree with the time of their event in the row key
 	// or the column name, where the schema says that they should.
 	Times Share `json:"times"`
+	// Micros reports whether cells have timestamps that are not whole milliseconds: the table has the granularity
+	// MICROS. Reads are exact to the microsecond; writers store whole milliseconds.
+	Micros bool `json:"micros,omitempty"`
 	// Events are the events in the sampled rows, as readers find them: without those that have
 	// expired. Readable are those with all of their required fields. A row that no read of a series
 	// looks for counts as one event that is not readable.
@@ -220,6 +223,7 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 	at := readings[0].at
 	for _, family := range slices.Sorted(maps.Keys(row)) {
 		for _, item := range row[family] {
+			v.report.Micros = v.report.Micros || item.Timestamp%1000 != 0
 			qualifier := strings.TrimPrefix(item.Column, family+":")
 			if strings.HasPrefix(qualifier, layout.MarkPrefix) && slices.ContainsFunc(readings, func(s reading) bool { return s.Table.Pattern.NewestOnly() }) {
 				continue // a deletion is in progress, or was killed
