@@ -46,7 +46,7 @@ func TestMicros(t *testing.T) {
 		return !ok || !onlyTimestamps(l)
 	})
 	tried := 0
-	for _, name := range testlong.Sample(slices.Sorted(maps.Keys(layouts)), 4) {
+	for _, name := range testlong.Sample(slices.Sorted(maps.Keys(layouts)), 12) {
 		l := layouts[name]
 		traffic, _ := dynamictest.NewTraffic(l)
 		tried++
@@ -198,6 +198,8 @@ func (w *micros) check(t *rapid.T) {
 	for range 6 {
 		c.read()
 	}
+	c.newest()
+	c.scan()
 	c.delete()
 }
 
@@ -380,6 +382,77 @@ func (c *microReads) windows(where string, of dynamic.Selection, from, to time.T
 	}
 }
 
+// truth returns the events of all series, but those of a range if the ends are given.
+func (c *microReads) truth(within ...time.Time) []dynamic.Event {
+	from, to := c.always()
+	out, err := all(c.reader.Read(c.ctx, dynamic.ManySeries(c.traffic.Series()), from, to))
+	if err != nil {
+		c.Fatal(err)
+	}
+	return slices.DeleteFunc(out, func(e dynamic.Event) bool {
+		return within != nil && (e.Time.Before(within[0]) || !e.Time.Before(within[1]))
+	})
+}
+
+// newest compares the newest events of all series.
+func (c *microReads) newest() {
+	want := map[string]time.Time{}
+	for _, e := range c.truth() {
+		if s := fmt.Sprint(e.Series); want[s].Before(e.Time) {
+			want[s] = e.Time
+		}
+	}
+	got := map[string]time.Time{}
+	for _, series := range c.traffic.Series() {
+		e, err := c.reader.Latest(c.ctx, series)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if got[fmt.Sprint(e.Series)] = e.Time; err != nil {
+			c.Fatal(err)
+		}
+	}
+	many, err := all(c.reader.LatestMany(c.ctx, c.traffic.Series()))
+	if err != nil {
+		c.Fatal(err)
+	}
+	ofMany := map[string]time.Time{}
+	for _, e := range many {
+		ofMany[fmt.Sprint(e.Series)] = e.Time
+	}
+	if !maps.EqualFunc(want, got, time.Time.Equal) || !maps.EqualFunc(want, ofMany, time.Time.Equal) {
+		c.Fatalf("Latest: %v, LatestMany: %v, want %v", got, ofMany, want)
+	}
+}
+
+// scan compares scans of all series in a range, of each table with all events.
+func (c *microReads) scan() {
+	from, to := c.edge("scanned from"), c.edge("scanned to")
+	if to.Before(from) {
+		from, to = to, from
+	}
+	want := strings.Split(ids(c.truth(from, to)), "\n")
+	slices.Sort(want)
+	scanners, err := c.schema.NewScanners(c.client, c.layout.Read.ID, store.ReaderOptions{TablePrefix: "us_", Now: func() time.Time { return c.traffic.Now }})
+	if err != nil {
+		c.Fatal(err)
+	}
+	var events []dynamic.Event
+	for row, err := range scanners[0].Rows(c.ctx, store.KeyRange{}, from, to) {
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, e := range row.Events {
+			e.Series, e.Values = slices.Clone(e.Series), slices.Clone(e.Values)
+			events = append(events, e)
+		}
+	}
+	got := strings.Split(ids(events), "\n")
+	if slices.Sort(got); !slices.Equal(want, got) {
+		c.Fatalf("scan from %v to %v: got\n%s\nwant\n%s", from, to, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // delete deletes events of a series: exactly those of the range, or some of them with an error that says so.
 func (c *microReads) delete() {
 	series := rapid.SampledFrom(c.traffic.Series()).Draw(c.T, "deleted series")
@@ -390,15 +463,12 @@ func (c *microReads) delete() {
 	if rapid.Bool().Draw(c.T, "whole milliseconds") {
 		from, to = codec.Truncate(from, time.Millisecond), codec.Ceil(to, time.Millisecond)
 	}
-	first, last := c.always()
-	before, err := all(c.reader.Read(c.ctx, dynamic.ManySeries(c.traffic.Series()), first, last))
-	if err != nil {
-		c.Fatal(err)
-	}
+	before := c.truth()
 	writer := c.schema.NewWriter(c.client, store.WriterOptions{TablePrefix: "us_", Now: func() time.Time { return c.traffic.Now }})
 	deleted := func(e dynamic.Event) bool {
 		return fmt.Sprint(e.Series) == fmt.Sprint(series) && !e.Time.Before(from) && e.Time.Before(to)
 	}
+	var err error
 	if len(before) > 0 && rapid.Bool().Draw(c.T, "one event") {
 		event := rapid.SampledFrom(before).Draw(c.T, "event")
 		deleted = func(e dynamic.Event) bool {
@@ -413,11 +483,7 @@ func (c *microReads) delete() {
 	if cut := !codec.Truncate(from, time.Millisecond).Equal(from) || !codec.Truncate(to, time.Millisecond).Equal(to) || from.Equal(to); err != nil && (!errors.As(err, &refused) || !cut) {
 		c.Fatalf("deleting from %v to %v: %v", from, to, err)
 	}
-	after, readErr := all(c.reader.Read(c.ctx, dynamic.ManySeries(c.traffic.Series()), first, last))
-	if readErr != nil {
-		c.Fatal(readErr)
-	}
-	left := ids(after)
+	left := ids(c.truth())
 	for _, e := range before {
 		switch stays := strings.Contains(left, id(e)+"\n"); {
 		case !deleted(e) && !stays:
