@@ -166,7 +166,7 @@ func (c *Change) inMicros(live *liveTable, own layouts) {
 		return
 	}
 	c.hazard("micros", "", "the granularity of the table is MICROS: what the schema writes replaces other events of its millisecond, or fields of them; "+
-		"to read it, no setup is needed, and for new events, add a table with bucket_offsets")
+		"to read it, no setup is needed, and new events need another table")
 }
 
 // hazardous reports whether anything must be allowed by name.
