@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/internal/latecopy"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -541,6 +542,44 @@ func TestHistoryLostReply(t *testing.T) {
 			t.Fatal(plan, err)
 		}
 	})
+}
+
+// TestHistoryLateCopies executes each request of a setup that extends the history once more after another build has changed the
+// layout: the history stays. Class of faults: unconditional mutations that arrive after their call has ended.
+func TestHistoryLateCopies(t *testing.T) {
+	for n := 0; ; n++ {
+		b := start(t)
+		late := &latecopy.Copy{N: n}
+		if _, err := setup.Setup(t.Context(), b.Admin, lateClient{b.Client, late}, []store.Table{laidOut(daily)}); err != nil {
+			t.Fatal(err)
+		}
+		if late.Again == nil {
+			if n < 2 {
+				t.Errorf("%d requests", n)
+			}
+			break
+		}
+		before := wholeHistory(t, b)
+		late.Again()
+		same(t, "history", wholeHistory(t, b), before)
+		newer := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
+		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{newer}); err != nil {
+			t.Fatal(err)
+		}
+		before = wholeHistory(t, b)
+		late.Again()
+		same(t, "history after another build", wholeHistory(t, b), before)
+	}
+}
+
+// lateClient is a client of which a request is executed once more.
+type lateClient struct {
+	store.Client
+	late *latecopy.Copy
+}
+
+func (c lateClient) OpenTable(table string) bigtable.TableAPI {
+	return c.late.Of(table, c.Client.OpenTable(table))
 }
 
 // Two builds set up a new table at the same time: one wins, before the other has changed it.

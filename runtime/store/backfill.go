@@ -169,6 +169,8 @@ func (e *BackfillError) Error() string {
 //
 //   - programs change the source before the target, that is, the source comes first in the schema;
 //   - a call that has stopped is repeated until it succeeds, with its checkpoint;
+//   - no request that the client repeats is executed again after the call has compared what it has written, which Verify
+//     would find;
 //   - the source would still have the event: what it loses by its time to live or because of
 //     max_versions cannot be told from what was deleted, and remains in a target that keeps it longer.
 //

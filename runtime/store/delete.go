@@ -215,7 +215,8 @@ func (l *mapping) timeFits(e event) bool {
 // exactly those of the events, in order of row keys and with at most one request of
 // mutations in memory. Rows and cells of other series, times and schemas stay. Deleting
 // again is safe, and it is the way to complete a call that failed. Events that are
-// written during the call may or may not be deleted.
+// written during the call may or may not be deleted. So may those that are written in the range less than twice
+// WriterOptions.Timeout later, if the client has repeated a request: Bigtable may execute the first attempt late.
 //
 // A table of codec.Latest is marked before and repaired after the others, so that readers never find
 // a deleted event in it, even if the call is killed: each row gets the newest event that is left. This takes

@@ -2,124 +2,377 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/latecopy"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// lateCopy executes the n-th request of a call that changes something, and once more at a later time, as if
-// the service had answered the first attempt with "unavailable", and executed it nevertheless.
-type lateCopy struct {
-	table string // whose requests are counted
-	n     int    // requests before it
-	again func() // executes it once more; nil if there was none
+// lateCase is a table with a rollup, that with its newest events, and a copy that serves no reads.
+type lateCase struct {
+	nowCase
+	rolled, copies *Mapping[sample]
+	sealed         bool            // the buckets were summarized before the call
+	chunks         []BackfillChunk // of the steps of a backfill
 }
 
-// client returns a client whose requests are counted.
-func (l *lateCopy) client(c Client) Client {
-	return tableClient{c, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
-		if id != l.table {
-			return api
+// newLateCase returns empty tables. It is two hours after the end of the first day.
+func newLateCase(t *testing.T) *lateCase {
+	age := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 40 * 24 * time.Hour}
+	newest := codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{age, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}
+	c := &lateCase{rolled: living(rolled(days(), 0), age), copies: living(singles(), age)}
+	c.rolled.State, c.copies.Table.WriteOnly, c.copies.seriesOf = living(nowRow(), newest), true, c.rolled.seriesOf
+	c.nowCase = nowCase{t: t, mappings: []*Mapping[sample]{c.rolled.State, c.rolled, c.copies}, now: at(86400 + 7200)}
+	c.Bigtable = newBigtable(t, c.mappings...)
+	return c
+}
+
+// process is a client whose writers share no marks with others, as in a process of its own.
+func (c *lateCase) process() Client {
+	return tableClient{c.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return api }}
+}
+
+// late returns a client of a process of which a request is executed once more.
+func (c *lateCase) late(copied *latecopy.Copy) Client { return tableClient{c.Client, copied.Of} }
+
+// seal summarizes the buckets of the first day.
+func (c *lateCase) seal(client Client) error {
+	_, err := Rollup(c.t.Context(), client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock, Sleep: noSleep, Workers: -1})
+	return err
+}
+
+// refill fills the table of copies or that of the newest events.
+func (c *lateCase) refill(ctx context.Context, client Client, target string, repair bool) error {
+	_, err := Backfill(ctx, client, c.mappings, BackfillOptions{Target: target, Repair: repair, Now: c.clock, Workers: -1})
+	return err
+}
+
+// lateReads are what readers find.
+type lateReads struct {
+	events  map[string]map[int]string // by table and time, in seconds of the first day
+	windows string
+}
+
+// reads returns what readers find. Windows of the rollup are those of the events.
+func (c *lateCase) reads() (r lateReads, wrong string) {
+	r.events = map[string]map[int]string{"now": {}}
+	second := func(e sample) int { return int(e.Time.Sub(day0) / time.Second) }
+	for _, l := range []*Mapping[sample]{c.rolled, c.copies} {
+		found := map[int]string{}
+		for e, err := range NewReader(c.Client, l, ReaderOptions{Now: c.clock}).Read(c.t.Context(), SeriesOf(sample{Series: "a"}), time.Time{}, at(1_000_000)) {
+			must(c.t, err)
+			found[second(e)] = e.same()
 		}
-		return lateTable{api, l}
-	}}
-}
-
-// request executes a request.
-func (l *lateCopy) request(do func() error) error {
-	if l.n--; l.n == -1 {
-		l.again = func() { _ = do() }
+		r.events[l.Table.ID] = found
 	}
-	return do()
+	for _, e := range latestBy(c.t, "Latest", c.reader(c.Client), []string{"a"}) {
+		r.events["now"][second(e)] = e.same()
+	}
+	plain := *c.rolled
+	plain.Rollup = nil
+	want, _ := c.windows(&plain)
+	got, counted := c.windows(c.rolled)
+	if r.windows = got; want != got || counted != len(r.events["days"]) {
+		wrong = fmt.Sprintf("windows of the rollup:\n%sof the events:\n%sof %v\n", got, want, r.events["days"])
+	}
+	return r, wrong
 }
 
-// lateTable is a table of which a request is executed once more.
-type lateTable struct {
-	bigtable.TableAPI
-	late *lateCopy
+// windows returns the windows of a mapping, and the number of events in them.
+func (c *lateCase) windows(l *Mapping[sample]) (text string, events int) {
+	for w, err := range Windows(c.t.Context(), NewReader(c.Client, l, ReaderOptions{Now: c.clock}), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "a"}), day0, at(3*86400), window.Every(2*time.Hour)) {
+		must(c.t, err)
+		text, events = text+fmt.Sprintf("%s +%v\n", columnsText([]sampleWindow{w})[0], w.Inexact), events+int(w.Events)
+	}
+	return text, events
 }
 
-func (t lateTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
-	ctx = context.WithoutCancel(ctx)
-	return t.late.request(func() error { return t.TableAPI.Apply(ctx, row, m, opts...) })
+// changes returns the times of the events of which readers find something else afterwards.
+func (r lateReads) changes(after lateReads) (times []int) {
+	for table := range r.events {
+		for at, e := range after.events[table] {
+			if r.events[table][at] != e {
+				times = append(times, at)
+			}
+		}
+		for at := range r.events[table] {
+			if _, is := after.events[table][at]; !is && table != "now" { // which has one event
+				times = append(times, at)
+			}
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
 }
 
-func (t lateTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) (errs []error, err error) {
-	ctx = context.WithoutCancel(ctx)
-	err = t.late.request(func() error {
-		errs, err = t.TableAPI.ApplyBulk(ctx, rows, muts, opts...)
-		return err
-	})
-	return errs, err
+// lateCall is a call of whose requests one is executed once more.
+type lateCall struct {
+	call func(ctx context.Context, c *lateCase, client Client) error
+	// undoes is what a copy may write or delete again, as if the call were repeated: the times of the events, in seconds
+	// of the first day.
+	undoes []int
+	// settles makes the copies those of the other table, after the arrival of a copy; nil if the call has ended.
+	settles func(ctx context.Context, c *lateCase, client Client) error
 }
 
-// lateCalls are calls that change a row of a table of states, one of whose requests is executed once more.
-var lateCalls = map[string]func(ctx context.Context, c *nowCase, client Client) error{
-	"Delete": func(ctx context.Context, c *nowCase, client Client) error {
-		_, err := c.writer(client).Delete(ctx, []sample{{Series: "a", Time: at(920)}})
+// sampleAt returns an event of the first day.
+func sampleAt(n, value int) sample { return sample{Series: "a", Time: at(n), Value: uint64(value)} }
+
+// inRange are the times of the events that the deletions of a range of times delete, whenever they were written.
+var inRange = []int{920, 940}
+
+// lateCalls are all calls that change rows.
+var lateCalls = map[string]lateCall{
+	"Write": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		return c.writer(client).Write(ctx, sampleAt(920, 20))
+	}, undoes: []int{920}},
+	"WriteAll": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		return c.writer(client).WriteAll(ctx, []sample{sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40), {Series: "b", Time: at(920)}})
+	}, undoes: []int{915, 920, 940}},
+	"IfAbsent": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		return c.writer(client).Write(ctx, sampleAt(930, 30), WriteOptions{IfAbsent: true})
+	}, undoes: []int{930}},
+	"Delete": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		_, err := c.writer(client).Delete(ctx, []sample{sampleAt(920, 0)})
 		return err
-	},
-	"Delete of an older event": func(ctx context.Context, c *nowCase, client Client) error {
-		_, err := c.writer(client).Delete(ctx, []sample{{Series: "a", Time: at(900)}})
+	}, undoes: []int{920}},
+	"Delete of an older event": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		_, err := c.writer(client).Delete(ctx, []sample{sampleAt(900, 0)})
 		return err
-	},
-	"DeleteRange": func(ctx context.Context, c *nowCase, client Client) error {
-		_, err := c.writer(client).DeleteRange(ctx, SeriesOf(sample{Series: "a"}), at(915), at(930))
+	}},
+	"DeleteRange": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		_, err := c.writer(client).DeleteRange(ctx, SeriesOf(sample{Series: "a"}), at(915), at(950))
 		return err
-	},
-	"DeleteAll": func(ctx context.Context, c *nowCase, client Client) error {
+	}, undoes: inRange},
+	"DeleteAll": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		_, err := c.writer(client).DeleteAll(ctx, SeriesOf(sample{Series: "a"}))
 		return err
-	},
-	"Replace": func(ctx context.Context, c *nowCase, client Client) error {
-		return c.writer(client).Replace(ctx, sample{Series: "a", Time: at(920)}, sample{Series: "a", Time: at(905), Value: 5})
-	},
-	"Backfill": func(ctx context.Context, c *nowCase, client Client) error {
+	}, undoes: []int{890, 910, 920, 940}},
+	"Replace": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		return c.writer(client).Replace(ctx, sampleAt(920, 0), sampleAt(905, 5))
+	}, undoes: []int{905, 920}},
+	"Backfill": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		return c.refill(ctx, client, "singles", false)
+	}, undoes: copied},
+	"Backfill with Repair": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		c.differ(sampleAt(925, 99))
+		return c.refill(ctx, client, "singles", true)
+	}, undoes: append(copied, 925)},
+	"steps of a backfill": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		c.differ()
+		return c.steps(client).record(ctx, func(p *BackfillParts[sample], chunk BackfillChunk) error {
+			c.chunks = append(c.chunks, chunk)
+			_, _, err := p.Copy(ctx, chunk)
+			return err
+		})
+	}, undoes: copied, settles: func(ctx context.Context, c *lateCase, client Client) error {
+		p := c.steps(client)
+		for _, chunk := range c.chunks {
+			differs, err := p.p.Check(ctx, chunk)
+			if err == nil && differs {
+				_, err = p.p.Settle(ctx, chunk)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	"Backfill of the newest": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		m := bigtable.NewMutation() // what was deleted by a program that does not know the table
 		m.Set("f.1", "v.1", bigtable.Time(at(925)), make([]byte, 8))
-		must(c.t, c.Client.Open("now").Apply(ctx, "a", m))
-		_, err := Backfill(ctx, client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+		must(c.t, c.Client.Open("now").Apply(c.t.Context(), "a", m))
+		return c.refill(ctx, client, "now", true)
+	}},
+	"Rollup": {call: func(_ context.Context, c *lateCase, client Client) error { return c.seal(client) }},
+	"steps of a rollup": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		p, err := NewRollupParts(client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock})
+		must(c.t, err)
+		var chunks []RollupChunk
+		if _, err := p.Note(ctx, 0, KeyRange{}, allRows{}, func(chunk RollupChunk) { chunks = append(chunks, chunk) }); err != nil {
+			return err
+		}
+		for _, chunk := range chunks {
+			if _, err := p.Seal(ctx, chunk); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+}
+
+// copied are the times of the events that a backfill copies.
+var copied = []int{900, 910, 920}
+
+// differ makes the copies differ from the other table: in an event, in others, and by one that is missing.
+func (c *lateCase) differ(others ...sample) {
+	w := NewWriter(c.process(), c.mappings, WriterOptions{Now: c.clock, Tables: []string{"singles"}})
+	must(c.t, w.WriteAll(c.t.Context(), append(others, sampleAt(920, 99))))
+	_, err := w.Delete(c.t.Context(), []sample{sampleAt(910, 0)})
+	must(c.t, err)
+}
+
+// lateSteps are the steps of a backfill of the copies.
+type lateSteps struct{ p *BackfillParts[sample] }
+
+func (c *lateCase) steps(client Client) lateSteps {
+	p, err := NewBackfillParts(client, c.mappings, c.now, BackfillOptions{Target: "singles", Now: c.clock})
+	must(c.t, err)
+	p.b.clock.sleep = noSleep
+	return lateSteps{p}
+}
+
+// record calls f for each chunk of the source.
+func (s lateSteps) record(ctx context.Context, f func(p *BackfillParts[sample], chunk BackfillChunk) error) error {
+	var chunks []BackfillChunk
+	if _, err := s.p.Record(ctx, "days", KeyRange{}, allRows{}, func(c BackfillChunk) { chunks = append(chunks, c) }); err != nil {
 		return err
+	}
+	for _, chunk := range chunks {
+		if err := f(s.p, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lateThen are what happens between the end of a call and the arrival of a copy.
+var lateThen = map[string]func(c *lateCase, client Client) error{
+	"nothing": func(*lateCase, Client) error { return nil },
+	"a late event": func(c *lateCase, client Client) error {
+		return c.writer(client).Write(c.t.Context(), sampleAt(890, 7))
+	},
+	"the newest event": func(c *lateCase, client Client) error {
+		return c.writer(client).Write(c.t.Context(), sampleAt(940, 7))
+	},
+	"the older event again": func(c *lateCase, client Client) error {
+		return c.writer(client).Write(c.t.Context(), sampleAt(910, 7))
+	},
+	"the event again": func(c *lateCase, client Client) error {
+		return c.writer(client).Write(c.t.Context(), sampleAt(920, 7))
+	},
+	"its deletion": func(c *lateCase, client Client) error {
+		_, err := c.writer(client).Delete(c.t.Context(), []sample{sampleAt(920, 0)})
+		return err
+	},
+	"the deletion of all": func(c *lateCase, client Client) error {
+		_, err := c.writer(client).DeleteAll(c.t.Context(), SeriesOf(sample{Series: "a"}))
+		return err
+	},
+	"the deletion of all, and a seal": func(c *lateCase, client Client) error {
+		_, err := c.writer(client).DeleteAll(c.t.Context(), SeriesOf(sample{Series: "a"}))
+		must(c.t, err)
+		return c.seal(client)
+	},
+	"a seal": func(c *lateCase, client Client) error { return c.seal(client) },
+	"the event again, and a seal": func(c *lateCase, client Client) error {
+		if err := c.writer(client).Write(c.t.Context(), sampleAt(920, 7)); err != nil {
+			return err
+		}
+		return c.seal(client)
 	},
 }
 
-// TestLateCopies executes each request of a call that changes a row of a table of states once more when the
-// call has ended, and before or after an event is written that is late, the newest, or a rewritten one: readers find what
-// a search finds at any time. The class: unconditional mutations that arrive after their call has ended.
-func TestLateCopies(t *testing.T) {
-	c := newNowCase(t, 500*time.Second)
-	write := func(n, value int) {
-		must(t, c.writer(c.Client).Write(t.Context(), sample{Series: "a", Time: at(n), Value: uint64(value)}))
+// begin makes the tables as they are before a call.
+func (c *lateCase) begin() {
+	c.chunks = nil
+	for _, l := range c.mappings {
+		must(c.t, c.Admin.DropAllRows(c.t.Context(), l.Table.ID))
 	}
-	then := map[string]int{"nothing": 0, "a late event": 890, "the newest event": 940, "the older event again": 910}
-	for name, call := range lateCalls {
-		for next, at := range then {
-			for n := 0; ; n++ {
-				must(t, c.Admin.DropAllRows(t.Context(), "now"))
-				must(t, c.Admin.DropAllRows(t.Context(), "days"))
-				for i, event := range []int{900, 910, 920} {
-					write(event, i)
-				}
-				late := &lateCopy{table: "now", n: n}
-				must(t, call(t.Context(), c, late.client(c.Client)))
-				if late.again == nil {
-					if n < 3 {
-						t.Errorf("%s has %d requests", name, n)
-					}
-					break
-				}
-				c.agree("a")
-				if at > 0 {
-					write(at, 7)
-				}
-				late.again()
-				c.agree("a")
-				write(895, 8)
-				c.agree("a")
-				if t.Failed() {
-					t.Fatalf("%s, a copy of its request %d arrives after %s: the row has %v", name, n, next, c.row("a"))
-				}
+	for i, n := range []int{900, 910, 920} {
+		must(c.t, c.writer(c.process()).Write(c.t.Context(), sampleAt(n, i)))
+	}
+	if c.sealed {
+		must(c.t, c.seal(c.process()))
+		must(c.t, c.writer(c.process()).Write(c.t.Context(), sampleAt(910, 9)))
+	}
+}
+
+// stale returns what readers of the newest event find that a search does not.
+func (c *lateCase) stale() (wrong string) {
+	want := latestBy(c.t, "Latest", c.truth(), []string{"a"})["a"]
+	for _, how := range nowWays {
+		if got := latestBy(c.t, how, c.reader(c.Client), []string{"a"})["a"]; got.same() != want.same() {
+			wrong += fmt.Sprintf("%s finds %s instead of %s\n", how, got.same(), want.same())
+		}
+	}
+	return wrong
+}
+
+// run executes the n-th request of a call once more after something newer. It returns what is wrong then, and whether there is such a
+// request.
+func (c *lateCase) run(of lateCall, n int, then func(c *lateCase, client Client) error) (table, wrong string, is bool) {
+	c.begin()
+	late := &latecopy.Copy{N: n}
+	must(c.t, of.call(c.t.Context(), c, c.late(late)))
+	if late.Again == nil {
+		return "", "", false
+	}
+	must(c.t, then(c, c.process()))
+	before, _ := c.reads()
+	late.Again()
+	after, wrong := c.reads()
+	changed := before.changes(after)
+	for _, at := range changed {
+		if !slices.Contains(of.undoes, at) {
+			wrong += fmt.Sprintf("the event at %d changes: %v\n%v\n", at, before.events, after.events)
+		}
+	}
+	if len(changed) == 0 {
+		wrong += c.stale()
+		must(c.t, c.writer(c.process()).Write(c.t.Context(), sampleAt(895, 8)))
+		wrong += c.stale()
+		after, _ = c.reads()
+	}
+	if of.settles != nil {
+		must(c.t, of.settles(c.t.Context(), c, c.process()))
+		if after, _ = c.reads(); !maps.Equal(after.events["days"], after.events["singles"]) {
+			wrong += fmt.Sprintf("the source has %v, the target %v\n", after.events["days"], after.events["singles"])
+		}
+	}
+	must(c.t, c.seal(c.process()))
+	sealed, more := c.reads()
+	if wrong += more; after.changes(sealed) != nil || sealed.windows != after.windows {
+		wrong += fmt.Sprintf("the next seal changes windows:\n%s%s", after.windows, sealed.windows)
+	}
+	return late.Table, wrong, true
+}
+
+// TestLateCopies executes each request of each call once more when the call has ended, and before or after something newer: what
+// readers find is what it was, but for what a copy of a plain write or of a deletion undoes; see [writer.sendAll]. The class:
+// unconditional mutations that arrive after their call has ended.
+func TestLateCopies(t *testing.T) {
+	type combination struct {
+		call, then string
+		sealed     bool
+	}
+	var all []combination
+	for _, call := range slices.Sorted(maps.Keys(lateCalls)) {
+		for _, then := range slices.Sorted(maps.Keys(lateThen)) {
+			all = append(all, combination{call, then, false}, combination{call, then, true})
+		}
+	}
+	c := newLateCase(t)
+	for _, of := range testlong.Sample(all, 17) { // each call
+		c.sealed = of.sealed
+		for n := 0; ; n++ {
+			table, wrong, is := c.run(lateCalls[of.call], n, lateThen[of.then])
+			if !is && n == 0 {
+				t.Errorf("%s has no requests", of.call)
+			}
+			if !is {
+				break
+			}
+			if wrong != "" {
+				t.Errorf("%s, a copy of its request %d, to table %s, arrives after %s, sealed %v:\n%sthe row has %v", of.call, n, table, of.then, of.sealed, wrong, c.row("a"))
 			}
 		}
 	}

@@ -168,7 +168,10 @@ func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) er
 // Unless WriteOptions.LastWins is set, WriteAll refuses an event that would replace an
 // earlier one of the call that has different values, with a *DuplicateError.
 //
-// Writing an event again replaces it, so it is safe to repeat the call after any error.
+// Writing an event again replaces it, so it is safe to repeat the call after any error. The client repeats requests after
+// transient errors, and Bigtable may execute the first attempt after the call has ended: in one table, it then stores the events of
+// the call once more, over a later version or after their deletion. If a version must win, write it
+// twice WriterOptions.Timeout after the one before.
 //
 // A table of codec.Latest gets only the newest event of each series, and after the others: if one of
 // them may lack it, the event is not sent, and fails with ErrNotStored.
@@ -195,15 +198,22 @@ func (w *writer) write(ctx context.Context, name string, events list, opts []Wri
 // Any request that changes rows may be executed once more after its call has ended, since clients repeat requests whose
 // replies are lost. What such a copy can do:
 //
-//   - A write (sendOne, applyBulk, apply of a stage) stores its events at their times again. It hides nothing newer,
-//     but undoes a later deletion or another version of the same events.
-//   - A write with IfAbsent changes nothing, unless the event was deleted since.
-//   - A deletion (erasures.apply) names events, and deletes them if they were written again since, and no others.
-//   - A mark of a rollup or of a table of states only lets readers take the events.
-//   - The repair of a row of states and the seal of a bucket depend on marks that they replace, so that they are
-//     executed once; the removal of a mark names one that no other call sets. See settler and sealer.
+//   - A write (sendOne, and apply and applyBulk of a stage) stores its events at their times again. It hides nothing newer,
+//     but undoes a later deletion or another version of the same events, in one table. Writer.WriteAll says so.
+//   - A write with IfAbsent (ifAbsent), and the mark that it sets in a table of states, are conditional: a copy
+//     changes nothing, unless the event was deleted since.
+//   - A deletion (erasures.apply) deletes events and ranges of times again, with what was written there since. Writer.DeleteRange
+//     says so. Marks and runs of a rollup go only with the events of the whole bucket, so that windows are those of what is left.
+//   - A mark of a rollup or of a table of states is idempotent: readers take the events until a seal or a repair removes it. One of a
+//     rollup arrives in time: a sealer begins when all requests with the marks that it has noted have ended; see rollup.Row.
+//   - The seal of a bucket (sealer.send) and the repair of a row of states (settler.apply) depend on marks that they replace, so
+//     that they are executed once; the removal of a mark names one that no other call sets. See sealer and settler.
+//   - A backfill writes and deletes in the target like a writer, and compares the tables afterwards, but cannot know of a copy
+//     that arrives later than that; Backfill says so. A pipeline waits before it compares (BackfillParts.WaitTime). What was
+//     recorded of the progress is in a file or in the runner.
+//   - A step in the history of a table (add of package setup) is conditional: no step with its number may exist.
 //
-// TestMutations lists the requests, and TestLateCopies repeats those of a table of states.
+// TestMutations lists the requests, TestLateCopies repeats each of each call, and TestHistoryLateCopies those of a setup.
 
 // sendAll sends what a table gets and returns the failures.
 func (w *writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
