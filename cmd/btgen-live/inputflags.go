@@ -57,10 +57,13 @@ func scannedFormats() []string {
 // given returns the flags of a command that a command that loads the same file needs, too.
 func (i *inputFlags) given(cmd *cobra.Command) []string {
 	var flags []string
-	for _, name := range []string{"time-unit", "zone", "delimiter", "null"} {
+	for _, name := range []string{"time-unit", "zone", "delimiter"} {
 		if f := cmd.Flags().Lookup(name); f.Changed {
 			flags = append(flags, "--"+name+" "+infer.ShellQuoted(f.Value.String()))
 		}
+	}
+	for _, text := range i.reader.CSV.Nulls {
+		flags = append(flags, "--null "+infer.ShellQuoted(text))
 	}
 	if i.columns != nil {
 		flags = append(flags, "--columns "+infer.ShellQuoted(commaSeparated(i.columns)))
@@ -99,7 +102,7 @@ func (i *inputFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&i.zone, "zone", "", "time `zone` of times without an offset, such as UTC or Europe/Berlin")
 	cmd.Flags().StringVar(&i.delimiter, "delimiter", "", "`character` between the cells of CSV, such as ';' or '\\t'; by default a comma")
 	cmd.Flags().StringSliceVar(&i.columns, "columns", nil, "`names` of the columns of CSV without a header")
-	cmd.Flags().StringVar(&i.reader.CSV.Null, "null", "", "`text` of missing values in CSV, besides empty cells")
+	cmd.Flags().StringArrayVar(&i.reader.CSV.Nulls, "null", nil, "`text` of missing values in CSV, besides empty cells; several are allowed")
 }
 
 // addWritten adds flags that only commands with a schema have.
@@ -180,7 +183,7 @@ func (i *inputFlags) formatOf(file string) (*format.Format, error) {
 
 // fits returns an error for flags that mean nothing for a format; nil is Parquet.
 func (i *inputFlags) fits(f *format.Format) error {
-	csv := i.reader.CSV.Delimiter != 0 || i.reader.CSV.Null != "" || i.reader.CSV.Columns != nil
+	csv := i.reader.CSV.Delimiter != 0 || i.reader.CSV.Nulls != nil || i.reader.CSV.Columns != nil
 	switch {
 	case csv && (f == nil || !f.Cells):
 		return errors.New("--delimiter, --columns and --null are for CSV")

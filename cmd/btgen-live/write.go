@@ -19,7 +19,9 @@ import (
 	"github.com/btgen-dev/btgen/gen/compress"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -102,7 +104,7 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
-	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1, identities: format.NewIdentities(l)}
+	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1, precision: l.Precision, identities: format.NewIdentities(l)}
 	end, err := w.connect(ctx, load, dynamic.New(l))
 	if err != nil {
 		return err
@@ -227,6 +229,9 @@ type loading struct {
 	reported int // lines
 	others   int // lines of other metrics than that to read
 
+	precision  time.Duration       // of the times that are stored
+	cut        int                 // events whose times are not multiples of precision
+	cutLine    int                 // of the first of them
 	identities *format.Identities  // of the events that are written
 	replaced   format.Replacements // of events by others
 
@@ -397,6 +402,11 @@ func (l *loading) land() error {
 		if refused[line] {
 			continue
 		}
+		if at := l.flying.events[i].Time; !codec.Truncate(at, l.precision).Equal(at) {
+			if l.cut++; l.cut == 1 {
+				l.cutLine = line
+			}
+		}
 		if before, replaces := l.identities.Add(&l.flying.events[i], line); replaces {
 			l.replaced.Add(line, before)
 		}
@@ -496,6 +506,9 @@ func (l *loading) finish(ctx context.Context, err error) error {
 	}
 	if r := l.replaced; r.Events > 0 {
 		notes = append(notes, l.replacedText(r))
+	}
+	if l.cut > 0 {
+		notes = append(notes, fmt.Sprintf("times of %s cut to %s, the precision of the schema, as that of line %d", countOf(l.cut, "event"), schema.FormatDuration(l.precision), l.cutLine))
 	}
 	for _, table := range slices.Sorted(maps.Keys(l.expired)) {
 		notes = append(notes, fmt.Sprintf("%s skipped in table %s, where they have expired", countOf(l.expired[table], "event"), table))

@@ -22,6 +22,9 @@ func (s *recordSample) addCells() error {
 	if len(s.cells) == 0 {
 		return nil
 	}
+	if err := s.checkHeader(); err != nil {
+		return err
+	}
 	columns := map[string]*recordColumn{}
 	for _, name := range s.columns {
 		if _, err := s.know(columns, nil, name); err != nil {
@@ -85,6 +88,28 @@ func (s *recordSample) addCells() error {
 		s.separators = s.separatorsOf(ids)
 	}
 	return nil
+}
+
+// checkHeader returns an error if the names of the columns seem to be the first record: one is a time, or none is a name. A
+// name that is given is one.
+func (s *recordSample) checkHeader() error {
+	if s.Options.CSV.Columns != nil || s.Time != "" && slices.Contains(s.columns, s.Time) {
+		return nil
+	}
+	value := func(name string) bool {
+		return name == "" || isLikelyTime(name) || isFloat64([]byte(name)) || slices.Contains(missing, name)
+	}
+	at := slices.IndexFunc(s.columns, isLikelyTime)
+	if at < 0 && !all(s.columns, value) {
+		return nil
+	}
+	names := make([]string, len(s.columns))
+	for i := range names {
+		if names[i] = fmt.Sprintf("column%d", i+1); i == at {
+			names[i] = "time"
+		}
+	}
+	return fmt.Errorf("%w: its cells are values, such as %s: add --columns with the names, as in --columns %s", ErrHeader, show([]byte(s.columns[max(at, 0)])), strings.Join(names, ","))
 }
 
 // separatorsOf returns the columns of which no two records of one series and time, by ID, have the same value.

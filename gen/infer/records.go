@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +34,8 @@ var (
 	ErrNoRecords = errors.New("the sample has no events")
 	// ErrMetrics is the error of events of several measurements that have different fields.
 	ErrMetrics = errors.New("the sample has several measurements")
+	// ErrHeader is the error of CSV whose first line is no header.
+	ErrHeader = errors.New("the first line seems to be no header")
 	// ErrNoTime is the error of records without a time.
 	ErrNoTime = errors.New("no column seems to be the time")
 	// ErrNoSeries is the error of records of which nothing tells one series from another.
@@ -109,28 +110,14 @@ type recordColumn struct {
 	distinct map[string]bool
 	not      [len(cellTypes)]bool
 	id       string // the type of IDs that all texts are; empty if there is none
-}
 
-// localTime is the type of times without an offset, of which at least one lacks it: a timestamp with --zone.
-const localTime = "local time"
-
-// cellTypes are the types of texts, in the order in which they are tried, apart from strings.
-var cellTypes = [...]struct {
-	typ string
-	is  func(text []byte) bool
-}{
-	{"int64", func(text []byte) bool {
-		n, err := strconv.ParseInt(string(text), 10, 64)
-		return err == nil && strconv.FormatInt(n, 10) == string(text)
-	}},
-	{"float64", func(text []byte) bool {
-		_, err := strconv.ParseFloat(string(text), 64)
-		return err == nil && !bytes.ContainsAny(text, "_xX") // which no system writes
-	}},
-	{"bool", func(text []byte) bool { _, err := strconv.ParseBool(string(text)); return err == nil }},
-	{"timestamp", func(text []byte) bool { _, ok := format.ParseTime(text, 0, nil); return ok }},
-	{localTime, func(text []byte) bool { _, ok := format.ParseTime(text, 0, time.UTC); return ok }},
-	{"json", func(text []byte) bool { return len(text) > 0 && is(isJSON, text) }},
+	nulls     []string // usual texts of missing values among the texts
+	nulled    int      // texts that are in nulls
+	notNumber bool     // whether a text is no number in any notation
+	notComma  bool     // whether a text is neither a number nor one with commas
+	odd       string   // the first number in an unusual notation
+	comma     string   // the first number with commas
+	rounded   string   // the first number with more digits than a float64 has
 }
 
 // add examines a value.
@@ -155,23 +142,10 @@ func (c *recordColumn) add(v *format.Value) {
 			c.id = ""
 		}
 	}
-	for i := range cellTypes {
-		c.not[i] = c.not[i] || v.Kind != format.TextKind || !cellTypes[i].is(v.Text)
+	if v.Kind == format.TextKind {
+		c.addText(v.Text)
 	}
 }
-
-// cellType returns the type of texts; that of none is a string.
-func (c *recordColumn) cellType() string {
-	for i := range cellTypes {
-		if !c.not[i] && c.n > 0 {
-			return cellTypes[i].typ
-		}
-	}
-	return cmp.Or(c.id, "string")
-}
-
-// isID reports whether texts are IDs of a type.
-func (c *recordColumn) isID() bool { return c.cellType() == c.id }
 
 // read reads the records.
 func (s *recordSample) read() error {
@@ -243,7 +217,7 @@ func (s *recordSample) add(values []format.Value) error {
 	_, known := s.points[id]
 	follows := s.Format.Points && s.last == id
 	s.scattered = s.scattered || known && !follows && s.Format.Points
-	if known && !s.Format.Points {
+	if known && point.timed && !s.Format.Points {
 		if s.replaced++; s.replacedOne == "" {
 			s.replacedOne = shownPoint(values)
 		}
@@ -413,6 +387,7 @@ func (s *recordSample) field(name string) designValue {
 		v.typ = "string"
 		v.asks = append(v.asks, "All values in the sample are empty. Which type is it?")
 	case s.Format.Cells:
+		v.asks = append(v.asks, c.doubts()...)
 		if v.typ = c.cellType(); v.typ == localTime && s.Options.Zone != nil && all(slices.Collect(maps.Keys(c.distinct)), s.isTime) {
 			v.typ = "timestamp"
 		} else if v.typ == localTime {
@@ -487,13 +462,13 @@ func (s *recordSample) replacedQuestion() string {
 type draftTimes []eventTime
 
 // measure returns the precision of times, the usual time between the events of a series, and the number
-// of series. Precisions below a millisecond are those of events that are as close: finer is then the precision that
+// of series. The precision is a second at most: later times may have seconds. Precisions below a millisecond are those of events that are as close: finer is then the precision that
 // the times have; else, it is 0.
 func (t draftTimes) measure() (precision, finer, step time.Duration, series int) {
 	d := draft{}
 	d.count(t)
 	if d.precision >= time.Millisecond {
-		return d.precision, 0, d.step, d.series
+		return min(d.precision, time.Second), 0, d.step, d.series
 	}
 	seen := map[eventTime]bool{}
 	for _, e := range t {

@@ -41,8 +41,8 @@ type CSVOptions struct {
 	Delimiter byte
 	// Columns are the names of the columns of a file without a header.
 	Columns []string
-	// Null is the text of a cell without quotes that is a missing value, besides an empty one.
-	Null string
+	// Nulls are the texts of cells without quotes that are missing values, besides empty ones.
+	Nulls []string
 
 	escape byte // precedes quotes in cells; 0 if they are doubled
 	ofCQL  bool // whether bytes are hexadecimal digits after 0x, and times may be timeuuids
@@ -170,7 +170,7 @@ func (r *csvScanner) scan() (int, error) {
 
 // absent reports whether a cell is a missing value.
 func (r *csvScanner) absent(c *cell) bool {
-	return !c.quoted && (len(c.text) == 0 || r.Null != "" && string(c.text) == r.Null)
+	return !c.quoted && (len(c.text) == 0 || slices.Contains(r.Nulls, string(c.text)))
 }
 
 // Next implements [Reader].

@@ -96,7 +96,7 @@ func optionsOf(t testing.TB, text string) format.ReaderOptions {
 		case "delimiter":
 			o.CSV.Delimiter = value[0]
 		case "null":
-			o.CSV.Null = value
+			o.CSV.Nulls = append(o.CSV.Nulls, value)
 		case "columns":
 			o.CSV.Columns = strings.Split(value, ",")
 		case "ignore-unknown":
