@@ -79,6 +79,19 @@ func lines(fields ...field) *jen.Statement {
 	})
 }
 
+// wrapped renders fields for a composite literal, six on a line.
+func wrapped(fields ...field) *jen.Statement {
+	return jen.CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
+		for i, f := range fields {
+			at := g.Null()
+			if i > 0 && i%6 == 0 {
+				at.Line()
+			}
+			at.Id(f.name).Op(":").Add(f.value)
+		}
+	})
+}
+
 // inline renders fields for a composite literal on one line.
 func inline(fields ...field) *jen.Statement {
 	return jen.CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {

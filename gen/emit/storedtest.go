@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dave/jennifer/jen"
@@ -19,13 +20,12 @@ func (r *roundTrip) storedTest() jen.Code {
 		g.Id("bt").Op(":=").Qual(r.paths.test(r.layout.Package), "New").Call(jen.Id("t"))
 		g.Id("clock").Op(":=").Func().Params().Qual("time", "Time").Add(oneLine(jen.Return(gocode.Date(r.Now))))
 		g.Id("w").Op(":=").Add(r.own(r.names.NewWriter)).Call(jen.Id("bt").Dot("Client"), r.store("WriterOptions").Add(inline(field{"Now", jen.Id("clock")})))
-		g.Id("events").Op(":=").Index().Add(r.own(r.names.Event)).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+		events := jen.Index().Add(r.own(r.names.Event)).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 			for i := range r.Stored {
-				g.Add(lines(r.storedFields(&r.Stored[i])...))
+				g.Add(wrapped(r.storedFields(&r.Stored[i])...))
 			}
 		})
-		g.If(jen.Err().Op(":=").Id("w").Dot("WriteAll").Call(jen.Id("t").Dot("Context").Call(), jen.Id("events")), jen.Err().Op("!=").Nil()).Block(
-			jen.Id("t").Dot("Fatal").Call(jen.Err()))
+		g.Add(r.storetest("Write")).Call(jen.Id("t"), jen.Id("w").Dot("WriteAll"), events)
 		for _, t := range r.layout.Tables {
 			g.Add(r.storetest("Stored")).CustomFunc(multiCall, func(g *jen.Group) {
 				g.List(jen.Id("t"), jen.Id("bt"), r.own(r.names.IDs(t).Table))
@@ -78,12 +78,28 @@ func storedLines(l *layout.Layout, t *layout.Table, events []sample.Event) (out 
 		events = events[len(events)-1:]
 	}
 	for _, row := range sample.Rows(l, t, events) {
-		var cells []string
+		cells := map[string][]string{} // by row, family and timestamp
 		for _, c := range row.Cells {
-			cells = append(cells, fmt.Sprintf("%s:%q %d %q", t.Families[c.Family].Name, c.Qualifier, c.Micros, c.Value))
+			of := fmt.Sprintf("row %q %s %d", row.Key, t.Families[c.Family].Name, c.Micros)
+			cells[of] = append(cells[of], fmt.Sprintf("%q=%q", c.Qualifier, c.Value))
 		}
-		slices.Sort(cells)
-		out = append(append(out, fmt.Sprintf("row %q", row.Key)), cells...)
+		for _, of := range slices.Sorted(maps.Keys(cells)) {
+			slices.Sort(cells[of])
+			out = append(out, wrapCells(of, cells[of])...)
+		}
+	}
+	return out
+}
+
+// wrapCells returns lines with cells that begin alike.
+func wrapCells(begin string, cells []string) (out []string) {
+	const width = 100 // of the cells of a line
+	for _, c := range cells {
+		if last := len(out) - 1; last >= 0 && len(out[last])+len(c) < len(begin)+width {
+			out[last] += " " + c
+		} else {
+			out = append(out, begin+" "+c)
+		}
 	}
 	return out
 }

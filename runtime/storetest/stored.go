@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +20,15 @@ import (
 //	row "us-west2#3698#week0"
 //	m:"pressure" 1614945600000000 "94587"
 //
+// A line of a row may have cells of a family with the same timestamp, in any order, and the next line the same row:
+//
+//	row "us-west2#3698#week0" m 1614945600000000 "pressure"="94587" "temperature"="9.6"
+//
 // Keys, columns and values are quoted as in Go, and timestamps are in microseconds. Families that no line
 // names do not count, and neither do the cells of a family with a rollup, whose line begins with rollup.
 func Stored(t testing.TB, b *Bigtable, table string, want ...string) {
 	t.Helper()
+	want = cellLines(want)
 	got, err := b.lines(t.Context(), table, want)
 	if err != nil {
 		t.Errorf("table %s: %v", table, err)
@@ -35,6 +41,45 @@ func Stored(t testing.TB, b *Bigtable, table string, want ...string) {
 			return // later differences may be a consequence
 		}
 	}
+}
+
+// Write writes events with WriteAll of a writer, and ends the test if that fails.
+func Write[E, O any](t testing.TB, writeAll func(ctx context.Context, events []E, opts ...O) error, events []E) {
+	t.Helper()
+	if err := writeAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cellLines returns lines with at most one cell each: those of rows with cells are split.
+func cellLines(lines []string) (out []string) {
+	row, cells := "", 0 // index of the first cell of the row
+	for _, line := range lines {
+		key, _ := strconv.QuotedPrefix(strings.TrimPrefix(line, "row "))
+		rest, has := strings.CutPrefix(line, "row "+key+" ")
+		part := strings.SplitN(rest, " ", 3) // the family, the timestamp and the cells
+		if !has || key == "" || len(part) < 3 {
+			out = append(out, line)
+			continue
+		}
+		if row != key {
+			row, out = key, append(out, "row "+key)
+			cells = len(out)
+		}
+		for rest = " " + part[2]; rest != ""; {
+			column, _ := strconv.QuotedPrefix(rest[1:])
+			after, ok := strings.CutPrefix(rest, " "+column+"=")
+			value, err := strconv.QuotedPrefix(after)
+			if !ok || err != nil {
+				out = append(out, line) // no table stores it
+				break
+			}
+			out = append(out, part[0]+":"+column+" "+part[1]+" "+value)
+			rest = after[len(value):]
+		}
+		slices.Sort(out[cells:])
+	}
+	return out
 }
 
 // lineAt returns a line; that there is none, if there are fewer.
