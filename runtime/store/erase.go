@@ -438,12 +438,7 @@ func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found 
 		return e.eraseFamilies(row)
 	}
 	for family, c := range e.a.columnsOf(row) {
-		for _, cell := range row.Cells(c) {
-			if e.includes(codec.FromMicros(cell.Micros), sequence) {
-				e.finds(row, family, c, cell, found)
-			}
-		}
-		for _, r := range e.erasable(start, row, c, sequence) {
+		for _, r := range e.erasable(start, row, c, sequence, func(cell wire.Cell) { e.finds(row, family, c, cell, found) }) {
 			if err := e.eraseCells(row, e.a.families[family].Name, c, r.from, r.to); err != nil {
 				return err
 			}
@@ -467,19 +462,21 @@ func (e *rowEraser) finds(row wire.Row, family int, c *wire.Column, cell wire.Ce
 type stamps struct{ from, to int64 }
 
 // erasable returns the ranges of timestamps to delete from a column: all of the time range, or the
-// milliseconds of the events; none if it has no cell of an event that is to be deleted.
-func (e *rowEraser) erasable(start time.Time, row wire.Row, c *wire.Column, sequence uint32) (out []stamps) {
+// milliseconds of the events; none if it has no cell of an event that is to be deleted. It calls found for each.
+func (e *rowEraser) erasable(start time.Time, row wire.Row, c *wire.Column, sequence uint32, found func(cell wire.Cell)) (out []stamps) {
 	for _, cell := range row.Cells(c) {
-		switch {
-		case !e.includes(codec.FromMicros(cell.Micros), sequence):
+		if !e.includes(codec.FromMicros(cell.Micros), sequence) {
+			continue
+		}
+		found(cell)
+		ms := cell.Micros - cell.Micros%1000
+		switch n := len(out); {
+		case n > 0 && (e.of == nil || out[n-1].from == ms):
 		case e.of == nil:
 			end := e.a.shape.Offset.Bucket.End(start)
-			return []stamps{{max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(end), wholeMillis(e.a.to))}}
+			out = append(out, stamps{max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(end), wholeMillis(e.a.to))})
 		default:
-			ms := cell.Micros - cell.Micros%1000
-			if n := len(out); n == 0 || out[n-1].from != ms {
-				out = append(out, stamps{ms, ms + 1000})
-			}
+			out = append(out, stamps{ms, ms + 1000})
 		}
 	}
 	return out
@@ -487,21 +484,25 @@ func (e *rowEraser) erasable(start time.Time, row wire.Row, c *wire.Column, sequ
 
 // tears returns the error for a row of which deletions, which take whole milliseconds, would take cells
 // of other events, or leave some; nil if there are none. Only rows of other programs have any.
-func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) error {
+func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) (torn error) {
 	if !e.a.shape.Pattern.EventTimed() || e.whole(start) {
 		return nil
 	}
 	for _, c := range e.a.columnsOf(row) {
-		ranges := e.erasable(start, row, c, sequence)
-		for _, cell := range row.Cells(c) {
+		cells := row.Cells(c)
+		if !slices.ContainsFunc(cells, func(cell wire.Cell) bool { return cell.Micros%1000 != 0 }) {
+			continue
+		}
+		ranges := e.erasable(start, row, c, sequence, func(wire.Cell) {})
+		for _, cell := range cells {
 			at := codec.FromMicros(cell.Micros)
 			gone := slices.ContainsFunc(ranges, func(r stamps) bool { return r.from <= cell.Micros && cell.Micros < r.to })
 			if gone != e.includes(at, sequence) {
-				return &MicrosError{Table: e.rows.id, Row: row.Key(), Time: at}
+				torn = &MicrosError{Table: e.rows.id, Row: row.Key(), Time: at}
 			}
 		}
 	}
-	return nil
+	return torn // after all events that are there were noted
 }
 
 // eraseCells deletes the cells of a column with timestamps in [from, to), in
