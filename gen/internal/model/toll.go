@@ -58,9 +58,20 @@ func (m *period) expected(p AccessPath, now time.Time, wanted func(Series) bool,
 	fields = s.asks(fields)
 	requests := s.streams(p, fields) * s.requests(p, from, to)
 	needed := sum(m.rows(now, wanted, from, to, fields, false))
-	most := sum(m.rows(now, wanted, from, s.rest(now, from, to), fields, false))
+	since, _ := s.cut(from, to)
+	most := sum(m.rows(now, wanted, since, s.rest(now, from, to), fields, false))
 	apart := s.streams(p.apart(), fields) * s.requests(p, from, to)
 	return toll{Counts{Requests: requests, Cells: needed}, Counts{Requests: requests, Cells: most}, apart}
+}
+
+// cut returns the beginning of the range of timestamps that a read of [from, to) requests, if only timestamps contain the
+// times of events, and whether the range cuts a millisecond: such a read receives all cells of it.
+func (s *Schema) cut(from, to time.Time) (since time.Time, cuts bool) {
+	if !s.eventTimed() {
+		return from, false
+	}
+	since = from.Truncate(time.Millisecond)
+	return since, !since.Equal(from) || !to.Truncate(time.Millisecond).Equal(to)
 }
 
 // needed returns the counts of a read that need not request what does not exist.
@@ -108,7 +119,7 @@ func (r *run) crossedNewest(series Series, from, to time.Time, limit int) {
 	if limit > 0 {
 		rows := r.table.rows(r.now, only(series), from, to, nil, false)
 		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
-		if r.schema.rest(r.now, from, to).Equal(to) && !r.schema.points() {
+		if _, cuts := r.schema.cut(from, to); r.schema.rest(r.now, from, to).Equal(to) && !r.schema.points() && !cuts {
 			t.most.Cells = r.table.newestRows(rows, limit)
 		} else {
 			t.most.Requests *= 2
@@ -134,13 +145,15 @@ func (r *run) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.
 	}
 	t := r.expected(p, wanted, from, to, nil)
 	rest := r.schema.rest(r.now, from, to)
+	since, cuts := r.schema.cut(from, to)
+	exact := rest.Equal(to) && !r.schema.points() && !cuts
 	rows := r.table.rows(r.now, wanted, from, to, nil, true)
 	t.least.Cells = sum(rows)
 	switch {
 	case p.Single:
 		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
 		t.most.Requests *= 2
-		if rest.Equal(to) && !r.schema.points() {
+		if exact {
 			t.most.Cells = t.least.Cells
 		}
 		if r.schema.ties() {
@@ -164,10 +177,10 @@ func (r *run) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.
 		}
 		t.least.Cells = r.table.newestRows(rows, 1)
 		t.least.Requests += len(series)
-		t.most.Requests += len(r.table.rows(r.now, wanted, from, rest, nil, true))
+		t.most.Requests += len(r.table.rows(r.now, wanted, since, rest, nil, true))
 		fallthrough
 	default:
-		if rest.Equal(to) && !r.schema.points() {
+		if exact {
 			t.most = t.least
 		}
 	}
