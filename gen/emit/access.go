@@ -37,7 +37,7 @@ func (s *schemaFile) reader(t *layout.Table) *jen.Statement {
 
 // held declares the method of a type, whose receiver is named, that returns what it holds:
 //
-//	func (w *BalloonWriter) held() store.TableWriter[BalloonEvent] { return store.TableWriterOf(w.writer, balloonMappings) }
+//	func (r *BalloonReader) fromBalloons() store.TableReader[BalloonEvent] { return store.TableReaderOf(r.balloons, balloonsMapping) }
 func (s *schemaFile) held(receiver, typ, method, field, held, mappings string) jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns what %s holds; that of a zero %s refuses all calls.", method, receiver, typ)).Add(notInlined()).
 		Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(method).Params().Add(s.store(held)).Types(jen.Id(s.names.Event)).Add(oneLine(
@@ -216,6 +216,14 @@ func (s *schemaFile) batcherMethods() jen.Code {
 	})
 }
 
+// heldWriter declares the method that returns the writer: that of a batcher may be nil.
+func (s *schemaFile) heldWriter() jen.Code {
+	return gocode.Doc("held returns what w holds; that of a nil or zero "+s.names.Writer+" refuses all calls.").Add(notInlined()).
+		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id("held").Params().Add(s.store("TableWriter")).Types(jen.Id(s.names.Event)).Block(
+		jen.If(jen.Id("w").Op("==").Nil()).Block(jen.Id("w").Op("=").Op("&").Id(s.names.Writer).Values()),
+		jen.Return(s.store("TableWriterOf").Call(jen.Id("w").Dot("writer"), jen.Id(s.names.Mappings))))
+}
+
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return gocode.Doc(
@@ -227,9 +235,7 @@ func (s *schemaFile) newBatcher() jen.Code {
 		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
-			s.store("NewBatcher").Call(
-				jen.Qual("cmp", "Or").Call(jen.Id("w"), jen.Op("&").Id(s.names.Writer).Values()).Dot("held").Call(), // also for a nil writer
-				jen.Id("failed"), jen.Id("opts").Op("...")),
+			s.store("NewBatcher").Call(s.writer(), jen.Id("failed"), jen.Id("opts").Op("...")),
 		)),
 	)
 }

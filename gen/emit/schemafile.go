@@ -42,7 +42,7 @@ func (s *schemaFile) declare() {
 		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
-	s.add(s.writerType(), s.newWriter(), s.held("w", s.names.Writer, "held", "writer", "TableWriter", s.names.Mappings), s.writerMethods())
+	s.add(s.writerType(), s.newWriter(), s.heldWriter(), s.writerMethods())
 	for i := range s.layout.Queries {
 		s.add(s.deleteMethod(&s.layout.Queries[i]))
 	}

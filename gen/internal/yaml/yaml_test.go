@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestImportedHereAlone searches all Go files of the module for imports of the library.
+// TestImportedHereAlone searches all Go files of the module for imports of the library: here, and where tests draw schemas.
 func TestImportedHereAlone(t *testing.T) {
 	var found []string
 	err := fs.WalkDir(os.DirFS("../../.."), ".", func(path string, d fs.DirEntry, err error) error {
@@ -38,7 +38,7 @@ func TestImportedHereAlone(t *testing.T) {
 		}
 		return nil
 	})
-	if want := []string{"gen/internal/yaml/yaml.go"}; err != nil || !slices.Equal(found, want) {
+	if want := []string{"gen/internal/corpus/corpus.go", "gen/internal/yaml/yaml.go"}; err != nil || !slices.Equal(found, want) {
 		t.Errorf("%v, %v; want %v", found, err, want)
 	}
 }
