@@ -39,10 +39,14 @@ func NewClickWriter(client store.Client, opts ...store.WriterOptions) *ClickWrit
 	return &ClickWriter{store.NewWriter(client, clickMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero ClickWriter refuses all calls.
+// held returns what w holds; that of a nil or zero ClickWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *ClickWriter) held() store.TableWriter[ClickEvent] {
+	if w == nil {
+		w = &ClickWriter{}
+	}
 	return store.TableWriterOf(w.writer, clickMappings)
 }
 

@@ -64,27 +64,14 @@ func TestClickStored(t *testing.T) {
 	bt := adoptedtest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
 	w := adopted.NewClickWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []adopted.ClickEvent{
-		{
-			ClickSeries: adopted.ClickSeries{User: 123},
-			Time:        time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			Target:      "buy",
-		},
-		{
-			ClickSeries: adopted.ClickSeries{User: 123},
-			Time:        time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-			Target:      "buy",
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []adopted.ClickEvent{
+		{ClickSeries: adopted.ClickSeries{User: 123}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Target: "buy"},
+		{ClickSeries: adopted.ClickSeries{User: 123}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Target: "buy"},
+	})
 	storetest.Stored(
 		t, bt, adopted.ClickActivityTableID,
 		`family a: age() > 90d`,
-		`row "user#123#click#9223367928923575805"`,
-		`a:"target" 4107931201000000 "buy"`,
-		`row "user#123#click#9223367928923575807"`,
-		`a:"target" 4107931201000000 "buy"`,
+		`row "user#123#click#9223367928923575805" a 4107931201000000 "target"="buy"`,
+		`row "user#123#click#9223367928923575807" a 4107931201000000 "target"="buy"`,
 	)
 }

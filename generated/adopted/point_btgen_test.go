@@ -77,27 +77,14 @@ func TestPointStored(t *testing.T) {
 	bt := adoptedtest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := adopted.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []adopted.PointEvent{
-		{
-			PointSeries: adopted.PointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")},
-			Time:        time.Date(2100, time.March, 5, 12, 59, 59, 998000000, time.UTC),
-			Value:       21.5,
-		},
-		{
-			PointSeries: adopted.PointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")},
-			Time:        time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Value:       20.9,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []adopted.PointEvent{
+		{PointSeries: adopted.PointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")}, Time: time.Date(2100, time.March, 5, 12, 59, 59, 998000000, time.UTC), Value: 21.5},
+		{PointSeries: adopted.PointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x02")}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Value: 20.9},
+	})
 	storetest.Stored(
 		t, bt, adopted.PointTsdbTableID,
 		`family t: versions() > 1`,
-		`row "\x00\x00\x01\xf4\xda\x0e@\x00\x00\x01\x00\x00\x02"`,
-		`t:"\xfd\xbb\x9f\x8b" 4107934801000000 "A\xac\x00\x00"`,
-		`row "\x00\x00\x01\xf4\xda\x1cP\x00\x00\x01\x00\x00\x02"`,
-		`t:"\x00\x0f" 4107934801000000 "@4\xe6fffff"`,
+		`row "\x00\x00\x01\xf4\xda\x0e@\x00\x00\x01\x00\x00\x02" t 4107934801000000 "\xfd\xbb\x9f\x8b"="A\xac\x00\x00"`,
+		`row "\x00\x00\x01\xf4\xda\x1cP\x00\x00\x01\x00\x00\x02" t 4107934801000000 "\x00\x0f"="@4\xe6fffff"`,
 	)
 }

@@ -64,31 +64,14 @@ func TestReadingStored(t *testing.T) {
 	bt := adoptedtest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
 	w := adopted.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []adopted.ReadingEvent{
-		{
-			ReadingSeries: adopted.ReadingSeries{Device: "pump-17"},
-			Time:          time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			Celsius:       21.5,
-			Status:        3,
-		},
-		{
-			ReadingSeries: adopted.ReadingSeries{Device: "pump-17"},
-			Time:          time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-			Celsius:       20.899999618530273,
-			Status:        3,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []adopted.ReadingEvent{
+		{ReadingSeries: adopted.ReadingSeries{Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Celsius: 21.5, Status: 3},
+		{ReadingSeries: adopted.ReadingSeries{Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Celsius: 20.899999618530273, Status: 3},
+	})
 	storetest.Stored(
 		t, bt, adopted.ReadingsTableID,
 		`family d: versions() > 1`,
-		`row "pump-17\x7f\xff\xfcC\x8c8U\xfd"`,
-		`d:"celsius" 4107931201000000 "A\xa733"`,
-		`d:"status" 4107931201000000 "\x00\x00\x00\x03"`,
-		`row "pump-17\x7f\xff\xfcC\x8c8U\xff"`,
-		`d:"celsius" 4107931201000000 "A\xac\x00\x00"`,
-		`d:"status" 4107931201000000 "\x00\x00\x00\x03"`,
+		`row "pump-17\x7f\xff\xfcC\x8c8U\xfd" d 4107931201000000 "celsius"="A\xa733" "status"="\x00\x00\x00\x03"`,
+		`row "pump-17\x7f\xff\xfcC\x8c8U\xff" d 4107931201000000 "celsius"="A\xac\x00\x00" "status"="\x00\x00\x00\x03"`,
 	)
 }

@@ -41,10 +41,14 @@ func NewStateWriter(client store.Client, opts ...store.WriterOptions) *StateWrit
 	return &StateWriter{store.NewWriter(client, stateMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero StateWriter refuses all calls.
+// held returns what w holds; that of a nil or zero StateWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *StateWriter) held() store.TableWriter[StateEvent] {
+	if w == nil {
+		w = &StateWriter{}
+	}
 	return store.TableWriterOf(w.writer, stateMappings)
 }
 

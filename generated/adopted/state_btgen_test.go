@@ -81,30 +81,14 @@ func TestStateStored(t *testing.T) {
 	bt := adoptedtest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC) }
 	w := adopted.NewStateWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []adopted.StateEvent{
-		{
-			StateSeries: adopted.StateSeries{Tenant: "acme", Device: "pump-17"},
-			Time:        time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			Mode:        "idle",
-			Load:        storetest.Present[float64](0.5),
-		},
-		{
-			StateSeries: adopted.StateSeries{Tenant: "acme", Device: "pump-17"},
-			Time:        time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC),
-			Mode:        "idle",
-			Load:        storetest.Present[float64](0.48),
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []adopted.StateEvent{
+		{StateSeries: adopted.StateSeries{Tenant: "acme", Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Mode: "idle", Load: storetest.Present[float64](0.5)},
+		{StateSeries: adopted.StateSeries{Tenant: "acme", Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC), Mode: "idle", Load: storetest.Present[float64](0.48)},
+	})
 	storetest.Stored(
 		t, bt, adopted.StatesTableID,
 		`family s: age() > 30d`,
-		`row "acme#pump-17"`,
-		`s:"load" 4107931200000000 "?\xe0\x00\x00\x00\x00\x00\x00"`,
-		`s:"load" 4107931202000000 "?\u07b8Q\xeb\x85\x1e\xb8"`,
-		`s:"mode" 4107931200000000 "idle"`,
-		`s:"mode" 4107931202000000 "idle"`,
+		`row "acme#pump-17" s 4107931200000000 "load"="?\xe0\x00\x00\x00\x00\x00\x00" "mode"="idle"`,
+		`row "acme#pump-17" s 4107931202000000 "load"="?\u07b8Q\xeb\x85\x1e\xb8" "mode"="idle"`,
 	)
 }

@@ -40,10 +40,14 @@ func NewViewWriter(client store.Client, opts ...store.WriterOptions) *ViewWriter
 	return &ViewWriter{store.NewWriter(client, viewMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero ViewWriter refuses all calls.
+// held returns what w holds; that of a nil or zero ViewWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *ViewWriter) held() store.TableWriter[ViewEvent] {
+	if w == nil {
+		w = &ViewWriter{}
+	}
 	return store.TableWriterOf(w.writer, viewMappings)
 }
 

@@ -65,31 +65,14 @@ func TestViewStored(t *testing.T) {
 	bt := adoptedtest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
 	w := adopted.NewViewWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []adopted.ViewEvent{
-		{
-			ViewSeries: adopted.ViewSeries{User: 123},
-			Time:       time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			Page:       "/index.html",
-			Duration:   12 * time.Second,
-		},
-		{
-			ViewSeries: adopted.ViewSeries{User: 123},
-			Time:       time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-			Page:       "/index.html",
-			Duration:   9 * time.Second,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []adopted.ViewEvent{
+		{ViewSeries: adopted.ViewSeries{User: 123}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Page: "/index.html", Duration: 12 * time.Second},
+		{ViewSeries: adopted.ViewSeries{User: 123}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Page: "/index.html", Duration: 9 * time.Second},
+	})
 	storetest.Stored(
 		t, bt, adopted.ViewActivityTableID,
 		`family a: age() > 90d`,
-		`row "user#123#view#9223367928923575805"`,
-		`a:"duration" 4107931201000000 "\x00\x00\x00\x02\x18q\x1a\x00"`,
-		`a:"page" 4107931201000000 "/index.html"`,
-		`row "user#123#view#9223367928923575807"`,
-		`a:"duration" 4107931201000000 "\x00\x00\x00\x02\xcbAx\x00"`,
-		`a:"page" 4107931201000000 "/index.html"`,
+		`row "user#123#view#9223367928923575805" a 4107931201000000 "duration"="\x00\x00\x00\x02\x18q\x1a\x00" "page"="/index.html"`,
+		`row "user#123#view#9223367928923575807" a 4107931201000000 "duration"="\x00\x00\x00\x02\xcbAx\x00" "page"="/index.html"`,
 	)
 }

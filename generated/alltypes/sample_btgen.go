@@ -281,10 +281,14 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero SampleWriter refuses all calls.
+// held returns what w holds; that of a nil or zero SampleWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *SampleWriter) held() store.TableWriter[SampleEvent] {
+	if w == nil {
+		w = &SampleWriter{}
+	}
 	return store.TableWriterOf(w.writer, sampleMappings)
 }
 

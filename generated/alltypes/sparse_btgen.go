@@ -47,10 +47,14 @@ func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWr
 	return &SparseWriter{store.NewWriter(client, sparseMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero SparseWriter refuses all calls.
+// held returns what w holds; that of a nil or zero SparseWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *SparseWriter) held() store.TableWriter[SparseEvent] {
+	if w == nil {
+		w = &SparseWriter{}
+	}
 	return store.TableWriterOf(w.writer, sparseMappings)
 }
 

@@ -65,63 +65,30 @@ func TestSparseStored(t *testing.T) {
 	bt := alltypestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
 	w := alltypes.NewSparseWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []alltypes.SparseEvent{
-		{
-			SparseSeries: alltypes.SparseSeries{Sensor: "north"},
-			Time:         time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC),
-			Level:        storetest.Present[int64](64),
-			Note:         storetest.Present[string]("filter 2 replaced"),
-			Opened:       storetest.Present[bool](true),
-		},
-		{
-			SparseSeries: alltypes.SparseSeries{Sensor: "north"},
-			Time:         time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
-			Level:        storetest.Present[int64](61),
-			Note:         storetest.Present[string]("filter 4 replaced"),
-			Opened:       storetest.Present[bool](true),
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []alltypes.SparseEvent{
+		{SparseSeries: alltypes.SparseSeries{Sensor: "north"}, Time: time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC), Level: storetest.Present[int64](64), Note: storetest.Present[string]("filter 2 replaced"), Opened: storetest.Present[bool](true)},
+		{SparseSeries: alltypes.SparseSeries{Sensor: "north"}, Time: time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC), Level: storetest.Present[int64](61), Note: storetest.Present[string]("filter 4 replaced"), Opened: storetest.Present[bool](true)},
+	})
 	storetest.Stored(
 		t, bt, alltypes.SparseColumnsTableID,
 		`family m: never`,
-		`row "north#level#2100-03-05"`,
-		`m:"64" 4107974398000000 ""`,
-		`row "north#level#2100-03-06"`,
-		`m:"61" 4107974400000000 ""`,
-		`row "north#note#2100-03-05"`,
-		`m:"filter 2 replaced" 4107974398000000 ""`,
-		`row "north#note#2100-03-06"`,
-		`m:"filter 4 replaced" 4107974400000000 ""`,
-		`row "north#opened#2100-03-05"`,
-		`m:"true" 4107974398000000 ""`,
-		`row "north#opened#2100-03-06"`,
-		`m:"true" 4107974400000000 ""`,
+		`row "north#level#2100-03-05" m 4107974398000000 "64"=""`,
+		`row "north#level#2100-03-06" m 4107974400000000 "61"=""`,
+		`row "north#note#2100-03-05" m 4107974398000000 "filter 2 replaced"=""`,
+		`row "north#note#2100-03-06" m 4107974400000000 "filter 4 replaced"=""`,
+		`row "north#opened#2100-03-05" m 4107974398000000 "true"=""`,
+		`row "north#opened#2100-03-06" m 4107974400000000 "true"=""`,
 	)
 	storetest.Stored(
 		t, bt, alltypes.SparseCellsTableID,
 		`family m: never`,
-		`row "north#2100-03-05"`,
-		`m:"level" 4107974398000000 "\x00\x00\x00\x00\x00\x00\x00@"`,
-		`m:"note" 4107974398000000 "filter 2 replaced"`,
-		`m:"opened" 4107974398000000 "\x01"`,
-		`row "north#2100-03-06"`,
-		`m:"level" 4107974400000000 "\x00\x00\x00\x00\x00\x00\x00="`,
-		`m:"note" 4107974400000000 "filter 4 replaced"`,
-		`m:"opened" 4107974400000000 "\x01"`,
+		`row "north#2100-03-05" m 4107974398000000 "level"="\x00\x00\x00\x00\x00\x00\x00@" "note"="filter 2 replaced" "opened"="\x01"`,
+		`row "north#2100-03-06" m 4107974400000000 "level"="\x00\x00\x00\x00\x00\x00\x00=" "note"="filter 4 replaced" "opened"="\x01"`,
 	)
 	storetest.Stored(
 		t, bt, alltypes.SparseUnserializedTableID,
 		`family m: never`,
-		`row "north#4107974398"`,
-		`m:"level" 4107974398000000 "\x00\x00\x00\x00\x00\x00\x00@"`,
-		`m:"note" 4107974398000000 "filter 2 replaced"`,
-		`m:"opened" 4107974398000000 "\x01"`,
-		`row "north#4107974400"`,
-		`m:"level" 4107974400000000 "\x00\x00\x00\x00\x00\x00\x00="`,
-		`m:"note" 4107974400000000 "filter 4 replaced"`,
-		`m:"opened" 4107974400000000 "\x01"`,
+		`row "north#4107974398" m 4107974398000000 "level"="\x00\x00\x00\x00\x00\x00\x00@" "note"="filter 2 replaced" "opened"="\x01"`,
+		`row "north#4107974400" m 4107974400000000 "level"="\x00\x00\x00\x00\x00\x00\x00=" "note"="filter 4 replaced" "opened"="\x01"`,
 	)
 }

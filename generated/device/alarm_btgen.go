@@ -72,10 +72,14 @@ func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWrit
 	return &AlarmWriter{store.NewWriter(client, alarmMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero AlarmWriter refuses all calls.
+// held returns what w holds; that of a nil or zero AlarmWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *AlarmWriter) held() store.TableWriter[AlarmEvent] {
+	if w == nil {
+		w = &AlarmWriter{}
+	}
 	return store.TableWriterOf(w.writer, alarmMappings)
 }
 

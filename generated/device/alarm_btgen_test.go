@@ -63,35 +63,20 @@ func TestAlarmStored(t *testing.T) {
 	bt := devicetest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
 	w := device.NewAlarmWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []device.AlarmEvent{
-		{
-			AlarmSeries: device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak},
-			Time:        time.Date(2100, time.March, 5, 23, 59, 59, 998000000, time.UTC),
-			Text:        "water under pump 7",
-		},
-		{
-			AlarmSeries: device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak},
-			Time:        time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
-			Text:        "water under pump 9",
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []device.AlarmEvent{
+		{AlarmSeries: device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak}, Time: time.Date(2100, time.March, 5, 23, 59, 59, 998000000, time.UTC), Text: "water under pump 7"},
+		{AlarmSeries: device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak}, Time: time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC), Text: "water under pump 9"},
+	})
 	storetest.Stored(
 		t, bt, device.AlarmDevicesTableID,
 		`family alarms: age() > 30d`,
-		`row "pump-7#alarm#leak#2100-03-05"`,
-		`alarms:"event" 4107974399998000 "\n\x12water under pump 7"`,
-		`row "pump-7#alarm#leak#2100-03-06"`,
-		`alarms:"event" 4107974400000000 "\n\x12water under pump 9"`,
+		`row "pump-7#alarm#leak#2100-03-05" alarms 4107974399998000 "event"="\n\x12water under pump 7"`,
+		`row "pump-7#alarm#leak#2100-03-06" alarms 4107974400000000 "event"="\n\x12water under pump 9"`,
 	)
 	storetest.Stored(
 		t, bt, device.AlarmsByKindTableID,
 		`family m: age() > 3d`,
-		`row "leak#pump-7#4107974399998"`,
-		`m:"event" 4107974401000000 "\n\x12water under pump 7"`,
-		`row "leak#pump-7#4107974400000"`,
-		`m:"event" 4107974401000000 "\n\x12water under pump 9"`,
+		`row "leak#pump-7#4107974399998" m 4107974401000000 "event"="\n\x12water under pump 7"`,
+		`row "leak#pump-7#4107974400000" m 4107974401000000 "event"="\n\x12water under pump 9"`,
 	)
 }

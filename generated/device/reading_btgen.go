@@ -41,10 +41,14 @@ func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *Reading
 	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero ReadingWriter refuses all calls.
+// held returns what w holds; that of a nil or zero ReadingWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *ReadingWriter) held() store.TableWriter[ReadingEvent] {
+	if w == nil {
+		w = &ReadingWriter{}
+	}
 	return store.TableWriterOf(w.writer, readingMappings)
 }
 

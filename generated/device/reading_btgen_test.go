@@ -65,36 +65,17 @@ func TestReadingStored(t *testing.T) {
 	bt := devicetest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := device.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []device.ReadingEvent{
-		{
-			ReadingSeries: device.ReadingSeries{Device: "pump-7"},
-			Time:          time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			Level:         71.5,
-			Errors:        2,
-			Signal:        []byte("\x00\x01\x04\a\x04\x01"),
-		},
-		{
-			ReadingSeries: device.ReadingSeries{Device: "pump-7"},
-			Time:          time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Level:         69.4,
-			Errors:        1,
-			Signal:        []byte("\x00\x01\x04\a\x04\x03"),
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []device.ReadingEvent{
+		{ReadingSeries: device.ReadingSeries{Device: "pump-7"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Level: 71.5, Errors: 2, Signal: []byte("\x00\x01\x04\a\x04\x01")},
+		{ReadingSeries: device.ReadingSeries{Device: "pump-7"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Level: 69.4, Errors: 1, Signal: []byte("\x00\x01\x04\a\x04\x03")},
+	})
 	storetest.Stored(
 		t, bt, device.ReadingDevicesTableID,
 		`family raw: age() > 7d`,
 		`family stats: age() > 90d`,
-		`row "pump-7#2100-03-05T12"`,
-		`raw:"signal" 4107934798000000 "\x00\x01\x04\a\x04\x01"`,
-		`stats:"errors" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00\x02"`,
-		`stats:"level" 4107934798000000 "@Q\xe0\x00\x00\x00\x00\x00"`,
-		`row "pump-7#2100-03-05T13"`,
-		`raw:"signal" 4107934800000000 "\x00\x01\x04\a\x04\x03"`,
-		`stats:"errors" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00\x01"`,
-		`stats:"level" 4107934800000000 "@QY\x99\x99\x99\x99\x9a"`,
+		`row "pump-7#2100-03-05T12" raw 4107934798000000 "signal"="\x00\x01\x04\a\x04\x01"`,
+		`row "pump-7#2100-03-05T12" stats 4107934798000000 "errors"="\x00\x00\x00\x00\x00\x00\x00\x02" "level"="@Q\xe0\x00\x00\x00\x00\x00"`,
+		`row "pump-7#2100-03-05T13" raw 4107934800000000 "signal"="\x00\x01\x04\a\x04\x03"`,
+		`row "pump-7#2100-03-05T13" stats 4107934800000000 "errors"="\x00\x00\x00\x00\x00\x00\x00\x01" "level"="@QY\x99\x99\x99\x99\x9a"`,
 	)
 }

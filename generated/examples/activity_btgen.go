@@ -80,10 +80,14 @@ func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *Activi
 	return &ActivityWriter{store.NewWriter(client, activityMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero ActivityWriter refuses all calls.
+// held returns what w holds; that of a nil or zero ActivityWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *ActivityWriter) held() store.TableWriter[ActivityEvent] {
+	if w == nil {
+		w = &ActivityWriter{}
+	}
 	return store.TableWriterOf(w.writer, activityMappings)
 }
 

@@ -74,37 +74,20 @@ func TestActivityStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
 	w := examples.NewActivityWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.ActivityEvent{
-		{
-			ActivitySeries: examples.ActivitySeries{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}},
-			Time:           time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			Kind:           examples.ActivityKindPush,
-			Text:           "fix typo in chapter 3",
-		},
-		{
-			ActivitySeries: examples.ActivitySeries{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}},
-			Time:           time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-			Kind:           examples.ActivityKindStar,
-			Text:           "fix typo in chapter 5",
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.ActivityEvent{
+		{ActivitySeries: examples.ActivitySeries{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Kind: examples.ActivityKindPush, Text: "fix typo in chapter 3"},
+		{ActivitySeries: examples.ActivitySeries{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Kind: examples.ActivityKindStar, Text: "fix typo in chapter 5"},
+	})
 	storetest.Stored(
 		t, bt, examples.ActivityActivitiesByRepositoryTableID,
 		`family m: age() > 90d`,
-		`row "btgen#5892068799997#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher"`,
-		`m:"event" 4107931200002000 "\b\x03\x12\x15fix typo in chapter 5"`,
-		`row "btgen#5892068799999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher"`,
-		`m:"event" 4107931200000000 "\b\x01\x12\x15fix typo in chapter 3"`,
+		`row "btgen#5892068799997#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher" m 4107931200002000 "event"="\b\x03\x12\x15fix typo in chapter 5"`,
+		`row "btgen#5892068799999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher" m 4107931200000000 "event"="\b\x01\x12\x15fix typo in chapter 3"`,
 	)
 	storetest.Stored(
 		t, bt, examples.ActivityActivitiesByActorTableID,
 		`family m: age() > 90d`,
-		`row "gopher#5892068799997#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen"`,
-		`m:"event" 4107931200002000 "\b\x03\x12\x15fix typo in chapter 5"`,
-		`row "gopher#5892068799999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen"`,
-		`m:"event" 4107931200000000 "\b\x01\x12\x15fix typo in chapter 3"`,
+		`row "gopher#5892068799997#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen" m 4107931200002000 "event"="\b\x03\x12\x15fix typo in chapter 5"`,
+		`row "gopher#5892068799999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen" m 4107931200000000 "event"="\b\x01\x12\x15fix typo in chapter 3"`,
 	)
 }

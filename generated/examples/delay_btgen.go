@@ -42,10 +42,14 @@ func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWrit
 	return &DelayWriter{store.NewWriter(client, delayMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero DelayWriter refuses all calls.
+// held returns what w holds; that of a nil or zero DelayWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *DelayWriter) held() store.TableWriter[DelayEvent] {
+	if w == nil {
+		w = &DelayWriter{}
+	}
 	return store.TableWriterOf(w.writer, delayMappings)
 }
 

@@ -73,29 +73,14 @@ func TestDelayStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := examples.NewDelayWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.DelayEvent{
-		{
-			DelaySeries: examples.DelaySeries{Region: "nyc", Line: "m86", Vehicle: 5824},
-			Time:        time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			Late:        90 * time.Second,
-			Stop:        "W 86 St/Broadway",
-		},
-		{
-			DelaySeries: examples.DelaySeries{Region: "nyc", Line: "m86", Vehicle: 5824},
-			Time:        time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Late:        87 * time.Second,
-			Stop:        "W 88 St/Broadway",
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.DelayEvent{
+		{DelaySeries: examples.DelaySeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Late: 90 * time.Second, Stop: "W 86 St/Broadway"},
+		{DelaySeries: examples.DelaySeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Late: 87 * time.Second, Stop: "W 88 St/Broadway"},
+	})
 	storetest.Stored(
 		t, bt, examples.DelaysTableID,
 		`family m: age() > 30d`,
-		`row "nyc/5892065199/m86/5824"`,
-		`m:"event" 4107934800000000 "\n\x02\bW\x12\x10W 88 St/Broadway"`,
-		`row "nyc/5892068799/m86/5824"`,
-		`m:"event" 4107934798000000 "\n\x02\bZ\x12\x10W 86 St/Broadway"`,
+		`row "nyc/5892065199/m86/5824" m 4107934800000000 "event"="\n\x02\bW\x12\x10W 88 St/Broadway"`,
+		`row "nyc/5892068799/m86/5824" m 4107934798000000 "event"="\n\x02\bZ\x12\x10W 86 St/Broadway"`,
 	)
 }

@@ -42,10 +42,14 @@ func NewMeterWriter(client store.Client, opts ...store.WriterOptions) *MeterWrit
 	return &MeterWriter{store.NewWriter(client, meterMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero MeterWriter refuses all calls.
+// held returns what w holds; that of a nil or zero MeterWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *MeterWriter) held() store.TableWriter[MeterEvent] {
+	if w == nil {
+		w = &MeterWriter{}
+	}
 	return store.TableWriterOf(w.writer, meterMappings)
 }
 

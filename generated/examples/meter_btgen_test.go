@@ -72,32 +72,15 @@ func TestMeterStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
 	w := examples.NewMeterWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.MeterEvent{
-		{
-			MeterSeries: examples.MeterSeries{Region: "north", Meter: 42},
-			Time:        time.Date(2100, time.March, 7, 23, 30, 0, 0, time.UTC),
-			Energy:      130,
-			Voltage:     229.5,
-		},
-		{
-			MeterSeries: examples.MeterSeries{Region: "north", Meter: 42},
-			Time:        time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
-			Energy:      127,
-			Voltage:     222.6,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.MeterEvent{
+		{MeterSeries: examples.MeterSeries{Region: "north", Meter: 42}, Time: time.Date(2100, time.March, 7, 23, 30, 0, 0, time.UTC), Energy: 130, Voltage: 229.5},
+		{MeterSeries: examples.MeterSeries{Region: "north", Meter: 42}, Time: time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC), Energy: 127, Voltage: 222.6},
+	})
 	storetest.Stored(
 		t, bt, examples.MeterQuartersTableID,
 		`family m: age() > 90d`,
 		`rollup h: age() > 1825d`,
-		`row "north#42#2100-03-01"`,
-		`m:"energy" 4108145400000000 "\x00\x00\x00\x00\x00\x00\x00\x82"`,
-		`m:"voltage" 4108145400000000 "@l\xb0\x00\x00\x00\x00\x00"`,
-		`row "north#42#2100-03-08"`,
-		`m:"energy" 4108147200000000 "\x00\x00\x00\x00\x00\x00\x00\x7f"`,
-		`m:"voltage" 4108147200000000 "@k\xd333333"`,
+		`row "north#42#2100-03-01" m 4108145400000000 "energy"="\x00\x00\x00\x00\x00\x00\x00\x82" "voltage"="@l\xb0\x00\x00\x00\x00\x00"`,
+		`row "north#42#2100-03-08" m 4108147200000000 "energy"="\x00\x00\x00\x00\x00\x00\x00\x7f" "voltage"="@k\xd333333"`,
 	)
 }

@@ -40,10 +40,14 @@ func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWrit
 	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero PointWriter refuses all calls.
+// held returns what w holds; that of a nil or zero PointWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *PointWriter) held() store.TableWriter[PointEvent] {
+	if w == nil {
+		w = &PointWriter{}
+	}
 	return store.TableWriterOf(w.writer, pointMappings)
 }
 

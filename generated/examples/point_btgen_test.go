@@ -68,27 +68,14 @@ func TestPointStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := examples.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.PointEvent{
-		{
-			PointSeries: examples.PointSeries{Metric: 1, Host: 258},
-			Time:        time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			Value:       0.37,
-		},
-		{
-			PointSeries: examples.PointSeries{Metric: 1, Host: 258},
-			Time:        time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Value:       0.359,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.PointEvent{
+		{PointSeries: examples.PointSeries{Metric: 1, Host: 258}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Value: 0.37},
+		{PointSeries: examples.PointSeries{Metric: 1, Host: 258}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Value: 0.359},
+	})
 	storetest.Stored(
 		t, bt, examples.PointsTableID,
 		`family t: age() > 30d`,
-		`row "\x00\x00\x00\x014107931200\x00\x00\x01\x02"`,
-		`t:"\x0e\x0e" 4107934798000000 "?\u05ee\x14z\xe1G\xae"`,
-		`row "\x00\x00\x00\x014107934800\x00\x00\x01\x02"`,
-		"t:\"\\x00\\x00\" 4107934800000000 \"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
+		`row "\x00\x00\x00\x014107931200\x00\x00\x01\x02" t 4107934798000000 "\x0e\x0e"="?\u05ee\x14z\xe1G\xae"`,
+		"row \"\\x00\\x00\\x00\\x014107934800\\x00\\x00\\x01\\x02\" t 4107934800000000 \"\\x00\\x00\"=\"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
 	)
 }

@@ -42,10 +42,14 @@ func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *Positi
 	return &PositionWriter{store.NewWriter(client, positionMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero PositionWriter refuses all calls.
+// held returns what w holds; that of a nil or zero PositionWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *PositionWriter) held() store.TableWriter[PositionEvent] {
+	if w == nil {
+		w = &PositionWriter{}
+	}
 	return store.TableWriterOf(w.writer, positionMappings)
 }
 

@@ -85,31 +85,14 @@ func TestPositionStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := examples.NewPositionWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.PositionEvent{
-		{
-			PositionSeries: examples.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
-			Time:           time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			Latitude:       40.758,
-			Longitude:      -73.9855,
-		},
-		{
-			PositionSeries: examples.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
-			Time:           time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Latitude:       40.7568,
-			Longitude:      -73.9833,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.PositionEvent{
+		{PositionSeries: examples.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Latitude: 40.758, Longitude: -73.9855},
+		{PositionSeries: examples.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Latitude: 40.7568, Longitude: -73.9833},
+	})
 	storetest.Stored(
 		t, bt, examples.PositionsTableID,
 		`family m: age() > 30d`,
-		`row "nyc/m86/2100-03-05T12/5824"`,
-		`m:"latitude" 4107934798000000 "@Da\x06$\xdd/\x1b"`,
-		`m:"longitude" 4107934798000000 "\xc0R\x7f\x12n\x97\x8dP"`,
-		`row "nyc/m86/2100-03-05T13/5824"`,
-		"m:\"latitude\" 4107934800000000 \"@D`\\xde҈\\xcep\"",
-		`m:"longitude" 4107934800000000 "\xc0R~\xeec\x1f\x8a\t"`,
+		`row "nyc/m86/2100-03-05T12/5824" m 4107934798000000 "latitude"="@Da\x06$\xdd/\x1b" "longitude"="\xc0R\x7f\x12n\x97\x8dP"`,
+		"row \"nyc/m86/2100-03-05T13/5824\" m 4107934800000000 \"latitude\"=\"@D`\\xde҈\\xcep\" \"longitude\"=\"\\xc0R~\\xeec\\x1f\\x8a\\t\"",
 	)
 }

@@ -78,29 +78,14 @@ func TestSampleStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := examples.NewSampleWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.SampleEvent{
-		{
-			SampleSeries: examples.SampleSeries{Metric: "cpu.load", Host: "web-1"},
-			Time:         time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			ExpiresAt:    time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC),
-			Value:        0.37,
-		},
-		{
-			SampleSeries: examples.SampleSeries{Metric: "cpu.load", Host: "web-1"},
-			Time:         time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			ExpiresAt:    time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC),
-			Value:        0.359,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.SampleEvent{
+		{SampleSeries: examples.SampleSeries{Metric: "cpu.load", Host: "web-1"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC), Value: 0.37},
+		{SampleSeries: examples.SampleSeries{Metric: "cpu.load", Host: "web-1"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC), Value: 0.359},
+	})
 	storetest.Stored(
 		t, bt, examples.SamplesTableID,
 		`family m: age() > 30d`,
-		`row "04#cpu.load#2100-03-05T12#web-1"`,
-		`m:"\x0e\x0e" 4105346401000000 "?\u05ee\x14z\xe1G\xae"`,
-		`row "04#cpu.load#2100-03-05T13#web-1"`,
-		"m:\"\\x00\\x00\" 4105346401000000 \"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
+		`row "04#cpu.load#2100-03-05T12#web-1" m 4105346401000000 "\x0e\x0e"="?\u05ee\x14z\xe1G\xae"`,
+		"row \"04#cpu.load#2100-03-05T13#web-1\" m 4105346401000000 \"\\x00\\x00\"=\"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
 	)
 }

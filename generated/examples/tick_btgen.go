@@ -42,10 +42,14 @@ func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter
 	return &TickWriter{store.NewWriter(client, tickMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero TickWriter refuses all calls.
+// held returns what w holds; that of a nil or zero TickWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *TickWriter) held() store.TableWriter[TickEvent] {
+	if w == nil {
+		w = &TickWriter{}
+	}
 	return store.TableWriterOf(w.writer, tickMappings)
 }
 

@@ -73,31 +73,14 @@ func TestTickStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := examples.NewTickWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.TickEvent{
-		{
-			TickSeries: examples.TickSeries{Exchange: "XNYS", Symbol: "ACME"},
-			Time:       time.Date(2100, time.March, 5, 12, 59, 59, 999998000, time.UTC),
-			Sequence:   7,
-			Price:      187.25,
-			Size:       300,
-		},
-		{
-			TickSeries: examples.TickSeries{Exchange: "XNYS", Symbol: "ACME"},
-			Time:       time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Sequence:   7,
-			Price:      186.13,
-			Size:       291,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.TickEvent{
+		{TickSeries: examples.TickSeries{Exchange: "XNYS", Symbol: "ACME"}, Time: time.Date(2100, time.March, 5, 12, 59, 59, 999998000, time.UTC), Sequence: 7, Price: 187.25, Size: 300},
+		{TickSeries: examples.TickSeries{Exchange: "XNYS", Symbol: "ACME"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Sequence: 7, Price: 186.13, Size: 291},
+	})
 	storetest.Stored(
 		t, bt, examples.TicksTableID,
 		`family t: age() > 365d`,
-		`row "XNYS#ACME#2100-03-05T12"`,
-		`t:"֓\xa3\xfe\x00\x00\x00\a" 4107934799999000 "\t\x00\x00\x00\x00\x00hg@\x10\xac\x02"`,
-		`row "XNYS#ACME#2100-03-05T13"`,
-		`t:"\x00\x00\x00\x00\x00\x00\x00\a" 4107934800000000 "\t\\\x8f\xc2\xf5(Dg@\x10\xa3\x02"`,
+		`row "XNYS#ACME#2100-03-05T12" t 4107934799999000 "֓\xa3\xfe\x00\x00\x00\a"="\t\x00\x00\x00\x00\x00hg@\x10\xac\x02"`,
+		`row "XNYS#ACME#2100-03-05T13" t 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00\a"="\t\\\x8f\xc2\xf5(Dg@\x10\xa3\x02"`,
 	)
 }

@@ -80,10 +80,14 @@ func NewTremorWriter(client store.Client, opts ...store.WriterOptions) *TremorWr
 	return &TremorWriter{store.NewWriter(client, tremorMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero TremorWriter refuses all calls.
+// held returns what w holds; that of a nil or zero TremorWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *TremorWriter) held() store.TableWriter[TremorEvent] {
+	if w == nil {
+		w = &TremorWriter{}
+	}
 	return store.TableWriterOf(w.writer, tremorMappings)
 }
 

@@ -103,39 +103,16 @@ func TestTremorStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
 	w := examples.NewTremorWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.TremorEvent{
-		{
-			TremorSeries: examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3},
-			Time:         time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			Magnitude:    4.5,
-			Kind:         examples.TremorKindEarthquake,
-			Depth:        storetest.Present[float64](0.612),
-			Reviewed:     true,
-		},
-		{
-			TremorSeries: examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3},
-			Time:         time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-			Magnitude:    4.37,
-			Kind:         examples.TremorKindRockfall,
-			Depth:        storetest.Present[float64](0.594),
-			Reviewed:     true,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.TremorEvent{
+		{TremorSeries: examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Magnitude: 4.5, Kind: examples.TremorKindEarthquake, Depth: storetest.Present[float64](0.612), Reviewed: true},
+		{TremorSeries: examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Magnitude: 4.37, Kind: examples.TremorKindRockfall, Depth: storetest.Present[float64](0.594), Reviewed: true},
+	})
 	storetest.Stored(
 		t, bt, examples.TremorsTableID,
 		`family m: age() > 3640d`,
-		`row "NC#PKD1#0003#4107931200000"`,
-		`m:"depth" 4107931200000000 "?㕁\x06$\xdd/"`,
-		`m:"kind" 4107931200000000 "\x00\x00\x00\x00\x00\x00\x00\x01"`,
-		`m:"magnitude" 4107931200000000 "@\x12\x00\x00\x00\x00\x00\x00"`,
-		`m:"reviewed" 4107931200000000 "\x01"`,
-		`row "NC#PKD1#0003#4107931200002"`,
-		`m:"depth" 4107931200002000 "?\xe3\x02\fI\xba^5"`,
-		`m:"kind" 4107931200002000 "\x00\x00\x00\x00\x00\x00\x00\x03"`,
-		`m:"magnitude" 4107931200002000 "@\x11z\xe1G\xae\x14{"`,
-		`m:"reviewed" 4107931200002000 "\x01"`,
+		`row "NC#PKD1#0003#4107931200000" m 4107931200000000 "depth"="?㕁\x06$\xdd/" "kind"="\x00\x00\x00\x00\x00\x00\x00\x01"`,
+		`row "NC#PKD1#0003#4107931200000" m 4107931200000000 "magnitude"="@\x12\x00\x00\x00\x00\x00\x00" "reviewed"="\x01"`,
+		`row "NC#PKD1#0003#4107931200002" m 4107931200002000 "depth"="?\xe3\x02\fI\xba^5" "kind"="\x00\x00\x00\x00\x00\x00\x00\x03"`,
+		`row "NC#PKD1#0003#4107931200002" m 4107931200002000 "magnitude"="@\x11z\xe1G\xae\x14{" "reviewed"="\x01"`,
 	)
 }

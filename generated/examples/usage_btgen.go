@@ -57,10 +57,14 @@ func NewUsageWriter(client store.Client, opts ...store.WriterOptions) *UsageWrit
 	return &UsageWriter{store.NewWriter(client, usageMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero UsageWriter refuses all calls.
+// held returns what w holds; that of a nil or zero UsageWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *UsageWriter) held() store.TableWriter[UsageEvent] {
+	if w == nil {
+		w = &UsageWriter{}
+	}
 	return store.TableWriterOf(w.writer, usageMappings)
 }
 

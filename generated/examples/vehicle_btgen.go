@@ -45,10 +45,14 @@ func NewVehicleWriter(client store.Client, opts ...store.WriterOptions) *Vehicle
 	return &VehicleWriter{store.NewWriter(client, vehicleMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero VehicleWriter refuses all calls.
+// held returns what w holds; that of a nil or zero VehicleWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *VehicleWriter) held() store.TableWriter[VehicleEvent] {
+	if w == nil {
+		w = &VehicleWriter{}
+	}
 	return store.TableWriterOf(w.writer, vehicleMappings)
 }
 

@@ -80,48 +80,22 @@ func TestVehicleStored(t *testing.T) {
 	bt := examplestest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := examples.NewVehicleWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []examples.VehicleEvent{
-		{
-			VehicleSeries: examples.VehicleSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
-			Time:          time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			Latitude:      40.758,
-			Longitude:     -73.9855,
-			Occupied:      storetest.Present[int64](61),
-			Note:          storetest.Present[string]("elevator out of order"),
-		},
-		{
-			VehicleSeries: examples.VehicleSeries{Region: "nyc", Line: "m86", Vehicle: 5824},
-			Time:          time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Latitude:      40.7568,
-			Longitude:     -73.9833,
-			Occupied:      storetest.Present[int64](58),
-			Note:          storetest.Present[string]("elevator out of order"),
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []examples.VehicleEvent{
+		{VehicleSeries: examples.VehicleSeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Latitude: 40.758, Longitude: -73.9855, Occupied: storetest.Present[int64](61), Note: storetest.Present[string]("elevator out of order")},
+		{VehicleSeries: examples.VehicleSeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Latitude: 40.7568, Longitude: -73.9833, Occupied: storetest.Present[int64](58), Note: storetest.Present[string]("elevator out of order")},
+	})
 	storetest.Stored(
 		t, bt, examples.VehicleEventsTableID,
 		`family m: age() > 30d`,
-		`row "nyc/m86/2100-03-05T12/5824"`,
-		`m:"latitude" 4107934798000000 "@Da\x06$\xdd/\x1b"`,
-		`m:"longitude" 4107934798000000 "\xc0R\x7f\x12n\x97\x8dP"`,
-		`m:"note" 4107934798000000 "elevator out of order"`,
-		`m:"occupied" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00="`,
-		`row "nyc/m86/2100-03-05T13/5824"`,
-		"m:\"latitude\" 4107934800000000 \"@D`\\xde҈\\xcep\"",
-		`m:"longitude" 4107934800000000 "\xc0R~\xeec\x1f\x8a\t"`,
-		`m:"note" 4107934800000000 "elevator out of order"`,
-		`m:"occupied" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00:"`,
+		`row "nyc/m86/2100-03-05T12/5824" m 4107934798000000 "latitude"="@Da\x06$\xdd/\x1b" "longitude"="\xc0R\x7f\x12n\x97\x8dP" "note"="elevator out of order"`,
+		`row "nyc/m86/2100-03-05T12/5824" m 4107934798000000 "occupied"="\x00\x00\x00\x00\x00\x00\x00="`,
+		"row \"nyc/m86/2100-03-05T13/5824\" m 4107934800000000 \"latitude\"=\"@D`\\xde҈\\xcep\" \"longitude\"=\"\\xc0R~\\xeec\\x1f\\x8a\\t\" \"note\"=\"elevator out of order\"",
+		`row "nyc/m86/2100-03-05T13/5824" m 4107934800000000 "occupied"="\x00\x00\x00\x00\x00\x00\x00:"`,
 	)
 	storetest.Stored(
 		t, bt, examples.VehicleNowTableID,
 		`family n: (age() > 7d || versions() > 1)`,
-		`row "nyc/m86/5824"`,
-		"n:\"latitude\" 4107934800000000 \"@D`\\xde҈\\xcep\"",
-		`n:"longitude" 4107934800000000 "\xc0R~\xeec\x1f\x8a\t"`,
-		`n:"note" 4107934800000000 "elevator out of order"`,
-		`n:"occupied" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00:"`,
+		"row \"nyc/m86/5824\" n 4107934800000000 \"latitude\"=\"@D`\\xde҈\\xcep\" \"longitude\"=\"\\xc0R~\\xeec\\x1f\\x8a\\t\" \"note\"=\"elevator out of order\"",
+		`row "nyc/m86/5824" n 4107934800000000 "occupied"="\x00\x00\x00\x00\x00\x00\x00:"`,
 	)
 }

@@ -70,32 +70,15 @@ func TestReadingStored(t *testing.T) {
 	bt := metertest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
 	w := meter.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []meter.ReadingEvent{
-		{
-			ReadingSeries: meter.ReadingSeries{Region: "region", Meter: 3698},
-			Time:          time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC),
-			Power:         950,
-			Voltage:       229.7,
-			Alarm:         storetest.Present[string]("text 1"),
-		},
-		{
-			ReadingSeries: meter.ReadingSeries{Region: "region", Meter: 3698},
-			Time:          time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
-			Power:         920,
-			Voltage:       222.8,
-			Alarm:         storetest.Present[string]("text 3"),
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []meter.ReadingEvent{
+		{ReadingSeries: meter.ReadingSeries{Region: "region", Meter: 3698}, Time: time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC), Power: 950, Voltage: 229.7, Alarm: storetest.Present[string]("text 1")},
+		{ReadingSeries: meter.ReadingSeries{Region: "region", Meter: 3698}, Time: time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC), Power: 920, Voltage: 222.8, Alarm: storetest.Present[string]("text 3")},
+	})
 	storetest.Stored(
 		t, bt, meter.ReadingMeterReadingsTableID,
 		`family e: age() > 1095d`,
 		`family m: age() > 1095d`,
-		`row "region#3698#2100-03-05"`,
-		`e:"event" 4107974398000000 "\b\xb6\a\x11fffff\xb6l@\x1a\x06text 1"`,
-		`row "region#3698#2100-03-06"`,
-		`e:"event" 4107974400000000 "\b\x98\a\x11\x9a\x99\x99\x99\x99\xd9k@\x1a\x06text 3"`,
+		`row "region#3698#2100-03-05" e 4107974398000000 "event"="\b\xb6\a\x11fffff\xb6l@\x1a\x06text 1"`,
+		`row "region#3698#2100-03-06" e 4107974400000000 "event"="\b\x98\a\x11\x9a\x99\x99\x99\x99\xd9k@\x1a\x06text 3"`,
 	)
 }

@@ -90,10 +90,14 @@ func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWrit
 	return &DailyWriter{store.NewWriter(client, dailyMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero DailyWriter refuses all calls.
+// held returns what w holds; that of a nil or zero DailyWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *DailyWriter) held() store.TableWriter[DailyEvent] {
+	if w == nil {
+		w = &DailyWriter{}
+	}
 	return store.TableWriterOf(w.writer, dailyMappings)
 }
 

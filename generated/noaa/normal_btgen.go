@@ -48,10 +48,14 @@ func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWr
 	return &NormalWriter{store.NewWriter(client, normalMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero NormalWriter refuses all calls.
+// held returns what w holds; that of a nil or zero NormalWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *NormalWriter) held() store.TableWriter[NormalEvent] {
+	if w == nil {
+		w = &NormalWriter{}
+	}
 	return store.TableWriterOf(w.writer, normalMappings)
 }
 

@@ -65,77 +65,44 @@ func TestNormalStored(t *testing.T) {
 	bt := noaatest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.April, 1, 0, 0, 1, 0, time.UTC) }
 	w := noaa.NewNormalWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []noaa.NormalEvent{
-		{
-			NormalSeries: noaa.NormalSeries{Station: "seattle"},
-			Time:         time.Date(2100, time.March, 31, 22, 0, 0, 0, time.UTC),
-			Pressure:     945.6,
-			Temperature:  9.6,
-			Wind:         4.7,
-		},
-		{
-			NormalSeries: noaa.NormalSeries{Station: "seattle"},
-			Time:         time.Date(2100, time.April, 1, 0, 0, 0, 0, time.UTC),
-			Pressure:     939.9,
-			Temperature:  9.3,
-			Wind:         4.56,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []noaa.NormalEvent{
+		{NormalSeries: noaa.NormalSeries{Station: "seattle"}, Time: time.Date(2100, time.March, 31, 22, 0, 0, 0, time.UTC), Pressure: 945.6, Temperature: 9.6, Wind: 4.7},
+		{NormalSeries: noaa.NormalSeries{Station: "seattle"}, Time: time.Date(2100, time.April, 1, 0, 0, 0, 0, time.UTC), Pressure: 939.9, Temperature: 9.3, Wind: 4.56},
+	})
 	storetest.Stored(
 		t, bt, noaa.NormalColumnsTableID,
 		`family m: never`,
-		`row "seattle#pressure#2100-03"`,
-		`m:"945.6" 4110213600000000 ""`,
-		`row "seattle#pressure#2100-04"`,
-		`m:"939.9" 4110220800000000 ""`,
-		`row "seattle#temperature#2100-03"`,
-		`m:"9.6" 4110213600000000 ""`,
-		`row "seattle#temperature#2100-04"`,
-		`m:"9.3" 4110220800000000 ""`,
-		`row "seattle#wind#2100-03"`,
-		`m:"4.7" 4110213600000000 ""`,
-		`row "seattle#wind#2100-04"`,
-		`m:"4.56" 4110220800000000 ""`,
+		`row "seattle#pressure#2100-03" m 4110213600000000 "945.6"=""`,
+		`row "seattle#pressure#2100-04" m 4110220800000000 "939.9"=""`,
+		`row "seattle#temperature#2100-03" m 4110213600000000 "9.6"=""`,
+		`row "seattle#temperature#2100-04" m 4110220800000000 "9.3"=""`,
+		`row "seattle#wind#2100-03" m 4110213600000000 "4.7"=""`,
+		`row "seattle#wind#2100-04" m 4110220800000000 "4.56"=""`,
 	)
 	storetest.Stored(
 		t, bt, noaa.NormalCellsTableID,
 		`family m: never`,
-		`row "seattle#2100-W13"`,
-		`m:"pressure" 4110213600000000 "@\x8d\x8c\xcc\xcc\xcc\xcc\xcd"`,
-		`m:"pressure" 4110220800000000 "@\x8d_33333"`,
-		`m:"temperature" 4110213600000000 "@#333333"`,
-		`m:"temperature" 4110220800000000 "@\"\x99\x99\x99\x99\x99\x9a"`,
-		`m:"wind" 4110213600000000 "@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
-		`m:"wind" 4110220800000000 "@\x12=p\xa3\xd7\n="`,
+		`row "seattle#2100-W13" m 4110213600000000 "pressure"="@\x8d\x8c\xcc\xcc\xcc\xcc\xcd" "temperature"="@#333333"`,
+		`row "seattle#2100-W13" m 4110213600000000 "wind"="@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`row "seattle#2100-W13" m 4110220800000000 "pressure"="@\x8d_33333" "temperature"="@\"\x99\x99\x99\x99\x99\x9a" "wind"="@\x12=p\xa3\xd7\n="`,
 	)
 	storetest.Stored(
 		t, bt, noaa.NormalSerializedTableID,
 		`family m: never`,
-		`row "seattle#4110213600"`,
-		`m:"json" 4110213600000000 "{\"pressure\":945.6,\"temperature\":9.6,\"wind\":4.7}"`,
-		`row "seattle#4110220800"`,
-		`m:"json" 4110220800000000 "{\"pressure\":939.9,\"temperature\":9.3,\"wind\":4.56}"`,
+		`row "seattle#4110213600" m 4110213600000000 "json"="{\"pressure\":945.6,\"temperature\":9.6,\"wind\":4.7}"`,
+		`row "seattle#4110220800" m 4110220800000000 "json"="{\"pressure\":939.9,\"temperature\":9.3,\"wind\":4.56}"`,
 	)
 	storetest.Stored(
 		t, bt, noaa.NormalUnserializedTableID,
 		`family m: never`,
-		`row "seattle#2100-03-31T22"`,
-		`m:"pressure" 4110213600000000 "@\x8d\x8c\xcc\xcc\xcc\xcc\xcd"`,
-		`m:"temperature" 4110213600000000 "@#333333"`,
-		`m:"wind" 4110213600000000 "@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
-		`row "seattle#2100-04-01T00"`,
-		`m:"pressure" 4110220800000000 "@\x8d_33333"`,
-		`m:"temperature" 4110220800000000 "@\"\x99\x99\x99\x99\x99\x9a"`,
-		`m:"wind" 4110220800000000 "@\x12=p\xa3\xd7\n="`,
+		`row "seattle#2100-03-31T22" m 4110213600000000 "pressure"="@\x8d\x8c\xcc\xcc\xcc\xcc\xcd" "temperature"="@#333333"`,
+		`row "seattle#2100-03-31T22" m 4110213600000000 "wind"="@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
+		`row "seattle#2100-04-01T00" m 4110220800000000 "pressure"="@\x8d_33333" "temperature"="@\"\x99\x99\x99\x99\x99\x9a" "wind"="@\x12=p\xa3\xd7\n="`,
 	)
 	storetest.Stored(
 		t, bt, noaa.NormalCombinedTableID,
 		`family m: never`,
-		`row "seattle#2100-03-10"`,
-		`m:"e" 4110213600000000 "\t\xcd\xcc\xcc\xcč\x8d@\x11333333#@\x19\xcd\xcc\xcc\xcc\xcc\xcc\x12@"`,
-		`m:"e" 4110220800000000 "\t33333_\x8d@\x11\x9a\x99\x99\x99\x99\x99\"@\x19=\nףp=\x12@"`,
+		`row "seattle#2100-03-10" m 4110213600000000 "e"="\t\xcd\xcc\xcc\xcč\x8d@\x11333333#@\x19\xcd\xcc\xcc\xcc\xcc\xcc\x12@"`,
+		`row "seattle#2100-03-10" m 4110220800000000 "e"="\t33333_\x8d@\x11\x9a\x99\x99\x99\x99\x99\"@\x19=\nףp=\x12@"`,
 	)
 }

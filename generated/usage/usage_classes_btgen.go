@@ -64,11 +64,14 @@ func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *Us
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero UsageClassesWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero UsageClassesWriter refuses
+// all calls.
 //
 //go:noinline
 func (w *UsageClassesWriter) held() store.TableWriter[UsageClassesEvent] {
+	if w == nil {
+		w = &UsageClassesWriter{}
+	}
 	return store.TableWriterOf(w.writer, usageClassesMappings)
 }
 

@@ -65,44 +65,18 @@ func TestUsageClassesStored(t *testing.T) {
 	bt := usagetest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := usage.NewUsageClassesWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []usage.UsageClassesEvent{
-		{
-			UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"},
-			Time:               time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			Class:              usage.UsageClassShort,
-			Requests:           128,
-			Bytes:              48213,
-		},
-		{
-			UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"},
-			Time:               time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-			Class:              usage.UsageClassStandard,
-			Requests:           127,
-			Bytes:              47731,
-		},
-		{
-			UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"},
-			Time:               time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Class:              usage.UsageClassLong,
-			Requests:           125,
-			Bytes:              46767,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []usage.UsageClassesEvent{
+		{UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Class: usage.UsageClassShort, Requests: 128, Bytes: 48213},
+		{UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC), Class: usage.UsageClassStandard, Requests: 127, Bytes: 47731},
+		{UsageClassesSeries: usage.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Class: usage.UsageClassLong, Requests: 125, Bytes: 46767},
+	})
 	storetest.Stored(
 		t, bt, usage.UsageClassesTableID,
 		`family long: age() > 3d`,
 		`family short: age() > 1h`,
 		`family standard: age() > 2d`,
-		`row "customer-07#2100-03-05T12"`,
-		`short:"bytes" 4107934798000000 "\x00\x00\x00\x00\x00\x00\xbcU"`,
-		`short:"requests" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00\x80"`,
-		`standard:"bytes" 4107934799000000 "\x00\x00\x00\x00\x00\x00\xbas"`,
-		`standard:"requests" 4107934799000000 "\x00\x00\x00\x00\x00\x00\x00\x7f"`,
-		`row "customer-07#2100-03-05T13"`,
-		`long:"bytes" 4107934800000000 "\x00\x00\x00\x00\x00\x00\xb6\xaf"`,
-		`long:"requests" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00}"`,
+		`row "customer-07#2100-03-05T12" short 4107934798000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
+		`row "customer-07#2100-03-05T12" standard 4107934799000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbas" "requests"="\x00\x00\x00\x00\x00\x00\x00\x7f"`,
+		`row "customer-07#2100-03-05T13" long 4107934800000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
 	)
 }

@@ -43,11 +43,14 @@ func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *Us
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero UsageDefaultWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero UsageDefaultWriter refuses
+// all calls.
 //
 //go:noinline
 func (w *UsageDefaultWriter) held() store.TableWriter[UsageDefaultEvent] {
+	if w == nil {
+		w = &UsageDefaultWriter{}
+	}
 	return store.TableWriterOf(w.writer, usageDefaultMappings)
 }
 

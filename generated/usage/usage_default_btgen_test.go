@@ -71,35 +71,16 @@ func TestUsageDefaultStored(t *testing.T) {
 	bt := usagetest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC) }
 	w := usage.NewUsageDefaultWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []usage.UsageDefaultEvent{
-		{
-			UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "customer-07"},
-			Time:               time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			ExpiresAt:          time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC),
-			Requests:           128,
-			Bytes:              48213,
-		},
-		{
-			UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "customer-07"},
-			Time:               time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC),
-			ExpiresAt:          time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC),
-			Requests:           125,
-			Bytes:              46767,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []usage.UsageDefaultEvent{
+		{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC), Requests: 128, Bytes: 48213},
+		{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC), Requests: 125, Bytes: 46767},
+	})
 	storetest.Stored(
 		t, bt, usage.UsageDefaultTableID,
 		`family m: age() > 2d`,
-		`row "customer-07#2100-03-05T120000"`,
-		`m:"bytes" 4107762003000000 "\x00\x00\x00\x00\x00\x00\xbcU"`,
-		`m:"requests" 4107762003000000 "\x00\x00\x00\x00\x00\x00\x00\x80"`,
-		`m:"written_at" 4107762003000000 "9\x02M\xaa\x14\x8e\xde\x00"`,
-		`row "customer-07#2100-03-05T120002"`,
-		`m:"bytes" 4107762003000000 "\x00\x00\x00\x00\x00\x00\xb6\xaf"`,
-		`m:"requests" 4107762003000000 "\x00\x00\x00\x00\x00\x00\x00}"`,
-		`m:"written_at" 4107762003000000 "9\x02M\xaa\x14\x8e\xde\x00"`,
+		`row "customer-07#2100-03-05T120000" m 4107762003000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
+		`row "customer-07#2100-03-05T120000" m 4107762003000000 "written_at"="9\x02M\xaa\x14\x8e\xde\x00"`,
+		`row "customer-07#2100-03-05T120002" m 4107762003000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
+		`row "customer-07#2100-03-05T120002" m 4107762003000000 "written_at"="9\x02M\xaa\x14\x8e\xde\x00"`,
 	)
 }

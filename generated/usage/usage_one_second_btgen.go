@@ -43,11 +43,14 @@ func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *
 	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero UsageOneSecondWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero UsageOneSecondWriter refuses
+// all calls.
 //
 //go:noinline
 func (w *UsageOneSecondWriter) held() store.TableWriter[UsageOneSecondEvent] {
+	if w == nil {
+		w = &UsageOneSecondWriter{}
+	}
 	return store.TableWriterOf(w.writer, usageOneSecondMappings)
 }
 

@@ -46,11 +46,14 @@ func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) 
 	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero BalloonCombinedWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero BalloonCombinedWriter
+// refuses all calls.
 //
 //go:noinline
 func (w *BalloonCombinedWriter) held() store.TableWriter[BalloonCombinedEvent] {
+	if w == nil {
+		w = &BalloonCombinedWriter{}
+	}
 	return store.TableWriterOf(w.writer, balloonCombinedMappings)
 }
 

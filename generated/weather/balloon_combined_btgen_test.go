@@ -67,33 +67,14 @@ func TestBalloonCombinedStored(t *testing.T) {
 	bt := weathertest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
 	w := weather.NewBalloonCombinedWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []weather.BalloonCombinedEvent{
-		{
-			BalloonCombinedSeries: weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                  time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC),
-			Pressure:              94558,
-			Temperature:           9.6,
-			Humidity:              61,
-			Altitude:              612,
-		},
-		{
-			BalloonCombinedSeries: weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                  time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
-			Pressure:              93991,
-			Temperature:           9.3,
-			Humidity:              58,
-			Altitude:              594,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []weather.BalloonCombinedEvent{
+		{BalloonCombinedSeries: weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
+		{BalloonCombinedSeries: weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC), Pressure: 93991, Temperature: 9.3, Humidity: 58, Altitude: 594},
+	})
 	storetest.Stored(
 		t, bt, weather.BalloonCombinedTableID,
 		`family measurements: age() > 364d`,
-		`row "us-west2#3698#week4123"`,
-		`measurements:"measurements_blob" 4108147080000000 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
-		`row "us-west2#3698#week4124"`,
-		`measurements:"measurements_blob" 4108147200000000 "\b\xa7\xde\x05\x11\x9a\x99\x99\x99\x99\x99\"@\x18: \xd2\x04"`,
+		`row "us-west2#3698#week4123" measurements 4108147080000000 "measurements_blob"="\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
+		`row "us-west2#3698#week4124" measurements 4108147200000000 "measurements_blob"="\b\xa7\xde\x05\x11\x9a\x99\x99\x99\x99\x99\"@\x18: \xd2\x04"`,
 	)
 }

@@ -46,11 +46,14 @@ func NewBalloonLayoutsWriter(client store.Client, opts ...store.WriterOptions) *
 	return &BalloonLayoutsWriter{store.NewWriter(client, balloonLayoutsMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero BalloonLayoutsWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero BalloonLayoutsWriter refuses
+// all calls.
 //
 //go:noinline
 func (w *BalloonLayoutsWriter) held() store.TableWriter[BalloonLayoutsEvent] {
+	if w == nil {
+		w = &BalloonLayoutsWriter{}
+	}
 	return store.TableWriterOf(w.writer, balloonLayoutsMappings)
 }
 

@@ -46,11 +46,14 @@ func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) 
 	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero BalloonNewCellsWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero BalloonNewCellsWriter
+// refuses all calls.
 //
 //go:noinline
 func (w *BalloonNewCellsWriter) held() store.TableWriter[BalloonNewCellsEvent] {
+	if w == nil {
+		w = &BalloonNewCellsWriter{}
+	}
 	return store.TableWriterOf(w.writer, balloonNewCellsMappings)
 }
 

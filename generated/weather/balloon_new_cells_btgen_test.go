@@ -67,39 +67,14 @@ func TestBalloonNewCellsStored(t *testing.T) {
 	bt := weathertest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
 	w := weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []weather.BalloonNewCellsEvent{
-		{
-			BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                  time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC),
-			Pressure:              94558,
-			Temperature:           9.6,
-			Humidity:              61,
-			Altitude:              612,
-		},
-		{
-			BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                  time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
-			Pressure:              93991,
-			Temperature:           9.3,
-			Humidity:              58,
-			Altitude:              594,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []weather.BalloonNewCellsEvent{
+		{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
+		{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC), Pressure: 93991, Temperature: 9.3, Humidity: 58, Altitude: 594},
+	})
 	storetest.Stored(
 		t, bt, weather.BalloonNewCellsTableID,
 		`family measurements: age() > 364d`,
-		`row "us-west2#3698#week4123"`,
-		`measurements:"altitude" 4108147080000000 "612"`,
-		`measurements:"humidity" 4108147080000000 "61"`,
-		`measurements:"pressure" 4108147080000000 "94558"`,
-		`measurements:"temperature" 4108147080000000 "9.6"`,
-		`row "us-west2#3698#week4124"`,
-		`measurements:"altitude" 4108147200000000 "594"`,
-		`measurements:"humidity" 4108147200000000 "58"`,
-		`measurements:"pressure" 4108147200000000 "93991"`,
-		`measurements:"temperature" 4108147200000000 "9.3"`,
+		`row "us-west2#3698#week4123" measurements 4108147080000000 "altitude"="612" "humidity"="61" "pressure"="94558" "temperature"="9.6"`,
+		`row "us-west2#3698#week4124" measurements 4108147200000000 "altitude"="594" "humidity"="58" "pressure"="93991" "temperature"="9.3"`,
 	)
 }

@@ -51,11 +51,14 @@ func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions
 	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero BalloonNewColumnsWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero BalloonNewColumnsWriter
+// refuses all calls.
 //
 //go:noinline
 func (w *BalloonNewColumnsWriter) held() store.TableWriter[BalloonNewColumnsEvent] {
+	if w == nil {
+		w = &BalloonNewColumnsWriter{}
+	}
 	return store.TableWriterOf(w.writer, balloonNewColumnsMappings)
 }
 

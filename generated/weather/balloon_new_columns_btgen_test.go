@@ -67,45 +67,20 @@ func TestBalloonNewColumnsStored(t *testing.T) {
 	bt := weathertest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
 	w := weather.NewBalloonNewColumnsWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []weather.BalloonNewColumnsEvent{
-		{
-			BalloonNewColumnsSeries: weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                    time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC),
-			Pressure:                94558,
-			Temperature:             9.6,
-			Humidity:                61,
-			Altitude:                612,
-		},
-		{
-			BalloonNewColumnsSeries: weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                    time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
-			Pressure:                93991,
-			Temperature:             9.3,
-			Humidity:                58,
-			Altitude:                594,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []weather.BalloonNewColumnsEvent{
+		{BalloonNewColumnsSeries: weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
+		{BalloonNewColumnsSeries: weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC), Pressure: 93991, Temperature: 9.3, Humidity: 58, Altitude: 594},
+	})
 	storetest.Stored(
 		t, bt, weather.BalloonNewColumnsTableID,
 		`family measurements: age() > 364d`,
-		`row "us-west2#3698#altitude#week4123"`,
-		`measurements:"612" 4108147080000000 ""`,
-		`row "us-west2#3698#altitude#week4124"`,
-		`measurements:"594" 4108147200000000 ""`,
-		`row "us-west2#3698#humidity#week4123"`,
-		`measurements:"61" 4108147080000000 ""`,
-		`row "us-west2#3698#humidity#week4124"`,
-		`measurements:"58" 4108147200000000 ""`,
-		`row "us-west2#3698#pressure#week4123"`,
-		`measurements:"94558" 4108147080000000 ""`,
-		`row "us-west2#3698#pressure#week4124"`,
-		`measurements:"93991" 4108147200000000 ""`,
-		`row "us-west2#3698#temperature#week4123"`,
-		`measurements:"9.6" 4108147080000000 ""`,
-		`row "us-west2#3698#temperature#week4124"`,
-		`measurements:"9.3" 4108147200000000 ""`,
+		`row "us-west2#3698#altitude#week4123" measurements 4108147080000000 "612"=""`,
+		`row "us-west2#3698#altitude#week4124" measurements 4108147200000000 "594"=""`,
+		`row "us-west2#3698#humidity#week4123" measurements 4108147080000000 "61"=""`,
+		`row "us-west2#3698#humidity#week4124" measurements 4108147200000000 "58"=""`,
+		`row "us-west2#3698#pressure#week4123" measurements 4108147080000000 "94558"=""`,
+		`row "us-west2#3698#pressure#week4124" measurements 4108147200000000 "93991"=""`,
+		`row "us-west2#3698#temperature#week4123" measurements 4108147080000000 "9.6"=""`,
+		`row "us-west2#3698#temperature#week4124" measurements 4108147200000000 "9.3"=""`,
 	)
 }

@@ -46,11 +46,14 @@ func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions
 	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero BalloonSerializedWriter refuses all
-// calls.
+// held returns what w holds; that of a nil or zero BalloonSerializedWriter
+// refuses all calls.
 //
 //go:noinline
 func (w *BalloonSerializedWriter) held() store.TableWriter[BalloonSerializedEvent] {
+	if w == nil {
+		w = &BalloonSerializedWriter{}
+	}
 	return store.TableWriterOf(w.writer, balloonSerializedMappings)
 }
 

@@ -67,33 +67,14 @@ func TestBalloonSerializedStored(t *testing.T) {
 	bt := weathertest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 2, 1, 0, time.UTC) }
 	w := weather.NewBalloonSerializedWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []weather.BalloonSerializedEvent{
-		{
-			BalloonSerializedSeries: weather.BalloonSerializedSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                    time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-			Pressure:                94558,
-			Temperature:             9.6,
-			Humidity:                61,
-			Altitude:                612,
-		},
-		{
-			BalloonSerializedSeries: weather.BalloonSerializedSeries{Location: "us-west2", BalloonID: 3698},
-			Time:                    time.Date(2100, time.March, 5, 12, 2, 0, 0, time.UTC),
-			Pressure:                93991,
-			Temperature:             9.3,
-			Humidity:                58,
-			Altitude:                594,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []weather.BalloonSerializedEvent{
+		{BalloonSerializedSeries: weather.BalloonSerializedSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
+		{BalloonSerializedSeries: weather.BalloonSerializedSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 5, 12, 2, 0, 0, time.UTC), Pressure: 93991, Temperature: 9.3, Humidity: 58, Altitude: 594},
+	})
 	storetest.Stored(
 		t, bt, weather.BalloonSerializedTableID,
 		`family measurements: age() > 364d`,
-		`row "us-west2#3698#2100-03-05-1200"`,
-		`measurements:"measurements_blob" 4107931200000000 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
-		`row "us-west2#3698#2100-03-05-1202"`,
-		`measurements:"measurements_blob" 4107931320000000 "\b\xa7\xde\x05\x11\x9a\x99\x99\x99\x99\x99\"@\x18: \xd2\x04"`,
+		`row "us-west2#3698#2100-03-05-1200" measurements 4107931200000000 "measurements_blob"="\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
+		`row "us-west2#3698#2100-03-05-1202" measurements 4107931320000000 "measurements_blob"="\b\xa7\xde\x05\x11\x9a\x99\x99\x99\x99\x99\"@\x18: \xd2\x04"`,
 	)
 }

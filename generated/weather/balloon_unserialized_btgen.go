@@ -46,11 +46,14 @@ func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptio
 	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero BalloonUnserializedWriter refuses
-// all calls.
+// held returns what w holds; that of a nil or zero BalloonUnserializedWriter
+// refuses all calls.
 //
 //go:noinline
 func (w *BalloonUnserializedWriter) held() store.TableWriter[BalloonUnserializedEvent] {
+	if w == nil {
+		w = &BalloonUnserializedWriter{}
+	}
 	return store.TableWriterOf(w.writer, balloonUnserializedMappings)
 }
 

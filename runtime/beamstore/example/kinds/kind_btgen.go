@@ -189,10 +189,14 @@ func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter
 	return &KindWriter{store.NewWriter(client, kindMappings, opts...)}
 }
 
-// held returns what w holds; that of a zero KindWriter refuses all calls.
+// held returns what w holds; that of a nil or zero KindWriter refuses all
+// calls.
 //
 //go:noinline
 func (w *KindWriter) held() store.TableWriter[KindEvent] {
+	if w == nil {
+		w = &KindWriter{}
+	}
 	return store.TableWriterOf(w.writer, kindMappings)
 }
 

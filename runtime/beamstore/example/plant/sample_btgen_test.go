@@ -87,42 +87,26 @@ func TestSampleStored(t *testing.T) {
 	bt := planttest.New(t)
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := plant.NewSampleWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []plant.SampleEvent{
-		{
-			SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698},
-			Time:         time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-			Value:        42,
-		},
-		{
-			SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698},
-			Time:         time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-			Value:        39,
-		},
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, w.WriteAll, []plant.SampleEvent{
+		{SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Value: 42},
+		{SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Value: 39},
+	})
 	storetest.Stored(
 		t, bt, plant.SamplesTableID,
 		`family m: age() > 3650d`,
 		`rollup h: never`,
-		`row "area#003698#2100-03-05T12"`,
-		`m:"value" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00*"`,
-		`row "area#003698#2100-03-05T13"`,
-		`m:"value" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+		`row "area#003698#2100-03-05T12" m 4107934798000000 "value"="\x00\x00\x00\x00\x00\x00\x00*"`,
+		`row "area#003698#2100-03-05T13" m 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
 	)
 	storetest.Stored(
 		t, bt, plant.SamplesSaltedTableID,
 		`family m: age() > 3650d`,
-		`row "00#area#003698#2100-03-05T12"`,
-		`m:"value" 4107934798000000 "\x00\x00\x00\x00\x00\x00\x00*"`,
-		`row "00#area#003698#2100-03-05T13"`,
-		`m:"value" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+		`row "00#area#003698#2100-03-05T12" m 4107934798000000 "value"="\x00\x00\x00\x00\x00\x00\x00*"`,
+		`row "00#area#003698#2100-03-05T13" m 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
 	)
 	storetest.Stored(
 		t, bt, plant.SamplesNowTableID,
 		`family n: (age() > 3650d || versions() > 1)`,
-		`row "area#003698"`,
-		`n:"value" 4107934800000000 "\x00\x00\x00\x00\x00\x00\x00'"`,
+		`row "area#003698" n 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
 	)
 }
