@@ -62,7 +62,8 @@ type Client interface {
 // wire format, and the client processes only what it needs for retries. The results are
 // the same, and other calls of the client are not affected. The options have no effect
 // on a client that is given a connection, for example by BIGTABLE_EMULATOR_HOST, or if
-// the [Client] of a Reader or Writer is not a *bigtable.Client.
+// the [Client] of a Reader or Writer is not a *bigtable.Client. With them, a [bigtable.AdminClient]
+// tells package setup whether the granularity of a table is MICROS.
 func ClientOptions() []option.ClientOption { return wire.ClientOptions() }
 
 // Hooks are called at the start and the end of every operation, by the goroutine that
