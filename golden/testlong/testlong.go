@@ -1,6 +1,6 @@
-// Package testlong controls how much the tests of this repository do. A normal run
-// tests a sample of everything. With BTGEN_LONG=1 in
-// the environment, tests run all cases, and build and run the code of all of them.
+// Package testlong controls how much the tests of this repository do. A normal run tests a sample of
+// everything. With BTGEN_LONG=1 in the environment, tests run all cases, and build and run the code of
+// all of them.
 package testlong
 
 import (
