@@ -20,6 +20,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // Revision is the project of the working directory at another revision.
@@ -46,8 +47,10 @@ type GitError struct {
 	Reason string // git's message, on one line
 }
 
-// Error names the revision and the reason.
-func (e *GitError) Error() string { return fmt.Sprintf("git:%s: %s", e.Ref, e.Reason) }
+// Error names the revision and the reason, of which git decides how long they are.
+func (e *GitError) Error() string {
+	return fmt.Sprintf("git:%s: %s", words.Excerpt(e.Ref, 100), words.Excerpt(e.Reason, 500))
+}
 
 // LoadRevisions returns the schemas and the lock that the project of the working directory had
 // at a revision of git, or where its branch left that of the revision: what others have added

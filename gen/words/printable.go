@@ -28,5 +28,16 @@ func Printable(text string) string {
 	return b.String()
 }
 
+// Excerpt returns the beginning of an untrusted text like [Printable], with at most a number of characters and then an
+// ellipsis: for messages that repeat a text of any size.
+func Excerpt(text string, most int) string {
+	whole := len(text) <= 4*most // a character has at most four bytes
+	out := []rune(Printable(text[:min(len(text), 4*most)]))
+	if len(out) > most || !whole {
+		out = append(out[:min(len(out), most)], '…')
+	}
+	return string(out)
+}
+
 // hidden reports whether Printable escapes a character.
 func hidden(r rune) bool { return !unicode.IsPrint(r) }

@@ -312,11 +312,7 @@ func refuse(f *layout.Field, text []byte) error {
 
 // shown returns the beginning of a text for an error.
 func shown(text []byte) string {
-	out := []rune(words.Printable(string(text[:min(len(text), 4*maxShown)])))
-	if len(out) > maxShown || len(text) > 4*maxShown {
-		out = append(out[:min(len(out), maxShown)], '…')
-	}
-	return string(out)
+	return words.Excerpt(string(text[:min(len(text), 4*maxShown+1)]), maxShown)
 }
 
 // forms describe the values of types whose names do not suffice.

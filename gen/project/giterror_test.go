@@ -1,0 +1,29 @@
+package project_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/btgen-dev/btgen/gen/project"
+)
+
+// Class: a message as long as what another program writes. Errors of git repeat the beginning of a revision and of what git
+// says, without control characters.
+func TestGitErrors(t *testing.T) {
+	for _, text := range []string{strings.Repeat("a", 1<<20), strings.Repeat("ä", 1<<20), strings.Repeat("\x1b[31m", 1<<18), strings.Repeat("\xff", 1<<20)} {
+		for _, e := range []*project.GitError{{Ref: text, Reason: "why"}, {Ref: "main", Reason: text}} {
+			got := e.Error()
+			if n := utf8.RuneCountInString(got); n > 620 || n < 50 || !strings.Contains(got, "…") || strings.ContainsAny(got, "\x1b\xff") {
+				t.Errorf("%d characters: %.80q", n, got)
+			}
+		}
+	}
+	if got := (&project.GitError{Ref: "main", Reason: "fatal: ä"}).Error(); got != "git:main: fatal: ä" {
+		t.Error(got)
+	}
+	_, err := project.LoadRevisions(strings.Repeat("x", 100_000), true)
+	if err == nil || len(err.Error()) > 4*700 {
+		t.Errorf("%.200v", err)
+	}
+}
