@@ -20,6 +20,7 @@ const (
 	fieldSetCell          = 1
 	fieldDeleteFromColumn = 2
 	fieldDeleteFromFamily = 3
+	fieldAddToCell        = 5
 
 	// SetCell, DeleteFromColumn and DeleteFromFamily share these.
 	fieldMutationFamily    = 1
@@ -30,6 +31,13 @@ const (
 
 	fieldRangeStart = 1
 	fieldRangeEnd   = 2
+
+	// In AddToCell, whose second to fourth fields are messages with one of these.
+	fieldAddTime  = 3
+	fieldAddInput = 4
+	fieldInt      = 6
+	fieldRaw      = 8
+	fieldRawTime  = 9
 )
 
 // AppendFamily appends the address of a family, which consists of all its columns.
@@ -171,6 +179,50 @@ func AppendDeleteFamily(dst, address []byte) []byte {
 	return append(appendMutation(dst, fieldDeleteFromFamily, len(address)), address...)
 }
 
+// AppendAddToCell appends a mutation that adds a number to the cell of a column of a family of sums.
+func AppendAddToCell(dst []byte, family, column string, micros, number int64) []byte {
+	add := AppendFamily(nil, family)
+	add = protowire.AppendTag(add, fieldMutationQualifier, protowire.BytesType)
+	add = protowire.AppendBytes(add, protowire.AppendString(protowire.AppendTag(nil, fieldRaw, protowire.BytesType), column))
+	add = protowire.AppendTag(add, fieldAddTime, protowire.BytesType)
+	add = protowire.AppendBytes(add, protowire.AppendVarint(protowire.AppendTag(nil, fieldRawTime, protowire.VarintType), uint64(micros)))
+	add = protowire.AppendTag(add, fieldAddInput, protowire.BytesType)
+	add = protowire.AppendBytes(add, protowire.AppendVarint(protowire.AppendTag(nil, fieldInt, protowire.VarintType), uint64(number)))
+	return append(appendMutation(dst, fieldAddToCell, len(add)), add...)
+}
+
+// EachCell calls f for each cell that encoded mutations set.
+func EachCell(mutations []byte, f func(qualifier []byte, micros int64, value []byte)) {
+	var outer, kind, part field
+	for len(mutations) > 0 {
+		n := outer.next(mutations)
+		if n < 0 || kind.next(outer.content) < 0 {
+			return // not encoded by this package
+		}
+		mutations = mutations[n:]
+		if kind.number != fieldSetCell {
+			continue
+		}
+		var qualifier, value []byte
+		var micros int64
+		for fields := kind.content; len(fields) > 0; {
+			if n = part.next(fields); n < 0 {
+				return
+			}
+			fields = fields[n:]
+			switch part.number {
+			case fieldMutationQualifier:
+				qualifier = part.content
+			case fieldMutationMicros:
+				micros = int64(part.varint)
+			case fieldMutationValue:
+				value = part.content
+			}
+		}
+		f(qualifier, micros, value)
+	}
+}
+
 // appendMutation appends the head of a mutation whose fields take size bytes.
 func appendMutation(dst []byte, kind protowire.Number, size int) []byte {
 	dst = protowire.AppendTag(dst, fieldMutations, protowire.BytesType)
@@ -214,6 +266,10 @@ func AddTo(m *bigtable.Mutation, names Names, mutations []byte) {
 
 // addMutation adds a mutation of the given kind to that of the client.
 func addMutation(m *bigtable.Mutation, names Names, kind protowire.Number, fields []byte) {
+	if kind == fieldAddToCell {
+		addSum(m, names, fields)
+		return
+	}
 	var family, qualifier string
 	var micros int64
 	var value, within []byte
@@ -248,6 +304,31 @@ func addMutation(m *bigtable.Mutation, names Names, kind protowire.Number, field
 		from, to := timeRange(within)
 		m.DeleteTimestampRange(family, qualifier, from, to)
 	}
+}
+
+// addSum adds an AddToCell to the mutation of the client.
+func addSum(m *bigtable.Mutation, names Names, fields []byte) {
+	var family, column string
+	var micros, number int64
+	var f, in field
+	for len(fields) > 0 {
+		n := f.next(fields)
+		if n < 0 || f.number != fieldMutationFamily && in.next(f.content) < 0 {
+			return
+		}
+		fields = fields[n:]
+		switch f.number {
+		case fieldMutationFamily:
+			family = names.of(f.content)
+		case fieldMutationQualifier:
+			column = names.of(in.content)
+		case fieldAddTime:
+			micros = int64(in.varint)
+		case fieldAddInput:
+			number = int64(in.varint)
+		}
+	}
+	m.AddIntToCell(family, column, bigtable.Timestamp(micros), number)
 }
 
 // timeRange decodes a range of timestamps.

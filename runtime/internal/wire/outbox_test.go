@@ -124,6 +124,7 @@ func mutations(i int) []byte {
 	m = wire.AppendSetCell(m, column, int64(1000*i), bytes.Repeat([]byte("v"), 100*i))
 	m = wire.AppendDeleteCells(m, column, int64(1000*i), int64(1000*i+1000))
 	m = wire.AppendDeleteColumn(m, wire.AppendQualifier(slices.Clip(family), nil))
+	m = wire.AppendAddToCell(m, "f", "sum", int64(1000*i), 1<<43|int64(i))
 	setter := wire.NewSetter(column)
 	begin := len(m)
 	var at wire.Timestamp
