@@ -119,6 +119,11 @@ func (t *Table) recent(spans []codec.Span, now time.Time) ([][]codec.Rows, Filte
 // newest returns the filter of the newest cells of each column or, if timestamps do not
 // tell which are newest, of all live cells; nil if none can be live.
 func (t *Table) newest(now time.Time) Filter {
+	if t.Sums != "" {
+		with := *t
+		with.Families, with.Sums = append(slices.Clone(t.Families), Family{Name: t.Sums, Life: t.Families[0].Life}), ""
+		return with.newest(now)
+	}
 	if t.Pattern.EventTimed() {
 		return t.alive(now, t.ssd, MaxTime, 1)
 	}

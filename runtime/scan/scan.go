@@ -27,6 +27,7 @@ type Table struct {
 	// End is exclusive, and zero means no bound. Both are bucket boundaries.
 	Begin, End time.Time
 	Rollup     *Family    // the family of the rollup, whose cells are timed by the ends of buckets; nil if there is none
+	Sums       string     // the family that tells which rows had several versions of their event, in a table of [codec.Latest]
 	Tier       codec.Tier // from which age on Bigtable keeps cells in the infrequent access tier
 	ssd        time.Time  // searches for the newest event ignore older ones; see [Table.OnSSD]
 }

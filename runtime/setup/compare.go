@@ -45,8 +45,8 @@ func compareFamilies(t store.Table, live liveTable) []Change {
 	for _, f := range t.Families {
 		switch have, found := live.families[f.Name]; {
 		case !found:
-			added = append(added, Change{Kind: AddFamily, Table: t.ID, Family: f.Name, Want: f.GC})
-		case have.valueType != "":
+			added = append(added, Change{Kind: AddFamily, Table: t.ID, Family: f.Name, Want: f.GC, WantType: wantType(f)})
+		case have.valueType != wantType(f):
 			changed = append(changed, valueTypeChange(t.ID, f, have.valueType))
 		case !have.rule.Equal(f.GC):
 			changed = append(changed, ruleChange(t.ID, f, have.rule))
@@ -92,10 +92,10 @@ func compareProtection(t store.Table, live liveTable) []Change {
 	return nil
 }
 
-// valueTypeChange returns the change of a family that has a value type and therefore
-// cannot store events, regardless of its rule.
+// valueTypeChange returns the change of a family that has another value type and therefore
+// cannot store events, or their sums, regardless of its rule.
 func valueTypeChange(table string, f store.Family, have string) Change {
-	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have}
+	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have, WantType: wantType(f)}
 	c.hazard("value_type", "", "Bigtable cannot change the value type of an existing family")
 	return c
 }
@@ -105,6 +105,7 @@ func ruleChange(table string, f store.Family, have codec.GCRule) Change {
 	c := Change{Kind: ChangeRule, Table: table, Family: f.Name, Have: have, Want: f.GC}
 	dropped := f.GC.Normalize().Kind == codec.GCNone
 	switch {
+	case f.Sums: // a row without its sum is searched
 	case f.Life.Timestamp == codec.TimestampExpiry:
 		c.hazard("one_second", "T06", otherwise(f.GC)+": use a new family")
 	case f.Life.Timestamp == codec.TimestampShifted:

@@ -118,6 +118,25 @@ func confirmInstance(ctx context.Context, admin retryAdmin, tables []store.Table
 // noValueType is the client's representation of a family without a value type.
 var noValueType = bigtable.ProtoToType(nil)
 
+// sums is the value type of a family of sums.
+var sums = bigtable.AggregateType{Input: bigtable.Int64Type{Encoding: bigtable.BigEndianBytesEncoding{}}, Aggregator: bigtable.SumAggregator{}}
+
+// wantType returns what valueType must return for a family.
+func wantType(f store.Family) string {
+	if f.Sums {
+		return valueType(sums)
+	}
+	return ""
+}
+
+// familyConfig returns the configuration of a new family.
+func familyConfig(rule codec.GCRule, wantType string) bigtable.Family {
+	if wantType != "" {
+		return bigtable.Family{GCPolicy: policy(rule), ValueType: sums}
+	}
+	return bigtable.Family{GCPolicy: policy(rule)}
+}
+
 // valueType returns the client's name of a family's value type; empty for none.
 func valueType(t bigtable.Type) string {
 	var named any = t

@@ -73,7 +73,7 @@ const (
 	AddTable        ChangeKind = iota // creates a table; its families are separate changes
 	AddFamily                         // creates a family
 	ChangeRule                        // changes the garbage collection rule of a family
-	ChangeValueType                   // would remove the value type of a family, which Bigtable does not support
+	ChangeValueType                   // would change the value type of a family, which Bigtable does not support
 	AddKeySchema                      // adds a row key schema to a table without one
 	ChangeKeySchema                   // would change the row key schema of a table, which Bigtable does not support
 	Protect                           // protects a table from deletion
@@ -94,8 +94,9 @@ type Change struct {
 	Family string       // empty for AddTable; the first family of the schema for RecordLayout
 	Have   codec.GCRule // ChangeRule
 	Want   codec.GCRule // AddFamily, ChangeRule
-	// ValueType is the family's live value type, for ChangeValueType.
-	ValueType string
+	// ValueType is the family's live value type, for ChangeValueType, and WantType that of the schema, also for
+	// AddFamily; empty for plain cells.
+	ValueType, WantType string
 	// KeySchema is the new row key schema, for AddKeySchema and ChangeKeySchema.
 	KeySchema *store.KeySchema
 	// HaveTier and WantTier are the tiers before and after, for AddTier, ChangeTier and DropTier.
@@ -185,10 +186,13 @@ func (c Change) line() string {
 		}
 	case AddFamily:
 		s = "+ " + where(c.Table, c.Family) + ": " + showRule(c.Want)
+		if c.WantType != "" {
+			s += ", sums of integers"
+		}
 	case ChangeRule:
 		s = "~ rule of " + where(c.Table, c.Family) + ": " + showRuleChange(c.Have.Normalize(), c.Want.Normalize())
 	case ChangeValueType:
-		s = "~ value type of " + where(c.Table, c.Family) + ": " + c.ValueType + " → none"
+		s = "~ value type of " + where(c.Table, c.Family) + ": " + cmp.Or(c.ValueType, "none") + " → " + cmp.Or(c.WantType, "none")
 	case AddKeySchema:
 		s = "+ row key schema of " + where(c.Table, "") + ": " + c.KeySchema.String()
 	case ChangeKeySchema:

@@ -201,6 +201,9 @@ func merge(t *store.Table, other store.Table) error {
 		switch {
 		case i < 0:
 			t.Families = append(t.Families, f)
+		case f.Sums != t.Families[i].Sums:
+			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
+				"a schema declares family %s, which tells in a table with pattern latest of another schema which rows had several versions of an event: rename one of the families", f.Name)}
 		case !alike(t.Families[i], f):
 			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
 				"two schemas declare family %s with different times to live: rename one of them", f.Name)}
@@ -355,7 +358,7 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 		RowKeySchema: structType(t.KeySchema), DeletionProtection: t.DeletionProtection, TieredStorageConfig: tierConfig(t.Tier),
 	}
 	for _, f := range t.Families {
-		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
+		conf.ColumnFamilies[f.Name] = familyConfig(f.GC, wantType(f))
 	}
 	lost, err := r.admin.createTable(ctx, conf)
 	if err == nil {
@@ -391,7 +394,7 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 
 // change makes one change of an existing table.
 func (r *setupRun) change(ctx context.Context, c Change) {
-	config := bigtable.Family{GCPolicy: policy(c.Want)}
+	config := familyConfig(c.Want, c.WantType)
 	switch c.Kind {
 	case AddFamily:
 		lost, err := r.admin.createFamily(ctx, c.Table, c.Family, config)

@@ -460,6 +460,49 @@ func TestSetupValueType(t *testing.T) {
 	}
 }
 
+// TestSetupSums creates a family of sums with its table, and in one that exists. Its rule may change with that of the events,
+// and a family of another type is refused.
+func TestSetupSums(t *testing.T) {
+	b := start(t)
+	table := func(id string, rule codec.GCRule) []store.Table {
+		return []store.Table{{ID: id, Families: []store.Family{{Name: "n", GC: rule}, {Name: "n-versions", GC: rule, Sums: true}}}}
+	}
+	set := func(id string, rule codec.GCRule, allow ...string) (string, []string) {
+		plan, err := setup.Setup(t.Context(), b.Admin, nil, table(id, rule), setup.Options{Allow: allow})
+		if err != nil && refused(err) == nil {
+			t.Fatal(err)
+		}
+		return plan.String(), refused(err)
+	}
+	added := "+ family n-versions of table %s: max_age 7d, sums of integers\n"
+	plan, _ := set("t", age(7*day))
+	same(t, "created", plan, "+ table t\n+ family n of table t: max_age 7d\n"+fmt.Sprintf(added, "t"))
+	plan, _ = set("t", age(7*day))
+	same(t, "again", plan, "")
+	for id, sums := range map[string]bool{"old": false, "plain": true} {
+		conf := &bigtable.TableConf{TableID: id, ColumnFamilies: map[string]bigtable.Family{"n": {GCPolicy: bigtable.MaxAgePolicy(7 * day)}}}
+		if sums {
+			conf.ColumnFamilies["n-versions"] = bigtable.Family{}
+		}
+		if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, _ = set("old", age(7*day))
+	same(t, "added", plan, fmt.Sprintf(added, "old"))
+	_, names := set("plain", age(7*day), "value_type:plain/n-versions")
+	same(t, "refused", names, []string{"value_type:plain/n-versions"})
+	for _, id := range []string{"t", "old"} {
+		_, names = set(id, age(day), "shorter_age:"+id+"/n")
+		same(t, "shorter", names, []string(nil))
+		m := bigtable.NewMutation()
+		m.AddIntToCell("n-versions", "sum", 1000, 1)
+		if err := b.Client.Open(id).Apply(t.Context(), "row", m); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A dry run reports what a run would do and marks what it would refuse. It sends
 // nothing.
 func TestSetupDryRun(t *testing.T) {

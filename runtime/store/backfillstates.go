@@ -251,7 +251,7 @@ func (w *stateWorker[E]) fill(ctx context.Context, key string, l *latestSeries, 
 type rowState struct {
 	row, want Digest
 	at        time.Time // of the event that is wanted, or else of the row
-	searched  bool      // the row is marked, so that readers search
+	searched  bool      // the row is marked, or had other versions of its event, so that readers search
 	found     bool      // the search found an event
 	strange   bool      // it has marks of calls that were killed, or of none
 }
@@ -272,7 +272,7 @@ func (w *stateWorker[E]) state(key string, l *latestSeries) (s rowState, err err
 		s.strange = shown.strange > 0
 	}
 	if l.mute {
-		if s.at = codec.FromMicros(max(0, shown.newest)); shown.marked >= shown.newest {
+		if s.at = codec.FromMicros(max(0, shown.newest)); shown.marked >= shown.newest || shown.mixed {
 			s.searched = true
 			return s, nil
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
 // nowFill is a table with the newest samples that is filled while a program writes and deletes.
@@ -242,7 +243,8 @@ func TestBackfillUndecodableStates(t *testing.T) {
 			m.DeleteRow()
 			must(t, now.Apply(t.Context(), series, m))
 			m = bigtable.NewMutation()
-			m.Set("f.1", "note", bigtable.Time(day0.Add(time.Duration(at)*time.Second)), []byte("x"))
+			cell := wire.AppendSetCell(nil, wire.AppendQualifier(wire.AppendFamily(nil, "f.1"), []byte("note")), day0.Add(time.Duration(at)*time.Second).UnixMicro(), []byte("x"))
+			wire.AddTo(m, nil, c.mappings[0].untyped().appendVersion(cell, cell))
 			must(t, now.Apply(t.Context(), series, m))
 		}
 		damage("newer", 950)

@@ -2,11 +2,9 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
 	"hash/maphash"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
@@ -244,66 +242,4 @@ func (t *rowTable) grow(entries []entry) {
 			t.slots[t.slot(entries[n-1].key, entries)] = n
 		}
 	}
-}
-
-// versionOrder lets calls of a writer that write versions of the same event wait for each other, so that the same
-// version comes last in the tables of events and in that of states. A call takes its turn for the newest
-// event of each row of the table of states at once, and waits only for calls that took theirs before, so
-// that none waits forever. Calls with other events do not wait.
-type versionOrder struct {
-	mu   sync.Mutex
-	last map[string]chan struct{} // by place: closed when the last call that took a turn has ended
-}
-
-// versionTurn is the turn of a call. The zero turn waits for nothing.
-type versionTurn struct {
-	before []chan struct{} // of the calls to wait for
-	places []string
-	done   chan struct{}
-}
-
-// take takes a turn for the newest event of each row.
-func (o *versionOrder) take(b *batch) (t versionTurn) {
-	t.done = make(chan struct{})
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.last == nil {
-		o.last = map[string]chan struct{}{}
-	}
-	for i := range b.entries {
-		e := &b.entries[i]
-		if e.before >= 0 { // the row had a turn
-			continue
-		}
-		place := string(binary.AppendVarint(append([]byte(nil), e.key...), b.histories[e.history].latest.micros))
-		if before, taken := o.last[place]; taken {
-			t.before = append(t.before, before)
-		}
-		o.last[place] = t.done
-		t.places = append(t.places, place)
-	}
-	return t
-}
-
-// wait waits until the call may send its requests. Each request of those before it ends by its deadline.
-func (t *versionTurn) wait() {
-	for _, before := range t.before {
-		<-before
-	}
-}
-
-// end ends a turn.
-func (o *versionOrder) end(t *versionTurn) {
-	if t.done == nil {
-		return
-	}
-	close(t.done)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, place := range t.places {
-		if o.last[place] == t.done {
-			delete(o.last, place)
-		}
-	}
-	*t = versionTurn{}
 }

@@ -311,7 +311,6 @@ func (b *batcher) start() {
 		l.timer.Stop()
 	}
 	b.inFlight[l] = true
-	l.stage.takeTurn()
 	go b.fly(l)
 }
 

@@ -29,7 +29,8 @@ import (
 //     cells up to the time of the mark, since an older version may have been deleted before, or lack what a
 //     newer one hides, and writes the event with its own time, so that it replaces no newer one. It is
 //     executed only if the row has the mark, and replaces the mark by another one. If the row has a newer
-//     event than the mark, it only deletes.
+//     event than the mark, it only deletes. The sums of versions up to the time of the mark are deleted, too, and a request of its
+//     own adds that of the event: writes that arrive later thus show.
 //  4. The search is repeated. If it finds something else, another program has changed or deleted what
 //     was written, and step 3 is repeated. Otherwise, the mark is removed.
 //
@@ -225,6 +226,7 @@ type stateRow struct {
 	columns []string // apart from marks
 	past    []string // the columns of marks that a change removes: of the call, of none, and of calls that were killed
 	strange int      // the number of those of others
+	mixed   bool     // the newest event may have had other versions
 }
 
 // noState is a row that shows nothing.
@@ -294,6 +296,7 @@ func (s *settler) change(t *eraser, key string, found *stateRow, up int64, cells
 	for _, name := range found.columns {
 		m.DeleteTimestampRange(family, name, 0, bigtable.Timestamp(up+1000))
 	}
+	t.mapping.forgetVersions(m, up)
 	for _, name := range append(found.past, s.column) {
 		m.DeleteCellsInColumn(family, name)
 	}
@@ -307,7 +310,12 @@ func (s *settler) change(t *eraser, key string, found *stateRow, up int64, cells
 	if err := s.apply(t, key, bigtable.NewCondMutation(marked, m, nil), bigtable.GetCondMutationResult(&matched)); err != nil || !matched {
 		return "", err
 	}
-	return mark, nil
+	if cells == nil {
+		return mark, nil
+	}
+	m = bigtable.NewMutation() // conditional requests cannot add
+	wire.AddTo(m, nil, t.mapping.appendVersion(nil, cells.mutations))
+	return mark, s.apply(t, key, m)
 }
 
 // unmark removes a mark of this call, and the first one, which may have arrived again.
@@ -323,7 +331,7 @@ func (s *settler) unmark(t *eraser, key, mark string) error {
 func (s *settler) show(t *eraser, key string) (stateRow, error) {
 	op := Operation{}
 	rows := codec.Rows{Keys: []string{key}}
-	families := []string{t.mapping.Table.Families[0].Name}
+	families := []string{t.mapping.Table.Families[0].Name, t.mapping.sumFamily()}
 	filter := t.reader.table.filters.of(scan.Chain{scan.Cells{Families: families}, scan.CellsPerColumn(1)})
 	row, err := t.reader.table.one(t.ctx, &op, rows, filter, 0)
 	t.counted(op)
@@ -332,7 +340,9 @@ func (s *settler) show(t *eraser, key string) (stateRow, error) {
 	}
 	defer row.Release()
 	a := t.reader.rowAssembler()
-	return a.stateRow(row, s.column), nil
+	found := a.stateRow(row, s.column)
+	found.mixed = !a.oneVersion(row, found.newest)
+	return found, nil
 }
 
 // counted adds to the operation.

@@ -27,11 +27,10 @@ type stage struct {
 	last    event // the previous event, as given
 	tables  []staged
 
-	all      list        // the given events, at least up to the current one
-	batched  bool        // the events are those of a Batcher
-	lastWins bool        // the last event of a place wins
-	ifAbsent bool        // write only events that are absent
-	turn     versionTurn // in a writer with a table of states
+	all      list // the given events, at least up to the current one
+	batched  bool // the events are those of a Batcher
+	lastWins bool // the last event of a place wins
+	ifAbsent bool // write only events that are absent
 }
 
 // staged is the part of a stage that one table gets.
@@ -220,19 +219,9 @@ func (t *staged) take(event int) {
 	c.taken = len(c.mutations)
 }
 
-// takeTurn takes the turn of the call among those that write versions of the same events.
-func (s *stage) takeTurn() {
-	if last := len(s.tables) - 1; s.turn.done == nil && s.writer.tables[last].state() {
-		s.turn = s.writer.versions.take(&s.tables[last].batch)
-	}
-}
-
 // send sends the staged events, table by table.
 func (s *stage) send(ctx context.Context, name string) error {
 	w := s.writer
-	s.takeTurn()
-	defer w.versions.end(&s.turn)
-	s.turn.wait()
 	var all []Failure
 	var elsewhere *others
 	if w.tables[len(w.tables)-1].state() {
@@ -245,7 +234,7 @@ func (s *stage) send(ctx context.Context, name string) error {
 		}
 		staged.ifAbsent = s.ifAbsent && !t.state()
 		if t.state() {
-			staged.onlyNewest(t.id, elsewhere)
+			staged.onlyNewest(t, elsewhere)
 		}
 		op := Operation{Name: name, Table: t.id, Events: s.events + s.skipped, Expired: staged.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
@@ -296,8 +285,8 @@ func (o *others) add(failures []Failure) {
 
 // onlyNewest leaves only the newest event of each row, to be sent to a table of states. If tables may
 // lack any event of the row, nothing is sent, and all of them fail. Events that exist already are not
-// sent, since the stored ones may differ.
-func (t *staged) onlyNewest(table string, elsewhere *others) {
+// sent, since the stored ones may differ. The others add their version to the sum of the row.
+func (t *staged) onlyNewest(table *writerTable, elsewhere *others) {
 	b := &t.batch
 	later := func(a, p int32) int32 {
 		if a < 0 || b.instants[p].compare(b.instants[a]) >= 0 {
@@ -321,7 +310,7 @@ func (t *staged) onlyNewest(table string, elsewhere *others) {
 				}
 			}
 			if lacking != "" {
-				t.fail(table, e, lacking)
+				t.fail(table.id, e, lacking)
 				return true
 			}
 			if existing >= 0 {
@@ -330,8 +319,13 @@ func (t *staged) onlyNewest(table string, elsewhere *others) {
 			if newest < 0 {
 				return true
 			}
-			piece := &b.pieces[newest]
-			piece.next, e.first, e.last, e.bytes = -1, newest, newest, piece.end-piece.begin
+			piece, begin := &b.pieces[newest], len(t.cells.mutations)
+			t.cells.mutations = table.mapping.appendVersion(t.cells.mutations, t.cells.mutations[piece.begin:piece.end])
+			sum := *piece
+			sum.begin, sum.end, sum.next = begin, len(t.cells.mutations), -1
+			piece.next, e.first, e.last = int32(len(b.pieces)), newest, int32(len(b.pieces))
+			e.count, e.bytes = e.count+1, piece.end-piece.begin+sum.end-sum.begin
+			b.pieces = append(b.pieces, sum)
 			return false
 		})
 	}

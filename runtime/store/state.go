@@ -18,8 +18,10 @@ import (
 //     that is written again. It never has one that the tables of events lack. A write with IfAbsent
 //     that finds an event marks its row, unless that has the event, too.
 //   - Deletions mark the row before they delete events, and remove the mark after they have repaired
-//     the row; see settling. Readers of a marked row search the events. So a deletion that was killed
+//     the row; see settler. Readers of a marked row search the events. So a deletion that was killed
 //     anywhere hides nothing, and leaves nothing that it has deleted.
+//   - Each write adds its version of the event to a sum; see versionHash. Readers of a row that had other versions of its
+//     event search, too, since any of them may have come last in the tables of events.
 //   - A row lives no longer than the events. One that is empty may have expired earlier, so that a
 //     reader of one series searches. A reader of many series uses the rows only for ranges of time in
 //     which they have not expired.
@@ -40,7 +42,7 @@ func (a *assembler) state(row wire.Row) (newest event, told bool, err error) {
 		newest, failed = a.mapping.clone(e), err
 		return true
 	})
-	return newest, failed == nil, nil
+	return newest, failed == nil && a.oneVersion(row, a.mapping.Time(newest).UnixMicro()), nil
 }
 
 // states sets the newest events of those series whose rows tell them. The reader is that of the

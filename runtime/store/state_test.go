@@ -139,10 +139,13 @@ func (c *nowCase) agree(series ...string) {
 	}
 }
 
-// row returns the columns of the row of a series.
+// row returns the columns of the row of a series, without a sum beside others.
 func (c *nowCase) row(series string) (columns []string) {
 	row, err := c.Client.Open("now").ReadRow(c.t.Context(), series)
 	must(c.t, err)
+	if len(row) > 1 {
+		delete(row, "f.1-versions")
+	}
 	for _, items := range row {
 		for _, item := range items {
 			columns = append(columns, fmt.Sprintf("%s@%d", item.Column, item.Timestamp.Time().Unix()-day0.Unix()))
@@ -249,38 +252,137 @@ func TestState(t *testing.T) {
 	c.agree("a", "b", "c")
 }
 
-// TestVersionsOfAnEvent writes versions of one event with a batcher whose batches are sent concurrently, and by
-// concurrent calls of one writer. The class: which of two versions wins must be the same in all tables.
+// slowTable delays the requests that write, and executes some of them once more at a later time.
+type slowTable struct {
+	bigtable.TableAPI
+	later *sync.WaitGroup
+}
+
+// delay waits, and lets a request arrive again.
+func (t slowTable) delay(ctx context.Context, again func(ctx context.Context)) {
+	time.Sleep(rand.N(2 * time.Millisecond))
+	if rand.N(4) == 0 {
+		t.later.Go(func() {
+			time.Sleep(rand.N(6 * time.Millisecond))
+			again(context.WithoutCancel(ctx))
+		})
+	}
+}
+
+func (t slowTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
+	t.delay(ctx, func(ctx context.Context) { _ = t.TableAPI.Apply(ctx, row, m, opts...) })
+	return t.TableAPI.Apply(ctx, row, m, opts...)
+}
+
+func (t slowTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) (errs []error, err error) {
+	t.delay(ctx, func(ctx context.Context) { _, _ = t.TableAPI.ApplyBulk(ctx, rows, muts, opts...) })
+	return t.TableAPI.ApplyBulk(ctx, rows, muts, opts...)
+}
+
+// TestVersionsOfAnEvent lets two programs write versions of an event at once, in each way and with copies of requests that arrive
+// late. The class: versions that arrive in another order in each table. Readers find what a search finds, and a repair
+// makes the row tell it again.
 func TestVersionsOfAnEvent(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
-	w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock})
-	for n := range 40 {
-		version := func(v int) sample { return sample{Series: "a", Time: at(700 + n), Value: uint64(v)} }
+	wired, err := storetest.Connect(t.Context(), c.Addr)
+	must(t, err)
+	defer func() { must(t, wired.Close()) }()
+	var later sync.WaitGroup
+	slow := fakeClient{c.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return slowTable{api, &later} }}
+	program := func(client Client, how int, event sample) error {
+		w := NewWriter(client, c.mappings, WriterOptions{Now: c.clock})
+		switch how {
+		case 0:
+			return w.Write(t.Context(), event)
+		case 1:
+			return w.WriteAll(t.Context(), []sample{{Series: "b", Time: event.Time}, event, {Series: "a", Time: at(600), Value: event.Value}})
+		}
 		b := NewBatcher(w, nil, BatcherOptions{MaxEvents: 1})
-		for v := range 4 {
-			must(t, b.Add(t.Context(), version(v)))
+		for v := range 3 {
+			event.Value += uint64(v)
+			if err := b.Add(t.Context(), event); err != nil {
+				return err
+			}
 		}
-		must(t, b.Close(t.Context()))
-		c.agree("a")
-		if e, err := c.reader(c.Client).Latest(t.Context(), sample{Series: "a"}); err != nil || e.Value != 3 {
-			t.Fatalf("round %d: %v, %v instead of the last version", n, e, err)
-		}
-		var wg sync.WaitGroup
-		for v := range 4 {
-			wg.Go(func() {
-				if err := w.Write(t.Context(), version(v)); err != nil {
+		return b.Close(t.Context())
+	}
+	for n := range len(testlong.Sample(make([]int, 300), 10)) {
+		var both sync.WaitGroup
+		for v, client := range []Client{slow, slow, wired} {
+			event := sample{Series: "a", Time: at(700 + n/2), Value: uint64(10 * v)} // each event twice
+			if v == 1 {
+				event.Note = []byte("x")
+			}
+			both.Go(func() {
+				if err := program(client, rand.N(3), event); err != nil {
 					t.Error(err)
 				}
 			})
 		}
-		wg.Wait()
-		if c.agree("a"); t.Failed() {
-			t.Fatalf("in round %d", n)
+		both.Wait()
+		c.agree("a", "b")
+		later.Wait()
+		c.agree("a", "b")
+		if n%4 == 3 {
+			_, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+			must(t, err)
+			c.agree("a", "b")
+			if n := c.requests(); n != 1 {
+				t.Errorf("Latest takes %d requests after a repair", n)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("in round %d: %v", n, c.row("a"))
 		}
 	}
-	if len(w.writer.versions.last) > 0 {
-		t.Errorf("%d turns have not ended", len(w.writer.versions.last))
+	must(t, c.writer(wired).Write(t.Context(), sample{Series: "a", Time: at(900), Value: 1}))
+	must(t, c.writer(slow).Write(t.Context(), sample{Series: "a", Time: at(900), Value: 1}))
+	if later.Wait(); c.requests() != 1 {
+		t.Errorf("Latest takes %d requests after the same version was written twice", c.requests())
 	}
+}
+
+// requests returns how many requests Latest takes for series a.
+func (c *nowCase) requests() (n int) {
+	_, err := c.reader(countedReads(c.Client, &n)).Latest(c.t.Context(), sample{Series: "a"})
+	must(c.t, err)
+	return n
+}
+
+// TestRowsWithoutSums reads rows that a program has written which does not know the sums of versions: readers search
+// until the row is repaired, or a newer event arrives.
+func TestRowsWithoutSums(t *testing.T) {
+	c := newNowCase(t, 500*time.Second)
+	forget := func() {
+		m := bigtable.NewMutation()
+		m.DeleteCellsInFamily("f.1-versions")
+		must(t, c.Client.Open("now").Apply(t.Context(), "a", m))
+	}
+	w := c.writer(c.Client)
+	must(t, w.Write(t.Context(), sample{Series: "a", Time: at(700), Value: 1}))
+	must(t, w.Write(t.Context(), sample{Series: "a", Time: at(710), Value: 2}))
+	forget()
+	c.agree("a")
+	if n := c.requests(); n < 2 {
+		t.Errorf("Latest takes %d requests without a sum", n)
+	}
+	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: true, Now: c.clock, Workers: -1})
+	if must(t, err); len(report.Differences) > 0 {
+		t.Errorf("differences: %v", report.Differences)
+	}
+	report, err = Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+	if must(t, err); report.Changed != 1 {
+		t.Errorf("repaired: %+v", report.BackfillCounts)
+	}
+	if n := c.requests(); n != 1 {
+		t.Errorf("Latest takes %d requests after a repair", n)
+	}
+	forget()
+	must(t, w.Write(t.Context(), sample{Series: "a", Time: at(720), Value: 2}))
+	if n := c.requests(); n != 1 {
+		t.Errorf("Latest takes %d requests after a newer event", n)
+	}
+	c.agree("a")
 }
 
 // TestOneMarkOfNone delivers events that exist again, with IfAbsent: none needs a mark beside a newer event, and

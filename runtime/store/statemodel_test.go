@@ -17,7 +17,7 @@ import (
 // state is checked as if all processes had been killed in it. A request of a deletion or a back-fill that
 // changes the row may arrive at any later time, if its process was killed; and each of them may be
 // executed once more at any later time, also after its call has ended: the client or the network has sent
-// it twice. One copy is in flight at a time.
+// it twice. So may each request of a writer. One copy is in flight at a time.
 //
 // What is promised, in each state, for a reader that requests the row of a series (and searches the
 // events if the row does not tell), and for one that scans the rows of many series:
@@ -27,7 +27,8 @@ import (
 //   - so a deleter that stops at any step hides nothing and leaves nothing that was deleted.
 //
 // Not promised is the state of an event that is written and deleted at the same time: each of the
-// tables may then have it or not, as in any two tables.
+// tables may then have it or not, as in any two tables. Neither is that after a copy of the request that writes an event to the
+// table of events has arrived when a deletion or a back-fill has repaired the row since.
 
 // nowEvent is what the model stores of an event.
 type nowEvent struct {
@@ -46,18 +47,33 @@ type nowState struct {
 	now    int
 	events [nowTimes][nowSequences][2]byte
 	row    [2][nowTimes]byte             // two columns, whose cells have a time
+	sums   [nowTimes]nowSum              // of the versions of events
 	marks  [2 * nowCallers][nowMarks]int // the times up to which the row does not tell; 0 if there is none
 	at     [nowCallers]nowProcess
 	late   nowRequest // of a killed process, or a copy
 	none   int        // the time of the mark of no call; 0 if there is none
 }
 
+// nowSum is the sum of the digests of the versions of an event that were written to the row: a multiple of one of
+// them, or mixed. The zero sum is none.
+type nowSum struct {
+	data  [2]byte
+	mixed bool
+}
+
+// add adds the digest of a version.
+func (n *nowSum) add(data [2]byte) {
+	n.mixed = n.mixed || *n != nowSum{} && n.data != data
+	n.data = data
+}
+
 // nowMarks is the number of marks that a call may set, one after the other.
 const nowMarks = 4
 
-// nowRequest is a request of a deletion or a back-fill that changes the row.
+// nowRequest is a request of a deletion or a back-fill that changes the row, or one that writes an event.
 type nowRequest struct {
 	of      int     // the index of the marks of its call plus one; 0 for no request
+	writes  int     // the step of the writer plus one; 0 for a deletion or a back-fill
 	has     int     // the number of the mark that the row must have, plus one; 0 for no condition
 	set     int     // the number of the mark to set
 	mark    int     // its time; 0 for none
@@ -65,6 +81,7 @@ type nowRequest struct {
 	clear   int     // and up to which
 	columns [2]bool // of these
 	put     nowEvent
+	add     nowEvent             // its digest is added to the sum of its time
 	unmark  bool                 // remove the marks of the call before
 	seen    [2 * nowCallers]bool // calls whose marks to remove, too
 	none    bool                 // remove the mark of no call
@@ -116,22 +133,27 @@ type nowVariant struct {
 	oneMark     bool // a change leaves the mark on which it depends
 	anyMark     bool // the mark of another call suffices for an event that exists
 	noneLast    bool // the mark of no call is removed with that of a deletion
+	noSums      bool // readers believe rows without the sum of versions
+	lastSum     bool // the sum is only that of the last version
+	resets      bool // the sum is set to the digest of a refill at once, without a condition
+	unsummed    bool // the digest of a refill is not added, and rows without a sum are believed
 }
 
 // nowModel explores the interleavings of some calls.
 type nowModel struct {
 	nowVariant
-	calls   []nowCall
-	life    int // of events; 0 for ever
-	collect bool
-	restart bool // killed processes are started again
-	clock   int  // the last time
-	states  int
-	failure string
-	empty   bool // the row has nothing at first, and is only read when a back-fill has ended
-	lates   bool // requests of killed processes may arrive late
-	held    bool // the next request that changes the row does
-	twice   bool // it is executed, and again later
+	calls    []nowCall
+	life     int // of events; 0 for ever
+	collect  bool
+	restart  bool // killed processes are started again
+	clock    int  // the last time
+	states   int
+	failure  string
+	empty    bool // the row has nothing at first, and is only read when a back-fill has ended
+	lates    bool // requests of killed processes may arrive late
+	held     bool // the next request that changes the row does
+	twice    bool // it is executed, and again later
+	versions bool // two of the calls write versions of an event, and copies of their requests may arrive late
 }
 
 // alive reports whether a table with a time to live has an event of a time.
@@ -192,7 +214,17 @@ func (m *nowModel) inRow(s *nowState) (e nowEvent, tells, exists bool) {
 	if s.none > 0 && s.alive(s.none, m.rowLife()) {
 		exists, marked = true, marked || s.none >= e.time
 	}
+	marked = marked || !m.pure(s, e)
 	return e, e != nothing && !marked, exists || e != nothing
+}
+
+// pure reports whether the newest sum of the row is that of one version of its event.
+func (m *nowModel) pure(s *nowState, e nowEvent) bool {
+	at := nowTimes - 1
+	for at > e.time && s.sums[at] == (nowSum{}) {
+		at--
+	}
+	return m.noSums || at == e.time && s.sums[at] == nowSum{data: e.data} || m.unsummed && s.sums[e.time] == (nowSum{})
 }
 
 // put writes the cells of an event in one mutation.
@@ -223,7 +255,7 @@ func (m *nowModel) steps(s nowState, add func(s nowState)) {
 			run(&next, i)
 			add(next)
 		}
-		if next := s; m.lates && next.late.of == 0 && !m.calls[i].writes() {
+		if next := s; m.lates && next.late.of == 0 && (m.versions || !m.calls[i].writes()) {
 			m.twice = true
 			if run(&next, i); next.late.of > 0 {
 				add(next)
@@ -246,7 +278,7 @@ func (m *nowModel) steps(s nowState, add func(s nowState)) {
 	if s.late.of > 0 {
 		next := s
 		next.late = nowRequest{}
-		next.receive(&s.late)
+		m.receive(&next, &s.late)
 		add(next)
 	}
 	if s.now < m.clock {
@@ -264,6 +296,11 @@ func (m *nowModel) steps(s nowState, add func(s nowState)) {
 				}
 				newest = newest && next.row[i][at] == 0
 			}
+			for at := nowTimes - 1; i == 0 && at > 0; at-- {
+				if next.sums[at] != (nowSum{}) {
+					clear(next.sums[:at])
+				}
+			}
 			add(next)
 		}
 	}
@@ -278,6 +315,7 @@ const (
 	looking
 	searching
 	changing
+	adding
 	verifying
 	unmarking
 	raising
@@ -306,12 +344,36 @@ func (m *nowModel) writing(s *nowState, i int) {
 			p.before, p.had = *stored, *stored != [2]byte{}
 		}
 		*stored = e.data
+		if m.twice && !m.calls[i].absent && !slices.ContainsFunc(m.calls, func(c nowCall) bool { return !c.writes() }) {
+			s.late = nowRequest{of: i + 1, writes: 1, put: e}
+		}
 	case p.exists:
 		m.markNone(s, e.time)
 	default:
-		s.put(e)
+		m.writeRow(s, e)
+		if m.twice {
+			s.late = nowRequest{of: i + 1, writes: 2, put: e}
+		}
 	}
 	p.step++
+}
+
+// writeRow writes an event to the row.
+func (m *nowModel) writeRow(s *nowState, e nowEvent) {
+	s.put(e)
+	if m.lastSum {
+		s.sums[e.time] = nowSum{}
+	}
+	s.sums[e.time].add(e.data)
+}
+
+// rewrites executes the request of a writer once more.
+func (m *nowModel) rewrites(s *nowState, r *nowRequest) {
+	if r.writes == 2 {
+		m.writeRow(s, r.put)
+		return
+	}
+	s.events[r.put.time][r.put.sequence] = r.put.data
 }
 
 // markNone marks a row that lacks an event of a time, unless it has a newer one.
@@ -365,6 +427,10 @@ func (m *nowModel) deleting(s *nowState, i int) {
 		p.up = max(p.up, p.found.time)
 	case changing:
 		m.changing(s, i)
+	case adding:
+		if p.found != nothing && !m.unsummed {
+			m.send(s, i, nowRequest{set: p.mark, add: p.found})
+		}
 	case verifying:
 		if m.search(s) != p.found {
 			p.step, p.found = looking, nothing
@@ -457,11 +523,15 @@ func (m *nowModel) send(s *nowState, i int, r nowRequest) bool {
 	if m.held || m.twice {
 		s.late = r
 	}
-	return m.held || s.receive(&r)
+	return m.held || m.receive(s, &r)
 }
 
 // receive executes a request, and reports whether it changed the row.
-func (s *nowState) receive(r *nowRequest) bool {
+func (m *nowModel) receive(s *nowState, r *nowRequest) bool {
+	if r.writes > 0 {
+		m.rewrites(s, r)
+		return true
+	}
 	own := &s.marks[r.of-1]
 	if r.has > 0 && own[r.has-1] == 0 {
 		return false
@@ -470,6 +540,13 @@ func (s *nowState) receive(r *nowRequest) bool {
 		if named {
 			clear(s.row[column][r.from : r.clear+1])
 		}
+	}
+	clear(s.sums[r.from : r.clear+1])
+	if r.add != nothing {
+		if m.resets {
+			s.sums[r.add.time] = nowSum{}
+		}
+		s.sums[r.add.time].add(r.add.data)
 	}
 	if r.put != nothing {
 		s.put(r.put)
@@ -538,7 +615,7 @@ func (m *nowModel) allowed(s *nowState, e, truth nowEvent) string {
 		return "it has expired"
 	}
 	if e.compare(truth) == 0 {
-		if writes(truth, &e.data) {
+		if writes(truth, &e.data) || m.versions && writes(truth, nil) { // one of the others
 			return ""
 		}
 		return "no writer is replacing it"
@@ -575,7 +652,7 @@ func (m *nowModel) explore(first []nowEvent) {
 	for _, e := range first {
 		start.events[e.time][e.sequence] = e.data
 		if !m.empty {
-			start.put(e)
+			m.writeRow(&start, e)
 		}
 	}
 	if m.life > 0 && len(first) == 1 {
@@ -619,7 +696,7 @@ func nowCalls() []nowCall {
 	}
 }
 
-// conflict reports whether an event is written and deleted, or written differently, at the same time.
+// conflict reports whether an event is written and deleted at the same time.
 func conflict(calls []nowCall) bool {
 	for i, a := range calls {
 		for _, b := range calls[:i] {
@@ -627,7 +704,17 @@ func conflict(calls []nowCall) bool {
 			case a.deletes() && b.deletes():
 			case a.from <= b.write.time && b.write.time < a.to, b.from <= a.write.time && a.write.time < b.to:
 				return true
-			case a.writes() && b.writes() && a.write.time == b.write.time:
+			}
+		}
+	}
+	return false
+}
+
+// versions reports whether two calls write versions of an event.
+func versions(calls []nowCall) bool {
+	for i, a := range calls {
+		for _, b := range calls[:i] {
+			if a.writes() && b.writes() && a.write.time == b.write.time && a.write != b.write {
 				return true
 			}
 		}
@@ -650,6 +737,17 @@ func combinations(all []nowCall, n int, f func([]nowCall)) {
 	extend(0, nil)
 }
 
+// nowVersions are calls that write versions of an event beside a repair of the row.
+func nowVersions() [][]nowCall {
+	one, two := nowCall{write: nowEvent{2, 0, [2]byte{'x', 'x'}}}, nowCall{write: nowEvent{2, 0, [2]byte{'y', 0}}}
+	return [][]nowCall{
+		{one, two, {fills: true}}, // many states
+		{one, two, {from: 3, to: 4}},
+		{one, two, {from: 1, to: 2}},
+		{one, two, two},
+	}
+}
+
 // nowStarts are the events at the start.
 func nowStarts() [][]nowEvent {
 	one, two := nowEvent{1, 0, [2]byte{'a', 'b'}}, nowEvent{2, 0, [2]byte{'c', 0}}
@@ -670,7 +768,7 @@ func explored(v nowVariant, n int) (failure string, states int) {
 		}
 	})
 	if v == (nowVariant{}) { // a variant ends at its first failure
-		groups = testlong.Sample(groups, 5)
+		groups = testlong.Sample(groups, 9)
 	}
 	for _, calls := range groups {
 		for _, first := range nowStarts() {
@@ -680,6 +778,7 @@ func explored(v nowVariant, n int) (failure string, states int) {
 						continue
 					}
 					m := nowModel{nowVariant: v, calls: calls, life: life, clock: 4, collect: true, restart: n < 3, empty: empty}
+					m.versions = versions(calls)
 					m.lates = life == 0 && !empty && len(first) == 2 || testlong.Pick(0, 1) == 1
 					m.explore(first)
 					states += m.states
@@ -739,5 +838,33 @@ func TestStateProtocolVariants(t *testing.T) {
 	}}
 	if m.explore(nil); m.failure == "" {
 		t.Error("equal milliseconds: not found")
+	}
+}
+
+// TestVersionsProtocol explores writers of versions of an event, and repairs of its row, with copies of each request at
+// any later time, and with broken protocols.
+func TestVersionsProtocol(t *testing.T) {
+	for _, v := range []struct {
+		name string
+		nowVariant
+	}{
+		{"", nowVariant{}},
+		{"no sums", nowVariant{noSums: true}},
+		{"the sum of the last version only", nowVariant{lastSum: true}},
+		{"sums that are set", nowVariant{resets: true}},
+		{"rows without sums", nowVariant{unsummed: true}},
+	} {
+		failure := ""
+		for i, calls := range nowVersions() {
+			if failure == "" && (v.name != "" || i >= 2 || testlong.Enabled()) {
+				m := nowModel{nowVariant: v.nowVariant, clock: 4, calls: calls, lates: true, versions: true}
+				m.explore([]nowEvent{{1, 0, [2]byte{'a', 'b'}}, {2, 0, [2]byte{'c', 0}}})
+				failure = m.failure
+			}
+		}
+		if (failure == "") != (v.name == "") {
+			t.Errorf("%s: %q", v.name, failure)
+		}
+		t.Logf("%s: %s", v.name, failure)
 	}
 }

@@ -248,6 +248,9 @@ func (l *mapping) shape() scan.Table {
 	if l.Rollup != nil {
 		t.Rollup = &scan.Family{Name: l.Rollup.Family, Life: codec.Lifetime{}.Under(l.Rollup.GC, 0)}
 	}
+	if l.Pattern.NewestOnly() {
+		t.Sums = l.sumFamily()
+	}
 	e := l.new()
 	for i, c := range l.Columns {
 		required := !c.WrittenAt && !c.replaced && l.Missing(e, i) != nil
@@ -255,6 +258,9 @@ func (l *mapping) shape() scan.Table {
 	}
 	return t
 }
+
+// sumFamily returns the family of the sums of versions in a table of states.
+func (l *mapping) sumFamily() string { return codec.VersionsFamily(l.Table.Families[0].Name) }
 
 // scanFamilies returns the families for the planner of reads.
 func (l *mapping) scanFamilies() []scan.Family {

@@ -48,6 +48,8 @@ type Family struct {
 	Class int
 	// Rollup reports whether the family has events that a rollup summarizes, or the rollup itself.
 	Rollup bool `json:",omitempty"`
+	// Sums reports whether the cells of the family are sums of integers.
+	Sums bool `json:",omitempty"`
 }
 
 // KeySchema defines how GoogleSQL for Bigtable reads the row keys of a table: as one
@@ -82,7 +84,7 @@ func Tables[E any](mappings []*Mapping[E]) []Table {
 	var tables []Table
 	for _, l := range mappings {
 		for _, p := range l.Periods() {
-			tables = addTable(tables, p.Table.withRollup(p.Rollup))
+			tables = addTable(tables, p.Table.withRollup(p.Rollup).withSums(p.Pattern))
 		}
 	}
 	return tables
@@ -124,6 +126,15 @@ func (t Table) withRollup(r *codec.Rollup) Table {
 	t.Families = append(slices.Clone(t.Families), Family{Name: r.Family, GC: r.GC, Life: codec.Lifetime{}.Under(r.GC, 0)})
 	for i := range t.Families {
 		t.Families[i].Rollup = true
+	}
+	return t
+}
+
+// withSums returns the table with the family of the sums of versions, if it has the pattern codec.Latest.
+func (t Table) withSums(p codec.Pattern) Table {
+	if p.NewestOnly() {
+		events := t.Families[0]
+		t.Families = append(slices.Clone(t.Families), Family{Name: codec.VersionsFamily(events.Name), GC: events.GC, Life: events.Life, Sums: true})
 	}
 	return t
 }

@@ -30,8 +30,7 @@ type writer struct {
 	unknown    error // that of a table in WriterOptions.Tables, or of a missing client
 	unwritable error // why these tables cannot be written to alone
 	client     Client
-	events     *mapping     // with all events, for a table of states; nil without one
-	versions   versionOrder // calls that write to a table of states
+	events     *mapping // with all events, for a table of states; nil without one
 }
 
 // writerTable is one table of a Writer.
@@ -199,7 +198,8 @@ func (w *writer) write(ctx context.Context, name string, events list, opts []Wri
 // replies are lost. What such a copy can do:
 //
 //   - A write (sendOne, and apply and applyBulk of a stage) stores its events at their times again. It hides nothing newer,
-//     but undoes a later deletion or another version of the same events, in one table. Writer.WriteAll says so.
+//     but undoes a later deletion or another version of the same events, in one table. Writer.WriteAll says so. In a table of
+//     states, it adds its version once more to the sum of the event, so that readers search after another version.
 //   - A write with IfAbsent (ifAbsent), and the mark that it sets in a table of states, are conditional: a copy
 //     changes nothing, unless the event was deleted since.
 //   - A deletion (erasures.apply) deletes events and ranges of times again, with what was written there since. Writer.DeleteRange
@@ -208,6 +208,7 @@ func (w *writer) write(ctx context.Context, name string, events list, opts []Wri
 //     rollup arrives in time: a sealer begins when all requests with the marks that it has noted have ended; see rollup.Row.
 //   - The seal of a bucket (sealer.send) and the repair of a row of states (settler.apply) depend on marks that they replace, so
 //     that they are executed once; the removal of a mark names one that no other call sets. See sealer and settler.
+//     The sum of versions that a repair adds then lets readers search, unless the row has that version.
 //   - A backfill writes and deletes in the target like a writer, and compares the tables afterwards, but cannot know of a copy
 //     that arrives later than that; Backfill says so. A pipeline waits before it compares (BackfillParts.WaitTime). What was
 //     recorded of the progress is in a file or in the runner.

@@ -95,7 +95,7 @@ func (b *Bigtable) lines(ctx context.Context, table string, want []string) (out 
 	kinds := map[string]string{} // of families
 	for _, line := range want {
 		kind, rest, _ := strings.Cut(line, " ")
-		if name, _, named := strings.Cut(rest, ": "); named && (kind == "family" || kind == "rollup") {
+		if name, _, named := strings.Cut(rest, ": "); named && (kind == "family" || kind == "rollup" || kind == "sums") {
 			kinds[name] = kind
 		}
 	}
