@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -131,6 +132,7 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	n.sampling.Filter, n.sampling.RowCells = bigtable.LatestNFilter(n.versions), inferredRow
 	n.sampling.Cells, n.sampling.Bytes = inferredCells, inferredBytes
 	sampled, err := verify.Sample(ctx, client.OpenTable(n.prefix+n.table), n.sampling, func(row bigtable.Row) bool {
+		maps.DeleteFunc(row, func(family string, _ []bigtable.ReadItem) bool { _, plain := s.Families[family]; return !plain })
 		s.Rows = append(s.Rows, row)
 		return true
 	})
@@ -139,7 +141,8 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	return s, errors.Join(err, client.Close())
 }
 
-// stored sets what the table itself tells: its column families, its tier and its granularity.
+// stored sets what the table itself tells: its column families without those of sums and other aggregates, which have no
+// events, its tier and its granularity.
 func (n *inference) stored(ctx context.Context, s *infer.Sample) error {
 	admin, err := n.connectAdmin(ctx)
 	if err != nil {
@@ -152,7 +155,9 @@ func (n *inference) stored(ctx context.Context, s *infer.Sample) error {
 	if err == nil {
 		s.Tier, s.Micros = setup.TierOf(info.TieredStorageConfig), micros
 		for _, f := range info.FamilyInfos {
-			s.Families[f.Name] = setup.RuleOf(f.FullGCPolicy)
+			if _, aggregate := f.ValueType.(bigtable.AggregateType); !aggregate {
+				s.Families[f.Name] = setup.RuleOf(f.FullGCPolicy)
+			}
 		}
 	}
 	if status.Code(err) == codes.NotFound {

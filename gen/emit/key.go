@@ -65,6 +65,8 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		switch {
 		case f.Class > 0:
 			out = append(out, fmt.Sprintf("Events of class %s are in family %s.", l.Classes[f.Class-1], f.Name))
+		case f.Sums:
+			continue
 		case i == len(t.Families):
 			out = append(out, fmt.Sprintf("Family %s has the rollup: the windows of the bucket by %s, and marks of changes. The timestamp of a cell is the end of the bucket.", f.Name, schema.FormatDuration(t.Rollup.Every)))
 		case len(families) > 1:

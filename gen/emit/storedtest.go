@@ -108,7 +108,9 @@ func wrapCells(begin string, cells []string) (out []string) {
 func familyLines(t *layout.Table) (out []string) {
 	for i, f := range t.AllFamilies() {
 		kind := "family"
-		if i == len(t.Families) {
+		if f.Sums {
+			kind = "sums"
+		} else if i == len(t.Families) {
 			kind = "rollup"
 		}
 		out = append(out, fmt.Sprintf("%s %s: %s", kind, f.Name, f.GC))

@@ -184,6 +184,7 @@ type Family struct {
 	Life      codec.Lifetime       // meaning of cell timestamps, and which cells are live
 	Class     int                  // TTL class of its events, counting from 1; 0 if they have none
 	WrittenAt schema.Value[string] // column of the write time, if there is one
+	Sums      bool                 // cells are sums of integers, not parts of events
 }
 
 // Values of Column.Field for columns without a field.

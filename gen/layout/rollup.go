@@ -27,12 +27,18 @@ func (t *Table) Age() (first time.Duration) {
 	return first
 }
 
-// AllFamilies returns the families of the table: those of events, and then that of the rollup, if it has one.
+// AllFamilies returns the families of the table: those of events, and then that of the rollup, or of the sums of the pattern
+// latest, if it has one.
 func (t *Table) AllFamilies() []Family {
-	if t.RollupFamily == nil {
-		return t.Families
+	switch {
+	case t.RollupFamily != nil:
+		return append(slices.Clone(t.Families), *t.RollupFamily)
+	case t.Pattern.NewestOnly() && len(t.Families) == 1 && t.Families[0].Name != "":
+		sums := t.Families[0]
+		sums.Name, sums.Sums = codec.VersionsFamily(sums.Name), true
+		return []Family{t.Families[0], sums}
 	}
-	return append(slices.Clone(t.Families), *t.RollupFamily)
+	return t.Families
 }
 
 // FieldsOfRollup returns the names that runs of the rollup have for fields, and the fields.

@@ -141,7 +141,9 @@ var familyPattern = regexp.MustCompile(`^[-_.a-zA-Z0-9]+$`)
 func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.AllFamilies() {
 		switch {
-		case f.Name == "": // reported with the table
+		case f.Sums && len(f.Name) > maxFamilyName:
+			report.at(f.Pos, "shorten it", "pattern %s adds the column family %q, whose name has %d characters; Bigtable allows at most %d", t.Pattern, f.Name, len(f.Name), maxFamilyName)
+		case f.Name == "", f.Sums: // reported with the table, or with the family of events
 		case !familyPattern.MatchString(f.Name):
 			report.at(f.Pos, "use letters, digits, '-', '_' and '.'"+legalFamily(t, f.Name), "%q is not a valid column family name", f.Name)
 		case len(f.Name) > maxFamilyName:
@@ -175,7 +177,7 @@ func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 // gcRuleSize is L09: the size of a garbage collection rule on the wire.
 func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.AllFamilies() {
-		if n := f.GC.WireSize(); n > maxGCRuleBytes {
+		if n := f.GC.WireSize(); n > maxGCRuleBytes && !f.Sums {
 			report.at(f.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable allows at most %d", n, maxGCRuleBytes)
 		}
 	}
@@ -185,7 +187,7 @@ func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
 func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.AllFamilies() {
 		for rule := range allRules(f.GC) {
-			if rule.Kind == codec.GCMaxAge && rule.MaxAge%time.Second != 0 {
+			if rule.Kind == codec.GCMaxAge && rule.MaxAge%time.Second != 0 && !f.Sums {
 				report.at(f.GCPos, wholeSeconds(f), "the age is %s; Bigtable's Go client reads it back without the fraction of a second", schema.FormatDuration(rule.MaxAge))
 			}
 		}

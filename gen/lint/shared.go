@@ -5,6 +5,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // CheckShared checks the tables of all schemas together: schemas that share a table must
@@ -81,6 +82,8 @@ func separateFamilies(layouts []*layout.Layout, found *diag.List) {
 							continue
 						}
 						switch {
+						case f.Sums != first.family.Sums:
+							found.Errorf(f.Pos, "family %q of table %q, which has the sums of pattern %s, is already used at %s", f.Name, period.ID, codec.Latest, first.family.Pos).Hint = "rename one of the families"
 						case !layout.TellApart(first.period, period):
 							found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, period.ID, first.family.Pos).Hint = "rename the family, or tell the keys of both schemas apart at the same segment, as in {const: click, kind: true} and {const: view, kind: true}"
 						case f.GC.String() != first.family.GC.String() || f.Life.Timestamp != first.family.Life.Timestamp:

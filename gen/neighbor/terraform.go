@@ -99,7 +99,11 @@ func terraformTable(t *layout.StoredTable, name string) string {
 	}
 	for _, f := range t.Families {
 		b.WriteString("\n" + indent(familyAbout(t, &f)))
-		fmt.Fprintf(&b, "  column_family {\n    family = %s\n  }\n", quoted(f.Name))
+		attributes := [][2]string{{"family", quoted(f.Name)}}
+		if f.Sums {
+			attributes = append(attributes, [2]string{"type", `"intsum"`})
+		}
+		fmt.Fprintf(&b, "  column_family {\n%s  }\n", aligned("    ", attributes))
 	}
 	if t.KeyFields != nil {
 		b.WriteString("\n" + terraformKeySchema(t))
@@ -131,8 +135,11 @@ func tableAbout(t *layout.StoredTable) string {
 	return fmt.Sprintf("Table %s contains %s.", t.ID, words.List(parts, "and"))
 }
 
-// familyAbout is a comment about a family that has a rollup, or that only earlier layouts use; empty for others.
+// familyAbout is a comment about a family that has a rollup or sums, or that only earlier layouts use; empty for others.
 func familyAbout(t *layout.StoredTable, f *layout.Family) string {
+	if f.Sums {
+		return comment("#", "Family %s has sums which tell in which rows the newest event had several versions.", f.Name)
+	}
 	if onlyRollup(t, f.Name) {
 		return comment("#", "Family %s has windows of the events, which outlive them.", f.Name)
 	}

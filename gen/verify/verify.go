@@ -225,8 +225,10 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 		for _, item := range row[family] {
 			v.report.Micros = v.report.Micros || item.Timestamp%1000 != 0
 			qualifier := strings.TrimPrefix(item.Column, family+":")
-			if strings.HasPrefix(qualifier, layout.MarkPrefix) && slices.ContainsFunc(readings, func(s reading) bool { return s.Table.Pattern.NewestOnly() }) {
-				continue // a deletion is in progress, or was killed
+			if slices.ContainsFunc(readings, func(s reading) bool {
+				return s.Table.Pattern.NewestOnly() && (strings.HasPrefix(qualifier, layout.MarkPrefix) || family == codec.VersionsFamily(s.Table.Families[0].Name))
+			}) {
+				continue // a deletion is in progress, or was killed; or a sum of versions
 			}
 			if rollup.Known(qualifier) && slices.ContainsFunc(readings, func(s reading) bool { return s.Table.Rollup != nil && s.Table.Rollup.Family == family }) {
 				continue // windows, or a mark
