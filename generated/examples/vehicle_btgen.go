@@ -366,10 +366,11 @@ const (
 // The tables of Vehicle events and their families, for other programs; options
 // may add a prefix to IDs.
 const (
-	VehicleEventsTableID = "vehicle_events"
-	VehicleEventsFamilyM = "m"
-	VehicleNowTableID    = "vehicle_now"
-	VehicleNowFamilyN    = "n"
+	VehicleEventsTableID      = "vehicle_events"
+	VehicleEventsFamilyM      = "m"
+	VehicleNowTableID         = "vehicle_now"
+	VehicleNowFamilyN         = "n"
+	VehicleNowFamilyNVersions = "n-versions"
 )
 
 // SetupVehicle reconciles tables vehicle_events and vehicle_now with the
@@ -437,8 +438,9 @@ func (k *VehicleEventsKey) values() *codec.KeyValues {
 //	nyc/m86/5824
 //
 // A row contains the newest event of a series. Each field is a column, and the
-// timestamps of cells are the time of the event. Garbage collection rule:
-// (age() > 7d || versions() > 1).
+// timestamps of cells are the time of the event. Family n-versions has sums
+// which tell that the event was written with other values, too. Family n:
+// Garbage collection rule: (age() > 7d || versions() > 1).
 type VehicleNowKey struct {
 	Region  string
 	Line    string

@@ -95,6 +95,7 @@ func TestVehicleStored(t *testing.T) {
 	storetest.Stored(
 		t, bt, examples.VehicleNowTableID,
 		`family n: (age() > 7d || versions() > 1)`,
+		`sums n-versions: (age() > 7d || versions() > 1)`,
 		"row \"nyc/m86/5824\" n 4107934800000000 \"latitude\"=\"@D`\\xde҈\\xcep\" \"longitude\"=\"\\xc0R~\\xeec\\x1f\\x8a\\t\" \"note\"=\"elevator out of order\"",
 		`row "nyc/m86/5824" n 4107934800000000 "occupied"="\x00\x00\x00\x00\x00\x00\x00:"`,
 	)

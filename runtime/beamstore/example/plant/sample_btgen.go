@@ -434,13 +434,14 @@ const (
 // The tables of Sample events and their families, for other programs; options
 // may add a prefix to IDs.
 const (
-	SamplesTableID       = "samples"
-	SamplesFamilyM       = "m"
-	SamplesFamilyH       = "h"
-	SamplesSaltedTableID = "samples_salted"
-	SamplesSaltedFamilyM = "m"
-	SamplesNowTableID    = "samples_now"
-	SamplesNowFamilyN    = "n"
+	SamplesTableID            = "samples"
+	SamplesFamilyM            = "m"
+	SamplesFamilyH            = "h"
+	SamplesSaltedTableID      = "samples_salted"
+	SamplesSaltedFamilyM      = "m"
+	SamplesNowTableID         = "samples_now"
+	SamplesNowFamilyN         = "n"
+	SamplesNowFamilyNVersions = "n-versions"
 )
 
 // SetupSample reconciles tables samples, samples_salted and samples_now with
@@ -557,7 +558,9 @@ func (k *SamplesSaltedKey) values() *codec.KeyValues {
 //
 // Sensor: int64, as text, padded to 6. A row contains the newest event of a
 // series. Each field is a column, and the timestamps of cells are the time of
-// the event. Garbage collection rule: (age() > 3650d || versions() > 1).
+// the event. Family n-versions has sums which tell that the event was written
+// with other values, too. Family n: Garbage collection rule: (age() > 3650d ||
+// versions() > 1).
 type SamplesNowKey struct {
 	Area   string
 	Sensor int64

@@ -107,6 +107,7 @@ func TestSampleStored(t *testing.T) {
 	storetest.Stored(
 		t, bt, plant.SamplesNowTableID,
 		`family n: (age() > 3650d || versions() > 1)`,
+		`sums n-versions: (age() > 3650d || versions() > 1)`,
 		`row "area#003698" n 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
 	)
 }
