@@ -19,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -102,6 +103,9 @@ func fill(t *testing.T, b *storetest.Bigtable, prefix string, l *layout.Layout) 
 		conf := &bigtable.TableConf{TableID: prefix + p.ID, ColumnFamilies: map[string]bigtable.Family{}}
 		for _, f := range p.AllFamilies() {
 			conf.ColumnFamilies[f.Name] = bigtable.Family{}
+			if f.Sums {
+				conf.ColumnFamilies[f.Name] = bigtable.Family{ValueType: setup.Sums}
+			}
 		}
 		if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {
 			t.Fatal(err)

@@ -118,13 +118,13 @@ func confirmInstance(ctx context.Context, admin retryAdmin, tables []store.Table
 // noValueType is the client's representation of a family without a value type.
 var noValueType = bigtable.ProtoToType(nil)
 
-// sums is the value type of a family of sums.
-var sums = bigtable.AggregateType{Input: bigtable.Int64Type{Encoding: bigtable.BigEndianBytesEncoding{}}, Aggregator: bigtable.SumAggregator{}}
+// Sums is the value type of a family of sums; see store.Family.
+var Sums = bigtable.AggregateType{Input: bigtable.Int64Type{Encoding: bigtable.BigEndianBytesEncoding{}}, Aggregator: bigtable.SumAggregator{}}
 
 // wantType returns what valueType must return for a family.
 func wantType(f store.Family) string {
 	if f.Sums {
-		return valueType(sums)
+		return valueType(Sums)
 	}
 	return ""
 }
@@ -132,7 +132,7 @@ func wantType(f store.Family) string {
 // familyConfig returns the configuration of a new family.
 func familyConfig(rule codec.GCRule, wantType string) bigtable.Family {
 	if wantType != "" {
-		return bigtable.Family{GCPolicy: policy(rule), ValueType: sums}
+		return bigtable.Family{GCPolicy: policy(rule), ValueType: Sums}
 	}
 	return bigtable.Family{GCPolicy: policy(rule)}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -107,6 +108,9 @@ func (l *Lab) create(ctx context.Context, prefix string, e Edit) (map[string]map
 		}
 		for _, f := range t.Families {
 			tables[id][f.Name] = bigtable.Family{}
+			if f.Sums {
+				tables[id][f.Name] = bigtable.Family{ValueType: setup.Sums}
+			}
 		}
 	}
 	for id, families := range tables {

@@ -97,7 +97,7 @@ func (c *states) repeated(what string, call func() (store.Deletion, error), betw
 // collect garbage-collects some cells of all tables.
 func (c *states) collect() {
 	rules := c.rules()
-	rules[c.schema.Name+StateTable] = map[string]TTL{"n": *c.schema.State}
+	rules[c.schema.Name+StateTable] = map[string]TTL{"n": *c.schema.State, "n-versions": *c.schema.State}
 	garbage := logged{mutations: map[place]*bigtable.Mutation{}}
 	for id, of := range rules {
 		c.eachRow(id, func(row bigtable.Row) {
