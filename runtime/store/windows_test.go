@@ -711,3 +711,42 @@ func TestDescendingGaps(t *testing.T) {
 		})
 	}
 }
+
+// TestDescendingGapsOfAll is TestDescendingGaps for the windows of all series combined, up to a limit, where the row keys begin with the
+// time: the requests depend on the number of windows.
+func TestDescendingGapsOfAll(t *testing.T) {
+	byTime := withKey(days(), "by_time", codec.Key{Delimiter: "#", Segments: []codec.Segment{{Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket})
+	for _, l := range []*Mapping[sample]{byTime, timeFirst(), rolled(withKey(days(), "rolled", byTime.Key), 400*24*time.Hour)} {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			l.seriesOf = func(e *sample) *string { return &e.Series }
+			bt := newBigtable(t, l)
+			const n, series, year = 12, 3, 365 * 86400
+			var samples []sample
+			for i := range n {
+				samples = append(samples, sample{Series: fmt.Sprint("s", i%series), Time: at(i * year / n), Value: uint64(i)})
+			}
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(year)).WriteAll(t.Context(), samples))
+			width, now := window.Every(time.Second), year
+			if l.Rollup != nil {
+				roll(t, bt, l, rollupNow(year+86400))
+				width, now = window.Every(l.Rollup.Every), year+402*86400 // events have expired
+			}
+			for _, limit := range []int{1, 3, n, 2 * n} {
+				o := clockAt(now)
+				var op Operation
+				o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
+				i := n
+				for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, (&Query[sample]{Name: "All"}).Bind(sample{}), at(-year), at(year), width, WindowOptions{NewestFirst: true, By: []SeriesValue{}, Limit: limit}) {
+					must(t, err)
+					if i--; w.Value.Last != uint64(i) || w.Events != 1 {
+						t.Errorf("%+v, want %d", w, i)
+					}
+				}
+				found := n - i
+				if found != min(limit, n) || op.Requests > 4*(found+series+1) { // the value before the last window of each series is read, too
+					t.Errorf("%d of %d windows: %+v", found, limit, op)
+				}
+			}
+		})
+	}
+}

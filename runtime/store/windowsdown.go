@@ -20,8 +20,8 @@ func (r *windowsReading) descending() (complete bool) {
 }
 
 // descend is descending without the hooks of the read: it reads parts of the time range, beginning with the
-// last window. After a part without windows, a read of one series continues with the newest row that is left,
-// and one of several with a longer part.
+// last window. After a part without windows, it continues with the newest row that is left or, if the fields of several
+// series have rows of their own, with a longer part.
 func (r *windowsReading) descend() (complete bool) {
 	low, several := r.reading.assembler.from, r.several()
 	gap := false
@@ -30,7 +30,7 @@ func (r *windowsReading) descend() (complete bool) {
 		if to.After(r.from) {
 			from = r.width.Back(to, r.from, n)
 		}
-		if gap && !several && to.After(r.from) {
+		if gap && to.After(r.from) && !(several && r.reading.reader.rowPerField()) {
 			var err error
 			if from, err = r.behindGap(from, to); err != nil {
 				return r.failWith(err)
@@ -44,7 +44,7 @@ func (r *windowsReading) descend() (complete bool) {
 		}
 		items, from, whole := r.span(from, to, most)
 		if !whole {
-			n = max(1, n/8)
+			n, gap = max(1, n/8), false
 			continue
 		}
 		for _, item := range slices.Backward(items) {
@@ -136,12 +136,17 @@ func (r *windowsReading) approach() bool {
 	return r.failed == nil
 }
 
-// behindGap returns where the next part of a read of one series begins, after one without windows: with the
-// window in which the newest row before a time begins or, if that cannot be decoded or there is none, with what
-// is left.
+// rowPerField reports whether the fields of an event have rows of their own in any layout.
+func (r *reader) rowPerField() bool {
+	return slices.ContainsFunc(r.mapping.Periods(), func(l *mapping) bool { return l.Pattern.RowPerField() })
+}
+
+// behindGap returns where the next part of a read begins, after one without windows: with the window in which
+// the newest row before a time begins or, if that cannot be decoded or there is none, with what is left. Of several series,
+// it is the window of the newest event in rows of that bucket, which are in order of time.
 func (r *windowsReading) behindGap(least, to time.Time) (from time.Time, err error) {
 	newest := newestRow{windowsReading: r, at: r.from}
-	read := r.reading.reader.beginSelected(r.reading.ctx, r.of, r.reading.q, r.from, to, []ReadOptions{{Fields: []Field{}, NewestFirst: true, Limit: 1}})
+	read := r.reading.reader.beginSelected(r.reading.ctx, r.of, r.reading.q, r.from, to, []ReadOptions{{Fields: []Field{}, NewestFirst: true, Limit: 1, TimeOrder: r.several()}})
 	read.assembler.runs = &newest
 	read.yield = func(e event, failed error) bool {
 		switch {
@@ -161,23 +166,50 @@ func (r *windowsReading) behindGap(least, to time.Time) (from time.Time, err err
 	return earlier(least, r.width.Back(newest.at.Add(1), r.from, 1)), err
 }
 
-// newestRow takes the first row of a reversed read that windows may come from.
+// newestRow takes the first row of a reversed read that windows may come from or, of several series, the rows of its bucket.
 type newestRow struct {
 	*windowsReading
-	at time.Time // start of its bucket
+	at     time.Time // start of its bucket or, of several series, of its newest event
+	bucket time.Time // its start; zero before the first row
 }
 
+// uses implements rowSource.
+func (n *newestRow) uses(l *mapping) bool { return n.several() || n.windowsReading.uses(l) }
+
 // ask implements rowSource.
-func (n *newestRow) ask(_ *mapping, of *scan.Read) { of.Runs = scan.BesideRuns }
+func (n *newestRow) ask(l *mapping, of *scan.Read) {
+	if n.windowsReading.uses(l) {
+		of.Runs = scan.BesideRuns
+	}
+}
 
 // row implements rowSource.
 func (n *newestRow) row(a *assembler, start time.Time, row wire.Row, _ yielder) bool {
+	if n.windowsReading.uses(a.mapping) {
+		return n.ofRun(a, start, row)
+	}
+	if !n.bucket.IsZero() && !start.Equal(n.bucket) {
+		return false
+	}
+	return a.eventsOf(start, row, func(e event, err error) bool {
+		n.bucket = start
+		at := start
+		if err == nil { // else, the part yields the error
+			at = *a.mapping.Time(e)
+		}
+		n.at = later(n.at, at)
+		return true
+	})
+}
+
+// ofRun is row for a row whose windows may come from its run.
+func (n *newestRow) ofRun(a *assembler, start time.Time, row wire.Row) bool {
 	var found rollup.Row
 	rollupOf(&found, row, a.mapping.Rollup.Family)
 	times := a.mapping.times()
 	if found.Source(&times, start, times.Whole(start, a.now())) == rollup.Nowhere {
 		return true
 	}
-	n.at = start
+	n.at = later(n.at, start)
 	return false
 }
