@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -20,8 +21,8 @@ func (r *windowsReading) descending() (complete bool) {
 }
 
 // descend is descending without the hooks of the read: it reads parts of the time range, beginning with the
-// last window. After a part without windows, it continues with the newest row that is left or, if the fields of several
-// series have rows of their own, with a longer part.
+// last window. After a part without windows, it continues with the newest row that is left or, of several series whose
+// rows are not in order of time or have one field each, with a longer part.
 func (r *windowsReading) descend() (complete bool) {
 	low, several := r.reading.assembler.from, r.several()
 	gap := false
@@ -31,8 +32,10 @@ func (r *windowsReading) descend() (complete bool) {
 			from = r.width.Back(to, r.from, n)
 		}
 		if gap && to.After(r.from) && !(several && r.reading.reader.rowPerField()) {
-			var err error
-			if from, err = r.behindGap(from, to); err != nil {
+			switch behind, err := r.behindGap(from, to); {
+			case err == nil:
+				from = behind
+			case !errors.Is(err, ErrOrder): // else, of several series in layouts by time
 				return r.failWith(err)
 			}
 		}
