@@ -105,13 +105,14 @@ type cell struct {
 	value             []byte
 }
 
-// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events are stored.
+// newTable returns the rows of a sample that have cells, without those of rollups and sums of versions: these say nothing about how events are stored.
 func newTable(s Sample) *table {
 	t := &table{Sample: s, rollups: rollupsOf(s.Rows)}
 	for _, r := range s.Rows {
 		out := row{key: r.Key()}
 		for _, family := range slices.Sorted(maps.Keys(r)) {
-			if t.isRollup(family) {
+			_, plain := s.Families[family]
+			if t.isRollup(family) || !plain && strings.HasSuffix(family, codec.VersionsFamily("")) {
 				continue
 			}
 			for _, item := range r[family] {
