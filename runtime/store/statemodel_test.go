@@ -119,7 +119,6 @@ func (c *nowCall) writes() bool  { return !c.deletes() && !c.fills }
 
 // nowVariant is a broken protocol.
 type nowVariant struct {
-	mixed       bool // readers take the newest cell of each column
 	latestFirst bool // writers write the row before the event
 	noRefill    bool // deleters do not search the newest event that is left
 	oneVersion  bool // deleters delete only the newest version
@@ -193,12 +192,9 @@ func (m *nowModel) inRow(s *nowState) (e nowEvent, tells, exists bool) {
 			continue
 		}
 		if at > e.time {
-			if !m.mixed {
-				e.data = [2]byte{}
-			}
-			e.time = at
+			e.data, e.time = [2]byte{}, at
 		}
-		if m.mixed || at == e.time {
+		if at == e.time {
 			e.data[i] = s.row[i][at]
 		}
 	}
@@ -758,7 +754,7 @@ func nowStarts() [][]nowEvent {
 // failure.
 func explored(v nowVariant, n int) (failure string, states int) {
 	all := nowCalls()
-	if !v.mixed && !v.latestFirst && !v.outlives { // deletions and back-fills, the last ones, find most faults
+	if !v.latestFirst && !v.outlives { // deletions and back-fills, the last ones, find most faults
 		slices.Reverse(all)
 	}
 	var groups [][]nowCall
@@ -768,7 +764,7 @@ func explored(v nowVariant, n int) (failure string, states int) {
 		}
 	})
 	if v == (nowVariant{}) { // a variant ends at its first failure
-		groups = testlong.Sample(groups, 9)
+		groups = testlong.Sample(groups, 36)
 	}
 	for _, calls := range groups {
 		for _, first := range nowStarts() {
@@ -812,7 +808,6 @@ func TestStateProtocolVariants(t *testing.T) {
 		name string
 		nowVariant
 	}{
-		{"the newest cell of each column", nowVariant{mixed: true}},
 		{"the row before the event", nowVariant{latestFirst: true}},
 		{"a deletion without refill", nowVariant{noRefill: true}},
 		{"deletion of the newest version", nowVariant{oneVersion: true}},
@@ -826,7 +821,7 @@ func TestStateProtocolVariants(t *testing.T) {
 		{"a change that leaves the mark", nowVariant{oneMark: true}},
 		{"marks that suffice for others", nowVariant{anyMark: true}},
 		{"the mark of none removed last", nowVariant{noneLast: true}},
-	}, 3) {
+	}, 7) {
 		if failure, _ := explored(v.nowVariant, 2); failure == "" {
 			t.Errorf("%s: not found", v.name)
 		} else {
