@@ -57,11 +57,11 @@ Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
 	n.flags(cmd, "app `profile` of the reads")
 	cmd.Flags().StringVar(&n.table, "table", "", "`ID` of the table, without the prefix")
 	cmd.Flags().StringVar(&n.sampling.Prefix, "key-prefix", "", "read only rows whose keys begin with this `text`, for a table with several kinds of rows")
-	cmd.Flags().IntVar(&n.sampling.Rows, "sample", defaultSample, "maximum number of `rows` to read")
+	cmd.Flags().IntVar(&n.sampling.Rows, "sample", defaultSample, fmt.Sprintf("maximum number of `rows` to read; of a file, lines, by default %d", inferredLines))
 	cmd.Flags().IntVar(&n.versions, "versions", inferredVersions, "maximum number of `cells` to read of a column in a row, the newest")
 	cmd.Flags().StringVar(&n.out, "out", "", "write the schema to this `file`, which must not exist, and print the shares")
 	n.input.add(cmd)
-	cmd.Flags().StringSliceVar(&n.series, "series", nil, "`columns` of CSV that tell one series from another")
+	cmd.Flags().StringSliceVar(&n.series, "series", nil, "`columns` of CSV that tell one series from another, or name=value for one that the file lacks")
 	cmd.Flags().StringVar(&n.timeColumn, "time-column", "", "`column` of CSV with the time")
 	return cmd
 }
@@ -70,6 +70,7 @@ Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
 type inference struct {
 	target
 	table, out string
+	file       string // with events, or - for stdin
 	versions   int
 	sampling   verify.Sampling
 	input      inputFlags

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -27,6 +28,7 @@ func (n *inference) runFile(cmd *cobra.Command, name string) error {
 	if err := n.free(); err != nil {
 		return err
 	}
+	n.file = name
 	shown, in, err := input(cmd, []string{name})
 	if err != nil {
 		return err
@@ -56,10 +58,16 @@ func (n *inference) proposeCQL(_ *cobra.Command, _ string, in io.Reader) (*infer
 func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader) (*infer.Proposal, error) {
 	f, err := n.input.formatOf(name)
 	if err != nil {
+		if foreign := format.Foreign(in); foreign != nil {
+			return nil, foreign
+		}
 		return nil, err
 	}
 	if err := n.input.fits(f); err != nil {
 		return nil, err
+	}
+	if f != nil && !f.Cells && (n.series != nil || n.timeColumn != "") {
+		return nil, errors.New("--series and --time-column are for CSV")
 	}
 	if f != nil && !f.Scans() {
 		if err := format.Foreign(in); err != nil {
@@ -68,6 +76,9 @@ func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader
 	}
 	if f == nil || !f.Scans() {
 		return nil, fmt.Errorf("no schema is proposed for this format: use %s, or a .cql file", words.List(scannedFormats(), "or"))
+	}
+	if strings.Contains(n.timeColumn, "+") {
+		n.input.reader.CSV.Joined = []string{n.timeColumn}
 	}
 	scanner, err := f.Scan(in, n.input.reader)
 	if err != nil {
@@ -80,6 +91,15 @@ func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader
 	base := filepath.Base(name)
 	return infer.ProposeRecords(infer.Records{
 		Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: words.Printable(base), Format: f, Scanner: scanner, Options: n.input.reader,
-		Time: n.timeColumn, Series: n.series, Limit: limit, Flags: n.input.given(cmd),
+		Time: n.timeColumn, Series: n.series, Limit: limit, Flags: n.flagsToLoad(cmd), File: n.file,
 	})
+}
+
+// flagsToLoad returns the flags of the command that loads the file, besides those that the schema tells.
+func (n *inference) flagsToLoad(cmd *cobra.Command) []string {
+	flags := n.input.given(cmd)
+	if n.out != "" {
+		flags = append(flags, "--schemas "+infer.ShellQuoted(filepath.Dir(n.out)))
+	}
+	return flags
 }

@@ -341,7 +341,7 @@ func inferredReader(schema []byte, s namedSample) (format.Reader, []string, erro
 		return nil, nil, err
 	}
 	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: schema}})
-	if r.Diagnostics.HasErrors() || r.Layouts[0].Name != args[0] || args[1] != "FILE" {
+	if r.Diagnostics.HasErrors() || r.Layouts[0].Name != args[0] || args[1] != "FILE" && filepath.Base(args[1]) != filepath.Base(s.file) {
 		return nil, args, fmt.Errorf("%w\n%s", r.Diagnostics.Err(), schema)
 	}
 	var input inputFlags

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // advised matches the flag that an error of infer asks for.
@@ -36,6 +37,8 @@ func inLayout(layout string, write bool) timeText {
 func timeTexts() []timeText {
 	out := []timeText{
 		inLayout(time.RFC3339, false), inLayout("2006-01-02 15:04:05.000-0700", false), inLayout(time.DateTime, false), inLayout(time.DateOnly, false),
+		inLayout("2006-01-02T15:04Z07:00", false), inLayout("2006-01-02 15:04", false), inLayout("2006/01/02 15:04:05", false), inLayout("2006/1/2", false),
+		inLayout("2006-1-2", false), inLayout("20060102T150405Z0700", false), inLayout(" 2006-01-02 15:04:05 ", false), inLayout(time.RFC1123Z, false),
 		inLayout("2006-01-02T15:04:05.000000", false), inLayout("20060102", false), inLayout("200601021504", false), inLayout("20060102150405", false),
 		inLayout("2006010215", true), inLayout("200601", true), inLayout("060102", true), inLayout("2006002", true), inLayout("02/01/2006", true),
 	}
@@ -57,9 +60,13 @@ func timesSample(f timeText, format string, inTime bool) (s namedSample, texts [
 	for i := range sampleEvents {
 		at := time.Date(2026, 3, 28+i, 2, 30, 0, 0, time.UTC) // clocks in Berlin skip the second one
 		texts = append(texts, f.format(at))
-		row := []string{"a", texts[i], "x"}
+		cell := texts[i]
+		if strings.Contains(cell, ",") {
+			cell = `"` + cell + `"`
+		}
+		row := []string{"a", cell, "x"}
 		if !inTime {
-			row = []string{"a", at.Format(time.RFC3339), texts[i]}
+			row = []string{"a", at.Format(time.RFC3339), cell}
 		}
 		b.WriteString(strings.Join(row, ",") + "\n")
 	}
@@ -149,4 +156,87 @@ func hasTime(e *dynamic.Event, text string, at time.Time) bool {
 		is, ok := v.(time.Time)
 		return ok && is.Equal(at) || fmt.Sprint(v) == text
 	})
+}
+
+// TestInferredLayouts loads samples with times in other forms than readers know, with the layout that infer names. It asks for
+// one if days and months cannot be told apart.
+func TestInferredLayouts(t *testing.T) {
+	asked := regexp.MustCompile(`add --time-layout ('[^']*'|\S+)\n`)
+	dates := []string{"1/2/2006", "2/1/2006", "01/02/2006", "02.01.2006", "2-1-2006", "1/2/06", "Jan 2 2006", "2 Jan 2006", "02-Jan-2006", "January 2, 2006"}
+	clocks := []string{"", " 15:04", " 15:04:05", " 3:04 PM"}
+	for i, date := range dates {
+		for k, clock := range clocks {
+			if !testlong.Enabled() && i%len(clocks) != k {
+				continue
+			}
+			for _, day := range []int{2, 20} {
+				layout := date + clock
+				at := time.Date(2026, 3, day, 15, 4, 0, 0, time.UTC)
+				s := namedSample{file: "sample.csv", text: "host,at,v\n", flags: []string{"--series", "host", "--zone", "UTC"}}
+				for range 2 {
+					s.text += fmt.Sprintf("a,\"%s\",1\n", at.Format(layout))
+					at = at.AddDate(0, 0, 1)
+				}
+				_, stderr, code := inferSample(t, s)
+				m := asked.FindStringSubmatch(stderr)
+				if ambiguous := day < 12 && strings.ContainsAny(date[:2], "12") && !strings.Contains(date, "Jan") && !strings.Contains(date, "."); code == 0 || ambiguous != (m == nil) {
+					t.Errorf("%s on day %d: %s", layout, day, stderr)
+					continue
+				} else if ambiguous {
+					continue
+				}
+				s.flags = append(s.flags, "--time-layout", strings.Trim(m[1], "'"))
+				stdout, stderr, code := inferSample(t, s)
+				if code != 0 {
+					t.Errorf("%q: %s", s.flags, stderr)
+					continue
+				}
+				reader, args, err := inferredReader([]byte(stdout), s)
+				if err != nil {
+					t.Errorf("%q: %v", args, err)
+					continue
+				}
+				want, _ := time.Parse(layout, time.Date(2026, 3, day, 15, 4, 0, 0, time.UTC).Format(layout))
+				if e, _, err := reader.Next(); err != nil || !e.Time.Equal(want) {
+					t.Errorf("%q: %v %v, want %s", args, e.Time, err, want)
+				}
+			}
+		}
+	}
+}
+
+// TestInferredParts loads samples whose time, or series, is not one column: the error or the question says what to add.
+func TestInferredParts(t *testing.T) {
+	for _, of := range []string{"csv", "cassandra"} {
+		for _, c := range []struct {
+			text, ask, series string
+			flags             []string
+		}{
+			{"date,clock,host,v\n2026-03-01,12:00:30,a,1\n2026-03-01,12:00:31,a,2\n", "--time-column date+clock", "a", []string{"--zone", "UTC", "--series", "host", "--time-column", "date+clock"}},
+			{"time,date,host,v\n12:00:30,2026-03-01,a,1\n12:00:31,2026-03-01,a,2\n", "--time-column date+time", "a", []string{"--zone", "UTC", "--series", "host", "--time-column", "date+time"}},
+			{"day,ts,host,v\n2026-03-01,2026-03-01 12:00:30,a,1\n2026-03-01,2026-03-01 12:00:31,a,2\n", "Times also are in day", "a", []string{"--zone", "UTC", "--series", "host"}},
+			{"time,v\n2026-03-01 12:00:30,1\n2026-03-01 12:00:31,2\n", "--series source=sample", "here", []string{"--zone", "UTC", "--series", "source=here"}},
+		} {
+			s := namedSample{file: "sample.csv", text: c.text, flags: []string{"--format", of, "--zone", "UTC"}}
+			if strings.Contains(c.text, "host") {
+				s.flags = append(s.flags, "--series", "host")
+			}
+			if stdout, stderr, _ := inferSample(t, s); !strings.Contains(stdout+stderr, c.ask) {
+				t.Errorf("%s: %q: want %s: %s%s", of, c.text, c.ask, stdout, stderr)
+			}
+			s.flags = append([]string{"--format", of}, c.flags...)
+			stdout, stderr, _ := inferSample(t, s)
+			reader, args, err := inferredReader([]byte(stdout), s)
+			if err != nil {
+				t.Errorf("%s: %q: %v %s", of, args, err, stderr)
+				continue
+			}
+			for i := range 2 {
+				want := time.Date(2026, 3, 1, 12, 0, 30+i, 0, time.UTC)
+				if e, _, err := reader.Next(); err != nil || !e.Time.Equal(want) || e.Series[0] != c.series {
+					t.Errorf("%s: %q: %v %v, want %s of %s\n%s", of, args, e, err, want, c.series, stdout)
+				}
+			}
+		}
+	}
 }

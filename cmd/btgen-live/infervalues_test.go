@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,10 +36,11 @@ var looksLike = [][]string{
 }
 
 // code matches numbers in notations that numbers do not print.
-var code = regexp.MustCompile(`^(\+.*|-?0[0-9].*|-?[0-9]+[eE][0-9]+|.*[_xX ,].*)$`)
+var code = regexp.MustCompile(`^(\+.*|-?0[0-9].*|-?[0-9]+[eE][0-9]+|.*[_xX,].*)$`)
 
 // keeps reports whether a value that prints as a text is what another text of the same column says.
 func keeps(text, printed string, column []string) bool {
+	text, printed = strings.TrimSpace(text), strings.TrimSpace(printed) // around numbers, spaces mean nothing
 	all := strings.ToLower(strings.Join(column, " "))
 	was, number := new(big.Rat).SetString(text)
 	is, _ := new(big.Rat).SetString(printed)
@@ -221,7 +223,7 @@ func headless(of string, f timeText, place int) (s namedSample, texts []string) 
 	for i := range sampleEvents {
 		texts = append(texts, f.format(time.Date(2026, 3, 28+i/2, 2, 30, 0, 0, time.UTC)))
 		row := []string{fmt.Sprintf("host%d", i%2), "1.5"}
-		row = append(row[:min(place, 2)], append([]string{texts[i]}, row[min(place, 2):]...)...)
+		row = slices.Insert(row, place, `"`+texts[i]+`"`)
 		b.WriteString(strings.Join(row, ",") + "\n")
 	}
 	return namedSample{file: "sample.csv", flags: []string{"--format", of}, text: b.String()}, texts

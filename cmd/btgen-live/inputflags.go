@@ -28,6 +28,7 @@ type inputFlags struct {
 	columns               []string
 	delimiter, unit, zone string
 	at                    string
+	constants             []string
 	reader                format.ReaderOptions
 }
 
@@ -57,7 +58,7 @@ func scannedFormats() []string {
 // given returns the flags of a command that a command that loads the same file needs, too.
 func (i *inputFlags) given(cmd *cobra.Command) []string {
 	var flags []string
-	for _, name := range []string{"time-unit", "zone", "delimiter"} {
+	for _, name := range []string{"time-unit", "zone", "time-layout", "delimiter"} {
 		if f := cmd.Flags().Lookup(name); f.Changed {
 			flags = append(flags, "--"+name+" "+infer.ShellQuoted(f.Value.String()))
 		}
@@ -99,6 +100,7 @@ func (i *inputFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&i.format, "format", "", words.List(inputFormats(), "or")+"; by default that of the extension of the file, or ndjson")
 	cmd.Flags().StringVar(&i.reader.Metric, "metric", "", "read only lines of this `metric`, or measurement")
 	cmd.Flags().StringVar(&i.unit, "time-unit", "", "`unit` of times that are numbers: s, ms, us, ns, m or h")
+	cmd.Flags().StringVar(&i.reader.Layout, "time-layout", "", "how the file writes January 2, `2006`, 15:04:05, for other times than those in RFC 3339 and the like: such as '1/2/2006 15:04'")
 	cmd.Flags().StringVar(&i.zone, "zone", "", "time `zone` of times without an offset, such as UTC or Europe/Berlin")
 	cmd.Flags().StringVar(&i.delimiter, "delimiter", "", "`character` between the cells of CSV, such as ';' or '\\t'; by default a comma")
 	cmd.Flags().StringSliceVar(&i.columns, "columns", nil, "`names` of the columns of CSV without a header")
@@ -108,6 +110,7 @@ func (i *inputFlags) add(cmd *cobra.Command) {
 // addWritten adds flags that only commands with a schema have.
 func (i *inputFlags) addWritten(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&i.names, "map", nil, "`column=name`: the column of the file is the value of the schema; without a name, it is left out; tag:column or field:column tells two of a line apart")
+	cmd.Flags().StringArrayVar(&i.constants, "series", nil, "`name=value`: the value of the series of events without one, such as source=nyc")
 	cmd.Flags().StringVar(&i.at, "time", "", "`time` of events without one, such as 2021-03-05T12:00:00Z")
 	cmd.Flags().BoolVar(&i.reader.IgnoreUnknown, "ignore-unknown", false, "ignore values that the schema does not have")
 }
@@ -120,6 +123,14 @@ func (i *inputFlags) check() (err error) {
 	if i.unit != "" {
 		if i.reader.Unit = format.Units[i.unit]; i.reader.Unit == 0 {
 			return fmt.Errorf("--time-unit %q: must be %s", i.unit, words.List(slices.Sorted(maps.Keys(format.Units)), "or"))
+		}
+	}
+	if i.reader.Layout != "" {
+		if err := format.CheckLayout(i.reader.Layout); err != nil {
+			return fmt.Errorf("--time-layout: %w", err)
+		}
+		if i.unit != "" {
+			return errors.New("--time-layout is for times that are texts, and --time-unit for numbers: choose one")
 		}
 	}
 	if i.zone != "" {
@@ -142,8 +153,16 @@ func (i *inputFlags) check() (err error) {
 	return i.mapped()
 }
 
-// mapped parses --map.
+// mapped parses --map and --series.
 func (i *inputFlags) mapped() error {
+	i.reader.Series = map[string]string{}
+	for _, c := range i.constants {
+		name, value, ok := strings.Cut(c, "=")
+		if _, twice := i.reader.Series[name]; !ok || value == "" || twice {
+			return fmt.Errorf("--series %q: want name=value, once for each name", c)
+		}
+		i.reader.Series[name] = value
+	}
 	i.reader.Names = map[string]string{}
 	for _, m := range i.names {
 		at := strings.LastIndexByte(m, '=')
@@ -175,10 +194,15 @@ func (i *inputFlags) formatOf(file string) (*format.Format, error) {
 		return format.Find(i.format), nil
 	case f != nil:
 		return f, nil
-	case extension == "" || extension == ".txt":
+	case extension == ".tsv":
+		if i.delimiter == "" {
+			i.reader.CSV.Delimiter = '\t'
+		}
+		return format.Find("csv"), nil
+	case extension == "":
 		return format.Find("ndjson"), nil
 	}
-	return nil, fmt.Errorf("its name: the extension %s names no format, and nothing is done: add --format", words.Printable(extension))
+	return nil, fmt.Errorf("its name: the extension %s names no format, and nothing is done: add --format, such as --format csv", words.Printable(extension))
 }
 
 // fits returns an error for flags that mean nothing for a format; nil is Parquet.
@@ -197,6 +221,9 @@ func (i *inputFlags) fits(f *format.Format) error {
 func (i *inputFlags) open(in io.Reader, name string, l *layout.Layout) (format.Reader, error) {
 	f, err := i.formatOf(name)
 	if err != nil {
+		if foreign := format.Foreign(in); foreign != nil {
+			return nil, foreign
+		}
 		return nil, err
 	}
 	if err := i.fits(f); err != nil {

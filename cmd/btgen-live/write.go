@@ -37,8 +37,8 @@ that an event lacks get the defaults of the schema. If several events have the s
 the last one is stored.
 
 ` + formatsText() + `
---metric reads one measurement or metric of a file with several. --map, --delimiter, --columns and
---null describe other CSV, and --time-unit and --zone other times.
+--metric reads one measurement or metric of a file with several. --map, --series, --delimiter, --columns
+and --null describe other CSV, and --time-unit, --time-layout and --zone other times.
 
 Lines that cannot be parsed, and events that the tables refuse, are reported with their line
 and character number, and the others are written. If it is uncertain where a record ends, the
@@ -393,7 +393,7 @@ func (l *loading) land() error {
 			}
 			if line := l.flying.lines[f.Index]; !refused[line] {
 				refused[line] = true
-				reports = append(reports, report{line, fmt.Sprintf("%d:1: %v", line, f.Err)})
+				reports = append(reports, report{line, fmt.Sprintf("%d:1: %v", line, rangeError(f.Err, l.flying.events[f.Index].Time))})
 			}
 		}
 	}
@@ -423,6 +423,14 @@ func (l *loading) land() error {
 		return rateText(l.events, "event", l.begun) + fmt.Sprintf(", line %s", words.Number(float64(l.line)))
 	})
 	return nil
+}
+
+// rangeError says why a time before 1970, or soon after, is refused.
+func rangeError(err error, at time.Time) error {
+	if errors.Is(err, codec.ErrTimeRange) && at.Year() <= 1970 {
+		return fmt.Errorf("%w: no row can have a time before 1970, or in a bucket that begins before it", err)
+	}
+	return err
 }
 
 // broken ends the loading because Bigtable did not store events: all lines before the first

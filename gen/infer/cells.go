@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,7 +13,7 @@ import (
 )
 
 // timeColumn matches the likely names of columns with the time of an event.
-var timeColumn = regexp.MustCompile(`(?i)^(time|timestamp|ts|datetime|date_time|event_time|.*_at|.*_time|.*_ts|at|date|day)$`)
+var timeColumn = regexp.MustCompile(`(?i)^(time|timestamp|ts|datetime|date_time|event_time|.*_at|.*_time|.*_ts|ts_.*|at|date|day)$`)
 
 // idColumn matches the likely names of columns with numbers that tell one series from another.
 var idColumn = regexp.MustCompile(`(?i)(^|_)(id|no|nr|number|key|code)$|[a-z]Id$`)
@@ -36,6 +37,7 @@ func (s *recordSample) addCells() error {
 			columns[string(values[i].Name)].add(&values[i])
 		}
 	}
+	s.takeConstants()
 	given := slices.Clone(s.Series)
 	if s.Time != "" {
 		given = append(given, s.Time)
@@ -43,24 +45,27 @@ func (s *recordSample) addCells() error {
 	for _, name := range given {
 		switch c := columns[name]; {
 		case c == nil:
-			return fmt.Errorf("%w: no record has a column %s", ErrNoSchema, show([]byte(name)))
+			return fmt.Errorf("no record has a column %s: %w are %s", show([]byte(name)), ErrColumn, listed(s.columns))
 		case c.bytes == 0:
 			return fmt.Errorf("%w: all values of column %s are empty in the sample: choose another column", ErrNoSchema, show([]byte(name)))
 		}
 	}
 	if s.Time == "" {
-		if s.Time = s.timeOf(columns); s.Time == "" {
-			return fmt.Errorf("%w: add --time-column COLUMN", ErrNoTime)
+		var unread []string
+		if s.Time, s.otherTimes, unread = s.timeOf(columns); s.Time == "" {
+			return fmt.Errorf("%w: add --time-column COLUMN; %s", ErrNoTime, layoutHint(unread))
 		}
 	}
-	if s.Series == nil {
+	if slices.Contains(s.Options.CSV.Joined, s.Time) {
+		s.left = strings.SplitN(s.Time, "+", 2)
+	} else if all(slices.Collect(maps.Keys(columns[s.Time].distinct)), s.isDate) {
+		s.clock = s.clockOf(columns)
+	}
+	if s.Series == nil && s.constants == nil {
 		s.Series, s.guessed = s.seriesOf(columns), true
 	}
-	if len(s.Series) == 0 {
-		return fmt.Errorf("%w: add --series COLUMN", ErrNoSeries)
-	}
 	for _, name := range s.columns {
-		if name == s.Time || slices.Contains(s.Series, name) {
+		if name == s.Time || slices.Contains(s.Series, name) || slices.Contains(s.left, name) {
 			continue
 		}
 		var err error
@@ -78,11 +83,16 @@ func (s *recordSample) addCells() error {
 				values[i].Part = format.TagPart
 			}
 		}
+		values = slices.DeleteFunc(values, func(v format.Value) bool { return slices.Contains(s.left, string(v.Name)) })
 		slices.SortStableFunc(values, func(a, b format.Value) int { return s.rank(&a) - s.rank(&b) })
 		if err := s.add(values); err != nil {
 			return err
 		}
 		ids = append(ids, s.last)
+	}
+	if len(s.Series)+len(s.constants) == 0 {
+		err := fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, ShellQuoted(s.Name))
+		return errors.Join(s.times.check(s.Options, s.unit()), err)
 	}
 	if s.replaced > 0 {
 		s.separators = s.separatorsOf(ids)
@@ -97,9 +107,9 @@ func (s *recordSample) checkHeader() error {
 		return nil
 	}
 	value := func(name string) bool {
-		return name == "" || isLikelyTime(name) || isFloat64([]byte(name)) || slices.Contains(missing, name)
+		return name == "" || s.isLikelyTime(name) || isFloat64([]byte(name)) || slices.Contains(missing, name)
 	}
-	at := slices.IndexFunc(s.columns, isLikelyTime)
+	at := slices.IndexFunc(s.columns, s.isLikelyTime)
 	if at < 0 && !all(s.columns, value) {
 		return nil
 	}
@@ -110,6 +120,35 @@ func (s *recordSample) checkHeader() error {
 		}
 	}
 	return fmt.Errorf("%w: its cells are values, such as %s: add --columns with the names, as in --columns %s", ErrHeader, show([]byte(s.columns[max(at, 0)])), strings.Join(names, ","))
+}
+
+// clockOf returns the column with times of a day; empty if there is none.
+func (s *recordSample) clockOf(columns map[string]*recordColumn) string {
+	at := slices.IndexFunc(s.columns, func(name string) bool {
+		return columns[name].n > 0 && all(slices.Collect(maps.Keys(columns[name].distinct)), func(text string) bool {
+			_, err := time.Parse("15:04:05", text)
+			_, short := time.Parse("15:04", text)
+			return err == nil || short == nil
+		})
+	})
+	if at < 0 {
+		return ""
+	}
+	return s.columns[at]
+}
+
+// takeConstants moves values of the series that are no columns, such as source=nyc, to constants.
+func (s *recordSample) takeConstants() {
+	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(of string) bool {
+		name, value, ok := strings.Cut(of, "=")
+		if ok = ok && name != "" && value != "" && !slices.Contains(s.columns, of); ok {
+			s.constants = append(s.constants, designValue{source: name, part: format.AnyPart, typ: "string", example: value, constant: true, bytes: len(value), escape: strings.Contains(value, "#")})
+		}
+		return ok
+	})
+	if len(s.Series) == 0 {
+		s.Series = nil
+	}
 }
 
 // separatorsOf returns the columns of which no two records of one series and time, by ID, have the same value.
@@ -138,36 +177,52 @@ func (s *recordSample) separatorsOf(ids []string) (out []string) {
 // rank sorts the columns of the series in their order.
 func (s *recordSample) rank(v *format.Value) int { return slices.Index(s.Series, string(v.Name)) }
 
-// timeOf returns the column with the time: one with a likely name, or else the first one with times. Columns whose times
-// need another flag come last.
-func (s *recordSample) timeOf(columns map[string]*recordColumn) string {
-	isTimestamp := func(name string) bool {
-		typ := columns[name].cellType()
-		return typ == "timestamp" || typ == localTime
-	}
-	for _, is := range []func(string) bool{s.isTime, isLikelyTime} {
-		for _, likely := range []func(string) bool{timeColumn.MatchString, isTimestamp} {
-			for _, name := range s.columns {
-				if columns[name].n > 0 && likely(name) && all(slices.Collect(maps.Keys(columns[name].distinct)), is) {
-					return name
-				}
+// timeOf returns the column with the time, and others with times: the one with the finest times, of which those that need no
+// further flag and those with likely names come first. If there is none, it returns the texts of a column that has times in a layout.
+func (s *recordSample) timeOf(columns map[string]*recordColumn) (name string, others, unread []string) {
+	best := -1
+	for _, of := range s.columns {
+		c := columns[of]
+		texts := slices.Sorted(maps.Keys(c.distinct))
+		typ := c.cellType()
+		timed, named := typ == "timestamp" || typ == localTime, timeColumn.MatchString(of)
+		if c.n == 0 || !timed && !named || !all(texts, s.isTime) && !all(texts, s.isLikelyTime) {
+			if typ == "string" && (unread == nil || named) && len(layoutsOf(texts)) > 0 {
+				unread = texts
+			}
+			continue
+		}
+		others = append(others, of)
+		rank := 0
+		for i, has := range []bool{named, all(texts, s.isTime), !all(texts, s.isDate)} {
+			if has {
+				rank |= 1 << i
 			}
 		}
+		if rank > best {
+			best, name = rank, of
+		}
 	}
-	return ""
+	return name, slices.DeleteFunc(others, func(of string) bool { return of == name }), unread
 }
 
 // isTime reports whether a text is a time for readers.
 func (s *recordSample) isTime(text string) bool {
-	_, ok := format.ParseTime([]byte(text), s.Options.Unit, s.Options.Zone)
+	_, ok := format.ParseTime([]byte(text), s.Options)
 	return ok
 }
 
+// isDate reports whether a text is a time at midnight.
+func (s *recordSample) isDate(text string) bool {
+	at, ok := wallTime([]byte(text), s.Options.Layout)
+	return ok && at.Truncate(day).Equal(at)
+}
+
 // isLikelyTime reports whether a text is a time for readers with some unit and zone.
-func isLikelyTime(text string) bool {
-	_, ok := format.ParseTime([]byte(text), 0, time.UTC)
-	return ok || slices.ContainsFunc(units[:], func(u unitFlag) bool {
-		at, ok := format.ParseTime([]byte(text), u.unit, nil)
+func (s *recordSample) isLikelyTime(text string) bool {
+	_, ok := wallTime([]byte(text), s.Options.Layout)
+	return ok || s.Options.Layout == "" && slices.ContainsFunc(units[:], func(u unitFlag) bool {
+		at, ok := format.ParseTime([]byte(text), format.ReaderOptions{Unit: u.unit})
 		return ok && plausible(at)
 	})
 }
@@ -179,7 +234,7 @@ func (s *recordSample) seriesOf(columns map[string]*recordColumn) []string {
 		c := columns[name]
 		typ := c.cellType()
 		repeats := len(c.distinct)*2 <= c.n && len(c.distinct) < maxDistinct
-		if name != s.Time && c.n == len(s.cells) && !c.distinct[""] && repeats && (typ == "string" || c.isID() || typ == "int64" && idColumn.MatchString(name)) {
+		if name != s.Time && c.n == len(s.cells) && !c.distinct[""] && !slices.Contains(s.left, name) && repeats && (typ == "string" || c.isID() || typ == "int64" && idColumn.MatchString(name)) {
 			out = append(out, name)
 		}
 	}

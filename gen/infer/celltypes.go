@@ -23,25 +23,33 @@ const localTime = "local time"
 // textType is a type of texts.
 type textType struct {
 	typ string
-	is  func(text []byte) bool
+	is  func(text []byte, layout string) bool // layout is that of times; empty for the usual forms
 }
 
 // cellTypes are the types of texts, in the order in which they are tried, apart from strings. Integers print back as their
 // texts, and other numbers have a usual notation: a text that only looks like a number would become another one.
 var cellTypes = [...]textType{
-	{"int64", func(text []byte) bool {
+	{"int64", func(text []byte, _ string) bool {
 		n, err := strconv.ParseInt(string(text), 10, 64)
 		return err == nil && strconv.FormatInt(n, 10) == string(text)
 	}},
-	{"uint64", func(text []byte) bool {
+	{"uint64", func(text []byte, _ string) bool {
 		n, err := strconv.ParseUint(string(text), 10, 64)
 		return err == nil && strconv.FormatUint(n, 10) == string(text)
 	}},
-	{"float64", func(text []byte) bool { return isFloat64(text) || isSpecial(text) }},
-	{"bool", func(text []byte) bool { _, err := strconv.ParseBool(string(text)); return err == nil }},
-	{"timestamp", func(text []byte) bool { _, ok := format.ParseTime(text, 0, nil); return ok }},
-	{localTime, func(text []byte) bool { _, ok := format.ParseTime(text, 0, time.UTC); return ok }},
-	{"json", func(text []byte) bool { return len(text) > 0 && is(isJSON, text) }},
+	{"float64", func(text []byte, _ string) bool { return isFloat64(text) || isSpecial(text) }},
+	{"bool", func(text []byte, _ string) bool { _, err := strconv.ParseBool(string(text)); return err == nil }},
+	{"timestamp", func(text []byte, layout string) bool {
+		_, ok := format.ParseTime(text, format.ReaderOptions{Layout: layout})
+		return ok
+	}},
+	{localTime, func(text []byte, layout string) bool { _, ok := wallTime(text, layout); return ok }},
+	{"json", func(text []byte, _ string) bool { return len(text) > 0 && is(isJSON, text) }},
+}
+
+// wallTime parses a time without an offset as one in UTC, and others.
+func wallTime(text []byte, layout string) (time.Time, bool) {
+	return format.ParseTime(text, format.ReaderOptions{Zone: time.UTC, Layout: layout})
 }
 
 // usualNumber matches numbers as programs print them. Others may be codes, such as 007, +48123450000 and 13E2.
@@ -108,8 +116,9 @@ var missing = strings.Fields(`NA N/A n/a #N/A na NULL null Null None none nil \N
 // isDecimalComma matches numbers with commas.
 var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`)
 
-// addText examines a text.
+// addText examines a text. Readers ignore spaces around numbers, times and booleans.
 func (c *recordColumn) addText(text []byte) {
+	text = bytes.TrimSpace(text)
 	if slices.Contains(missing, string(text)) {
 		c.nulled++
 		if !slices.Contains(c.nulls, string(text)) {
@@ -118,7 +127,7 @@ func (c *recordColumn) addText(text []byte) {
 		return
 	}
 	for i := range cellTypes {
-		c.not[i] = c.not[i] || !cellTypes[i].is(text)
+		c.not[i] = c.not[i] || !cellTypes[i].is(text, c.layout)
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
 	number := err == nil && !bytes.ContainsAny(text, "_xX")

@@ -234,12 +234,16 @@ func (p *cqlParser) table() (*cqlTable, error) {
 	if !p.skip("(") {
 		return nil, p.fail("(")
 	}
-	for first := true; first || p.skip(","); first = false {
+	closed := false // also after a comma
+	for first := true; !closed && (first || p.skip(",")); first = false {
+		if closed = !first && p.skip(")"); closed {
+			break
+		}
 		if err := p.element(t); err != nil {
 			return nil, err
 		}
 	}
-	if !p.skip(")") {
+	if !closed && !p.skip(")") {
 		return nil, p.fail("a comma or )")
 	}
 	if err := p.options(t); err != nil {

@@ -31,6 +31,7 @@ type design struct {
 	ttlAsk       string
 	step         time.Duration // between the events of a series; 0 if unknown
 	count        int           // of series; 0 if unknown
+	file         string        // to load, as a word of a shell; empty if it is unknown
 	loading      []string      // flags of the command that loads the events, besides --map
 	words        []string      // names that mean something else for the reader of the format
 	names        namer
@@ -46,7 +47,8 @@ type designValue struct {
 	optional bool
 	escape   bool // the delimiter in keys
 	example  string
-	bytes    int // the average size of a text; 0 if unknown
+	bytes    int  // the average size of a text; 0 if unknown
+	constant bool // whether example is the value of all events, which the file lacks
 	asks     []string
 
 	name string // in the schema
@@ -114,13 +116,15 @@ func (d *design) schema() ([]byte, []string) {
 
 // command returns the command that loads the events.
 func (d *design) command() string {
-	flags := append([]string{"btgen-live write", d.names.eventName(d.table), "FILE"}, d.loading...)
+	flags := append([]string{"btgen-live write", d.names.eventName(d.table), cmp.Or(d.file, "FILE")}, d.loading...)
 	add := func(from, to string) { flags = append(flags, "--map "+ShellQuoted(from+"="+to)) }
 	if d.timeName != "" && d.timeName != "time" {
 		add(d.timeName, "time")
 	}
 	for _, v := range slices.Concat(d.series, d.fields) {
-		if v.name != v.source {
+		if v.constant {
+			flags = append(flags, "--series "+ShellQuoted(v.name+"="+v.example))
+		} else if v.name != v.source {
 			add(v.part.Qualified(v.source), v.name)
 		}
 	}
@@ -132,7 +136,7 @@ func (d *design) command() string {
 
 // ShellQuoted returns a word of a command in a shell.
 func ShellQuoted(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=.,/:") == "" {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=+.,/:") == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

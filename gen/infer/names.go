@@ -146,14 +146,19 @@ func (n *namer) packageName(table string) string {
 // eventName returns the name of the events of a table: in the singular.
 func (n *namer) eventName(table string) string {
 	var b strings.Builder
+	last := ""
 	for _, word := range strings.Split(n.packageName(table), "_") {
 		if word != "" {
 			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+			last = word
 		}
 	}
 	name := b.String()
-	if len(name) > 3 && strings.HasSuffix(name, "s") && !strings.HasSuffix(name, "ss") {
+	if len(last) > 3 && strings.HasSuffix(last, "s") && !singular.MatchString(last) {
 		name = name[:len(name)-1]
 	}
 	return name
 }
+
+// singular matches words that end with s in the singular.
+var singular = regexp.MustCompile(`(ss|us|is|as|ses)$`)

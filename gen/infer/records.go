@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -26,6 +27,7 @@ type Records struct {
 	Time    string   // the column of CSV with the time; empty to find it
 	Series  []string // the columns of CSV that tell one series from another; nil to find them
 	Limit   int      // maximum number of records
+	File    string   // the path to load; empty if it is unknown
 	Flags   []string // those of the command that loads the events which Options stand for
 }
 
@@ -34,6 +36,10 @@ var (
 	ErrNoRecords = errors.New("the sample has no events")
 	// ErrMetrics is the error of events of several measurements that have different fields.
 	ErrMetrics = errors.New("the sample has several measurements")
+	// ErrColumn is the error of columns that the file does not have.
+	ErrColumn = errors.New("its columns")
+	// ErrText is the error of text in another encoding than UTF-8.
+	ErrText = errors.New("text that is not UTF-8")
 	// ErrHeader is the error of CSV whose first line is no header.
 	ErrHeader = errors.New("the first line seems to be no header")
 	// ErrNoTime is the error of records without a time.
@@ -91,6 +97,11 @@ type recordSample struct {
 	replacedOne   string                 // the first of them
 	cells         [][]format.Value       // of CSV, until it is known what they are
 	columns       []string               // of CSV
+	otherTimes    []string               // columns of CSV with times, if Time is a guess
+	left          []string               // columns of CSV that are joined as the time
+	clock         string                 // the column of CSV with the times of days, if that of the time has dates
+	constants     []designValue          // values of the series that lines lack
+	notText       int                    // records that are not in UTF-8
 	guessed       bool                   // whether Series are a guess
 	separators    []string               // columns of CSV that tell lines of one series and time apart
 }
@@ -111,6 +122,7 @@ type recordColumn struct {
 	not      [len(cellTypes)]bool
 	id       string // the type of IDs that all texts are; empty if there is none
 
+	layout    string   // of times
 	nulls     []string // usual texts of missing values among the texts
 	nulled    int      // texts that are in nulls
 	notNumber bool     // whether a text is no number in any notation
@@ -204,10 +216,13 @@ func (s *recordSample) add(values []format.Value) error {
 		case format.TagPart:
 			series.WriteString("\x00" + string(v.Name) + "\x00" + string(v.Text))
 		case format.TimePart:
-			at, ok := format.ParseTime(v.Text, s.unit(), s.Options.Zone)
+			at, ok := s.parseTime(v.Text)
 			point.at, point.timed, has = at.UnixNano(), ok, true
-			s.times.add(v.Text, at, ok)
+			s.times.add(v.Text, at, ok, s.Options.Layout)
 		}
+	}
+	if slices.ContainsFunc(values, func(v format.Value) bool { return !utf8.Valid(v.Text) || !utf8.Valid(v.Name) }) {
+		s.notText++
 	}
 	if s.lines++; !has {
 		s.untimed++
@@ -239,6 +254,13 @@ func (s *recordSample) add(values []format.Value) error {
 		}
 	}
 	return nil
+}
+
+// parseTime parses a time as readers do.
+func (s *recordSample) parseTime(text []byte) (time.Time, bool) {
+	o := s.Options
+	o.Unit = s.unit()
+	return format.ParseTime(text, o)
 }
 
 // unit returns the unit of times that are numbers; 0 if it is unknown.
@@ -275,7 +297,7 @@ func (s *recordSample) know(in map[string]*recordColumn, order []string, name st
 	if len(in) == maxNames {
 		return order, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
 	}
-	in[name] = &recordColumn{}
+	in[name] = &recordColumn{layout: s.Options.Layout}
 	return append(order, name), nil
 }
 
@@ -296,6 +318,9 @@ func (s *recordSample) design() (*design, error) {
 	if err := s.times.check(s.Options, s.unit()); err != nil {
 		return nil, err
 	}
+	if s.notText > 0 && s.notText == s.lines {
+		return nil, s.notTextError()
+	}
 	d := &design{table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}."}
 	if len(s.metrics) == 1 {
 		d.table = s.metricOrder[0]
@@ -305,6 +330,9 @@ func (s *recordSample) design() (*design, error) {
 		d.about = append(d.about, "Not read: "+e)
 	}
 	d.loading = append([]string{"--format " + s.Format.Name}, s.Flags...)
+	if d.file = ShellQuoted(s.File); s.File == "" || oneLine(s.File) != s.File || strings.HasPrefix(s.File, "-") {
+		d.file = ""
+	}
 	if narrow {
 		d.series = append(d.series, designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: s.metricOrder[0], bytes: averageLength(s.metricOrder)})
 	}
@@ -317,6 +345,16 @@ func (s *recordSample) design() (*design, error) {
 	if s.guessed {
 		d.asks = append(d.asks, s.seriesQuestion())
 	}
+	if len(s.otherTimes) > 0 {
+		d.asks = append(d.asks, fmt.Sprintf("Is %s the time? Times also are in %s; --time-column names another.", s.Time, listed(s.otherTimes)))
+	}
+	if d.left = s.left; s.clock != "" {
+		d.asks = append(d.asks, fmt.Sprintf("%s has dates, and %s times of days. Are they one time? Then repeat infer with --time-column %s.", s.Time, s.clock, ShellQuoted(s.Time+"+"+s.clock)))
+	}
+	if s.notText > 0 {
+		d.asks = append(d.asks, s.notTextError().Error()+". Can they be converted?")
+	}
+	d.series = append(d.series, s.constants...)
 	s.addTags(d)
 	for _, name := range s.fieldOrder {
 		d.fields = append(d.fields, s.field(name))
@@ -337,6 +375,11 @@ func (s *recordSample) part(of format.Part) format.Part {
 		return format.AnyPart
 	}
 	return of
+}
+
+// notTextError returns the error of records that are not in UTF-8.
+func (s *recordSample) notTextError() error {
+	return fmt.Errorf("%s %w, and write refuses them: convert the file, as in iconv -f ISO-8859-1 -t UTF-8, if that is its encoding", words.Count(float64(s.notText), "line has", "lines have"), ErrText)
 }
 
 // averageLength returns the average length of texts.
@@ -438,13 +481,19 @@ func (s *recordSample) time(d *design) {
 		d.asks = append(d.asks, s.replacedQuestion())
 	}
 	if s.scattered && s.Format.Points {
-		d.asks = append(d.asks, "Lines of a point do not follow each other, and would replace each other: can they be sorted by series and time before they are loaded?")
+		d.asks = append(d.asks, "Lines of a point do not follow each other, and --merge joins them if fewer than 100,000 are between them. If not, can they be sorted by series and time?")
+		d.loading = append(d.loading, "--merge")
 	}
-	d.bucket = bucketFor(d.step, len(d.fields))
+	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(times, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {
+		d.bucket = "1d" // the first week with days before 1970 has no label
+	}
 	if d.step == 0 {
 		d.bucketAsk = "How many events has a series a day? A row should have less than 20,000 cells."
 	}
 }
+
+// firstWeek is the first Monday of 1970.
+var firstWeek = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
 
 // replacedQuestion asks about lines that would replace others.
 func (s *recordSample) replacedQuestion() string {

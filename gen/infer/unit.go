@@ -21,6 +21,9 @@ type unitFlag struct {
 // units are the usual units of times that are numbers.
 var units = [...]unitFlag{{"s", time.Second}, {"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", time.Nanosecond}}
 
+// epoch is the first time that rows can have.
+var epoch = time.Unix(0, 0)
+
 // timeTexts is what is known of the texts of times.
 type timeTexts struct {
 	n         int
@@ -31,13 +34,21 @@ type timeTexts struct {
 	local     string          // the first without an offset that needs a zone; empty if there is none
 	unread    int             // that are no times
 	unreadOne string          // the first of them
+	texts     []string        // some of them
+	early     int             // before 1970
+	earlyOne  string          // the first of them
 	unlikely  int             // numbers that are no plausible times in the unit of the reader
 }
 
 // add examines the text of a time, which is at if it is one for a reader with a unit and a zone.
-func (t *timeTexts) add(text []byte, at time.Time, read bool) {
-	if t.n++; !isNumberOfUnits(text) {
-		_, local := format.ParseTime(text, 0, time.UTC)
+func (t *timeTexts) add(text []byte, at time.Time, read bool, layout string) {
+	if read && at.Before(epoch) {
+		if t.early++; t.earlyOne == "" {
+			t.earlyOne = string(text)
+		}
+	}
+	if t.n++; layout != "" || !isNumberOfUnits(text) {
+		_, local := wallTime(text, layout)
 		switch {
 		case read:
 		case local && t.local == "":
@@ -54,7 +65,7 @@ func (t *timeTexts) add(text []byte, at time.Time, read bool) {
 		t.hours++
 	}
 	for i, u := range units {
-		if at, ok := format.ParseTime(text, u.unit, nil); ok && plausible(at) {
+		if at, ok := format.ParseTime(text, format.ReaderOptions{Unit: u.unit}); ok && plausible(at) {
 			t.fits[i]++
 		}
 	}
@@ -65,6 +76,9 @@ func (t *timeTexts) add(text []byte, at time.Time, read bool) {
 
 // addUnread counts a text that is no time.
 func (t *timeTexts) addUnread(text []byte) {
+	if len(t.texts) < maxDistinct {
+		t.texts = append(t.texts, string(text))
+	}
 	if t.unread++; t.unreadOne == "" {
 		t.unreadOne = string(text)
 	}
@@ -72,8 +86,8 @@ func (t *timeTexts) addUnread(text []byte) {
 
 // isNumberOfUnits reports whether a text is a time only if a unit is known.
 func isNumberOfUnits(text []byte) bool {
-	_, is := format.ParseTime(text, 0, time.UTC)
-	_, number := format.ParseTime(text, time.Nanosecond, nil)
+	_, is := wallTime(text, "")
+	_, number := format.ParseTime(text, format.ReaderOptions{Unit: time.Nanosecond})
 	return !is && number
 }
 
@@ -92,7 +106,9 @@ func (t *timeTexts) check(o format.ReaderOptions, unit time.Duration) error {
 	number := show([]byte(t.number))
 	switch likely := t.unit(); {
 	case t.unread == t.n && t.n > 0:
-		return fmt.Errorf("%w: none of %s is a time, such as %s: choose another column", ErrTimes, words.Count(float64(t.n), "text", "texts"), show([]byte(t.unreadOne)))
+		return fmt.Errorf("%w: none of %s is a time, such as %s: choose another column; %s", ErrTimes, words.Count(float64(t.n), "text", "texts"), show([]byte(t.unreadOne)), layoutHint(t.texts))
+	case t.early == t.n && t.n > 0:
+		return fmt.Errorf("%w: all are before 1970, such as %s, and no row can have them", ErrTimes, show([]byte(t.earlyOne)))
 	case t.local != "" && o.Zone == nil:
 		return fmt.Errorf("%w: %s has no time zone: add --zone, such as --zone UTC", ErrTimes, show([]byte(t.local)))
 	case t.numbers == 0 || o.Unit != 0:
@@ -104,7 +120,7 @@ func (t *timeTexts) check(o format.ReaderOptions, unit time.Duration) error {
 	case unit == 0:
 		return fmt.Errorf("%w: %s is a number of an unknown unit: add --time-unit %s", ErrTimes, number, likely)
 	case t.unlikely == t.numbers && likely != "":
-		at, _ := format.ParseTime([]byte(t.number), unit, nil)
+		at, _ := format.ParseTime([]byte(t.number), format.ReaderOptions{Unit: unit})
 		return fmt.Errorf("%w: %s is %s in the unit of the format: add --time-unit %s, or that unit if it is right", ErrTimes, number, shownTime(at), likely)
 	}
 	return nil
@@ -123,6 +139,10 @@ func (t *timeTexts) questions() (asks []string) {
 	if t.unlikely > 0 {
 		asks = append(asks, fmt.Sprintf("%d of %s that are numbers, such as %s, are before 1995, after 2099 or no times. Is --time-unit right?",
 			t.unlikely, words.Count(float64(t.numbers), "time", "times"), show([]byte(t.number))))
+	}
+	if t.early > 0 {
+		asks = append(asks, fmt.Sprintf("%s before 1970, such as %s. No row can have them, and write refuses their lines. Can they be left out?",
+			words.Count(float64(t.early), "time is", "times are"), show([]byte(t.earlyOne))))
 	}
 	if t.unread > 0 {
 		asks = append(asks, fmt.Sprintf("%s cannot be read, such as %s, and write reports their lines. What are they?",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -43,6 +44,9 @@ type CSVOptions struct {
 	Columns []string
 	// Nulls are the texts of cells without quotes that are missing values, besides empty ones.
 	Nulls []string
+	// Joined are names of columns that are two of the file, with a space between their texts: date+time, unless there is a
+	// column with that name.
+	Joined []string
 
 	escape byte // precedes quotes in cells; 0 if they are doubled
 	ofCQL  bool // whether bytes are hexadecimal digits after 0x, and times may be timeuuids
@@ -70,6 +74,11 @@ func NewCSVReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, erro
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range slices.Sorted(maps.Keys(o.Names)) {
+		if strings.Contains(name, "+") {
+			o.CSV.Joined = append(o.CSV.Joined, name)
+		}
+	}
 	r := &csvReader{csvScanner: newCSVScanner(in, o.CSV), parser: p}
 	return r, r.open()
 }
@@ -87,7 +96,8 @@ type csvScanner struct {
 	CSVOptions
 	frame csvFrame
 	names []string
-	cells []cell // of the current record
+	joins [][2]int // columns that are joined
+	cells []cell   // of the current record
 }
 
 func newCSVScanner(in io.Reader, o CSVOptions) csvScanner {
@@ -115,7 +125,8 @@ func (r *csvScanner) header() error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if r.names = r.Columns; r.names != nil {
+	if r.names = slices.Clone(r.Columns); r.names != nil {
+		r.join()
 		return nil
 	}
 	if _, err := r.record(); err == io.EOF {
@@ -130,7 +141,19 @@ func (r *csvScanner) header() error {
 	for _, c := range r.cells {
 		r.names = append(r.names, string(c.text))
 	}
+	r.join()
 	return nil
+}
+
+// join adds the columns that are two joined ones.
+func (r *csvScanner) join() {
+	for _, name := range r.Joined {
+		first, second, _ := strings.Cut(name, "+")
+		of := [2]int{slices.Index(r.names, first), slices.Index(r.names, second)}
+		if !slices.Contains(r.names, name) && of[0] >= 0 && of[1] >= 0 {
+			r.joins, r.names = append(r.joins, of), append(r.names, name)
+		}
+	}
 }
 
 // open reads the header, and finds its columns.
@@ -162,8 +185,15 @@ var errNotInHeader = errors.New("the header has no such column")
 // scan reads the next record, which must have a cell for each column, and returns its line.
 func (r *csvScanner) scan() (int, error) {
 	number, err := r.record()
-	if err == nil && len(r.cells) != len(r.names) {
-		err = &InputError{Line: number, Column: 1, Err: syntax(fmt.Sprintf("%s for %s", words.Count(float64(len(r.cells)), "cell", "cells"), words.Count(float64(len(r.names)), "column", "columns")))}
+	if want := len(r.names) - len(r.joins); err == nil && len(r.cells) != want {
+		err = &InputError{Line: number, Column: 1, Err: syntax(fmt.Sprintf("%s for %s", words.Count(float64(len(r.cells)), "cell", "cells"), words.Count(float64(want), "column", "columns")))}
+	}
+	for _, of := range r.joins {
+		if err == nil {
+			first, second := r.cells[of[0]], r.cells[of[1]]
+			first.text = bytes.TrimSpace(slices.Concat(first.text, []byte(" "), second.text))
+			r.cells = append(r.cells, first)
+		}
 	}
 	return number, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -25,33 +26,88 @@ func unitName(unit time.Duration) string {
 	return unit.String()
 }
 
-// timeForms are the forms of times with an offset that other systems write, besides RFC 3339.
-// Fractions of seconds are accepted in all of them.
-var timeForms = []string{
-	"2006-01-02 15:04:05-07",        // PostgreSQL, for whole hours
-	"2006-01-02 15:04:05Z07:00",     // PostgreSQL
-	"2006-01-02 15:04:05-0700",      // cqlsh of Cassandra
-	"2006-01-02 15:04:05 UTC",       // BigQuery
-	"2006-01-02 15:04:05 Z07:00",    // SQL Server
-	"2006-01-02 15:04:05 -0700",     // Ruby, Rails
-	"2006-01-02 15:04:05 -0700 UTC", // Go
+// timeForm is a form of times, with T as a space and slashes as hyphens.
+type timeForm struct {
+	layout string
+	local  bool // whether it has no offset
 }
 
-// localForms are those of times without an offset. Digits alone are a date, or a time, between the years 1900 and 2099, unless
-// numbers have a unit.
-var localForms = []string{"2006-01-02 15:04:05", "2006-01-02", "20060102", "200601021504", "20060102150405"}
+// timeForms are the forms of times besides RFC 3339: those with the year first, and RFC 1123. Fractions of seconds are
+// accepted in all of them, and digits may lack zeros. Digits alone are a date, or a time, between the years 1900 and 2099,
+// unless numbers have a unit. Other forms need ReaderOptions.Layout: a text such as 1/2/2026 is ambiguous.
+var timeForms = newTimeForms()
+
+func newTimeForms() (forms []timeForm) {
+	offsets := []string{
+		"-07",        // PostgreSQL, for whole hours
+		"Z07:00",     // PostgreSQL
+		"-0700",      // cqlsh of Cassandra
+		" UTC",       // BigQuery
+		" Z07:00",    // SQL Server
+		" -0700",     // Ruby, Rails
+		" -0700 UTC", // Go
+	}
+	for _, layout := range []string{"2006-1-2 15:04:05", "2006-1-2 15:04", "20060102 150405", "20060102 1504"} {
+		for _, offset := range offsets {
+			forms = append(forms, timeForm{layout + offset, false})
+		}
+		forms = append(forms, timeForm{layout, true})
+	}
+	for _, layout := range []string{"2006-1-2", "20060102", "200601021504", "20060102150405"} {
+		forms = append(forms, timeForm{layout, true})
+	}
+	for _, offset := range []string{"GMT", "UTC", "-0700"} {
+		forms = append(forms, timeForm{"Mon, 2 Jan 2006 15:04:05 " + offset, false})
+	}
+	return forms
+}
+
+// TimeForms says which times are read, for errors.
+const TimeForms = "times are read as 2026-03-01T12:00:00Z, 2026-03-01 12:00 and 2026/03/01 with --zone, RFC 1123, or numbers with --time-unit"
+
+// CheckLayout returns an error for a layout of package time that does not tell times.
+func CheckLayout(layout string) error {
+	at := time.Date(2021, 11, 1, 17, 34, 0, 0, time.UTC)
+	again, err := time.Parse(layout, at.Format(layout))
+	clock := strings.ContainsAny(strings.NewReplacer("2006", "", "01", "", "02", "", "04", "", "05", "", "-07:00", "", "-0700", "", "-07", "").Replace(layout), "35")
+	if err != nil || again.Year() != at.Year() || again.Month() != at.Month() || clock && again.Hour() != at.Hour() || strings.Contains(layout, "MST") {
+		return fmt.Errorf("%w: the layout %q: want how the input writes January 2, 2006, 15:04:05, such as '1/2/2006 15:04' or '2.1.2006 3:04 PM', without names of time zones", ErrValue, layout)
+	}
+	return nil
+}
+
+// normal returns a text as timeForms have it.
+func normal(text []byte) string {
+	text = bytes.Clone(text)
+	if i := bytes.IndexByte(text, 'T'); i > len("2006-1-") && i+1 < len(text) && isDigit(text[i+1]) && isDigit(text[i-1]) {
+		text[i] = ' '
+	}
+	if text[len("2006")] == '/' {
+		text = bytes.Replace(text, []byte("/"), []byte("-"), 2)
+	}
+	return string(text)
+}
 
 // timeParser parses the times of other systems.
 type timeParser struct {
-	unit time.Duration  // of numbers; 0 if numbers are no times
-	zone *time.Location // of times without an offset; nil if they are no times
-	ids  bool           // whether a timeuuid is a time
-	form int            // index of the form of the last time
+	unit   time.Duration  // of numbers; 0 if numbers are no times
+	zone   *time.Location // of times without an offset; nil if they are no times
+	layout string         // of all times that are texts; empty for timeForms
+	ids    bool           // whether a timeuuid is a time
+	form   int            // index of the form of the last time
 }
 
 // parse parses a time. It returns an error that wraps [ErrValue], or nil and no error if the
 // text has none of the forms.
 func (p *timeParser) parse(text []byte) (any, error) {
+	text = bytes.TrimSpace(text)
+	if p.layout != "" {
+		wall, err := time.Parse(p.layout, string(text))
+		if err != nil {
+			return nil, &valueError{fmt.Sprintf("\"%s\" is not a time in the layout %q", shown(text), p.layout), "another --time-layout"}
+		}
+		return p.instant(wall, string(text), !strings.Contains(p.layout, "-07") && !strings.Contains(p.layout, "Z07"))
+	}
 	if p.unit > 0 && isDecimal(text) {
 		t, ok := epoch(text, p.unit)
 		if !ok {
@@ -64,41 +120,37 @@ func (p *timeParser) parse(text []byte) (any, error) {
 			return t, nil
 		}
 	}
-	if len(text) > 64 || len(text) < len("20060102") {
+	const shortest, longest = len("2006-1-2"), 64
+	if len(text) > longest || len(text) < shortest {
 		return nil, nil
 	}
-	if len(text) > len(time.DateOnly) && text[len(time.DateOnly)] == 'T' {
-		text = bytes.Clone(text)
-		text[len(time.DateOnly)] = ' '
-	}
+	like := normal(text)
 	for i := range timeForms {
 		form := (p.form + i) % len(timeForms)
-		if t, err := time.Parse(timeForms[form], string(text)); err == nil {
-			p.form = form
-			return t.UTC(), nil
-		}
-	}
-	return p.local(string(text))
-}
-
-// local parses a time without an offset.
-func (p *timeParser) local(text string) (any, error) {
-	for _, form := range localForms {
-		wall, err := time.Parse(form, text)
-		number := isDecimal([]byte(text))
-		switch {
-		case err != nil || number && (wall.Year() < 1900 || wall.Year() > 2099):
+		f := &timeForms[form]
+		t, err := time.Parse(f.layout, like)
+		if err != nil || isDecimal(text) && (t.Year() < 1900 || t.Year() > 2099) {
 			continue
-		case p.zone != nil:
-			return InZone(wall, p.zone)
 		}
-		want := "an offset, as in 2021-03-05T12:00:00Z, or --zone, such as --zone UTC"
-		if number {
-			want += ", or --time-unit if it is a number"
-		}
-		return nil, &valueError{fmt.Sprintf("%q has no time zone", text), want}
+		p.form = form
+		return p.instant(t, string(text), f.local)
 	}
 	return nil, nil
+}
+
+// instant returns the instant of a time that was parsed, which may be what clocks show.
+func (p *timeParser) instant(t time.Time, text string, local bool) (any, error) {
+	switch {
+	case !local:
+		return t.UTC(), nil
+	case p.zone != nil:
+		return InZone(t, p.zone)
+	}
+	want := "an offset, as in 2021-03-05T12:00:00Z, or --zone, such as --zone UTC"
+	if isDecimal([]byte(text)) {
+		want += ", or --time-unit if it is a number"
+	}
+	return nil, &valueError{fmt.Sprintf("%q has no time zone", text), want}
 }
 
 // InZone returns the instant at which clocks in a zone show what a time in UTC shows. Times that
@@ -123,12 +175,14 @@ func InZone(wall time.Time, zone *time.Location) (any, error) {
 	}
 }
 
-// ParseTime parses a time as readers do. It returns false for a text that is none.
-func ParseTime(text []byte, unit time.Duration, zone *time.Location) (time.Time, bool) {
-	if t, err := codec.TextTimestamp(text); err == nil {
-		return t, true
+// ParseTime parses a time as readers with the unit, zone and layout of options do. It returns false for a text that is none.
+func ParseTime(text []byte, o ReaderOptions) (time.Time, bool) {
+	if o.Layout == "" {
+		if t, err := codec.TextTimestamp(bytes.TrimSpace(text)); err == nil {
+			return t, true
+		}
 	}
-	v, err := (&timeParser{unit: unit, zone: zone}).parse(text)
+	v, err := (&timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout}).parse(text)
 	t, ok := v.(time.Time)
 	return t, ok && err == nil
 }

@@ -69,6 +69,10 @@ type ReaderOptions struct {
 	Unit time.Duration
 	// Zone is the time zone of times without an offset. They are refused if it is nil.
 	Zone *time.Location
+	// Layout is that of package time which times that are texts have; empty for the usual forms. See [CheckLayout].
+	Layout string
+	// Series are the values of the series, by name, of events without them.
+	Series map[string]string
 	// Time is the time of events without one. They are refused if it is zero.
 	Time time.Time
 	// Partial returns events without fields that they must have, and without defaults, for a [Joiner].
@@ -154,11 +158,12 @@ type parser struct {
 	seen     []bool                           // per column, in the current line
 	options  ReaderOptions
 	times    timeParser
+	defaults []any // per column, the value of ReaderOptions.Series; nil if there is none
 }
 
 // newParser returns a parser. It returns an error for names that the schema does not have.
 func newParser(l *layout.Layout, o ReaderOptions) (*parser, error) {
-	p := &parser{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone, ids: o.CSV.ofCQL}}
+	p := &parser{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout, ids: o.CSV.ofCQL}}
 	for i := range p.columns {
 		c := &p.columns[i]
 		p.byName[c.Name] = i
@@ -177,7 +182,24 @@ func newParser(l *layout.Layout, o ReaderOptions) (*parser, error) {
 			return nil, fmt.Errorf("%s=%s: %w", from, to, p.unknown(to))
 		}
 	}
-	return p, nil
+	return p, p.setDefaults(own)
+}
+
+// setDefaults parses ReaderOptions.Series for columns with names.
+func (p *parser) setDefaults(columns map[string]int) error {
+	p.defaults = make([]any, len(p.columns))
+	for _, name := range slices.Sorted(maps.Keys(p.options.Series)) {
+		i, ok := columns[name]
+		if !ok || p.columns[i].part != seriesPart {
+			return fmt.Errorf("%w %q in its series", ErrUnknown, shown([]byte(name)))
+		}
+		v, err := p.value(i, []byte(p.options.Series[name]), TextKind)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		p.defaults[i], p.required[i] = v, false
+	}
+	return nil
 }
 
 // parserOf returns a parser of the values of a column, which accepts times and bytes in the forms of
@@ -188,7 +210,7 @@ func (p *parser) parserOf(c *Column) func(text []byte) (any, error) {
 	case schema.Timestamp:
 		return func(text []byte) (any, error) {
 			const date = len(time.DateOnly)
-			if len(text) <= date || text[date] != 'T' { // not in RFC 3339
+			if len(text) <= date || text[date] != 'T' || p.options.Layout != "" { // not in RFC 3339
 				if v, err := p.times.parse(text); v != nil || err != nil {
 					return v, err
 				}
@@ -222,6 +244,9 @@ func (p *parser) parserOf(c *Column) func(text []byte) (any, error) {
 
 // value parses the value of a column, of a kind.
 func (p *parser) value(column int, text []byte, kind Kind) (any, error) {
+	if c := &p.columns[column]; numeric(c.Type) || c.Type == schema.Bool || c.Type == schema.Timestamp {
+		text = bytes.TrimSpace(text)
+	}
 	v, err := p.parse[column](text)
 	if err == nil {
 		err = exact(&p.columns[column].Field, v, text, kind)
@@ -295,6 +320,8 @@ func (p *parser) complete(e *dynamic.Event) string {
 		case p.seen[i]:
 		case c.part == timePart:
 			e.Time = p.options.Time
+		case p.defaults[i] != nil:
+			c.set(e, p.defaults[i])
 		case !p.options.Partial && c.part == fieldPart && c.Default != nil && !c.Optional:
 			c.set(e, c.Default)
 		}

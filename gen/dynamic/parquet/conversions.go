@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -153,7 +154,10 @@ func (s *source) integer(v pq.Value) (n int64, unsigned bool) {
 }
 
 // unit returns the unit of a number of a time or a duration: that of its logical type, or else that of the options.
-func (s *source) unit() time.Duration {
+func (s *source) unit() time.Duration { return cmp.Or(s.ownUnit(), s.options.Unit) }
+
+// ownUnit returns the unit of the logical type; 0 if it has none.
+func (s *source) ownUnit() time.Duration {
 	switch logical := s.logical.(type) {
 	case *pqformat.TimestampType:
 		return logical.Unit.Value.Duration()
@@ -162,7 +166,7 @@ func (s *source) unit() time.Duration {
 	case *pqformat.DateType:
 		return 24 * time.Hour
 	}
-	return s.options.Unit
+	return 0
 }
 
 // sinceEpoch converts a number of units since 1970.
@@ -172,7 +176,7 @@ func (s *source) sinceEpoch(v pq.Value) (any, error) {
 	if !ok || unsigned && n < 0 {
 		return nil, s.beyond(v)
 	}
-	return at, nil
+	return at, s.early(at)
 }
 
 // duration converts a number of units.
@@ -191,6 +195,9 @@ func (s *source) local(v pq.Value) (any, error) {
 	wall, ok := format.Since1970(n, s.unit())
 	if !ok {
 		return nil, s.beyond(v)
+	}
+	if err := s.early(wall); err != nil {
+		return nil, err
 	}
 	return format.InZone(wall, s.options.Zone)
 }

@@ -40,6 +40,9 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 		}
 		r.sources = append(r.sources, s)
 	}
+	if err := r.checkUnit(o.Unit); err != nil {
+		return nil, err
+	}
 	if missing := r.builder.Missing(); missing != "" {
 		return nil, &format.HeaderError{Name: missing, Err: format.ErrMissing}
 	}
@@ -75,8 +78,40 @@ func (r *reader) source(file *pq.File, path []string, stored *pqformat.SchemaEle
 	if s.column.Type == schema.Duration && strings.HasPrefix(file.Metadata().CreatedBy, createdBy) {
 		s.options.Unit = time.Nanosecond // as Writer writes them
 	}
-	s.conversion, err = find(typeName(leaf.Node.Type(), stored), s.column.Type, &s.options)
-	return s, err
+	from := typeName(leaf.Node.Type(), stored)
+	if s.conversion, err = find(from, s.column.Type, &s.options); err != nil || s.column.Name != "time" {
+		return s, err
+	}
+	_, s.checked = s.logical.(*pqformat.TimestampType)
+	s.checked = s.checked && o.Unit == 0 && !strings.HasPrefix(file.Metadata().CreatedBy, createdBy)
+	return s, nil
+}
+
+// checkUnit returns an error for --time-unit if no column needs it, and the time has another one by its type.
+func (r *reader) checkUnit(unit time.Duration) error {
+	var err error
+	for i := range r.sources {
+		s := &r.sources[i]
+		if unit == 0 || s.column == nil || s.column.Type != schema.Timestamp && s.column.Type != schema.Duration {
+			continue
+		}
+		own := s.ownUnit()
+		if own == 0 && s.need != zone {
+			return nil
+		}
+		if s.column.Name == "time" && own != unit {
+			err = &format.HeaderError{Name: s.column.Name, Err: fmt.Errorf("its type has the unit %v, which --time-unit does not change: leave out the flag, or write the file with the right unit", own)}
+		}
+	}
+	return err
+}
+
+// early returns an error for a time in 1970, if times are checked: usually, its unit is not that of its type.
+func (s *source) early(at time.Time) error {
+	if !s.checked || at.Year() != 1970 || at.Unix() == 0 && at.Nanosecond() == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is in 1970, in the unit of the type, %v: write the file with the right one, or add it as --time-unit if it is right", format.ErrValue, at.Format(time.RFC3339Nano), s.ownUnit())
 }
 
 // errNested is the error of a column that is a list or a group.
@@ -119,6 +154,7 @@ type source struct {
 	builder *format.Builder
 	options format.ReaderOptions
 	logical pqformat.LogicalTypeValue // nil if there is none
+	checked bool                      // whether times in 1970 are errors
 }
 
 // Next implements [format.Reader].
