@@ -153,11 +153,12 @@ func TestInferredMissing(t *testing.T) {
 					continue // the escape character
 				}
 				s := valuesSample(of, texts)
-				stdout, stderr, _ := inferSample(t, s)
-				for _, m := range asked.FindAllStringSubmatch(stdout, -1) {
+				asks, _, _ := inferSample(t, s)
+				for _, m := range asked.FindAllStringSubmatch(asks, -1) {
 					s.flags = append(s.flags, "--null", strings.Trim(m[1], "'"))
 				}
-				if stdout, stderr, _ = inferSample(t, s); !strings.Contains(stdout, "v: {type: "+typ+", optional: true}") || !strings.Contains(stdout, "--null "+"--") {
+				stdout, stderr, _ := inferSample(t, s)
+				if !strings.Contains(stdout, "v: {type: "+typ+", optional: true}") || !strings.Contains(stdout, "--null "+"--") {
 					t.Errorf("%s: %q: %s%s", of, s.flags, stdout, stderr)
 					continue
 				}
