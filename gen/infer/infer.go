@@ -50,6 +50,7 @@ var (
 // likeliest. The result depends on the sample alone. Errors are [ErrEmpty] and
 // [ErrNoSchema].
 func Propose(s Sample) (*Proposal, error) {
+	s.withoutSums()
 	t := newTable(s)
 	switch {
 	case t.cells == 0 && len(t.rollups) > 0:
@@ -105,14 +106,29 @@ type cell struct {
 	value             []byte
 }
 
-// newTable returns the rows of a sample that have cells, without those of rollups and sums of versions: these say nothing about how events are stored.
+// withoutSums leaves out the sums of versions, which belong to a table of states: the table has none of their families.
+func (s *Sample) withoutSums() {
+	var rows []bigtable.Row
+	for _, r := range s.Rows {
+		r = maps.Clone(r)
+		maps.DeleteFunc(r, func(family string, _ []bigtable.ReadItem) bool {
+			_, plain := s.Families[family]
+			return !plain && strings.HasSuffix(family, codec.VersionsFamily(""))
+		})
+		if len(r) > 0 {
+			rows = append(rows, r)
+		}
+	}
+	s.Rows = rows
+}
+
+// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events are stored.
 func newTable(s Sample) *table {
 	t := &table{Sample: s, rollups: rollupsOf(s.Rows)}
 	for _, r := range s.Rows {
 		out := row{key: r.Key()}
 		for _, family := range slices.Sorted(maps.Keys(r)) {
-			_, plain := s.Families[family]
-			if t.isRollup(family) || !plain && strings.HasSuffix(family, codec.VersionsFamily("")) {
+			if t.isRollup(family) {
 				continue
 			}
 			for _, item := range r[family] {
