@@ -3,6 +3,7 @@ package layout
 import (
 	"slices"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -11,6 +12,9 @@ func (t *Table) Shape(l *Layout) *scan.Table {
 	shape := &scan.Table{Pattern: t.Pattern, Offset: t.Offset(l), TimeKey: t.Time, Ties: t.Ties() > 0, Begin: t.Since, End: t.Until, Tier: t.Tier}
 	for _, f := range t.Families {
 		shape.Families = append(shape.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
+	}
+	if t.Pattern.NewestOnly() && len(t.Families) > 0 {
+		shape.Sums = codec.VersionsFamily(t.Families[0].Name)
 	}
 	for _, c := range t.Columns {
 		column := scan.Column{Name: c.Qualifier, Family: c.Family, WrittenAt: c.Field == WrittenAt}

@@ -158,7 +158,7 @@ func newCells(readings []reading) []cell {
 	var out []cell
 	for _, f := range balloonFields {
 		for _, r := range slices.Backward(readings) {
-			out = append(out, cell{f.name, r.time.UnixMicro(), []byte(f.text(r))})
+			out = append(out, cell{f.name, r.time.UnixMicro(), []byte(f.text(r)), ""})
 		}
 	}
 	return out
@@ -168,7 +168,7 @@ func newCells(readings []reading) []cell {
 func (f field) newColumns(readings []reading) []cell {
 	var out []cell
 	for _, r := range slices.Backward(readings) {
-		out = append(out, cell{f.text(r), r.time.UnixMicro(), nil})
+		out = append(out, cell{f.text(r), r.time.UnixMicro(), nil, ""})
 	}
 	slices.SortStableFunc(out, func(a, b cell) int { return strings.Compare(a.qualifier, b.qualifier) })
 	return out
@@ -188,7 +188,7 @@ func blobs(readings []reading) []cell {
 		blob = protowire.AppendVarint(blob, uint64(r.humidity))
 		blob = protowire.AppendTag(blob, 4, protowire.VarintType)
 		blob = protowire.AppendVarint(blob, uint64(r.altitude))
-		out = append(out, cell{"measurements_blob", r.time.UnixMicro(), blob})
+		out = append(out, cell{"measurements_blob", r.time.UnixMicro(), blob, ""})
 	}
 	return out
 }
@@ -230,7 +230,7 @@ func offsets(host int, hour time.Time) []cell {
 	var out []cell
 	for _, s := range samples(host, 1, hour, hour.Add(time.Hour)) {
 		offset := binary.BigEndian.AppendUint16(nil, uint16(s.time.Sub(hour)/time.Second))
-		out = append(out, cell{string(offset), s.time.UnixMicro(), binary.BigEndian.AppendUint64(nil, math.Float64bits(s.value))})
+		out = append(out, cell{string(offset), s.time.UnixMicro(), binary.BigEndian.AppendUint64(nil, math.Float64bits(s.value)), ""})
 	}
 	return out
 }

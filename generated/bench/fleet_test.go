@@ -171,7 +171,7 @@ func (f *fleet) cells(host, begin, end int) []cell {
 	for _, i := range fleetColumns {
 		for step := end - 1; step >= begin; step-- {
 			values = binary.BigEndian.AppendUint64(values, math.Float64bits(f.reading(host, step)[i]))
-			out = append(out, cell{fleetFields[i].name, f.at(step).UnixMicro(), values[len(values)-8:]})
+			out = append(out, cell{fleetFields[i].name, f.at(step).UnixMicro(), values[len(values)-8:], ""})
 		}
 	}
 	return out

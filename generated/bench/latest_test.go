@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -24,7 +25,7 @@ func vehicles(lines, perLine int) map[string]table {
 			var out []cell
 			for _, field := range []string{"latitude", "longitude"} {
 				for i := n - 1; i >= 0; i-- {
-					out = append(out, cell{field, begin.Add(time.Duration(i) * 15 * time.Minute).UnixMicro(), codec.AppendBinaryFloat64(nil, float64(i))})
+					out = append(out, cell{field, begin.Add(time.Duration(i) * 15 * time.Minute).UnixMicro(), codec.AppendBinaryFloat64(nil, float64(i)), ""})
 				}
 			}
 			return out
@@ -43,13 +44,16 @@ func vehicles(lines, perLine int) map[string]table {
 		for n := range perLine {
 			newest := row{fmt.Sprintf("nyc/m%03d/%d", line, id(n)), "n", func() []cell {
 				cells := at(end.Add(-time.Hour), 4)()
-				return []cell{cells[0], cells[4]}
+				return []cell{cells[0], cells[4], {"sum", cells[0].micros, binary.BigEndian.AppendUint64(nil, newestVersion), "n-versions"}}
 			}}
 			tables["vehicle_now"] = append(tables["vehicle_now"], newest)
 		}
 	}
 	return inMemory(tables)
 }
+
+// newestVersion is what a write of these newest events adds to the sum of their versions. TestNewest fails for any other number.
+const newestVersion = 17339766408763
 
 const weekHours = int(week / time.Hour)
 
@@ -123,7 +127,7 @@ func TestNewest(t *testing.T) {
 	for _, test := range []struct {
 		search bool
 		cells  int64
-	}{{false, 2 * 12}, {true, 2 * 12 * int64(weekHours)}} {
+	}{{false, 3 * 12}, {true, 2 * 12 * int64(weekHours)}} {
 		before := s.cells.Load()
 		n, requests, err := newestVehicles(client, test.search)(t.Context(), week)
 		if got := s.cells.Load() - before; n != 12 || err != nil || got != test.cells || requests == 0 {

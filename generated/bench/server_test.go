@@ -28,7 +28,7 @@ const (
 )
 
 // row is a row of the server. Its cells are generated on request, in the order in
-// which Bigtable sends them, and in one family.
+// which Bigtable sends them and, but for the sums of versions, in one family.
 type row struct {
 	key, family string
 	cells       func() []cell
@@ -51,7 +51,7 @@ func (r row) stored() []inmemory.Cell {
 	cells := r.cells()
 	out := make([]inmemory.Cell, len(cells))
 	for i, c := range cells {
-		out[i] = inmemory.Cell{Family: r.family, Qualifier: c.qualifier, Micros: c.micros, Value: c.value}
+		out[i] = inmemory.Cell{Family: cmp.Or(c.family, r.family), Qualifier: c.qualifier, Micros: c.micros, Value: c.value}
 	}
 	return out
 }
@@ -70,6 +70,7 @@ type cell struct {
 	qualifier string
 	micros    int64
 	value     []byte
+	family    string // if it is not that of the row
 }
 
 // server answers reads from generated tables. It computes the responses of a request that it

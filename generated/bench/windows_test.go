@@ -83,7 +83,7 @@ func daysOf(city int, start time.Time) []cell {
 			case "weather":
 				value = []byte{0, 0, 0, 0, 0, 0, 0, 1}
 			}
-			out = append(out, cell{field, start.AddDate(0, 0, day).UnixMicro(), value})
+			out = append(out, cell{field, start.AddDate(0, 0, day).UnixMicro(), value, ""})
 		}
 	}
 	return out
