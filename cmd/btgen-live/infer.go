@@ -142,8 +142,8 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	return s, errors.Join(err, client.Close())
 }
 
-// stored sets what the table itself tells: its column families without those of sums and other aggregates, which have no
-// events, its tier and its granularity.
+// stored sets what the table itself tells: its column families without that of the sums of versions, its tier and
+// its granularity.
 func (n *inference) stored(ctx context.Context, s *infer.Sample) error {
 	admin, err := n.connectAdmin(ctx)
 	if err != nil {
@@ -156,7 +156,8 @@ func (n *inference) stored(ctx context.Context, s *infer.Sample) error {
 	if err == nil {
 		s.Tier, s.Micros = setup.TierOf(info.TieredStorageConfig), micros
 		for _, f := range info.FamilyInfos {
-			if _, aggregate := f.ValueType.(bigtable.AggregateType); !aggregate {
+			_, aggregate := f.ValueType.(bigtable.AggregateType)
+			if !aggregate || !strings.HasSuffix(f.Name, codec.VersionsFamily("")) {
 				s.Families[f.Name] = setup.RuleOf(f.FullGCPolicy)
 			}
 		}

@@ -69,6 +69,9 @@ func ProposeRecords(r Records) (*Proposal, error) {
 		}
 	}
 	if len(s.points) == 0 {
+		if len(s.errors) == 0 {
+			return nil, ErrNoRecords
+		}
 		return nil, fmt.Errorf("%w: %s", ErrNoRecords, strings.Join(s.errors, "; "))
 	}
 	d, err := s.design()

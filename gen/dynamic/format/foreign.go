@@ -27,8 +27,8 @@ var foreigners = []struct {
 	{ofJSON(`{"metric":{`), ForeignError{"JSON of VictoriaMetrics", "export CSV with /api/v1/export/csv and format=__name__,…,__value__,__timestamp__:unix_ms, and add --columns"}},
 	{ofJSON(`{"results":[`), ForeignError{"an answer of InfluxDB", "add -format csv to influx, or export line protocol"}},
 	{ofJSON(`{"status":"success"`), ForeignError{"an answer of Prometheus", "export samples with promtool tsdb dump-openmetrics"}},
-	{ofJSON(`{"MetricDataResults":[`), ForeignError{"JSON of aws cloudwatch get-metric-data",
-		`convert it with jq -r '["id","label","time","value"],(.MetricDataResults[]|[.Id,.Label]+([.Timestamps,.Values]|transpose[]))|@csv' FILE > FILE.csv`}},
+	{ofJSON(`{"MetricDataResults":[`), metricData},
+	{ofJSON(`{"Messages":[`), metricData},
 	{ofJSON(`{"Datapoints":[{"Timestamp":`), statistics},
 	{ofJSON(`{"Label":"TEXT","Datapoints":[`), statistics},
 	{regexp.MustCompile(`^[0-9]{4}[0-9A-Z]{6}[0-9]{17}.[+-][0-9]{5}[+-][0-9]{6}`), ForeignError{"the Integrated Surface Database of NOAA",
@@ -37,6 +37,9 @@ var foreigners = []struct {
 		`convert it with awk 'BEGIN{print "station,time,temperature"}{print FILENAME","$1$2$3$4"00,"($5==-9999?"":$5/10)}' FILE > FILE.csv and add --zone UTC`}},
 	{regexp.MustCompile(`^PAR1`), ForeignError{"Apache Parquet", "add --format parquet"}},
 }
+
+var metricData = ForeignError{"JSON of aws cloudwatch get-metric-data",
+	`convert it with jq -r '["id","label","time","value"],(.MetricDataResults[]|[.Id,.Label]+([.Timestamps,.Values]|transpose[]))|@csv' FILE > FILE.csv`}
 
 var statistics = ForeignError{"JSON of aws cloudwatch get-metric-statistics",
 	`convert it with jq -r '.Label as $l|(.Datapoints[0]|keys) as $k|["Label"]+$k,(.Datapoints[]|[$l]+[.[$k[]]])|@csv' FILE > FILE.csv`}

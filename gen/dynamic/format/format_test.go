@@ -394,6 +394,7 @@ func TestForeign(t *testing.T) {
 		{"ndjson", `{"Label":"CPU \"user\"","Datapoints":[]}`, "get-metric-statistics"},
 		{"csv", "{\n    \"Datapoints\" : [\n  {\n\"Timestamp\": \"2026-03-01T12:00:00Z\"}]}\n", "get-metric-statistics"},
 		{"ndjson", "{\"MetricDataResults\": [" + strings.Repeat(" ", 65<<20) + "]}", "get-metric-data"},
+		{"ndjson", "{\n \"Messages\": [],\n \"MetricDataResults\": []}", "get-metric-data"},
 		{"ndjson", `{"Label":"CPU","Points":[]}`, "the schema has no such value \"Label\""},
 		{"prometheus", "# UNIT a_seconds seconds\na 1 1772366400\n# EOF\n", "fails: it has the format of OpenMetrics, with times in seconds: add --format openmetrics"},
 		{"prometheus", "up 1 1772366400\n# EOF\n", `1:6: time: "1772366400" is a time in 1970, in ms: want --time-unit s`},
