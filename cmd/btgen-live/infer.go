@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -133,7 +132,6 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	n.sampling.Filter, n.sampling.RowCells = bigtable.LatestNFilter(n.versions), inferredRow
 	n.sampling.Cells, n.sampling.Bytes = inferredCells, inferredBytes
 	sampled, err := verify.Sample(ctx, client.OpenTable(n.prefix+n.table), n.sampling, func(row bigtable.Row) bool {
-		maps.DeleteFunc(row, func(family string, _ []bigtable.ReadItem) bool { _, plain := s.Families[family]; return !plain })
 		s.Rows = append(s.Rows, row)
 		return true
 	})
