@@ -74,8 +74,8 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []CellSize {
 		}
 		out = append(out, cell)
 	}
-	if t.Pattern.NewestOnly() { // the sum of versions
-		sum := CellSize{Key: key, Family: exactly(float64(len(codec.VersionsFamily(t.Families[0].Name)))), Qualifier: exactly(3), Value: exactly(8)}
+	if sums := t.SumFamily(); sums != nil {
+		sum := CellSize{Key: key, Family: exactly(float64(len(sums.Name))), Qualifier: exactly(3), Value: exactly(8)}
 		sum.Shortest, sum.Longest = t.ColumnHorizons(t.Columns[0], load.Rate)
 		out = append(out, sum)
 	}

@@ -129,8 +129,8 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	for i := range t.Families {
 		out.Families = append(out.Families, familyOf(l, &t.Families[i]))
 	}
-	if all := t.AllFamilies(); all[len(all)-1].Sums {
-		out.Families = append(out.Families, familyOf(l, &all[len(all)-1]))
+	if sums := t.SumFamily(); sums != nil {
+		out.Families = append(out.Families, familyOf(l, sums))
 	}
 	if t.RollupFamily != nil {
 		out.Families = append(out.Families, rollupFamily(t.RollupFamily))

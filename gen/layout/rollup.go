@@ -30,15 +30,24 @@ func (t *Table) Age() (first time.Duration) {
 // AllFamilies returns the families of the table: those of events, and then that of the rollup, or of the sums of the pattern
 // latest, if it has one.
 func (t *Table) AllFamilies() []Family {
-	switch {
-	case t.RollupFamily != nil:
+	if t.RollupFamily != nil {
 		return append(slices.Clone(t.Families), *t.RollupFamily)
-	case t.Pattern.NewestOnly() && len(t.Families) == 1 && t.Families[0].Name != "":
-		sums := t.Families[0]
-		sums.Name, sums.Sums = codec.VersionsFamily(sums.Name), true
-		return []Family{t.Families[0], sums}
+	}
+	if sums := t.SumFamily(); sums != nil {
+		return append(slices.Clone(t.Families), *sums)
 	}
 	return t.Families
+}
+
+// SumFamily returns the family with the sums of versions of a table with pattern latest; nil for others, and
+// without a family of events.
+func (t *Table) SumFamily() *Family {
+	if !t.Pattern.NewestOnly() || len(t.Families) != 1 || t.Families[0].Name == "" {
+		return nil
+	}
+	sums := t.Families[0]
+	sums.Name, sums.Sums = codec.VersionsFamily(sums.Name), true
+	return &sums
 }
 
 // FieldsOfRollup returns the names that runs of the rollup have for fields, and the fields.

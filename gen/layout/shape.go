@@ -3,7 +3,6 @@ package layout
 import (
 	"slices"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -13,8 +12,8 @@ func (t *Table) Shape(l *Layout) *scan.Table {
 	for _, f := range t.Families {
 		shape.Families = append(shape.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}
-	if t.Pattern.NewestOnly() && len(t.Families) > 0 {
-		shape.Sums = codec.VersionsFamily(t.Families[0].Name)
+	if sums := t.SumFamily(); sums != nil {
+		shape.Sums = sums.Name
 	}
 	for _, c := range t.Columns {
 		column := scan.Column{Name: c.Qualifier, Family: c.Family, WrittenAt: c.Field == WrittenAt}

@@ -75,9 +75,9 @@ func DescribeForm(f codec.KeyForm) string {
 
 // Holds describes what a row of the table and its cells contain.
 func Holds(l *layout.Layout, t *layout.Table) string {
-	if t.Pattern.NewestOnly() {
+	if sums := t.SumFamily(); sums != nil {
 		return "A row contains the newest event of a series. Each field is a column, and the timestamps of cells are the time of the event. " +
-			"Family " + codec.VersionsFamily(t.Families[0].Name) + " has sums which tell that the event was written with other values, too."
+			"Family " + sums.Name + " has sums which tell that the event was written with other values, too."
 	}
 	if t.Endless() {
 		return strings.Replace(holds(l, t), "the events in a bucket", "all events of a series", 1)

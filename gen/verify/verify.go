@@ -226,7 +226,8 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			v.report.Micros = v.report.Micros || item.Timestamp%1000 != 0
 			qualifier := strings.TrimPrefix(item.Column, family+":")
 			if slices.ContainsFunc(readings, func(s reading) bool {
-				return s.Table.Pattern.NewestOnly() && (strings.HasPrefix(qualifier, layout.MarkPrefix) || family == codec.VersionsFamily(s.Table.Families[0].Name))
+				sums := s.Table.SumFamily()
+				return sums != nil && (strings.HasPrefix(qualifier, layout.MarkPrefix) || family == sums.Name)
 			}) {
 				continue // a deletion is in progress, or was killed; or a sum of versions
 			}
