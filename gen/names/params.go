@@ -13,7 +13,7 @@ import (
 // reserved are the names that generated code and its tests use for themselves: the packages that they
 // import, and all receivers, parameters and variables that do not come from a schema.
 var reserved = []string{
-	"beamstore", "bigtable", "cmp", "codec", "context", "errors", "iter", "json", "setup", "slices", "store", "storetest", "testing", "time", "window",
+	"beamstore", "bigtable", "codec", "context", "errors", "iter", "json", "setup", "slices", "store", "storetest", "testing", "time", "window",
 	"admin", "at", "b", "begin", "blob", "bt", "c", "client", "clock", "columns", "ctx", "dst", "e", "encoded", "end", "err", "event", "events",
 	"failed", "field", "from", "i", "k", "mappings", "n", "now", "old", "opts", "queries", "r", "row", "s", "series", "t", "text", "times", "to",
 	"unstamped", "updated", "v", "w", "width", "written",
