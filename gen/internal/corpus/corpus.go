@@ -74,7 +74,7 @@ func Load(folders ...string) (*Corpus, error) {
 			return nil, err
 		}
 	}
-	c.keys, c.places = c.Keys(), slices.Sorted(maps.Keys(c.schemas))
+	c.keys, c.places = c.keysOf(), slices.Sorted(maps.Keys(c.schemas))
 	if len(c.places) == 0 {
 		return nil, fmt.Errorf("no schemas in %v", folders)
 	}
@@ -223,7 +223,10 @@ func (c *Corpus) flat(r rule) []rule {
 
 // Keys returns the places of all keys that the language names, in ascending order. Those of nested
 // times to live are listed once.
-func (c *Corpus) Keys() []string {
+func (c *Corpus) Keys() []string { return c.keys }
+
+// keysOf returns the keys of the language; see [Corpus.Keys].
+func (c *Corpus) keysOf() []string {
 	all := map[string]bool{}
 	var visit func(r rule, place string)
 	visit = func(r rule, place string) {
