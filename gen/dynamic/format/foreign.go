@@ -27,8 +27,12 @@ var foreigners = []struct {
 	{ofJSON(`{"metric":{`), ForeignError{"JSON of VictoriaMetrics", "export CSV with /api/v1/export/csv and format=__name__,…,__value__,__timestamp__:unix_ms, and add --columns"}},
 	{ofJSON(`{"results":[`), ForeignError{"an answer of InfluxDB", "add -format csv to influx, or export line protocol"}},
 	{ofJSON(`{"status":"success"`), ForeignError{"an answer of Prometheus", "export samples with promtool tsdb dump-openmetrics"}},
+	{ofJSON(`{"MetricDataResults":[]`), ForeignError{metricData.What, noData}},
+	{ofJSON(`{"Messages":[],"MetricDataResults":[]`), ForeignError{metricData.What, noData}},
 	{ofJSON(`{"MetricDataResults":[`), metricData},
 	{ofJSON(`{"Messages":[`), metricData},
+	{ofJSON(`{"Datapoints":[]`), ForeignError{statistics.What, noData}},
+	{ofJSON(`{"Label":"TEXT","Datapoints":[]`), ForeignError{statistics.What, noData}},
 	{ofJSON(`{"Datapoints":[{"Timestamp":`), statistics},
 	{ofJSON(`{"Label":"TEXT","Datapoints":[`), statistics},
 	{regexp.MustCompile(`^[0-9]{4}[0-9A-Z]{6}[0-9]{17}.[+-][0-9]{5}[+-][0-9]{6}`), ForeignError{"the Integrated Surface Database of NOAA",
@@ -37,6 +41,8 @@ var foreigners = []struct {
 		`convert it with awk 'BEGIN{print "station,time,temperature"}{print FILENAME","$1$2$3$4"00,"($5==-9999?"":$5/10)}' FILE > FILE.csv and add --zone UTC`}},
 	{regexp.MustCompile(`^PAR1`), ForeignError{"Apache Parquet", "add --format parquet"}},
 }
+
+const noData = "it has no data points: check the namespace, the dimensions and the times of the command that has written it"
 
 var metricData = ForeignError{"JSON of aws cloudwatch get-metric-data",
 	`convert it with jq -r '["id","label","time","value"],(.MetricDataResults[]|[.Id,.Label]+([.Timestamps,.Values]|transpose[]))|@csv' FILE > FILE.csv`}
