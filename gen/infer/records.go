@@ -60,10 +60,16 @@ const (
 // on the records alone. Report is nil.
 func ProposeRecords(r Records) (*Proposal, error) {
 	s := &recordSample{Records: r, metrics: map[string]int{}, tags: map[string]*recordColumn{}, fields: map[string]*recordColumn{}, points: map[string]recordPoint{}}
+	p, err := s.propose()
+	return p, format.Uncommented(s.columns, err)
+}
+
+// propose returns the proposal.
+func (s *recordSample) propose() (*Proposal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	if r.Format.Cells {
+	if s.Format.Cells {
 		if err := s.addCells(); err != nil {
 			return nil, err
 		}
@@ -167,6 +173,7 @@ func (s *recordSample) read() error {
 	var r format.Record
 	for total := 0; s.lines+len(s.cells) < s.Limit && total < maxBytes; {
 		err := s.Scanner.Scan(&r)
+		s.columns = r.Columns
 		_, refused := errors.AsType[*format.InputError](err)
 		switch {
 		case err == io.EOF:
@@ -187,7 +194,7 @@ func (s *recordSample) read() error {
 				values = append(values, v)
 				total += len(v.Name) + len(v.Text)
 			}
-			s.cells, s.columns = append(s.cells, values), r.Columns
+			s.cells = append(s.cells, values)
 		default:
 			if err := s.add(r.Values); err != nil {
 				return err

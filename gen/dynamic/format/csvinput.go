@@ -80,7 +80,8 @@ func NewCSVReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, erro
 		}
 	}
 	r := &csvReader{csvScanner: newCSVScanner(in, o.CSV), parser: p}
-	return r, r.open()
+	err = r.open()
+	return r, Uncommented(r.names, err)
 }
 
 // csvReader implements [NewCSVReader].
@@ -134,15 +135,23 @@ func (r *csvScanner) header() error {
 	} else if err != nil {
 		return &HeaderError{Err: err}
 	}
+	for _, c := range r.cells {
+		r.names = append(r.names, string(c.text))
+	}
 	if i := bytes.IndexAny(r.cells[0].text, ",;\t|"); len(r.cells) == 1 && i > 0 && !r.cells[0].quoted {
 		d := r.cells[0].text[i]
 		return &HeaderError{Err: fmt.Errorf("the columns are separated by %q, so that there is only one: add --delimiter %q", d, d)}
 	}
-	for _, c := range r.cells {
-		r.names = append(r.names, string(c.text))
-	}
 	r.join()
 	return nil
+}
+
+// Uncommented adds to an error of a file with columns that a comment is perhaps taken for the header.
+func Uncommented(columns []string, err error) error {
+	if err == nil || len(columns) == 0 || !strings.HasPrefix(columns[0], "#") {
+		return err
+	}
+	return fmt.Errorf("%w; if lines that begin with # are comments, remove them: grep -v '^#' FILE > FILE.csv", err)
 }
 
 // join adds the columns that are two joined ones.
@@ -420,7 +429,7 @@ type cellScanner struct{ csvScanner }
 func newCellScanner(in io.Reader, o ReaderOptions) (Scanner, error) {
 	s := &cellScanner{newCSVScanner(in, o.CSV)}
 	if err := s.header(); err != nil {
-		return nil, err
+		return nil, Uncommented(s.names, err)
 	}
 	seen := map[string]bool{}
 	for _, name := range s.names {

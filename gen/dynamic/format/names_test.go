@@ -52,3 +52,22 @@ func TestColumnsTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestCommentedHeader reads CSV whose first line is a comment: the error says how to remove it. The class of fault: an error asks for another
+// schema, and the file is wrong. A header that begins with # is one.
+func TestCommentedHeader(t *testing.T) {
+	const want = "; if lines that begin with # are comments, remove them: grep -v '^#' FILE > FILE.csv"
+	for _, comment := range []string{"# made by hand", "# a; b", "#", "# host, value, time"} {
+		in := comment + "\nhost,value,time\na,1,2026-03-01T12:00:00Z\n"
+		if _, err := format.Find("csv").Read(strings.NewReader(in), resolve(t), format.ReaderOptions{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v", comment, err)
+		}
+	}
+	in, err := format.Find("csv").Read(strings.NewReader("#host,value,time\na,1,2026-03-01T12:00:00Z\n"), resolve(t), format.ReaderOptions{Names: map[string]string{"#host": "host"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := in.Next(); err != nil {
+		t.Error(err)
+	}
+}
