@@ -46,12 +46,12 @@ func (n *inference) runFile(cmd *cobra.Command, name string) error {
 }
 
 // proposeCQL proposes a schema for a table definition.
-func (n *inference) proposeCQL(_ *cobra.Command, _ string, in io.Reader) (*infer.Proposal, error) {
+func (n *inference) proposeCQL(cmd *cobra.Command, _ string, in io.Reader) (*infer.Proposal, error) {
 	text, err := io.ReadAll(io.LimitReader(in, infer.MaxCQL+1))
 	if err != nil {
 		return nil, err
 	}
-	return infer.ProposeCQL(string(text), n.table)
+	return infer.ProposeCQL(string(text), n.table, n.whereToLoad(cmd)...)
 }
 
 // proposeRecords proposes a schema for events.
@@ -91,13 +91,13 @@ func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader
 	base := filepath.Base(name)
 	return infer.ProposeRecords(infer.Records{
 		Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: words.Printable(base), Format: f, Scanner: scanner, Options: n.input.reader,
-		Time: n.timeColumn, Series: n.series, Limit: limit, Flags: n.flagsToLoad(cmd), File: n.file,
+		Time: n.timeColumn, Series: n.series, Limit: limit, Flags: append(n.input.given(cmd), n.whereToLoad(cmd)...), File: n.file,
 	})
 }
 
-// flagsToLoad returns the flags of the command that loads the file, besides those that the schema tells.
-func (n *inference) flagsToLoad(cmd *cobra.Command) []string {
-	flags := n.input.given(cmd)
+// whereToLoad returns the flags of the command that loads the file which say where its schema and its table are.
+func (n *inference) whereToLoad(cmd *cobra.Command) []string {
+	flags := repeated(cmd, "project", "instance", "prefix")
 	if n.out != "" {
 		flags = append(flags, "--schemas "+infer.ShellQuoted(filepath.Dir(n.out)))
 	}

@@ -57,17 +57,22 @@ func scannedFormats() []string {
 
 // given returns the flags of a command that a command that loads the same file needs, too.
 func (i *inputFlags) given(cmd *cobra.Command) []string {
-	var flags []string
-	for _, name := range []string{"time-unit", "zone", "time-layout", "delimiter"} {
-		if f := cmd.Flags().Lookup(name); f.Changed {
-			flags = append(flags, "--"+name+" "+infer.ShellQuoted(f.Value.String()))
-		}
-	}
+	flags := repeated(cmd, "time-unit", "zone", "time-layout", "delimiter")
 	for _, text := range i.reader.CSV.Nulls {
 		flags = append(flags, "--null "+infer.ShellQuoted(text))
 	}
 	if i.columns != nil {
 		flags = append(flags, "--columns "+infer.ShellQuoted(commaSeparated(i.columns)))
+	}
+	return flags
+}
+
+// repeated returns those of some flags that a command line has, for another one.
+func repeated(cmd *cobra.Command, names ...string) (flags []string) {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			flags = append(flags, "--"+name+" "+infer.ShellQuoted(f.Value.String()))
+		}
 	}
 	return flags
 }

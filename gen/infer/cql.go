@@ -14,9 +14,9 @@ import (
 // definition is a text in CQL: the partition key and the clustering columns before the time are the
 // series, the first clustering column that is a timestamp or a timeuuid, or else a date, is the time, columns that only
 // tell partitions of a series apart become the bucket, and the default time to live is that of the
-// events. If the text defines several tables, table names the one. Errors are [ErrCQL] and
-// [ErrNoSchema]. Report is nil.
-func ProposeCQL(text, table string) (*Proposal, error) {
+// events. If the text defines several tables, table names the one. flags are those of the command that loads the
+// events. Errors are [ErrCQL] and [ErrNoSchema]. Report is nil.
+func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
 	tables, _, err := parseCQL(text)
 	if err != nil {
 		return nil, err
@@ -40,6 +40,7 @@ func ProposeCQL(text, table string) (*Proposal, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.loading = append(d.loading, flags...)
 	return d.propose()
 }
 
