@@ -309,13 +309,8 @@ func (s *selected) all(ctx context.Context, client store.Client, ro store.Reader
 // parseTime parses a date, a time or a duration before now. A date is its first instant in a time
 // zone, which is UTC by default, as windows of days begin.
 func parseTime(flag, text string, now time.Time, zone *time.Location) (time.Time, error) {
-	if ago, err := time.ParseDuration(text); err == nil && ago <= 0 {
+	if ago, err := parseDuration(text); err == nil && ago <= 0 {
 		return now.Add(ago), nil
-	}
-	if before, is := strings.CutPrefix(text, "-"); is { // with days or weeks
-		if ago, err := schema.ParseDuration(before); err == nil {
-			return now.Add(-ago), nil
-		}
 	}
 	if date, err := time.Parse(time.DateOnly, text); err == nil {
 		return window.StartOfDay(date, cmp.Or(zone, time.UTC)), nil
@@ -324,4 +319,38 @@ func parseTime(flag, text string, now time.Time, zone *time.Location) (time.Time
 		return at, nil
 	}
 	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h or -7d", flag, text)
+}
+
+// duration is the value of a flag with a duration, see [parseDuration].
+type duration time.Duration
+
+// Set parses a duration.
+func (d *duration) Set(text string) error {
+	parsed, err := parseDuration(text)
+	*d = duration(parsed)
+	return err
+}
+
+// String returns the duration; 0, which help leaves out, has no unit.
+func (d *duration) String() string {
+	if *d == 0 {
+		return "0"
+	}
+	return time.Duration(*d).String()
+}
+
+// Type returns the kind of value for errors and help.
+func (d *duration) Type() string { return "duration" }
+
+// parseDuration parses a duration of package time, or one with days or weeks.
+func parseDuration(text string) (time.Duration, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d, nil
+	}
+	text, negative := strings.CutPrefix(text, "-")
+	d, err := schema.ParseDuration(text)
+	if negative {
+		d = -d
+	}
+	return d, err
 }

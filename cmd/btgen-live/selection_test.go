@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 )
 
 // TestDates checks that dates are the first instants of days, also where midnight does not exist.
@@ -51,5 +52,26 @@ func TestTimesBeforeNow(t *testing.T) {
 		if at, err := parseTime("--from", text, now, time.UTC); err == nil {
 			t.Errorf("%s: %v", text, at)
 		}
+	}
+}
+
+// TestDurationFlags sets each flag with a duration of each command to one of weeks and days, and to one of Go.
+func TestDurationFlags(t *testing.T) {
+	n := 0
+	for _, c := range newRoot().Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() != "duration" {
+				return
+			}
+			n++
+			for text, want := range map[string]string{"1w2d": "216h0m0s", "1.5h": "1h30m0s", "-7d": "-168h0m0s", "0": "0"} {
+				if err := f.Value.Set(text); err != nil || f.Value.String() != want {
+					t.Errorf("%s --%s %s: %s, %v", c.Name(), f.Name, text, f.Value, err)
+				}
+			}
+		})
+	}
+	if n < 10 {
+		t.Errorf("%d flags", n)
 	}
 }

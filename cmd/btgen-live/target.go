@@ -36,7 +36,8 @@ func (t *target) optional(cmd *cobra.Command, appProfile string) {
 	cmd.Flags().StringVar(&t.project, "project", "", "project of the instance")
 	cmd.Flags().StringVar(&t.instance, "instance", "", "instance of the tables")
 	cmd.Flags().StringVar(&t.prefix, "prefix", "", prefixHelp)
-	cmd.Flags().DurationVar(&t.timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+	t.timeout = store.DefaultTimeout
+	cmd.Flags().Var((*duration)(&t.timeout), "timeout", "time limit for each request, including retries")
 	cmd.Flags().StringVar(&t.appProfile, "app-profile", "", appProfile)
 }
 

@@ -62,7 +62,7 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	cmd.Flags().StringSliceVar(&w.fields, "fields", nil, "`fields` to summarize, separated by commas; by default all")
 	cmd.Flags().StringSliceVar(&w.statistics, "statistics", nil, "`statistics` of each field, separated by commas")
 	cmd.Flags().StringVar(&w.fill, "fill", "none", "windows without events: none, null, previous or linear")
-	cmd.Flags().DurationVar(&w.options.Before, "before", 0, "how long before --from to look for the last values, for the increases of first windows")
+	cmd.Flags().Var((*duration)(&w.options.Before), "before", "how long before --from to look for the last values, for the increases of first windows")
 	cmd.Flags().StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
 	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
 	cmd.Flags().IntVar(&w.options.Limit, "limit", 0, "maximum number of `windows`; 0 for no limit")

@@ -166,7 +166,7 @@ func kindOfValue(f *pflag.Flag) string {
 	case typ == "bool":
 		return "true or false"
 	case typ == "duration":
-		return "a duration such as 90s, 15m or 24h"
+		return "a duration such as 90s, 15m or 7d"
 	case strings.HasPrefix(typ, "int"):
 		return "a whole number"
 	case strings.HasPrefix(typ, "uint"):

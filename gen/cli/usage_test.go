@@ -38,7 +38,7 @@ func TestUsageErrors(t *testing.T) {
 		"work a --limit":                     `--limit has no value: write --limit EVENTS`,
 		"work a -o":                          `--out has no value: write --out VALUE`,
 		"work a --limit x":                   `--limit "x": want a whole number`,
-		"work a --timeout x":                 `--timeout "x": want a duration such as 90s, 15m or 24h`,
+		"work a --timeout x":                 `--timeout "x": want a duration such as 90s, 15m or 7d`,
 		"work a --share x":                   `--share "x": want a number`,
 		"work a --dry-run=x":                 `--dry-run "x": want true or false`,
 		"work a --dry-run --limit 1":         `--dry-run and --limit cannot be combined: each is another run: leave out all but one`,
