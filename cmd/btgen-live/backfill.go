@@ -88,7 +88,7 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := f.connect(ctx)
 	if err != nil {

@@ -62,7 +62,7 @@ func (c *counting) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := c.connect(ctx)
 	if err != nil {

@@ -83,7 +83,7 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := d.connect(ctx)
 	if err != nil {

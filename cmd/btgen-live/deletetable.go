@@ -64,7 +64,7 @@ func (d *tableRemoval) run(cmd *cobra.Command, names []string) error {
 	if d.options.Removed, err = removedTables(d.schemas); err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	admin, err := d.connectAdmin(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ BIGTABLE_EMULATOR_HOST accept rows of up to 4 MiB.
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := interruptible(cmd)
 			defer stop()
 			e.warn = func(err error) { cli.PrintError(cmd, err) }
 			return e.run(ctx, cmd.OutOrStdout(), tables)
@@ -64,9 +64,11 @@ BIGTABLE_EMULATOR_HOST accept rows of up to 4 MiB.
 }
 
 // interruptible returns a context that is canceled when the process is interrupted or
-// terminated.
-func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+// terminated, and makes it that of the command.
+func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	cmd.SetContext(ctx)
+	return ctx, stop
 }
 
 // emulator are the flags of the command emulator.

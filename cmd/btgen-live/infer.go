@@ -94,7 +94,7 @@ func (n *inference) run(cmd *cobra.Command, args []string) error {
 	if err := n.free(); err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	progress.Step("reading up to %d rows of table %s%s", n.sampling.Rows, n.prefix, n.table)

@@ -24,6 +24,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -174,6 +175,28 @@ func TestInterruptedRead(t *testing.T) {
 	}
 	if names, err := filepath.Glob("*"); err != nil || len(names) != 2 {
 		t.Errorf("files are left: %v, %v", names, err)
+	}
+}
+
+// TestTimedOut lets commands time out: they say so, and do not say that they were interrupted, although the end of a timeout cancels
+// requests.
+func TestTimedOut(t *testing.T) {
+	b, s := eventInstance(t)
+	event := dynamic.Event{Series: []any{"a"}, Time: time.Unix(1_772_366_400, 0), Values: []any{int64(1)}}
+	if err := s.NewWriter(b.Client, store.WriterOptions{}).Write(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	_, addr := newStalling(t, b.Addr, 0)
+	t.Setenv(store.EmulatorVariable, addr)
+	for _, args := range []string{
+		"read Event", "read Event host=a", "windows Event --every 1h", "plot Event", "count Event", "count Event host=a", "stats Event", "stats Event --sample 10",
+		"verify", "delete Event host=a --all --yes", "backfill Event", "backfill Event --verify", "backfill Event --checkpoint progress",
+	} {
+		var stdout, stderr strings.Builder
+		code := run(append(strings.Fields(args), "--project", storetest.Project, "--instance", storetest.Instance, "--timeout", "100ms"), &stdout, &stderr)
+		if text := stderr.String(); code != 2 || !strings.Contains(text, "timed out") || strings.Contains(text, "interrupted") || strings.Contains(text, "context") {
+			t.Errorf("%s: exit code %d, %q", args, code, text)
+		}
 	}
 }
 

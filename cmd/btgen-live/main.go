@@ -39,40 +39,49 @@ Exit codes: 0 success, 1 findings, 2 failure.`,
 		newServe(), newDelete(), newBackfill(), newRollup(), newDeleteTable(), newEmulator(), cli.NewVersion())
 	for _, c := range root.Commands() {
 		if run := c.RunE; run != nil {
-			c.RunE = func(cmd *cobra.Command, args []string) error { return interrupted(run(cmd, args)) }
+			c.RunE = func(cmd *cobra.Command, args []string) error {
+				err := run(cmd, args)
+				return ended(cmd.Context(), err) // the context that run has set
+			}
 		}
 	}
 	return root
 }
 
-// interruption is an error of a command that was interrupted, in the words of people.
-type interruption struct {
+// ending is the error that ended a command, in the words of people.
+type ending struct {
 	error
 	text string
 }
 
-// Error says that the command was interrupted.
-func (e interruption) Error() string { return e.text }
+// Error says how the command ended.
+func (e ending) Error() string { return e.text }
 
 // Unwrap returns the error.
-func (e interruption) Unwrap() error { return e.error }
+func (e ending) Unwrap() error { return e.error }
 
-// canceled are the texts of errors after an interruption, which alone cancels what commands do: those of requests, of contexts,
-// and of their causes.
-var canceled = strings.NewReplacer(
-	status.FromContextError(context.Canceled).Err().Error(), "interrupted",
-	context.Canceled.Error(), "interrupted",
-	os.Interrupt.String()+" signal received", "interrupted",
-	syscall.SIGTERM.String()+" signal received", "interrupted",
+// The texts of the ends of contexts, and of the requests that they end.
+var (
+	canceled, canceledRequest = context.Canceled.Error(), status.FromContextError(context.Canceled).Err().Error()
+	expired, expiredRequest   = context.DeadlineExceeded.Error(), status.FromContextError(context.DeadlineExceeded).Err().Error()
 )
 
-// interrupted returns the error of a command.
-func interrupted(err error) error {
-	if err == nil {
+// interrupted are the words of errors after a signal, and timedOut those of errors after a timeout, which cancels requests, too.
+var (
+	interrupted = strings.NewReplacer(canceledRequest, "interrupted", canceled, "interrupted",
+		os.Interrupt.String()+" signal received", "interrupted", syscall.SIGTERM.String()+" signal received", "interrupted")
+	timedOut = strings.NewReplacer(expired+": "+expiredRequest, "timed out", expiredRequest, "timed out", expired, "timed out", ": "+canceledRequest, "")
+)
+
+// ended returns the error of a command that had a context, see [interruptible].
+func ended(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case err == nil:
 		return nil
-	}
-	if text := canceled.Replace(err.Error()); text != err.Error() {
-		return interruption{err, text}
+	case cause != nil && cause != context.Canceled: // the signal
+		return ending{err, interrupted.Replace(err.Error())}
+	case strings.Contains(err.Error(), expired):
+		return ending{err, timedOut.Replace(err.Error())}
 	}
 	return err
 }

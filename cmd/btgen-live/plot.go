@@ -85,7 +85,7 @@ func (p *plotting) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := p.connect(ctx)
 	if err != nil {

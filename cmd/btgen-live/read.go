@@ -71,7 +71,7 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := r.connect(ctx)
 	if err != nil {

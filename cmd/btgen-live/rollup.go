@@ -81,7 +81,7 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := f.connect(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 		err = f.once(ctx, cmd, dynamic.New(l), client)
 		progress.end()
 		if f.watch && passing(err) && ctx.Err() == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v; the next run tries again\n", cmd.Root().Name(), err)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v; the next run tries again\n", cmd.Root().Name(), ended(ctx, err))
 			err = nil
 		}
 	}
@@ -165,7 +165,7 @@ func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, s *dynamic.S
 		return failed
 	}
 	if err != nil && f.watch {
-		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), err)
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), ended(ctx, err))
 	}
 	return err
 }

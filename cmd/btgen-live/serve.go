@@ -83,7 +83,7 @@ func (s *serving) check() error {
 
 // serve serves the page until the command is interrupted.
 func (s *serving) serve(cmd *cobra.Command, layouts []*layout.Layout) error {
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	access, err := s.access(cmd)
 	if err != nil {

@@ -125,7 +125,7 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (setup.Plan, error) {
 			return setup.Plan{}, printPlan(cmd.OutOrStdout(), setup.Plan{}, err)
 		}
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	admin, err := l.connectAdmin(ctx)
 	if err != nil {

@@ -119,7 +119,7 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	if len(tables) == 0 {
 		return fmt.Errorf("--table %q: schema %s has no such table", s.table, l.Name)
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := s.connect(ctx)
 	if err != nil {

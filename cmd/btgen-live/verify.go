@@ -70,7 +70,7 @@ func (v *verification) run(cmd *cobra.Command, paths []string) error {
 	if len(tables) == 0 {
 		return fmt.Errorf("--table %q: no schema has this table", v.table)
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := v.connect(ctx)
 	if err != nil {

@@ -95,7 +95,7 @@ func (w *windowing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	client, err := w.connect(ctx)
 	if err != nil {

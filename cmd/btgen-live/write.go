@@ -102,7 +102,7 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	ctx, stop := interruptible(cmd.Context())
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1, precision: l.Precision, identities: format.NewIdentities(l)}
 	end, err := w.connect(ctx, load, dynamic.New(l))
