@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
-	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/runtime/setup"
 )
 
@@ -133,7 +132,7 @@ func refusal(cmd *cobra.Command, err error) error {
 // removedTables returns the tables and families whose removal from the schemas in paths was
 // accepted.
 func removedTables(paths []string) ([]string, error) {
-	p, err := project.Load(paths, "")
+	p, err := loadProject(paths)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen"
@@ -17,7 +19,7 @@ import (
 // load resolves the schemas in paths. If there are errors, it prints the findings and returns
 // ErrFindings.
 func load(stdout io.Writer, paths []string) (gen.Result, error) {
-	p, err := project.Load(paths, "")
+	p, err := loadProject(paths)
 	if err != nil {
 		return gen.Result{}, err
 	}
@@ -26,6 +28,27 @@ func load(stdout io.Writer, paths []string) (gen.Result, error) {
 		return gen.Result{}, cli.Report(stdout, p, result.Diagnostics)
 	}
 	return result, nil
+}
+
+// loadProject loads the project of paths or, without any, the one that btgen runs in.
+func loadProject(paths []string) (*project.Project, error) {
+	if len(paths) == 0 {
+		root, err := project.Above(nil)
+		if err != nil {
+			return nil, err
+		}
+		if root != "" {
+			here, err := os.Getwd()
+			if err != nil {
+				return nil, err
+			}
+			if root, err = filepath.Rel(here, root); err != nil { // messages name files from here
+				return nil, err
+			}
+			paths = []string{root}
+		}
+	}
+	return project.Load(paths, "")
 }
 
 // loadLayouts returns the layouts of the schemas in paths, like [load].
