@@ -581,7 +581,7 @@ func (s *nowStep) writes(series string, at time.Time) bool {
 }
 
 // at is the time of the sample to write.
-func (s *nowStep) at() time.Time { return at(900 + s.write.time) }
+func (s *nowStep) at() time.Time { return at(900 + int(s.write.time)) }
 
 // returned reports whether a call need not be repeated.
 func (s *nowStep) returned() bool {
@@ -651,7 +651,7 @@ func (r *nowRun) start(s *nowStep) {
 
 // call makes the call of a process.
 func (r *nowRun) call(s *nowStep, w *Writer[sample]) error {
-	ctx, from, to := r.t.Context(), at(900+s.from), at(900+s.to)
+	ctx, from, to := r.t.Context(), at(900+int(s.from)), at(900+int(s.to))
 	e := sample{Series: "a", Time: s.at(), Value: uint64(s.write.data[0])}
 	if s.write.data[1] != 0 {
 		e.Note = []byte{s.write.data[1]}
@@ -801,7 +801,7 @@ func TestStateSteps(t *testing.T) {
 			must(t, c.Admin.DropAllRows(t.Context(), "now"))
 		}
 		for _, first := range nowStarts()[random.IntN(3)] {
-			e := sample{Series: "a", Time: at(900 + first.time), Value: uint64(first.data[0])}
+			e := sample{Series: "a", Time: at(900 + int(first.time)), Value: uint64(first.data[0])}
 			if first.data[1] != 0 {
 				e.Note = first.data[1:]
 			}

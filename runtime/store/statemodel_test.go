@@ -32,7 +32,7 @@ import (
 
 // nowEvent is what the model stores of an event.
 type nowEvent struct {
-	time, sequence int // the sequence is a fraction of the timestamp of cells
+	time, sequence int8 // the sequence is a fraction of the timestamp of cells
 	data           [2]byte
 }
 
@@ -44,14 +44,14 @@ const nowTimes, nowSequences, nowCallers = 6, 3, 3
 
 // nowState is a state of both tables and of all processes.
 type nowState struct {
-	now    int
+	now    int8
 	events [nowTimes][nowSequences][2]byte
-	row    [2][nowTimes]byte             // two columns, whose cells have a time
-	sums   [nowTimes]nowSum              // of the versions of events
-	marks  [2 * nowCallers][nowMarks]int // the times up to which the row does not tell; 0 if there is none
+	row    [2][nowTimes]byte              // two columns, whose cells have a time
+	sums   [nowTimes]nowSum               // of the versions of events
+	marks  [2 * nowCallers][nowMarks]int8 // the times up to which the row does not tell; 0 if there is none
 	at     [nowCallers]nowProcess
 	late   nowRequest // of a killed process, or a copy
-	none   int        // the time of the mark of no call; 0 if there is none
+	none   int8       // the time of the mark of no call; 0 if there is none
 }
 
 // nowSum is the sum of the digests of the versions of an event that were written to the row: a multiple of one of
@@ -72,13 +72,13 @@ const nowMarks = 4
 
 // nowRequest is a request of a deletion or a back-fill that changes the row, or one that writes an event.
 type nowRequest struct {
-	of      int     // the index of the marks of its call plus one; 0 for no request
-	writes  int     // the step of the writer plus one; 0 for a deletion or a back-fill
-	has     int     // the number of the mark that the row must have, plus one; 0 for no condition
-	set     int     // the number of the mark to set
-	mark    int     // its time; 0 for none
-	from    int     // the time from which cells of some columns are deleted
-	clear   int     // and up to which
+	of      int8    // the index of the marks of its call plus one; 0 for no request
+	writes  int8    // the step of the writer plus one; 0 for a deletion or a back-fill
+	has     int8    // the number of the mark that the row must have, plus one; 0 for no condition
+	set     int8    // the number of the mark to set
+	mark    int8    // its time; 0 for none
+	from    int8    // the time from which cells of some columns are deleted
+	clear   int8    // and up to which
 	columns [2]bool // of these
 	put     nowEvent
 	add     nowEvent             // its digest is added to the sum of its time
@@ -92,9 +92,9 @@ type nowProcess struct {
 	step     int
 	again    bool // it repeats the request of a step, once in its life
 	repeated bool // the whole call, after it was killed
-	up       int  // of a deletion: the time of its mark
-	mark     int  // the number of its mark
-	cleared  int  // the number of the mark with which it has deleted the cells
+	up       int8 // of a deletion: the time of its mark
+	mark     int8 // the number of its mark
+	cleared  int8 // the number of the mark with which it has deleted the cells
 	newer    bool // the row had a newer event
 	columns  [2]bool
 	found    nowEvent
@@ -110,7 +110,7 @@ type nowCall struct {
 	name     string
 	write    nowEvent
 	absent   bool // it is written if it is absent
-	from, to int
+	from, to int8
 	fills    bool
 }
 
@@ -142,10 +142,10 @@ type nowVariant struct {
 type nowModel struct {
 	nowVariant
 	calls    []nowCall
-	life     int // of events; 0 for ever
+	life     int8 // of events; 0 for ever
 	collect  bool
 	restart  bool // killed processes are started again
-	clock    int  // the last time
+	clock    int8 // the last time
 	states   int
 	failure  string
 	empty    bool // the row has nothing at first, and is only read when a back-fill has ended
@@ -156,12 +156,12 @@ type nowModel struct {
 }
 
 // alive reports whether a table with a time to live has an event of a time.
-func (s *nowState) alive(at, life int) bool { return life == 0 || at > s.now-life }
+func (s *nowState) alive(at, life int8) bool { return life == 0 || at > s.now-life }
 
 // search finds the newest event.
 func (m *nowModel) search(s *nowState) nowEvent {
-	for at := nowTimes - 1; at > 0 && s.alive(at, m.life); at-- {
-		for sequence := nowSequences - 1; sequence >= 0; sequence-- {
+	for at := int8(nowTimes - 1); at > 0 && s.alive(at, m.life); at-- {
+		for sequence := int8(nowSequences - 1); sequence >= 0; sequence-- {
 			if data := s.events[at][sequence]; data != [2]byte{} {
 				return nowEvent{at, sequence, data}
 			}
@@ -170,10 +170,10 @@ func (m *nowModel) search(s *nowState) nowEvent {
 	return nothing
 }
 
-func (e nowEvent) compare(o nowEvent) int { return cmp.Or(e.time-o.time, e.sequence-o.sequence) }
+func (e nowEvent) compare(o nowEvent) int { return int(cmp.Or(e.time-o.time, e.sequence-o.sequence)) }
 
 // rowLife is the time to live of the row.
-func (m *nowModel) rowLife() int {
+func (m *nowModel) rowLife() int8 {
 	if m.outlives {
 		return 0
 	}
@@ -184,7 +184,7 @@ func (m *nowModel) rowLife() int {
 // exists. A reader of a row that does not tell searches.
 func (m *nowModel) inRow(s *nowState) (e nowEvent, tells, exists bool) {
 	for i := range s.row {
-		at := nowTimes - 1
+		at := int8(nowTimes - 1)
 		for at > 0 && s.row[i][at] == 0 {
 			at--
 		}
@@ -216,7 +216,7 @@ func (m *nowModel) inRow(s *nowState) (e nowEvent, tells, exists bool) {
 
 // pure reports whether the newest sum of the row is that of one version of its event.
 func (m *nowModel) pure(s *nowState, e nowEvent) bool {
-	at := nowTimes - 1
+	at := int8(nowTimes - 1)
 	for at > e.time && s.sums[at] == (nowSum{}) {
 		at--
 	}
@@ -286,13 +286,13 @@ func (m *nowModel) steps(s nowState, add func(s nowState)) {
 		for i := range s.row {
 			next := s
 			newest := true
-			for at := nowTimes - 1; at > 0; at-- {
+			for at := int8(nowTimes - 1); at > 0; at-- {
 				if !newest {
 					next.row[i][at] = 0
 				}
 				newest = newest && next.row[i][at] == 0
 			}
-			for at := nowTimes - 1; i == 0 && at > 0; at-- {
+			for at := int8(nowTimes - 1); i == 0 && at > 0; at-- {
 				if next.sums[at] != (nowSum{}) {
 					clear(next.sums[:at])
 				}
@@ -341,14 +341,14 @@ func (m *nowModel) writing(s *nowState, i int) {
 		}
 		*stored = e.data
 		if m.twice && !m.calls[i].absent && !slices.ContainsFunc(m.calls, func(c nowCall) bool { return !c.writes() }) {
-			s.late = nowRequest{of: i + 1, writes: 1, put: e}
+			s.late = nowRequest{of: int8(i + 1), writes: 1, put: e}
 		}
 	case p.exists:
 		m.markNone(s, e.time)
 	default:
 		m.writeRow(s, e)
 		if m.twice {
-			s.late = nowRequest{of: i + 1, writes: 2, put: e}
+			s.late = nowRequest{of: int8(i + 1), writes: 2, put: e}
 		}
 	}
 	p.step++
@@ -373,7 +373,7 @@ func (m *nowModel) rewrites(s *nowState, r *nowRequest) {
 }
 
 // markNone marks a row that lacks an event of a time, unless it has a newer one.
-func (m *nowModel) markNone(s *nowState, at int) {
+func (m *nowModel) markNone(s *nowState, at int8) {
 	has := s.none >= at
 	for i := range s.row {
 		has = has || slices.ContainsFunc(s.row[i][at:], func(datum byte) bool { return datum != 0 })
@@ -401,7 +401,7 @@ func (m *nowModel) deleting(s *nowState, i int) {
 		}
 		p.up = call.to - 1
 		for of, marks := range s.marks {
-			p.seen[of] = m.allMarks && marks != [nowMarks]int{}
+			p.seen[of] = m.allMarks && marks != [nowMarks]int8{}
 		}
 		m.send(s, i, nowRequest{mark: p.up})
 	case raising:
@@ -512,7 +512,7 @@ func (m *nowModel) unmarking(s *nowState, i int) {
 
 // send sends a request, and reports whether it changed the row. One that is held arrives later.
 func (m *nowModel) send(s *nowState, i int, r nowRequest) bool {
-	r.of = m.markOf(s, i) + 1
+	r.of = int8(m.markOf(s, i) + 1)
 	if m.noMark {
 		r.mark = 0
 	}
@@ -556,7 +556,7 @@ func (m *nowModel) receive(s *nowState, r *nowRequest) bool {
 	}
 	for of, seen := range r.seen {
 		if seen {
-			s.marks[of] = [nowMarks]int{}
+			s.marks[of] = [nowMarks]int8{}
 		}
 	}
 	return true
@@ -616,9 +616,9 @@ func (m *nowModel) allowed(s *nowState, e, truth nowEvent) string {
 		}
 		return "no writer is replacing it"
 	}
-	for at := 1; at < nowTimes; at++ {
+	for at := int8(1); at < nowTimes; at++ {
 		for sequence, data := range s.events[at] {
-			newer := nowEvent{at, sequence, data}
+			newer := nowEvent{at, int8(sequence), data}
 			if data != [2]byte{} && s.alive(at, m.life) && newer.compare(e) > 0 && !writes(newer, nil) {
 				return fmt.Sprintf("no writer is writing %v", newer)
 			}
@@ -674,7 +674,7 @@ func (m *nowModel) explore(first []nowEvent) {
 
 // nowCalls are the calls that are combined.
 func nowCalls() []nowCall {
-	write := func(name string, at int, data ...byte) nowCall {
+	write := func(name string, at int8, data ...byte) nowCall {
 		return nowCall{name: name, write: nowEvent{time: at, data: [2]byte(data)}}
 	}
 	return []nowCall{
@@ -768,14 +768,17 @@ func explored(v nowVariant, n int) (failure string, states int) {
 	}
 	for _, calls := range groups {
 		for _, first := range nowStarts() {
-			for _, life := range []int{0, 2} {
+			for _, life := range []int8{0, 2} {
 				for _, empty := range []bool{false, true} {
 					if failure != "" || empty && !calls[0].fills && !calls[n-1].fills {
 						continue
 					}
 					m := nowModel{nowVariant: v, calls: calls, life: life, clock: 4, collect: true, restart: n < 3, empty: empty}
 					m.versions = versions(calls)
-					m.lates = life == 0 && !empty && len(first) == 2 || testlong.Pick(0, 1) == 1
+					m.lates = life == 0 && !empty && len(first) == 2
+					if !m.lates && testlong.Enabled() { // restarts and late requests are not combined in all cases
+						m.lates, m.restart = true, false
+					}
 					m.explore(first)
 					states += m.states
 					failure = m.failure
