@@ -122,7 +122,6 @@ type nowVariant struct {
 	latestFirst bool // writers write the row before the event
 	noRefill    bool // deleters do not search the newest event that is left
 	oneVersion  bool // deleters delete only the newest version
-	refillNow   bool // deleters write what they find with the time of the write
 	noMark      bool // deleters do not mark the row first
 	once        bool // deleters do not search again after they wrote what they found
 	allMarks    bool // deleters remove the marks of others, too
@@ -472,9 +471,6 @@ func (m *nowModel) changing(s *nowState, i int) {
 	if m.oneVersion {
 		r.from = p.up
 	}
-	if m.refillNow && r.put != nothing {
-		r.put.time = nowTimes - 1
-	}
 	if m.oneMark {
 		r.set, r.unmark = p.mark, false
 	}
@@ -776,12 +772,14 @@ func explored(v nowVariant, n int) (failure string, states int) {
 					m := nowModel{nowVariant: v, calls: calls, life: life, clock: 4, collect: true, restart: n < 3, empty: empty}
 					m.versions = versions(calls)
 					m.lates = life == 0 && !empty && len(first) == 2
-					if !m.lates && testlong.Enabled() { // restarts and late requests are not combined in all cases
-						m.lates, m.restart = true, false
-					}
+					late := m // requests, without restarts
+					late.lates, late.restart = true, false
 					m.explore(first)
-					states += m.states
-					failure = m.failure
+					if m.failure == "" && !m.lates && testlong.Enabled() {
+						late.explore(first)
+					}
+					states += m.states + late.states
+					failure = cmp.Or(m.failure, late.failure)
 				}
 			}
 		}
@@ -814,7 +812,6 @@ func TestStateProtocolVariants(t *testing.T) {
 		{"the row before the event", nowVariant{latestFirst: true}},
 		{"a deletion without refill", nowVariant{noRefill: true}},
 		{"deletion of the newest version", nowVariant{oneVersion: true}},
-		{"refilled with the time of write", nowVariant{refillNow: true}},
 		{"a deletion without mark", nowVariant{noMark: true}},
 		{"a refill that is not verified", nowVariant{once: true}},
 		{"removing the marks of others", nowVariant{allMarks: true}},
