@@ -1,0 +1,123 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// rollup summarizes events.
+func (p *play) rollup() error {
+	if !slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
+		return nil
+	}
+	client, all := anyOf(p, p.clients), p.chance(3)
+	return p.repeated(func() error {
+		_, err := p.schema.Rollup(p.ctx, client, store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: all, Sleep: noSleep})
+		return err
+	})
+}
+
+// backfill empties a table, as if it were new, and fills it from another one. Events are written in between, unless
+// readers rely on the table to have all of them.
+func (p *play) backfill() error {
+	t := anyOf(p, p.layout.Tables)
+	if len(p.layout.Tables) < 2 || p.layout.State != nil && t == p.layout.Read || slices.ContainsFunc(t.Periods(), func(o *layout.Table) bool { return o.ID != t.ID }) {
+		return nil
+	}
+	p.note("%s", t.ID)
+	o := store.BackfillOptions{TablePrefix: p.prefix, Target: t.ID, Now: p.clock, RenewAges: p.chance(2), Repair: p.chance(3)}
+	o.DryRun = true
+	r, err := store.Backfill(p.ctx, p.writerClient(), p.schema.Mappings(), o)
+	if refused, ok := errors.AsType[*store.BackfillError](err); ok {
+		p.note("(refused: %v)", refused)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(p.layout.Tables, func(s *layout.Table) bool { return p.prefix+s.ID == r.Source })
+	if i < 0 {
+		return fmt.Errorf("filled from %q", r.Source)
+	}
+	source := p.layout.Tables[i]
+	if slices.ContainsFunc(p.truth.live(source, p.now), func(l living) bool { return len(l.versions) > 1 || slices.Contains(l.Values, any(unknown{})) }) {
+		return nil // copies of parts of events
+	}
+	if err := p.bt.Admin.DropAllRows(p.ctx, p.prefix+t.ID); err != nil {
+		return err
+	}
+	clear(p.truth.tables[t])
+	maps.DeleteFunc(p.foreign, func(at [2]string, _ int) bool { return at[0] == p.prefix+t.ID })
+	if t != p.layout.State && !source.Pattern.Appends() && p.chance(2) {
+		if err := p.writeAll(p.draw(4)); err != nil {
+			return err
+		}
+	}
+	o.DryRun = false
+	p.Counts["back-fill done"]++
+	client := p.writerClient()
+	if err := p.repeated(func() error {
+		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, l := range p.truth.live(source, p.now) {
+		e := l.Event
+		if len(p.truth.tables[t][place(&e)]) > 0 {
+			continue
+		}
+		e.TTL = 0
+		if err := p.truth.write(t, p.now, e); err != nil && !errors.Is(err, codec.ErrExpired) {
+			return fmt.Errorf("the copy of %v is refused: %w", e, err)
+		}
+	}
+	return nil
+}
+
+// writerClient returns the client of one of the programs.
+func (p *play) writerClient() store.Client { return anyOf(p, p.clients) }
+
+// foreignFamily is a family of another program in the tables.
+const foreignFamily = "zz_foreign"
+
+// writeForeign writes cells of another program, to rows of events and to others.
+func (p *play) writeForeign() error {
+	id := anyOf(p, p.tableIDs())
+	table := p.bt.Client.OpenTable(id)
+	keys := []string{"~foreign" + fmt.Sprint(p.IntN(100))}
+	if err := table.ReadRows(p.ctx, bigtable.InfiniteRange(""), func(r bigtable.Row) bool {
+		keys = append(keys, r.Key())
+		return true
+	}, bigtable.RowFilter(bigtable.StripValueFilter())); err != nil {
+		return err
+	}
+	key := anyOf(p, keys)
+	m := bigtable.NewMutation()
+	m.Set(foreignFamily, "column", bigtable.Time(p.now).TruncateToMilliseconds(), []byte("foreign"))
+	p.note("%s %q", id, key)
+	p.foreign[[2]string{id, key}] = 1
+	return table.Apply(p.ctx, key, m)
+}
+
+// foreignLeft checks that what another program has written is there.
+func (p *play) foreignLeft() error {
+	for at := range p.foreign {
+		row, err := p.bt.Client.OpenTable(at[0]).ReadRow(p.ctx, at[1])
+		if err != nil {
+			return err
+		}
+		if len(row[foreignFamily]) == 0 {
+			return fmt.Errorf("a cell of another program is gone from table %s, row %q", at[0], at[1])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,796 @@
+package world
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// selection is what a read or a deletion selects.
+type selection struct {
+	name    string
+	of      dynamic.Selection
+	table   *layout.Table // that is read
+	matches func(e *dynamic.Event) bool
+	where   func(l *living) bool // nil for all
+	deletes bool
+}
+
+// selection draws a selection.
+func (p *play) selection() selection {
+	l := p.layout
+	known := p.someSeries()
+	switch n := p.IntN(3 + 2*len(l.Queries)); {
+	case n < 2:
+		return selection{fmt.Sprintf("series %q", known), dynamic.Series(known), l.Read, func(e *dynamic.Event) bool { return sameSeries(e.Series, known) }, nil, true}
+	case n == 2:
+		all := [][]any{known, p.someSeries()}
+		if sameSeries(all[0], all[1]) {
+			all = all[:1]
+		}
+		return selection{fmt.Sprintf("series %q", all), dynamic.ManySeries(all), l.Read, func(e *dynamic.Event) bool {
+			return slices.ContainsFunc(all, func(s []any) bool { return sameSeries(e.Series, s) })
+		}, nil, false}
+	default:
+		return p.query(&l.Queries[(n-3)/2], known)
+	}
+}
+
+// sameSeries reports whether series values are equal.
+func sameSeries(a, b []any) bool { return slices.EqualFunc(a, b, value.Equal) }
+
+// someSeries draws a series.
+func (p *play) someSeries() []any {
+	if len(p.known) > 0 && !p.chance(6) {
+		return anyOf(p, p.known).Series
+	}
+	return anyOf(p, p.traffic.Series())
+}
+
+// query draws the values of a query.
+func (p *play) query(q *layout.Query, series []any) selection {
+	var values dynamic.Values
+	var conditions []func(l *living) bool
+	holds := func(*dynamic.Event) bool { return true }
+	for _, in := range q.Inputs {
+		if in.Where {
+			given, condition := p.condition(&in)
+			values, conditions = append(values, given), append(conditions, condition)
+			continue
+		}
+		var all []any
+		several := 1
+		if in.Many {
+			several += p.IntN(3)
+		}
+		var alternatives []func(v any) bool
+		for k := range several {
+			of := series[in.Index]
+			if k > 0 {
+				of = p.someSeries()[in.Index]
+			}
+			given, matches := p.part(&in, of)
+			if slices.ContainsFunc(all, func(v any) bool { return fmt.Sprintf("%#v", v) == fmt.Sprintf("%#v", given) }) {
+				continue
+			}
+			all, alternatives = append(all, given), append(alternatives, matches)
+		}
+		if in.Many {
+			values = append(values, all)
+		} else {
+			values = append(values, all[0])
+		}
+		before := holds
+		holds = func(e *dynamic.Event) bool {
+			return before(e) && slices.ContainsFunc(alternatives, func(of func(any) bool) bool { return of(e.Series[in.Index]) })
+		}
+	}
+	s := selection{fmt.Sprintf("%s(%q)", q.Name, values), dynamic.Query(q.Name, values), q.Table, holds, nil, q.Deletes != nil}
+	if conditions != nil {
+		s.where = func(l *living) bool {
+			return !slices.ContainsFunc(conditions, func(c func(*living) bool) bool { return !c(l) })
+		}
+	}
+	return s
+}
+
+// part returns what callers give a query for a series value, and which values it selects.
+func (p *play) part(in *layout.Input, of any) (given any, matches func(v any) bool) {
+	switch in.Form {
+	case codec.GivenPrefix:
+		text, _ := of.(string)
+		for len(text) > 1 && p.chance(3) {
+			text = text[:len(text)-1]
+		}
+		text = strings.ToValidUTF8(text, "")
+		return text, func(v any) bool { return strings.HasPrefix(v.(string), text) }
+	case codec.GivenRange:
+		end := p.someSeries()[in.Index]
+		if compare(of, end) > 0 {
+			of, end = end, of
+		}
+		return []any{of, end}, func(v any) bool { return compare(of, v) <= 0 && compare(v, end) < 0 }
+	}
+	return of, func(v any) bool { return value.Equal(v, of) }
+}
+
+// condition returns what callers give a query for a field, and which events it selects.
+func (p *play) condition(in *layout.Input) (given any, selects func(l *living) bool) {
+	pick := func() any {
+		for range 20 {
+			if v := p.event().Values[in.Index]; v != nil {
+				return v
+			}
+		}
+		return value.Zero(&p.layout.Fields[in.Index])
+	}
+	low, high := pick(), pick()
+	if in.Form == codec.GivenValue {
+		return low, func(l *living) bool { v := l.Values[in.Index]; return v != nil && value.Equal(v, low) }
+	}
+	if compare(low, high) > 0 {
+		low, high = high, low
+	}
+	return []any{low, high}, func(l *living) bool {
+		v := l.Values[in.Index]
+		return v != nil && compare(low, v) <= 0 && compare(v, high) < 0
+	}
+}
+
+// compare orders values of a type. Names of enums have no order of their own, and are equal.
+func compare(a, b any) int {
+	switch a := a.(type) {
+	case int64:
+		return cmp.Compare(a, b.(int64))
+	case uint64:
+		return cmp.Compare(a, b.(uint64))
+	case float64:
+		return cmp.Compare(a, b.(float64))
+	case string:
+		return cmp.Compare(a, b.(string))
+	case []byte:
+		return bytes.Compare(a, b.([]byte))
+	case time.Time:
+		return a.Compare(b.(time.Time))
+	case time.Duration:
+		return cmp.Compare(a, b.(time.Duration))
+	}
+	return 0
+}
+
+// end is a time after all events.
+func (p *play) end() time.Time {
+	end := p.now.Add(24 * time.Hour)
+	for _, e := range p.known {
+		if e.Time.After(end) {
+			end = e.Time
+		}
+	}
+	return end.Add(time.Hour)
+}
+
+// span draws a range of times.
+func (p *play) span() (from, to time.Time) {
+	if p.chance(3) {
+		first := p.end()
+		for _, e := range p.known {
+			if e.Time.Before(first) {
+				first = e.Time
+			}
+		}
+		return first.Add(-time.Hour), p.end()
+	}
+	edge := func() time.Time {
+		switch n := p.IntN(4); {
+		case n < 2 && len(p.known) > 0:
+			return anyOf(p, p.known).Time.Add(anyOf(p, []time.Duration{0, 0, 1, -1, p.layout.Precision}))
+		case n == 2 && len(p.edges()) > 0:
+			return anyOf(p, p.edges())
+		}
+		return p.now.Add(-p.duration())
+	}
+	if from, to = edge(), edge(); from.After(to) {
+		return to, from
+	}
+	return from, to
+}
+
+// expected returns the events that a selection finds in a range of times, in order of time.
+func (p *play) expected(s selection, from, to time.Time) (out []living) {
+	for _, l := range p.truth.live(s.table, p.now) {
+		if s.matches(&l.Event) && !l.Time.Before(from) && l.Time.Before(to) && (s.where == nil || s.where(&l)) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// read compares a read with the truth.
+func (p *play) read() error {
+	s := p.selection()
+	from, to := p.span()
+	o := store.ReadOptions{NewestFirst: p.chance(3), TimeOrder: p.chance(5)}
+	if p.chance(4) {
+		o.Limit = 1 + p.IntN(3)
+	}
+	fields := p.fields(s.table, &o)
+	p.note("%s from %v to %v %+v", s.name, from, to, o)
+	want := p.expected(s, from, to)
+	var got []dynamic.Event
+	err := p.repeated(func() (err error) {
+		if o.Limit == 0 && fields == nil && p.chance(4) && !o.TimeOrder {
+			var columns dynamic.Columns
+			err = p.reader().ReadColumns(p.ctx, s.of, from, to, &columns, o)
+			got = columns.Events()
+			return err
+		}
+		got, err = collected(p.reader().Read(p.ctx, s.of, from, to, o))
+		return err
+	})
+	if o.TimeOrder && errors.Is(err, store.ErrOrder) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return p.same(want, got, o, fields)
+}
+
+// fields draws which fields a read fetches; nil for all.
+func (p *play) fields(t *layout.Table, o *store.ReadOptions) map[int]bool {
+	columns := t.Pickable()
+	if len(columns) == 0 || len(t.Older) > 0 || !p.chance(5) {
+		return nil
+	}
+	out := map[int]bool{}
+	o.Fields = []store.Field{}
+	for _, i := range columns {
+		if p.chance(2) {
+			o.Fields = append(o.Fields, store.Field(t.Columns[i].Qualifier))
+			out[t.Columns[i].Field] = true
+		}
+	}
+	return out
+}
+
+// same compares the events of a read with those that it should find.
+func (p *play) same(want []living, got []dynamic.Event, o store.ReadOptions, fields map[int]bool) error {
+	if err := ordered(got, o); err != nil {
+		return err
+	}
+	wanted, found := map[string]living{}, map[string][]dynamic.Event{}
+	for _, l := range want {
+		wanted[place(&l.Event)] = l
+	}
+	for _, e := range got {
+		at := place(&e)
+		if _, ok := wanted[at]; !ok {
+			return fmt.Errorf("found %s, which is not there", shown([]dynamic.Event{e}))
+		}
+		found[at] = append(found[at], e)
+	}
+	total := 0
+	for at, l := range wanted {
+		n := count(&l, fields)
+		total += n
+		if o.Limit == 0 && len(found[at]) != n {
+			return fmt.Errorf("found %d of %d events at %s: %s", len(found[at]), n, at, shown([]dynamic.Event{l.Event}))
+		}
+		for _, e := range found[at] {
+			if err := p.agrees(&l, &e, fields); err != nil {
+				return err
+			}
+		}
+	}
+	if n := min(total, o.Limit); o.Limit > 0 && len(got) != n {
+		return fmt.Errorf("found %d events, want %d", len(got), n)
+	}
+	return nil
+}
+
+// count returns how many events a reader finds in a place: more than one only where values are columns.
+func count(l *living, fields map[int]bool) int {
+	if !l.versions[0].period.Pattern.Appends() {
+		return 1
+	}
+	n := map[int]int{}
+	for i, v := range l.versions {
+		for _, c := range v.cells {
+			if l.has[i][c.field] && (fields == nil || fields[c.field]) {
+				n[c.field]++
+			}
+		}
+	}
+	return max(1, slices.Max(append(slices.Collect(maps.Values(n)), 0)))
+}
+
+// agrees compares an event with what is known of its place.
+func (p *play) agrees(l *living, e *dynamic.Event, fields map[int]bool) error {
+	if period := l.versions[0].period; !period.Pattern.Appends() && period.HasClasses() && l.Class != e.Class {
+		return fmt.Errorf("found class %d of %s", e.Class, shown([]dynamic.Event{l.Event}))
+	}
+	for i := range p.layout.Fields {
+		v := e.Values[i]
+		if fields != nil && !fields[i] {
+			continue
+		}
+		alternatives := []any{l.Values[i]}
+		if l.versions[0].period.Pattern.Appends() {
+			alternatives = nil
+			for k, of := range l.versions {
+				if l.has[k][i] {
+					alternatives = append(alternatives, of.event.Values[i])
+				}
+			}
+			if alternatives == nil {
+				alternatives = append(alternatives, nil)
+			}
+		}
+		if !slices.ContainsFunc(alternatives, func(want any) bool { return want == unknown{} || value.Equal(want, v) }) {
+			return fmt.Errorf("found %s = %v, want %v, in %s", p.layout.Fields[i].Name, v, alternatives, shown([]dynamic.Event{*e}))
+		}
+	}
+	return nil
+}
+
+// ordered returns an error unless events are in the order that was asked for.
+func ordered(got []dynamic.Event, o store.ReadOptions) error {
+	last := map[string]dynamic.Event{}
+	for _, e := range got {
+		of := fmt.Sprintf("%q", e.Series)
+		if o.TimeOrder {
+			of = ""
+		}
+		before, ok := last[of]
+		order := e.Time.Compare(before.Time)
+		if !o.TimeOrder {
+			order = cmp.Or(order, cmp.Compare(e.Sequence, before.Sequence))
+		}
+		if ok && (order < 0 && !o.NewestFirst || order > 0 && o.NewestFirst) {
+			return fmt.Errorf("found %s after %s", shown([]dynamic.Event{e}), shown([]dynamic.Event{before}))
+		}
+		last[of] = e
+	}
+	return nil
+}
+
+// collected returns all values, or the first error.
+func collected[T any](seq iter.Seq2[T, error]) (out []T, err error) {
+	for v, err := range seq {
+		if err != nil {
+			return out, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// latest compares the newest events of series with the truth.
+func (p *play) latest() error {
+	series := [][]any{p.someSeries(), p.someSeries()}
+	p.note("%q", series)
+	newest := func(s []any) *living {
+		var out *living
+		for _, l := range p.truth.live(p.layout.Read, p.now) {
+			if sameSeries(l.Series, s) {
+				out = &l
+			}
+		}
+		return out
+	}
+	check := func(e dynamic.Event, want *living) error {
+		if want == nil {
+			return fmt.Errorf("found %s, which is not there", shown([]dynamic.Event{e}))
+		}
+		if place(&e) != place(&want.Event) {
+			return fmt.Errorf("found %s, want %s", shown([]dynamic.Event{e}), shown([]dynamic.Event{want.Event}))
+		}
+		return p.agrees(want, &e, nil)
+	}
+	if p.chance(2) {
+		var e dynamic.Event
+		err := p.repeated(func() (err error) {
+			if e, err = p.reader().Latest(p.ctx, series[0]); errors.Is(err, store.ErrNotFound) {
+				e, err = dynamic.Event{}, nil
+			}
+			return err
+		})
+		if want := newest(series[0]); err != nil || want == nil && e.Series == nil {
+			return err
+		} else if e.Series == nil {
+			return fmt.Errorf("found nothing, want %s", shown([]dynamic.Event{want.Event}))
+		} else {
+			return check(e, want)
+		}
+	}
+	if sameSeries(series[0], series[1]) {
+		series = series[:1]
+	}
+	var got []dynamic.Event
+	many := p.chance(2)
+	err := p.repeated(func() (err error) {
+		if many {
+			got, err = collected(p.reader().LatestMany(p.ctx, series))
+		} else {
+			got, err = collected(p.reader().Read(p.ctx, dynamic.ManySeries(series), time.Time{}, p.end(), store.ReadOptions{LatestOnly: true}))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range series {
+		want := newest(s)
+		if want != nil && !many && !want.Time.Before(p.end()) {
+			return nil
+		}
+		i := slices.IndexFunc(got, func(e dynamic.Event) bool { return sameSeries(e.Series, s) })
+		if i < 0 && want != nil {
+			return fmt.Errorf("many: %v: found nothing, want %s", many, shown([]dynamic.Event{want.Event}))
+		}
+		if i >= 0 {
+			if err := check(got[i], want); err != nil {
+				return fmt.Errorf("many: %v: %w", many, err)
+			}
+		}
+	}
+	return nil
+}
+
+// pages compares a read of pages with the truth.
+func (p *play) pages() error {
+	s := p.selection()
+	from, to := p.span()
+	o := store.ReadOptions{NewestFirst: p.chance(3), TimeOrder: p.chance(5)}
+	size := 1 + p.IntN(3)
+	p.note("of %d: %s from %v to %v %+v", size, s.name, from, to, o)
+	var all []dynamic.Event
+	token := ""
+	for n := 0; n == 0 || token != ""; n++ {
+		var got []dynamic.Event
+		var page *store.Page
+		err := p.repeated(func() (err error) {
+			page = &store.Page{Size: size, Token: token}
+			o.Page = page
+			got, err = collected(p.reader().Read(p.ctx, s.of, from, to, o))
+			return err
+		})
+		if o.TimeOrder && (errors.Is(err, store.ErrOrder) || errors.Is(err, store.ErrPage)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(got) > size || n > 300 {
+			return fmt.Errorf("%d events in page %d", len(got), n)
+		}
+		all, token = append(all, got...), page.Next
+	}
+	o.Page = nil
+	return p.same(p.expected(s, from, to), all, o, nil)
+}
+
+// readTicking compares a read during which time passes with the events that are alive before and after it.
+func (p *play) readTicking() error {
+	s := p.selection()
+	from, to := p.span()
+	o := store.ReadOptions{NewestFirst: p.chance(3)}
+	before := p.expected(s, from, to)
+	p.tick = anyOf(p, []time.Duration{time.Millisecond, time.Second, p.duration()})
+	p.note("%s from %v to %v %+v", s.name, from, to, o)
+	got, err := collected(p.reader().Read(p.ctx, s.of, from, to, o))
+	p.tick = 0
+	if err != nil {
+		return err
+	}
+	return p.among([][]living{before, p.expected(s, from, to)}, got, o)
+}
+
+// among compares the events of a read with those that were there at several times: it finds each event that was there at all of
+// them, and none that was never there.
+func (p *play) among(times [][]living, got []dynamic.Event, o store.ReadOptions) error {
+	ever, always := map[string]bool{}, map[string]int{}
+	for _, all := range times {
+		for _, l := range all {
+			ever[place(&l.Event)] = true
+			always[fmt.Sprint(place(&l.Event), l.versions, l.has)]++
+		}
+	}
+	throughout := slices.DeleteFunc(slices.Clone(times[0]), func(l living) bool {
+		return always[fmt.Sprint(place(&l.Event), l.versions, l.has)] < len(times)
+	})
+	var of []dynamic.Event
+	for _, e := range got {
+		if !ever[place(&e)] {
+			return fmt.Errorf("found %s, which was never there", shown([]dynamic.Event{e}))
+		}
+		if slices.ContainsFunc(throughout, func(l living) bool { return place(&l.Event) == place(&e) }) {
+			of = append(of, e)
+		}
+	}
+	return p.same(throughout, of, o, nil)
+}
+
+// pagesAmong reads pages between which other programs change events.
+func (p *play) pagesAmong() error {
+	s := p.selection()
+	from, to := p.span()
+	o := store.ReadOptions{NewestFirst: p.chance(3)}
+	times := [][]living{p.expected(s, from, to)}
+	var all []dynamic.Event
+	token, size := "", 1+p.IntN(3)
+	p.note("of %d: %s from %v to %v %+v among", size, s.name, from, to, o)
+	for n := 0; n == 0 || token != ""; n++ {
+		page := &store.Page{Size: size, Token: token}
+		o.Page = page
+		got, err := collected(p.reader().Read(p.ctx, s.of, from, to, o))
+		if err != nil {
+			return fmt.Errorf("page %d: %w", n, err)
+		}
+		all, token = append(all, got...), page.Next
+		change := anyOf(p, []func() error{p.write, p.write, p.deleteEvents, p.replace, func() error { return nil }})
+		if err := change(); n < 20 && err != nil {
+			return err
+		}
+		if times = append(times, p.expected(s, from, to)); n > 300 {
+			return errors.New("pages do not end")
+		}
+	}
+	o.Page = nil
+	slices.SortStableFunc(all, func(a, b dynamic.Event) int { // changes may come at any place
+		order := cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Sequence, b.Sequence))
+		if o.NewestFirst {
+			return -order
+		}
+		return order
+	})
+	return p.among(times, all, o)
+}
+
+// series compares a list of series with the truth.
+func (p *play) series() error {
+	s := p.selection()
+	from, to := p.span()
+	p.note("%s from %v to %v", s.name, from, to)
+	var got [][]any
+	err := p.repeated(func() (err error) {
+		got, err = collected(p.reader().ReadSeries(p.ctx, s.of, from, to))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	want := map[string]bool{}
+	for _, l := range p.expected(s, from, to) {
+		want[fmt.Sprintf("%q", l.Series)] = true
+	}
+	for _, of := range got {
+		if text := fmt.Sprintf("%q", of); !want[text] {
+			return fmt.Errorf("found series %s, which has no events there, or twice", text)
+		}
+		delete(want, fmt.Sprintf("%q", of))
+	}
+	if len(want) > 0 {
+		return fmt.Errorf("did not find series %v", slices.Sorted(maps.Keys(want)))
+	}
+	return nil
+}
+
+// scan compares a scan of a table with the truth.
+func (p *play) scan() error {
+	t := anyOf(p, p.layout.Tables)
+	if t.Pattern.NewestOnly() {
+		return nil
+	}
+	from, to := p.span()
+	p.note("table %s from %v to %v", t.ID, from, to)
+	scanners, err := p.schema.NewScanners(anyOf(p, p.clients), t.ID, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock})
+	if err != nil {
+		return err
+	}
+	var got []dynamic.Event
+	if err := p.repeated(func() error {
+		got = nil
+		for _, s := range scanners {
+			for row, err := range s.Rows(p.ctx, store.KeyRange{}, from, to) {
+				if err != nil {
+					return err
+				}
+				for _, e := range row.Events {
+					e.Series, e.Values = slices.Clone(e.Series), slices.Clone(e.Values)
+					for len(e.Values) < len(p.layout.Fields) {
+						e.Values = append(e.Values, nil)
+					}
+					got = append(got, e)
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if t.Metrics() {
+		return nil // the fields of an event come with their rows
+	}
+	all := selection{table: t, matches: func(*dynamic.Event) bool { return true }}
+	slices.SortStableFunc(got, func(a, b dynamic.Event) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Sequence, b.Sequence))
+	})
+	return p.same(p.expected(all, from, to), got, store.ReadOptions{}, nil)
+}
+
+// windows compares windows with the events in them.
+func (p *play) windows() error {
+	s := p.selection()
+	from, to := p.span()
+	zone := time.FixedZone("east", 5*60*60+30*60)
+	width := anyOf(p, []window.Width{window.Whole(), window.Every(time.Hour), window.Days(1, zone), window.Months(1, time.UTC)})
+	o := store.WindowOptions{NewestFirst: p.chance(3)}
+	p.note("%v of %s from %v to %v %+v", width, s.name, from, to, o)
+	if s.table.Metrics() {
+		return nil
+	}
+	var got []dynamic.Window
+	err := p.repeated(func() error {
+		got = nil
+		for w, err := range p.reader().Windows(p.ctx, s.of, from, to, width, o) {
+			if err != nil {
+				return err
+			}
+			w.Own()
+			got = append(got, w)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	want := p.expected(s, from, to)
+	rolled := s.where == nil && slices.ContainsFunc(s.table.Periods(), func(t *layout.Table) bool { return t.Rollup != nil && !t.Rollup.Idle })
+	if rolled {
+		want = p.ever(s, from, to, want)
+	}
+	covered := map[string]bool{}
+	for _, w := range got {
+		var in []living
+		for _, l := range want {
+			if sameSeries(l.Series, w.Series) && !l.Time.Before(w.Start) && l.Time.Before(w.End) {
+				in = append(in, l)
+				covered[place(&l.Event)] = true
+			}
+		}
+		if w.Inexact && rolled {
+			continue
+		}
+		if err := p.summary(&w, in); err != nil {
+			return fmt.Errorf("window from %v to %v of %q: %w", w.Start, w.End, w.Series, err)
+		}
+	}
+	for _, l := range p.expected(s, from, to) {
+		if !covered[place(&l.Event)] {
+			return fmt.Errorf("no window has %s", shown([]dynamic.Event{l.Event}))
+		}
+	}
+	return nil
+}
+
+// ever returns the events of a selection that were written and not deleted, also those that have expired, which a
+// rollup may have summarized.
+func (p *play) ever(s selection, from, to time.Time, alive []living) []living {
+	for at, versions := range p.truth.tables[s.table] {
+		e := versions[0].event
+		if s.matches(&e) && !e.Time.Before(from) && e.Time.Before(to) && !slices.ContainsFunc(alive, func(l living) bool { return place(&l.Event) == at }) {
+			alive = append(alive, living{Event: e, versions: versions})
+		}
+	}
+	slices.SortFunc(alive, func(a, b living) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Sequence, b.Sequence))
+	})
+	return alive
+}
+
+// summary compares a window with its events.
+func (p *play) summary(w *dynamic.Window, in []living) error {
+	if int(w.Events) != len(in) {
+		return fmt.Errorf("%d events, want %d", w.Events, len(in))
+	}
+	for i := range p.layout.Fields {
+		f := &p.layout.Fields[i]
+		var values []any
+		for _, l := range in {
+			if l.Values[i] == (unknown{}) {
+				values = nil
+				break
+			}
+			if l.Values[i] != nil {
+				values = append(values, l.Values[i])
+			}
+		}
+		if values == nil {
+			continue
+		}
+		least, greatest := values[0], values[0]
+		for _, v := range values {
+			if compare(v, least) < 0 {
+				least = v
+			}
+			if compare(v, greatest) > 0 {
+				greatest = v
+			}
+		}
+		for stat, want := range map[dynamic.Statistic]any{
+			dynamic.Count: int64(len(values)), dynamic.First: values[0], dynamic.Last: values[len(values)-1], dynamic.Min: least, dynamic.Max: greatest,
+		} {
+			if _, ok := stat.Type(f); !ok {
+				continue
+			}
+			if got := stat.Of(w, f, i); !value.Equal(got, want) {
+				return fmt.Errorf("%v of %s is %v, want %v", stat, f.Name, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+// collect removes what garbage collection removes.
+func (p *play) collect() error {
+	for _, id := range p.tableIDs() {
+		if err := p.collectIn(id); err != nil {
+			return err
+		}
+	}
+	p.truth.collect(p.now)
+	return nil
+}
+
+// collectIn removes the cells of a table that the rules of its families remove.
+func (p *play) collectIn(id string) error {
+	rules := map[string]codec.GCRule{}
+	for _, t := range p.layout.AllPeriods() {
+		if p.prefix+t.ID == id {
+			for _, f := range t.Families {
+				rules[f.Name] = f.GC
+			}
+		}
+	}
+	client := p.bt.Client.OpenTable(id)
+	mutations := map[string]*bigtable.Mutation{}
+	err := client.ReadRows(p.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for family, items := range row {
+			rank := 0
+			for i, item := range items {
+				if rank++; i == 0 || items[i-1].Column != item.Column {
+					rank = 1
+				}
+				rule, ok := rules[family]
+				if !ok || !collects(rule, p.now.Sub(item.Timestamp.Time()), rank) {
+					continue
+				}
+				if mutations[row.Key()] == nil {
+					mutations[row.Key()] = bigtable.NewMutation()
+				}
+				mutations[row.Key()].DeleteTimestampRange(family, strings.TrimPrefix(item.Column, family+":"), item.Timestamp, item.Timestamp+1000)
+			}
+		}
+		return true
+	})
+	for key, m := range mutations {
+		err = errors.Join(err, client.Apply(p.ctx, key, m))
+	}
+	return err
+}

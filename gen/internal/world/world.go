@@ -1,0 +1,356 @@
+// Package world plays scripts of random operations on the tables of any schema, and compares all reads with what was
+// promised to whoever wrote the events. So features meet without anybody having to think of their meeting: an
+// operation is written once, and runs over all schemas; a setting is drawn as soon as one schema of the corpus has it.
+//
+// Requests fail in between, replies get lost, streams break off and processes are killed; the operation is then
+// repeated, and the tables must be as if nothing had happened. Two programs write in turn, one of them without the
+// client options of the project.
+//
+// The package is only for tests.
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// World is a server with clients of several programs.
+type World struct {
+	bt      *storetest.Bigtable
+	clients []*bigtable.Client
+	faults  *faults
+	scripts int
+	// Counts are the numbers of operations that were played, by name.
+	Counts map[string]int
+}
+
+// New returns a world on a server.
+func New(ctx context.Context, bt *storetest.Bigtable) (*World, error) {
+	w := &World{bt: bt, faults: new(faults), Counts: map[string]int{}}
+	for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
+		c, err := connect(ctx, bt.Addr, grpc.WithChainUnaryInterceptor(w.faults.unary), grpc.WithChainStreamInterceptor(w.faults.stream))
+		if err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		w.clients = append(w.clients, c)
+	}
+	return w, nil
+}
+
+// Close closes the clients.
+func (w *World) Close() error {
+	var errs []error
+	for _, c := range w.clients {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Script is a sequence of operations on a schema: each number draws one.
+type Script struct {
+	Layout *layout.Layout
+	Steps  []uint64
+}
+
+// Play plays a script, and returns what was not as promised. Scripts of schemas without events that all tables
+// store do nothing.
+func (w *World) Play(ctx context.Context, s Script) error {
+	traffic, ok := dynamictest.NewTraffic(s.Layout)
+	if !ok {
+		return nil
+	}
+	w.scripts++
+	p := &play{
+		World: w, ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), traffic: traffic,
+		prefix: fmt.Sprintf("w%d_", w.scripts), now: traffic.Now, foreign: map[[2]string]int{},
+	}
+	tables := p.schema.Tables()
+	for i := range tables {
+		tables[i].Tier = 0 // ages may be shorter than the service accepts
+	}
+	if _, err := setup.Setup(ctx, w.bt.Admin, w.bt.Client, tables, setup.Options{TablePrefix: p.prefix, NoHistory: true, AllowDrafts: true}); err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	defer func() {
+		for _, id := range p.tableIDs() {
+			_ = w.bt.Admin.DeleteTable(context.WithoutCancel(ctx), id)
+		}
+	}()
+	for _, id := range p.tableIDs() {
+		if err := w.bt.Admin.CreateColumnFamily(ctx, id, foreignFamily); err != nil {
+			return err
+		}
+	}
+	for i, c := range w.clients {
+		p.writers = append(p.writers, p.schema.NewWriter(c, store.WriterOptions{TablePrefix: p.prefix, Now: p.clock}))
+		p.readers = append(p.readers, p.schema.NewReader(w.clients[i], store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock}))
+	}
+	for _, seed := range s.Steps {
+		p.Rand = rand.New(rand.NewPCG(seed, 0))
+		if err := p.step(); err != nil {
+			return fmt.Errorf("%w\nat %v, after: %s", err, p.now.UTC(), strings.Join(p.log, "; "))
+		}
+	}
+	return p.foreignLeft()
+}
+
+// Shrink returns a part of a script that fails, too.
+func (w *World) Shrink(ctx context.Context, s Script, err error) (Script, error) {
+	for size := len(s.Steps) / 2; size > 0; size /= 2 {
+		for from := 0; from+size <= len(s.Steps); {
+			less := Script{s.Layout, slices.Delete(slices.Clone(s.Steps), from, from+size)}
+			if failure := w.Play(ctx, less); failure != nil {
+				s, err = less, failure
+				continue
+			}
+			from += size
+		}
+	}
+	return s, err
+}
+
+// play is a script that is being played.
+type play struct {
+	*World
+	*rand.Rand // of the step
+	ctx        context.Context
+	layout     *layout.Layout
+	schema     *dynamic.Schema
+	truth      *truth
+	traffic    *dynamictest.Traffic
+	prefix     string
+	mu         sync.Mutex
+	now        time.Time
+	tick       time.Duration // by how much the clock advances whenever it is read
+	writers    []*store.Writer[dynamic.Event]
+	readers    []*dynamic.Reader
+	known      []dynamic.Event   // places of events that were written
+	foreign    map[[2]string]int // cells of another program, by table and row
+	log        []string
+}
+
+// clock returns the time for writers and readers, and lets time pass if it passes while they run.
+func (p *play) clock() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now
+	p.now = now.Add(p.tick)
+	return now
+}
+
+// operation is a kind of step.
+type operation struct {
+	name   string
+	weight int
+	do     func(p *play) error
+}
+
+// operations are all kinds of steps. An operation that does not fit the schema does nothing.
+var operations = []operation{
+	{"write", 30, (*play).write},
+	{"write again", 5, (*play).rewrite},
+	{"write absent", 8, (*play).writeAbsent},
+	{"write in batches", 6, (*play).writeBatches},
+	{"delete events", 8, (*play).deleteEvents},
+	{"delete a selection", 10, (*play).deleteSelection},
+	{"delete everything of a selection", 4, (*play).deleteAll},
+	{"replace", 8, (*play).replace},
+	{"wait", 8, (*play).wait},
+	{"collect garbage", 5, (*play).collect},
+	{"roll up", 8, (*play).rollup},
+	{"back-fill", 6, (*play).backfill},
+	{"write cells of another program", 3, (*play).writeForeign},
+	{"read", 40, (*play).read},
+	{"latest", 10, (*play).latest},
+	{"read while time passes", 5, (*play).readTicking},
+	{"pages", 8, (*play).pages},
+	{"pages among changes", 6, (*play).pagesAmong},
+	{"windows", 14, (*play).windows},
+	{"series", 6, (*play).series},
+	{"scan", 5, (*play).scan},
+}
+
+// Operations returns the names of all operations.
+func Operations() []string {
+	var out []string
+	for _, o := range operations {
+		out = append(out, o.name)
+	}
+	return out
+}
+
+// step plays one operation.
+func (p *play) step() error {
+	total := 0
+	for _, o := range operations {
+		total += o.weight
+	}
+	n := p.IntN(total)
+	for _, o := range operations {
+		if n -= o.weight; n >= 0 {
+			continue
+		}
+		p.log = append(p.log, o.name)
+		p.Counts[o.name]++
+		if err := o.do(p); err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// note adds to the description of the step.
+func (p *play) note(format string, args ...any) {
+	p.log[len(p.log)-1] += fmt.Sprintf(" "+format, args...)
+}
+
+// chance is true once in n times.
+func (p *play) chance(n int) bool { return p.IntN(n) == 0 }
+
+// anyOf returns one of several values.
+func anyOf[T any](p *play, all []T) T { return all[p.IntN(len(all))] }
+
+// faulty calls f, in which a request may fail, and reports whether one did.
+func (p *play) faulty(f func() error) (err error, struck bool) {
+	if !p.chance(3) {
+		return f(), false
+	}
+	how, skip, after := fault(p.IntN(4)), p.IntN(5), p.IntN(4)
+	code := anyOf(p, []codes.Code{codes.PermissionDenied, codes.Internal, codes.Unavailable, codes.Unavailable})
+	if how == killed {
+		code = codes.PermissionDenied // others are repeated until the deadline
+	}
+	p.faults.arm(how, skip, after, code)
+	err = f()
+	if struck = p.faults.disarm(); struck {
+		p.note("(fault %d of request %d, %v)", how, skip, code)
+	}
+	return err, struck
+}
+
+// repeated calls f, in which a request may fail. If f fails then, it is called once more.
+func (p *play) repeated(f func() error) error {
+	err, struck := p.faulty(f)
+	if struck && err != nil {
+		return f()
+	}
+	return err
+}
+
+// writer returns a writer of one of the programs.
+func (p *play) writer() *store.Writer[dynamic.Event] { return anyOf(p, p.writers) }
+
+// reader returns a reader of one of the programs.
+func (p *play) reader() *dynamic.Reader { return anyOf(p, p.readers) }
+
+// tableIDs returns the IDs of the tables of all layouts, each once.
+func (p *play) tableIDs() (out []string) {
+	for _, t := range p.layout.AllPeriods() {
+		if id := p.prefix + t.ID; !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// event draws an event: at the time of another one, close to one, or at any time that tables distinguish.
+func (p *play) event() dynamic.Event {
+	e := rapid.Custom(func(t *rapid.T) []dynamic.Event { return p.traffic.Events(t, 1) }).Example(int(p.Int32()))[0]
+	switch p.IntN(8) {
+	case 0, 1:
+		if len(p.known) > 0 {
+			k := anyOf(p, p.known)
+			e.Series, e.Time, e.Sequence = k.Series, k.Time, k.Sequence
+		}
+	case 2, 3:
+		e.Time = e.Time.Add(p.layout.Precision * time.Duration(p.IntN(5)))
+	case 4:
+		e.Time = p.now
+	case 5:
+		e.Time = p.now.Add(-p.duration())
+	case 6:
+		if edges := p.edges(); len(edges) > 0 {
+			e.Time = anyOf(p, edges).Add(p.layout.Precision * time.Duration(p.IntN(3)-1))
+		}
+	}
+	if e.Time.Before(time.Unix(1, 0)) {
+		e.Time = p.now
+	}
+	if p.chance(8) {
+		e.Time = e.Time.Add(1)
+	}
+	if e.Sequence != 0 && !p.chance(10) && slices.ContainsFunc(p.layout.Tables, func(t *layout.Table) bool { return !periodOf(t, e.Time).HasSequence() && !t.Pattern.NewestOnly() }) {
+		e.Sequence = 0
+	}
+	return e
+}
+
+// edges returns the times at which layouts begin, and the ends of the buckets of now.
+func (p *play) edges() (out []time.Time) {
+	for _, t := range p.layout.AllPeriods() {
+		if !t.Since.IsZero() {
+			out = append(out, t.Since)
+		}
+		if t.Pattern.Bucketed() && !t.Endless() {
+			out = append(out, t.Bucket.Start(p.now))
+		}
+	}
+	return out
+}
+
+// ages returns the ages of all families.
+func (p *play) ages() (out []time.Duration) {
+	var visit func(r ruled)
+	visit = func(r ruled) {
+		if r.MaxAge > 0 && r.MaxAge < 30*365*24*time.Hour {
+			out = append(out, r.MaxAge)
+		}
+		for _, below := range r.Rules {
+			visit(below)
+		}
+	}
+	for _, t := range p.layout.AllPeriods() {
+		for _, f := range t.Families {
+			visit(f.GC)
+		}
+	}
+	return out
+}
+
+// duration draws a duration that is close to one that matters.
+func (p *play) duration() time.Duration {
+	d := anyOf(p, append([]time.Duration{0, time.Minute, time.Hour, 26 * time.Hour}, p.ages()...))
+	return max(0, d+anyOf(p, []time.Duration{0, 0, 1, -1, time.Millisecond, -time.Millisecond, time.Second, 400 * time.Millisecond}))
+}
+
+// wait lets time pass.
+func (p *play) wait() error {
+	d := p.duration()
+	p.note("%v", d)
+	if p.now.Add(d).Year() < 9000 {
+		p.now = p.now.Add(d)
+	}
+	return nil
+}
+
+// noSleep does not wait: nothing is written meanwhile.
+func noSleep(context.Context, time.Duration) error { return nil }

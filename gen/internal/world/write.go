@@ -1,0 +1,285 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+type ruled = codec.GCRule
+
+// draw draws events, of which no two are the same.
+func (p *play) draw(most int) (out []dynamic.Event) {
+	seen := map[string]bool{}
+	for range 1 + p.IntN(most) {
+		e := p.event()
+		at := e
+		at.Time = codec.Truncate(e.Time, p.layout.Precision)
+		if !seen[place(&at)] {
+			seen[place(&at)] = true
+			out, p.known = append(out, e), append(p.known, at)
+		}
+	}
+	return out
+}
+
+// write writes events with one of the methods that do.
+func (p *play) write() error {
+	if p.chance(4) {
+		e, w := p.draw(1), p.writer()
+		p.note("%v", shown(e))
+		return p.writes(e, func() error { return w.Write(p.ctx, e[0]) }, nil)
+	}
+	return p.writeAll(p.draw(6))
+}
+
+// writeAll writes events at once.
+func (p *play) writeAll(events []dynamic.Event) error {
+	w := p.writer()
+	p.note("%v", shown(events))
+	return p.writes(events, func() error { return w.WriteAll(p.ctx, events) }, nil)
+}
+
+// rewrite writes events as they were read.
+func (p *play) rewrite() error {
+	s := p.selection()
+	events, err := collected(p.reader().Read(p.ctx, s.of, time.Time{}, p.end()))
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	var once []dynamic.Event
+	seen := map[string]bool{}
+	for _, e := range events {
+		if !seen[place(&e)] {
+			seen[place(&e)] = true
+			once = append(once, e)
+		}
+	}
+	return p.writeAll(once)
+}
+
+// writeBatches writes events with a batcher.
+func (p *play) writeBatches() error {
+	events, w := p.draw(8), p.writer()
+	p.note("%v", shown(events))
+	return p.writes(events, func() error {
+		var mu sync.Mutex
+		all := &store.WriteError{}
+		report := func(e dynamic.Event, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			i := slices.IndexFunc(events, func(o dynamic.Event) bool { return place(&o) == place(&e) })
+			for _, f := range failuresOf(err) {
+				f.Index = i
+				all.Failures = append(all.Failures, f)
+			}
+		}
+		b := store.NewBatcher(w, report, store.BatcherOptions{MaxEvents: 1 + len(events)/2})
+		for _, e := range events {
+			if err := b.Add(p.ctx, e); err != nil {
+				report(e, err)
+			}
+		}
+		_ = b.Close(p.ctx)
+		if len(all.Failures) == 0 {
+			return nil
+		}
+		return all
+	}, nil)
+}
+
+// failuresOf returns the failures of a call that are about events.
+func failuresOf(err error) []store.Failure {
+	var out []store.Failure
+	if w, ok := errors.AsType[*store.WriteError](err); ok {
+		out = w.Failures
+	} else if err != nil {
+		out = append(out, store.Failure{Outcome: store.Refused, Err: err})
+	}
+	return out
+}
+
+// writeAbsent writes events that do not exist.
+func (p *play) writeAbsent() error {
+	if slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return t.Metrics() || t.HasPoints() }) {
+		return nil
+	}
+	events, w := p.draw(3), p.writer()
+	p.note("%v", shown(events))
+	exists := func(t *layout.Table, e dynamic.Event) bool {
+		e.Time = codec.Truncate(e.Time, p.layout.Precision)
+		return slices.ContainsFunc(p.truth.live(t, p.now), func(l living) bool { return place(&l.Event) == place(&e) })
+	}
+	return p.writes(events, func() error { return w.WriteAll(p.ctx, events, store.WriteOptions{IfAbsent: true}) }, exists)
+}
+
+// writes calls a method that writes events, and compares those that it refuses with the truth. exists reports whether
+// an event is not written because a table has it; nil if all are written.
+func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *layout.Table, e dynamic.Event) bool) error {
+	final, struck := p.faulty(call)
+	if struck {
+		final = call()
+	}
+	for _, f := range failuresOf(final) {
+		if f.Outcome != store.Refused && f.Outcome != store.Exists {
+			return final
+		}
+	}
+	for i, e := range events {
+		for _, t := range p.layout.Tables {
+			if t.Pattern.NewestOnly() {
+				continue
+			}
+			got := failureOf(final, i, p.prefix, t)
+			if exists != nil && exists(t, e) {
+				if got != nil && !errors.Is(got, store.ErrExists) && !errors.Is(got, codec.ErrExpired) {
+					return fmt.Errorf("table %s: event %v: %w, and it exists", t.ID, e, got)
+				}
+				continue
+			}
+			want := p.truth.write(t, p.now, e)
+			if exists != nil && errors.Is(got, store.ErrExists) {
+				got = nil // the first call wrote it
+			}
+			if (want == nil) != (got == nil) || want != nil && !errors.Is(got, want) {
+				return fmt.Errorf("table %s: event %v: %v, want %v", t.ID, e, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+// failureOf returns why a table did not store an event; nil if it did.
+func failureOf(err error, i int, prefix string, t *layout.Table) error {
+	for _, f := range failuresOf(err) {
+		in := f.Table == "" || slices.ContainsFunc(t.Periods(), func(p *layout.Table) bool { return f.Table == prefix+p.ID })
+		if f.Index == i && in {
+			return f.Err
+		}
+	}
+	return nil
+}
+
+// shown describes events.
+func shown(events []dynamic.Event) string {
+	text := ""
+	for i := range events {
+		e := &events[i]
+		text += fmt.Sprintf("[%q %s #%d %v", e.Series, e.Time.UTC().Format(time.RFC3339Nano), e.Sequence, e.Values)
+		if e.Class != 0 {
+			text += fmt.Sprint(" class ", e.Class)
+		}
+		if e.TTL != 0 || !e.ExpiresAt.IsZero() {
+			text += fmt.Sprint(" expires ", e.TTL, e.ExpiresAt)
+		}
+		text += "]"
+	}
+	return text
+}
+
+// wanted draws the place of an event, which mostly was written.
+func (p *play) wanted() dynamic.Event {
+	e := p.event()
+	if len(p.known) > 0 && !p.chance(5) {
+		k := anyOf(p, p.known)
+		e.Series, e.Time, e.Sequence = k.Series, k.Time, k.Sequence
+	}
+	return e
+}
+
+// deletes calls a method that deletes events.
+func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error), gone func(e *dynamic.Event) bool) error {
+	if p.chance(4) {
+		if _, err := call(store.DeleteOptions{DryRun: true}); err != nil {
+			return fmt.Errorf("a dry run: %w", err)
+		}
+	}
+	err := p.repeated(func() error {
+		_, err := call(store.DeleteOptions{})
+		return err
+	})
+	p.truth.remove(gone)
+	return err
+}
+
+// deleteEvents deletes single events.
+func (p *play) deleteEvents() error {
+	var events []dynamic.Event
+	gone := map[string]bool{}
+	for range 1 + p.IntN(3) {
+		e := p.wanted()
+		at := e
+		at.Time = codec.Truncate(e.Time, p.layout.Precision)
+		events, gone[place(&at)] = append(events, e), true
+	}
+	p.note("%v", shown(events))
+	w := p.writer()
+	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) { return w.Delete(p.ctx, events, o) },
+		func(e *dynamic.Event) bool { return gone[place(e)] })
+}
+
+// deleteSelection deletes the events of a selection in a range of times.
+func (p *play) deleteSelection() error {
+	s, w := p.selection(), p.writer()
+	from, to := p.span()
+	if !s.deletes {
+		return nil
+	}
+	p.note("%s from %v to %v", s.name, from, to)
+	gone := s.matches
+	if s.where != nil { // it deletes what the query returns
+		found := map[string]bool{}
+		for _, l := range p.truth.live(s.table, p.now) {
+			if s.matches(&l.Event) && s.where(&l) {
+				found[place(&l.Event)] = true
+			}
+		}
+		gone = func(e *dynamic.Event) bool { return found[place(e)] }
+	}
+	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) {
+		return p.schema.Delete(p.ctx, w, s.of, from, to, o)
+	},
+		func(e *dynamic.Event) bool { return gone(e) && !e.Time.Before(from) && e.Time.Before(to) })
+}
+
+// deleteAll deletes everything of a selection.
+func (p *play) deleteAll() error {
+	s, w := p.selection(), p.writer()
+	if !s.deletes || s.where != nil {
+		return nil
+	}
+	p.note("%s", s.name)
+	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) { return p.schema.DeleteAll(p.ctx, w, s.of, o) }, s.matches)
+}
+
+// replace replaces an event by another one that all tables store.
+func (p *play) replace() error {
+	old, updated, w := p.wanted(), p.event(), p.writer()
+	o := newTruth(p.layout)
+	for _, t := range p.layout.Tables {
+		if o.write(t, p.now, updated) != nil {
+			return nil
+		}
+	}
+	p.note("%s by %s", shown([]dynamic.Event{old}), shown([]dynamic.Event{updated}))
+	if err := p.repeated(func() error { return w.Replace(p.ctx, old, updated) }); err != nil {
+		return err
+	}
+	old.Time = codec.Truncate(old.Time, p.layout.Precision)
+	p.truth.remove(func(e *dynamic.Event) bool { return place(e) == place(&old) })
+	for _, t := range p.layout.Tables {
+		if err := p.truth.write(t, p.now, updated); err != nil {
+			return err
+		}
+	}
+	updated.Time = codec.Truncate(updated.Time, p.layout.Precision)
+	p.known = append(p.known, updated)
+	return nil
+}
