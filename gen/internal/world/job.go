@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 
@@ -18,9 +20,9 @@ func (p *play) rollup() error {
 	if !slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
 		return nil
 	}
-	client, all := anyOf(p, p.clients), p.chance(3)
+	client, o := anyOf(p, p.clients), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: p.chance(3), Sleep: noSleep, Checkpoint: p.checkpoint()}
 	return p.repeated(func() error {
-		_, err := p.schema.Rollup(p.ctx, client, store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: all, Sleep: noSleep})
+		_, err := p.schema.Rollup(p.ctx, client, o)
 		return err
 	})
 }
@@ -61,7 +63,7 @@ func (p *play) backfill() error {
 			return err
 		}
 	}
-	o.DryRun = false
+	o.DryRun = false // and no checkpoint, with which a call waits for requests of the one before it
 	p.Counts["back-fill done"]++
 	client := p.writerClient()
 	if err := p.repeated(func() error {
@@ -81,6 +83,67 @@ func (p *play) backfill() error {
 		}
 	}
 	return nil
+}
+
+// checkpoint returns a new file for the progress of a call, or none.
+func (p *play) checkpoint() string {
+	if p.chance(2) {
+		return ""
+	}
+	p.files++
+	return filepath.Join(p.Dir, fmt.Sprintf("%s%d", p.prefix, p.files))
+}
+
+// verify compares two tables with each other.
+func (p *play) verify() error {
+	t := anyOf(p, p.layout.Tables)
+	if len(p.layout.Tables) < 2 || t == p.layout.State {
+		return nil
+	}
+	o := store.BackfillOptions{TablePrefix: p.prefix, Target: t.ID, Now: p.clock, DryRun: true, RenewAges: true}
+	r, err := store.Backfill(p.ctx, p.writerClient(), p.schema.Mappings(), o)
+	if _, refused := errors.AsType[*store.BackfillError](err); refused {
+		return nil
+	}
+	i := slices.IndexFunc(p.layout.Tables, func(s *layout.Table) bool { return p.prefix+s.ID == r.Source })
+	if err != nil || i < 0 {
+		return fmt.Errorf("source %q: %w", r.Source, err)
+	}
+	source := p.layout.Tables[i]
+	p.note("%s with %s", t.ID, source.ID)
+	lacking := p.lacking(source, t)
+	if source.Pattern.Appends() || t.Pattern.Appends() || len(lacking) > 0 && !p.chance(10) {
+		return nil // it compares what differs again, and waits before
+	}
+	client := p.writerClient()
+	o.DryRun, o.Verify, o.To = false, true, p.end()
+	err = p.repeated(func() (err error) {
+		r, err = store.Backfill(p.ctx, client, p.schema.Mappings(), o)
+		return err
+	})
+	p.Counts["verify done"]++
+	if err == nil && (len(r.Differences) == 0) != (len(lacking) == 0) {
+		return fmt.Errorf("differences %v, want some at %v", r.Differences, lacking)
+	}
+	return err
+}
+
+// lacking returns the places of events that one of two tables has in another form than the other one, and that
+// neither loses within an hour.
+func (p *play) lacking(a, b *layout.Table) (out []string) {
+	for _, t := range [][2]*layout.Table{{a, b}, {b, a}} {
+		has := map[string]string{}
+		for _, l := range p.truth.live(t[1], p.now) {
+			has[place(&l.Event)] = fmt.Sprintf("%q", l.Values)
+		}
+		for _, l := range p.truth.live(t[0], p.now.Add(time.Hour)) {
+			o := newTruth(p.layout)
+			if has[place(&l.Event)] != fmt.Sprintf("%q", l.Values) && o.write(t[1], p.now, l.Event) == nil && len(o.live(t[1], p.now.Add(time.Hour))) > 0 {
+				out = append(out, place(&l.Event))
+			}
+		}
+	}
+	return out
 }
 
 // writerClient returns the client of one of the programs.

@@ -38,6 +38,9 @@ type World struct {
 	clients []*bigtable.Client
 	faults  *faults
 	scripts int
+	files   int
+	// Dir is a folder for files of progress.
+	Dir string
 	// Counts are the numbers of operations that were played, by name.
 	Counts map[string]int
 }
@@ -177,6 +180,7 @@ var operations = []operation{
 	{"collect garbage", 5, (*play).collect},
 	{"roll up", 8, (*play).rollup},
 	{"back-fill", 6, (*play).backfill},
+	{"verify", 4, (*play).verify},
 	{"write cells of another program", 3, (*play).writeForeign},
 	{"read", 40, (*play).read},
 	{"latest", 10, (*play).latest},

@@ -29,6 +29,7 @@ func TestWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Close() })
+	w.Dir = t.TempDir()
 	first, n := 0, testlong.Pick(20, 2000)
 	if text := os.Getenv("BTGEN_WORLD"); text != "" {
 		if _, err := fmt.Sscanf(text, "%d-%d", &first, &n); err != nil {
