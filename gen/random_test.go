@@ -19,11 +19,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/bufbuild/protocompile"
-	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/golden/archive"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime"
 	"github.com/btgen-dev/btgen/templates"
@@ -117,12 +117,12 @@ func goldenSets(t *testing.T, sets map[string][]Input) {
 		t.Fatal("no golden cases", err)
 	}
 	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
+		a, err := archive.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := "golden_" + strings.TrimSuffix(filepath.Base(path), ".txtar")
-		for _, f := range archive.Files {
+		for _, f := range a.Files {
 			if strings.HasPrefix(f.Name, "schemas/") {
 				sets[name] = append(sets[name], Input{Name: f.Name, Text: f.Data})
 			}

@@ -48,7 +48,6 @@ func editTable(t *testing.T) string {
 	}
 	rows := map[evolve.Class][]string{}
 	for _, e := range edits(t) {
-		title := strings.TrimSpace(string(e.archive.Comment))
 		_, c := e.compare(t)
 		if len(c.Findings) == 0 {
 			continue
@@ -62,7 +61,7 @@ func editTable(t *testing.T) string {
 			data = "stored events are read as before"
 		}
 		rows[worst.Rule.Class] = append(rows[worst.Rule.Class], fmt.Sprintf("| %s | %s [%s](rules.md#%s) | %s | %s |\n",
-			title, worst.Rule.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
+			e.title, worst.Rule.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
 	}
 	var b strings.Builder
 	b.WriteString("\n| edit | class and rule | consequence | what to do |\n|---|---|---|---|\n")

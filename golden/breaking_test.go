@@ -3,7 +3,6 @@ package golden
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,16 +17,21 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // edit is a case of the catalog of edits: versions of a schema, and what is found in the last
 // edit.
 type edit struct {
 	name     string
-	archive  *txtar.Archive
+	title    string
+	findings string              // as they were reviewed
 	versions []gen.Input         // the first one, if any, the old and the new one
 	beside   map[int][]gen.Input // further schemas of versions, by the index of the version
 }
+
+// findings is the name of the file with the findings of an edit.
+const findings = archive.Results + "findings"
 
 // edits reads the catalog.
 func edits(t *testing.T) []edit {
@@ -38,16 +42,17 @@ func edits(t *testing.T) []edit {
 	}
 	var out []edit
 	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
+		a, err := archive.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := edit{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), archive: archive, beside: map[int][]gen.Input{}}
-		for _, f := range archive.Files {
+		e := edit{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), title: strings.TrimSpace(string(a.Comment)), beside: map[int][]gen.Input{}}
+		for _, f := range a.Files {
 			in := gen.Input{Name: f.Name, Text: f.Data}
 			last := len(e.versions) - 1
 			switch {
-			case strings.HasPrefix(f.Name, "want/"):
+			case f.Name == findings:
+				e.findings = string(f.Data)
 			case last >= 0 && filepath.Dir(f.Name) == filepath.Dir(e.versions[last].Name):
 				e.beside[last] = append(e.beside[last], in)
 			default:
@@ -167,13 +172,11 @@ func TestBreaking(t *testing.T) {
 				}
 				return nil
 			})
-			n := len(e.archive.Files) - 1
-			if want := string(e.archive.Files[n].Data); want != got && *update {
-				e.archive.Files[n].Data = []byte(got)
-				if err := os.WriteFile("breaking/"+e.name+".txtar", txtar.Format(e.archive), 0o666); err != nil {
+			if e.findings != got && *update {
+				if err := archive.Save("breaking/"+e.name+".txtar", []txtar.File{{Name: findings, Data: []byte(got)}}); err != nil {
 					t.Fatal(err)
 				}
-			} else if diff := cmp.Diff(want, got); diff != "" {
+			} else if diff := cmp.Diff(e.findings, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -281,7 +284,7 @@ func TestBreakingOnce(t *testing.T) {
 // BenchmarkBreaking compares 1,000 schemas with their lock, as btgen breaking does, from the
 // texts on.
 func BenchmarkBreaking(b *testing.B) {
-	archive, err := txtar.ParseFile("breaking/bucket_narrower.txtar")
+	a, err := archive.ParseFile("breaking/bucket_narrower.txtar")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -293,7 +296,7 @@ func BenchmarkBreaking(b *testing.B) {
 		}
 		return out
 	}
-	old, new := version(archive.Files[0]), version(archive.Files[1])
+	old, new := version(a.Files[0]), version(a.Files[1])
 	before, _ := gen.Layouts(old)
 	text := evolve.LockOf(before).Text()
 	for b.Loop() {

@@ -1,6 +1,6 @@
 // Package golden compares the output of btgen with reviewed output: files or
-// diagnostics. Each case is a txtar archive with the schemas in "schemas/" and the
-// results in "want/".
+// diagnostics. Each case is an archive, as package archive reads it, with the schemas in "schemas/"
+// and the results in "want/".
 //
 //	go test ./golden -update
 //
@@ -22,6 +22,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -30,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 const importPath = "example.com/app/generated"
 
 // diagnostics is the name of the file with the findings, if there are any.
-const diagnostics = "want/diagnostics"
+const diagnostics = archive.Results + "diagnostics"
 
 // goldenCase is one archive.
 type goldenCase struct {
@@ -48,11 +49,11 @@ func cases(t *testing.T) []goldenCase {
 			t.Fatal("no cases in ", pattern, err)
 		}
 		for _, path := range paths {
-			archive, err := txtar.ParseFile(path)
+			a, err := archive.ParseFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, goldenCase{path, archive})
+			out = append(out, goldenCase{path, a})
 		}
 	}
 	return out
@@ -85,7 +86,7 @@ func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Resul
 	}
 	if strings.HasPrefix(c.path, "code") {
 		for _, f := range result.Files {
-			out = append(out, txtar.File{Name: "want/" + f.Path, Data: f.Content})
+			out = append(out, txtar.File{Name: archive.Results + f.Path, Data: f.Content})
 		}
 	}
 	return out, result
@@ -93,7 +94,7 @@ func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Resul
 
 // wanted returns the expected results in the archive.
 func (c goldenCase) wanted() []txtar.File {
-	return slices.DeleteFunc(slices.Clone(c.archive.Files), func(f txtar.File) bool { return !strings.HasPrefix(f.Name, "want/") })
+	return slices.DeleteFunc(slices.Clone(c.archive.Files), func(f txtar.File) bool { return !strings.HasPrefix(f.Name, archive.Results) })
 }
 
 func TestGolden(t *testing.T) {
@@ -106,7 +107,9 @@ func TestGolden(t *testing.T) {
 			got, result := c.generate(t, importPath)
 			checkErrors(t, c, result)
 			if *update {
-				c.save(t, got)
+				if err := archive.Save(c.path, got); err != nil {
+					t.Fatal(err)
+				}
 				return
 			}
 			if diff := cmp.Diff(texts(c.wanted()), texts(got)); diff != "" {
@@ -123,16 +126,6 @@ func texts(files []txtar.File) map[string]string {
 		out[f.Name] = string(f.Data)
 	}
 	return out
-}
-
-// save writes the archive with new results.
-func (c goldenCase) save(t *testing.T, results []txtar.File) {
-	t.Helper()
-	files := slices.DeleteFunc(slices.Clone(c.archive.Files), func(f txtar.File) bool { return strings.HasPrefix(f.Name, "want/") })
-	archive := &txtar.Archive{Comment: c.archive.Comment, Files: append(files, results...)}
-	if err := os.WriteFile(c.path, txtar.Format(archive), 0o666); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // compile vets the changed code of all cases in a folder of this module, and fails the

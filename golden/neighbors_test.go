@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // TestNeighbors compares the files for other tools with reviewed ones. The module in neighbors
@@ -24,14 +25,16 @@ func TestNeighbors(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(path, func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
+			a, err := archive.ParseFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := goldenCase{path, archive}
+			c := goldenCase{path, a}
 			got := c.neighbors(t)
 			if *update {
-				c.save(t, got)
+				if err := archive.Save(path, got); err != nil {
+					t.Fatal(err)
+				}
 				return
 			}
 			if diff := cmp.Diff(texts(c.wanted()), texts(got)); diff != "" {
@@ -73,7 +76,7 @@ func (c goldenCase) neighbors(t *testing.T) []txtar.File {
 		t.Errorf("%d files, %v", len(files), found)
 	}
 	for _, f := range files {
-		out = append(out, txtar.File{Name: "want/" + f.Path, Data: f.Content})
+		out = append(out, txtar.File{Name: archive.Results + f.Path, Data: f.Content})
 	}
 	slices.Reverse(inputs)
 	again, _ := neighbor.Files(gen.Resolve(inputs).Layouts, config)

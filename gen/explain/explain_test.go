@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
-	"golang.org/x/tools/txtar"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/internal/model"
+	"github.com/btgen-dev/btgen/golden/archive"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -185,11 +185,11 @@ func TestMatrix(t *testing.T) {
 
 // TestHostileTexts checks that texts in a schema cannot break out of their place.
 func TestHostileTexts(t *testing.T) {
-	archive, err := txtar.ParseFile("../../golden/code/hostile_texts.txtar")
+	a, err := archive.ParseFile("../../golden/code/hostile_texts.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>\x1b[31m.yaml", Text: archive.Files[0].Data}, gen.Input{Name: "b.yaml", Text: []byte(hostile)})
+	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>\x1b[31m.yaml", Text: a.Files[0].Data}, gen.Input{Name: "b.yaml", Text: []byte(hostile)})
 	check(t, doc)
 	for end, text := range rendered(t, doc) {
 		if end == "html" && strings.Contains(text, "<script") || strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") {

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -31,11 +30,11 @@ func TestVerdicts(t *testing.T) {
 		if i%2 > 0 && !testlong.Enabled() {
 			continue
 		}
-		archive, err := txtar.ParseFile(path)
+		a, err := archive.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range archive.Files {
+		for _, f := range a.Files {
 			s, found := schema.Parse(f.Name, f.Data)
 			if filepath.Ext(f.Name) != ".yaml" || found.HasErrors() {
 				continue

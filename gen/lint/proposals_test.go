@@ -8,14 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/internal/frame"
 	"github.com/btgen-dev/btgen/gen/internal/yaml"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // This file applies the proposals in messages like a user who knows nothing else: it
@@ -308,12 +307,12 @@ func goldenProjects(t testing.TB) map[string]project {
 		t.Fatal("no files", err, err2)
 	}
 	for _, path := range append(paths, cases...) {
-		archive, err := txtar.ParseFile(path)
+		a, err := archive.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		schemas := project{}
-		for _, f := range archive.Files {
+		for _, f := range a.Files {
 			switch {
 			case filepath.Dir(path) == filepath.Dir(errorCases) && filepath.Ext(f.Name) == ".yaml" && filepath.Base(path) != "raw.txtar":
 				out[path+"/"+f.Name] = project{f.Name: []byte(frame.Schema(string(f.Data)))}

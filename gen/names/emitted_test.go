@@ -14,6 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // Every name that generated code declares in its package, and every method of a reader,
@@ -25,11 +26,11 @@ func TestEveryEmittedNameIsRegistered(t *testing.T) {
 	}
 	declared := 0
 	for _, name := range cases {
-		archive, err := txtar.ParseFile(name)
+		a, err := archive.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		declared += checkEmitted(t, filepath.Base(name), archive)
+		declared += checkEmitted(t, filepath.Base(name), a)
 	}
 	if declared < 500 {
 		t.Errorf("%d declarations: the test does not see the code", declared)
@@ -38,9 +39,9 @@ func TestEveryEmittedNameIsRegistered(t *testing.T) {
 
 // checkEmitted checks the declarations of generated code, which is in the archive beside
 // its schemas. It returns how many these are.
-func checkEmitted(t *testing.T, what string, archive *txtar.Archive) (declared int) {
+func checkEmitted(t *testing.T, what string, a *txtar.Archive) (declared int) {
 	packages := map[string][]*layout.Layout{}
-	for _, f := range archive.Files {
+	for _, f := range a.Files {
 		if !strings.HasPrefix(f.Name, "schemas/") {
 			continue
 		}
@@ -51,7 +52,7 @@ func checkEmitted(t *testing.T, what string, archive *txtar.Archive) (declared i
 		l, _ := layout.Resolve(s)
 		packages[l.Package] = append(packages[l.Package], l)
 	}
-	for _, f := range archive.Files {
+	for _, f := range a.Files {
 		layouts, known := packages[path.Base(path.Dir(f.Name))]
 		if !known || !strings.HasSuffix(f.Name, ".go") || strings.HasSuffix(f.Name, "_test.go") {
 			continue

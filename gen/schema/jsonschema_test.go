@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/internal/editor"
 	"github.com/btgen-dev/btgen/gen/internal/frame"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // sample is a schema file, valid or not.
@@ -35,11 +34,11 @@ func samples(tb testing.TB) []sample {
 		out = append(out, sample{path, text})
 	}
 	for _, path := range glob(tb, "../../golden/*/*.txtar", "testdata/errors/*.txtar") {
-		archive, err := txtar.ParseFile(path)
+		a, err := archive.ParseFile(path)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		for _, f := range archive.Files {
+		for _, f := range a.Files {
 			if filepath.Ext(f.Name) != ".yaml" {
 				continue
 			}

@@ -6,23 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // Events of earlier versions of schemas, before fields were renamed, converted or moved, are read
 // as they were written.
 func TestEarlier(t *testing.T) {
 	schemas := map[string][]byte{}
-	archive, err := txtar.ParseFile("../../../golden/code/was.txtar")
+	a, err := archive.ParseFile("../../../golden/code/was.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	schemas["was"] = archive.Files[0].Data
+	schemas["was"] = a.Files[0].Data
 	for _, name := range []string{"all_types", "meter", "market_ticks"} {
 		if schemas[name], err = os.ReadFile(filepath.Join("../../../schemas", name+".yaml")); err != nil {
 			t.Fatal(err)

@@ -16,12 +16,12 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/txtar"
 	"gopkg.in/yaml.v3"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // Corpus is a set of schemas without errors, and their parts.
@@ -83,15 +83,19 @@ func Load(folders ...string) (*Corpus, error) {
 
 // load adds the schemas of a file or an archive.
 func (c *Corpus) load(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
 	switch filepath.Ext(path) {
 	case ".yaml":
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
 		c.add(text)
 	case ".txtar":
-		for _, f := range txtar.Parse(text).Files {
+		a, err := archive.ParseFile(path)
+		if err != nil {
+			return err
+		}
+		for _, f := range a.Files {
 			if filepath.Ext(f.Name) == ".yaml" {
 				c.add(f.Data)
 			}
