@@ -2,7 +2,6 @@ package golden
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -21,13 +20,8 @@ func TestMatrix(t *testing.T) {
 				continue
 			}
 			name := strings.NewReplacer(", ", "_", ": ", "_").Replace(string(s))
-			text, err := os.ReadFile("matrix/" + name + ".txtar")
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, found, _ := strings.Cut(string(text), "-- "+diagnostics+" --")
 			refused := false
-			for line := range strings.Lines(found) {
+			for line := range strings.Lines(reviewed(t, "matrix/"+name+".txtar")) {
 				refused = refused || strings.HasPrefix(line, "schemas/"+p.String()+".yaml:") &&
 					strings.Contains(line, verdict.Reason) && strings.Contains(line, "["+verdict.Rule+"]")
 			}

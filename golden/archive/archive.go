@@ -51,7 +51,7 @@ func ParseFile(path string) (*txtar.Archive, error) {
 }
 
 // Save replaces the results of an archive, and keeps its other files as they are written. If one of these is an
-// edit of a file of another archive, so are the results that the other archive has, too.
+// edit of a file of another archive, so are the results that the other archive has, too, if that is shorter.
 func Save(path string, results []txtar.File) error {
 	a, err := txtar.ParseFile(path)
 	if err != nil {
@@ -66,7 +66,9 @@ func Save(path string, results []txtar.File) error {
 	}
 	for _, f := range results {
 		if other, err := original(path, nil, f.Name, from); from != "" && err == nil {
-			f.Name, f.Data = f.Name+" from "+from, edit(other, f.Data)
+			if short := edit(other, f.Data); len(short) < len(f.Data) {
+				f.Name, f.Data = f.Name+" from "+from, short
+			}
 		}
 		a.Files = append(a.Files, f)
 	}

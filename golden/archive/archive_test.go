@@ -36,7 +36,7 @@ func TestArchive(t *testing.T) {
 		return path
 	}
 	write("base.yaml", "a: 1\nb: 1\n")
-	write("base.txtar", "-- s.yaml --\nx: 1\ny: 1\n-- want/code --\n1\n2\n3\n")
+	write("base.txtar", "-- s.yaml --\nx: 1\ny: 1\n-- want/code --\n1\n2\n3\n-- want/short --\n1\n")
 	path := write("a.txtar", "a comment\n-- one.yaml from base.yaml --\n-- two.yaml from one.yaml --\n-b: 1\n+b: 2\n"+
 		"-- s.yaml from base.txtar --\n x: 1\n+z: 1\n-- want/code --\n1\n")
 	a, err := ParseFile(path)
@@ -47,17 +47,19 @@ func TestArchive(t *testing.T) {
 	if got := string(txtar.Format(a)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if err := Save(path, []txtar.File{{Name: "want/code", Data: []byte("1\n2\n4\n")}, {Name: "want/other", Data: []byte("5\n")}}); err != nil {
+	if err := Save(path, []txtar.File{
+		{Name: "want/code", Data: []byte("1\n2\n3\n4\n")}, {Name: "want/other", Data: []byte("5\n")}, {Name: "want/short", Data: []byte("2\n")},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, saved, _ := strings.Cut(string(text), "+z: 1\n"); saved != "-- want/code from base.txtar --\n-3\n+4\n-- want/other --\n5\n" {
+	if _, saved, _ := strings.Cut(string(text), "+z: 1\n"); saved != "-- want/code from base.txtar --\n 3\n+4\n-- want/other --\n5\n-- want/short --\n2\n" {
 		t.Errorf("saved\n%s", text)
 	}
-	if a, err = ParseFile(path); err != nil || string(a.Files[3].Data) != "1\n2\n4\n" {
+	if a, err = ParseFile(path); err != nil || string(a.Files[3].Data) != "1\n2\n3\n4\n" {
 		t.Error(err, a)
 	}
 }
