@@ -9,7 +9,7 @@
 // A line that begins with "+" is added. One that begins with "-" is removed, and one that begins with a
 // space is kept: each is the next line of the other file that is equal. All lines between them are kept,
 // too. The other file is one of those before it in the archive, or one in the folder of the archive. If
-// that is an archive, it is the file in it with the same name.
+// that is an archive, it is the file in it with the same name, or else its first one.
 package archive
 
 import (
@@ -20,19 +20,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"golang.org/x/tools/txtar"
 )
 
 // Results is the folder of the files that tests compare with their results.
 const Results = "want/"
 
-// ParseFile returns an archive with the whole text of each file. It can be used like [txtar.ParseFile].
+// ParseFile returns an archive with the whole text of each file. It can be used like [txtar.ParseFile]. If
+// only edits of results do not apply, because those of another archive have changed, it returns the archive without these
+// results, and an error.
 func ParseFile(path string) (*txtar.Archive, error) {
 	a, err := txtar.ParseFile(path)
 	if err != nil {
 		return nil, err
 	}
+	var stale error
 	for i, f := range a.Files {
 		name, from := cutFrom(f.Name)
 		a.Files[i].Name = name
@@ -40,14 +42,17 @@ func ParseFile(path string) (*txtar.Archive, error) {
 			continue
 		}
 		other, err := original(path, a.Files[:i], name, from)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", path, f.Name, err)
+		if err == nil {
+			a.Files[i].Data, err = edited(other, f.Data)
 		}
-		if a.Files[i].Data, err = edited(other, f.Data); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", path, f.Name, err)
+		if err != nil {
+			stale = fmt.Errorf("%s: %s: %w", path, f.Name, err)
+			if !strings.HasPrefix(name, Results) {
+				return nil, stale
+			}
 		}
 	}
-	return a, nil
+	return a, stale
 }
 
 // Save replaces the results of an archive, and keeps its other files as they are written. If one of these is an
@@ -67,7 +72,7 @@ func Save(path string, results []txtar.File) error {
 	for _, f := range results {
 		if other, err := original(path, nil, f.Name, from); from != "" && err == nil {
 			if short := edit(other, f.Data); len(short) < len(f.Data) {
-				f.Name, f.Data = f.Name+" from "+from, short
+				f.Name, f.Data = f.Name+edits+from, short
 			}
 		}
 		a.Files = append(a.Files, f)
@@ -75,12 +80,14 @@ func Save(path string, results []txtar.File) error {
 	return os.WriteFile(path, txtar.Format(a), 0o666)
 }
 
-// extension is that of archives.
-const extension = ".txtar"
+const (
+	extension = ".txtar"
+	edits     = " from " // between the name of a file and that of the one that it is an edit of
+)
 
 // cutFrom returns the name of a file, and that of the one that it is an edit of, if any.
 func cutFrom(name string) (of, from string) {
-	of, from, _ = strings.Cut(name, " from ")
+	of, from, _ = strings.Cut(name, edits)
 	return of, from
 }
 
@@ -97,12 +104,14 @@ func original(path string, before []txtar.File, name, from string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range a.Files {
-		if f.Name == name {
-			return f.Data, nil
-		}
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { of, _ := cutFrom(f.Name); return of == name })
+	if i < 0 && len(a.Files) > 0 && !strings.HasPrefix(name, Results) {
+		i = 0
 	}
-	return nil, fmt.Errorf("%s has no whole file of this name", from)
+	if i < 0 || strings.Contains(a.Files[i].Name, edits) {
+		return nil, fmt.Errorf("%s has no whole file of this name", from)
+	}
+	return a.Files[i].Data, nil
 }
 
 // edited applies an edit.
@@ -131,40 +140,50 @@ func edited(text, edit []byte) ([]byte, error) {
 
 // edit returns a short edit that makes one text of another one. Both end with a line feed.
 func edit(from, to []byte) []byte {
+	old, now := strings.SplitAfter(string(from), "\n"), strings.SplitAfter(string(to), "\n")
+	kept := common(old, now)
 	var out strings.Builder
-	lines := strings.SplitAfter(string(from), "\n")
-	at, next := 0, 0 // the line of the difference, and the first one after what the edit has said
-	say := func(i int) {
-		for _, k := range place(lines, next, i) {
-			out.WriteString(" " + lines[k])
-			next = k + 1
+	next := 0 // the line after those that the edit has named
+	name := func(sign string, i int) {
+		for _, k := range place(old, next, i) {
+			out.WriteString(" " + old[k])
 		}
+		out.WriteString(sign + old[i])
+		next = i + 1
 	}
-	_, hunks, _ := strings.Cut(string(diff.Diff("from", from, "to", to)), "\n+++ to\n")
-	for line := range strings.Lines(hunks) {
+	for i, j := 0, 0; i < len(old) || j < len(now); {
 		switch {
-		case strings.HasPrefix(line, "@@ "):
-			if _, err := fmt.Sscanf(line, "@@ -%d", &at); err != nil {
-				panic(err) // not a difference
-			}
-			at = max(at-1, 0)
-		case line[0] == '-':
-			say(at)
-			out.WriteString(line)
-			at++
-			next = at
-		case line[0] == '+':
-			if at > next {
-				say(at - 1)
-				out.WriteString(" " + lines[at-1])
-				next = at
-			}
-			out.WriteString(line)
+		case i < len(old) && j < len(now) && old[i] == now[j]:
+			i, j = i+1, j+1
+		case j == len(now) || i < len(old) && kept[i+1][j] >= kept[i][j+1]:
+			name("-", i)
+			i++
 		default:
-			at++
+			if next < i {
+				name(" ", i-1)
+			}
+			out.WriteString("+" + now[j])
+			j++
 		}
 	}
 	return []byte(out.String())
+}
+
+// common returns how many lines the rests of two texts have in common, by where these begin.
+func common(a, b []string) [][]int {
+	out := make([][]int, len(a)+1)
+	out[len(a)] = make([]int, len(b)+1)
+	for i := len(a) - 1; i >= 0; i-- {
+		out[i] = make([]int, len(b)+1)
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				out[i][j] = out[i+1][j+1] + 1
+			} else {
+				out[i][j] = max(out[i+1][j], out[i][j+1])
+			}
+		}
+	}
+	return out
 }
 
 // place returns lines that an edit has to name after the line next for that the following line that is equal to

@@ -62,6 +62,10 @@ func TestArchive(t *testing.T) {
 	if a, err = ParseFile(path); err != nil || string(a.Files[3].Data) != "1\n2\n3\n4\n" {
 		t.Error(err, a)
 	}
+	write("base.txtar", "-- s.yaml --\nx: 1\n-- want/code --\n4\n")
+	if a, err = ParseFile(path); err == nil || string(a.Files[2].Data) != "x: 1\nz: 1\n" || a.Files[3].Data != nil {
+		t.Error(err, a)
+	}
 }
 
 // TestNoPlace reads archives with edits that do not apply.
