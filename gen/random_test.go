@@ -83,7 +83,7 @@ func TestGeneratedTests(t *testing.T) {
 // returns that many sets of random schemas instead.
 func schemaSets(t *testing.T, seeds int) map[string][]Input {
 	t.Helper()
-	sets := map[string][]Input{"edges": edgeSchemas()}
+	sets := map[string][]Input{"edges": edgeSchemas(), "odd": oddSchemas(), "conversions": conversions(t)}
 	for seed := range numberOf(t, "BTGEN_TESTED_SEEDS", seeds) {
 		sets[fmt.Sprintf("seed%d", seed)] = randomInputs.Example(seed)
 	}
@@ -97,8 +97,8 @@ func schemaSets(t *testing.T, seeds int) map[string][]Input {
 	goldenSets(t, sets)
 	for name, inputs := range sets {
 		for i := range inputs {
-			if name == "golden_odd_names" {
-				break // distinct names are necessary only for others
+			if name == "odd" {
+				break // these packages have the names
 			}
 			inputs[i].Text = packageLine.ReplaceAll(inputs[i].Text, []byte("${0}_"+name))
 		}

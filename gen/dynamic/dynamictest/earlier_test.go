@@ -2,7 +2,7 @@ package dynamictest_test
 
 import (
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"testing"
 
@@ -11,22 +11,18 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // Events of earlier versions of schemas, before fields were renamed, converted or moved, are read
 // as they were written.
 func TestEarlier(t *testing.T) {
 	schemas := map[string][]byte{}
-	a, err := archive.ParseFile("../../../golden/code/was.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	schemas["was"] = a.Files[0].Data
-	for _, name := range []string{"all_types", "meter", "market_ticks"} {
-		if schemas[name], err = os.ReadFile(filepath.Join("../../../schemas", name+".yaml")); err != nil {
+	for _, name := range []string{"../../testdata/conversions", "../../../schemas/all_types", "../../../schemas/meter", "../../../schemas/market_ticks"} {
+		text, err := os.ReadFile(name + ".yaml")
+		if err != nil {
 			t.Fatal(err)
 		}
+		schemas[path.Base(name)] = text
 	}
 	schemas["families"] = []byte(`btgen: v1
 package: p
