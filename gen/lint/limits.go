@@ -103,7 +103,7 @@ func replaces(e *estimate.Estimate) bool {
 // smaller proposes how to keep the rows of a table smaller.
 func (r reporter) smaller(l *layout.Layout, t *layout.Table, e *estimate.Estimate) string {
 	if replaces(e) {
-		return declared(l, "write less often: of the events that replace each other, a batch needs only the newest of a series")
+		return declared(l, "write less often: a batch needs only the newest of the events that replace each other")
 	}
 	if t.Pattern.NewestOnly() {
 		return declared(l, "let garbage collection remove the versions that newer events replace, as in "+code("ttl: {any_of: [{max_age: 7d}, {max_versions: 1}]}"))
