@@ -123,6 +123,35 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestExamples compares the code of the example schemas with that in generated/, which has every type.
+func TestExamples(t *testing.T) {
+	paths, err := filepath.Glob("../schemas/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	var inputs []gen.Input
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, gen.Input{Name: path, Text: text, Source: strings.TrimPrefix(filepath.ToSlash(path), "../")})
+	}
+	result, err := gen.Generate(inputs, emit.Target{ImportPath: "github.com/btgen-dev/btgen/generated"})
+	if err != nil || result.Diagnostics.HasErrors() {
+		t.Fatal(err, result.Diagnostics)
+	}
+	for _, f := range result.Files {
+		want, err := os.ReadFile("../generated/" + f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(f.Content)); diff != "" {
+			t.Fatalf("%s: run go run ./cmd/btgen generate (-file +generated)\n%s", f.Path, diff)
+		}
+	}
+}
+
 // texts converts files for comparison with readable differences.
 func texts(files []txtar.File) map[string]string {
 	out := map[string]string{}
