@@ -10,12 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/archive"
 )
 
 // project is a set of schemas and the files that btgen generates of them.
@@ -53,12 +52,12 @@ func projects(t *testing.T) []project {
 		t.Fatal(paths, err)
 	}
 	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
+		a, err := archive.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		files := map[string][]byte{}
-		for _, f := range archive.Files {
+		for _, f := range a.Files {
 			files[f.Name] = f.Data
 		}
 		if _, fails := files["want/diagnostics"]; !fails {
