@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -180,6 +181,45 @@ func (p *play) foreignLeft() error {
 		}
 		if len(row[foreignFamily]) == 0 {
 			return fmt.Errorf("a cell of another program is gone from table %s, row %q", at[0], at[1])
+		}
+	}
+	return nil
+}
+
+// forget deletes all series: nothing of them is left in any table.
+func (p *play) forget() error {
+	series := map[string][]any{}
+	for _, e := range p.known {
+		series[fmt.Sprintf("%q", e.Series)] = e.Series
+	}
+	if p.layout.State != nil {
+		p.now = p.now.Add(25 * time.Hour) // marks of calls that were killed stay for a day
+	}
+	for _, of := range series {
+		if _, err := p.schema.DeleteAll(p.ctx, p.writers[0], dynamic.Series(of)); err != nil {
+			return fmt.Errorf("forget %q: %w", of, err)
+		}
+	}
+	if slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
+		o := store.RollupOptions{TablePrefix: p.prefix, Now: func() time.Time { return p.now.AddDate(0, 0, 60) }, Sleep: noSleep}
+		if _, err := p.schema.Rollup(p.ctx, p.clients[0], o); err != nil {
+			return err
+		}
+	}
+	for _, id := range p.tableIDs() {
+		left := ""
+		if err := p.bt.Client.OpenTable(id).ReadRows(p.ctx, bigtable.InfiniteRange(""), func(r bigtable.Row) bool {
+			for family := range r {
+				if family != foreignFamily {
+					left = fmt.Sprint(r)
+				}
+			}
+			return left == ""
+		}); err != nil {
+			return err
+		}
+		if left != "" {
+			return fmt.Errorf("forgotten, and left in table %s: %s", id, left)
 		}
 	}
 	return nil

@@ -614,21 +614,18 @@ func (p *play) scan() error {
 	if err != nil {
 		return err
 	}
+	split := p.traffic.Series()[0][0]
+	cut := fmt.Sprint(split)[:1]
 	var got []dynamic.Event
 	if err := p.repeated(func() error {
 		got = nil
 		for _, s := range scanners {
-			for row, err := range s.Rows(p.ctx, store.KeyRange{}, from, to) {
+			for _, within := range []store.KeyRange{{End: cut}, {Start: cut}} {
+				rows, err := collected(p.scanned(s, within, from, to))
 				if err != nil {
 					return err
 				}
-				for _, e := range row.Events {
-					e.Series, e.Values = slices.Clone(e.Series), slices.Clone(e.Values)
-					for len(e.Values) < len(p.layout.Fields) {
-						e.Values = append(e.Values, nil)
-					}
-					got = append(got, e)
-				}
+				got = append(got, slices.Concat(rows...)...)
 			}
 		}
 		return nil
@@ -643,6 +640,25 @@ func (p *play) scan() error {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Sequence, b.Sequence))
 	})
 	return p.same(p.expected(all, from, to), got, store.ReadOptions{}, nil)
+}
+
+// scanned yields the events of each row of a scan.
+func (p *play) scanned(s *store.Scanner[dynamic.Event], within store.KeyRange, from, to time.Time) iter.Seq2[[]dynamic.Event, error] {
+	return func(yield func([]dynamic.Event, error) bool) {
+		for row, err := range s.Rows(p.ctx, within, from, to) {
+			var events []dynamic.Event
+			for _, e := range row.Events {
+				e.Series, e.Values = slices.Clone(e.Series), slices.Clone(e.Values)
+				for len(e.Values) < len(p.layout.Fields) {
+					e.Values = append(e.Values, nil)
+				}
+				events = append(events, e)
+			}
+			if !yield(events, err) {
+				return
+			}
+		}
+	}
 }
 
 // windows compares windows with the events in them.

@@ -112,6 +112,9 @@ func (w *World) Play(ctx context.Context, s Script) error {
 			return fmt.Errorf("%w\nat %v, after: %s", err, p.now.UTC(), strings.Join(p.log, "; "))
 		}
 	}
+	if err := p.forget(); err != nil {
+		return fmt.Errorf("%w\nat %v, after: %s", err, p.now.UTC(), strings.Join(p.log, "; "))
+	}
 	return p.foreignLeft()
 }
 
