@@ -525,7 +525,7 @@ func TestRollupLeaves(t *testing.T) {
 				return status.Error(c.code, "not this bucket")
 			}
 			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return refusingTable{api, func(row string, rows bigtable.RowSet) error {
+				return refusingTable{wholeTable{api}, func(row string, rows bigtable.RowSet) error {
 					return fail(row == refused && !c.read || rows != nil && c.read && lasts(rows))
 				}}
 			}}
