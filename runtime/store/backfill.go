@@ -421,6 +421,9 @@ type backfill[E any] struct {
 
 // scanner returns a Scanner for a table of a mapping.
 func (b *backfill[E]) scanner(l *mapping, table string) (*Scanner[E], error) {
+	if noClient(b.client) {
+		return nil, &NoClientError{b.TablePrefix + table}
+	}
 	s, err := newScanner(b.client, []*mapping{l}, table, ReaderOptions{
 		TablePrefix: b.TablePrefix, Now: func() time.Time { return b.began }, Timeout: b.Timeout, Hooks: b.Hooks,
 	})

@@ -49,20 +49,28 @@ func NewBackfillParts[E any](client Client, mappings []*Mapping[E], began time.T
 	return &BackfillParts[E]{b}, nil
 }
 
+// made returns the backfill. Without one, it is that of a table without a client.
+func (p *BackfillParts[E]) made() *backfill[E] {
+	if p == nil || p.b == nil {
+		return &backfill[E]{source: new(mapping), target: new(mapping)}
+	}
+	return p.b
+}
+
 // Sources returns the tables that Record reads, and Targets those that Sweep reads; none if a
 // sweep could delete events that the source never had. They have no prefix.
-func (p *BackfillParts[E]) Sources() []string { return tablesOf(p.b.source) }
+func (p *BackfillParts[E]) Sources() []string { return tablesOf(p.made().source) }
 
 // Targets are the tables that Sweep reads; see Sources.
 func (p *BackfillParts[E]) Targets() []string {
-	if !p.b.sweeps() {
+	if !p.made().sweeps() {
 		return nil
 	}
-	return tablesOf(p.b.target)
+	return tablesOf(p.made().target)
 }
 
 // TargetFirst is that of BackfillReport.
-func (p *BackfillParts[E]) TargetFirst() bool { return p.b.report.TargetFirst }
+func (p *BackfillParts[E]) TargetFirst() bool { return p.made().report.TargetFirst }
 
 // tablesOf returns the IDs of the tables of a mapping and of its earlier layouts.
 func tablesOf(l *mapping) (ids []string) {
@@ -77,14 +85,14 @@ func tablesOf(l *mapping) (ids []string) {
 // AttemptTime is how long an attempt of Copy may take for a chunk. WaitTime is how long after
 // it began no request of it can arrive any more: half of the limit of a request after its deadline, and
 // as much as a reserve.
-func (p *BackfillParts[E]) AttemptTime() time.Duration { return 2 * p.b.requestTime() }
+func (p *BackfillParts[E]) AttemptTime() time.Duration { return 2 * p.made().requestTime() }
 
 // WaitTime is the time after which no request of an earlier attempt can arrive; see AttemptTime.
-func (p *BackfillParts[E]) WaitTime() time.Duration { return p.AttemptTime() + p.b.requestTime() }
+func (p *BackfillParts[E]) WaitTime() time.Duration { return p.AttemptTime() + p.made().requestTime() }
 
 // Record reads the claimed rows of a table of the source, and emits the places of their events.
 func (p *BackfillParts[E]) Record(ctx context.Context, table string, within KeyRange, claims RowClaims, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
-	b := p.b
+	b := p.made()
 	scanner, err := b.scanner(b.source, table)
 	if err != nil {
 		return counts, err
@@ -197,13 +205,13 @@ func (p *BackfillParts[E]) Copy(ctx context.Context, chunk BackfillChunk) (count
 func (p *BackfillParts[E]) open(chunk BackfillChunk) (*copier[E], []E, error) {
 	table := chunk.Table
 	if table == "" {
-		table = p.b.source.Table.ID
+		table = p.made().source.Table.ID
 	}
-	c, err := p.b.newCopier(table, -1)
+	c, err := p.made().newCopier(table, -1)
 	if err != nil {
 		return nil, nil, err
 	}
-	places, err := p.b.decodePlaces(chunk.Places)
+	places, err := p.made().decodePlaces(chunk.Places)
 	return c, places, err
 }
 
@@ -237,7 +245,7 @@ func (p *BackfillParts[E]) Check(ctx context.Context, chunk BackfillChunk) (diff
 // lacks and only a stopped backfill can have written. oldest is that of all chunks; zero if
 // there is none.
 func (p *BackfillParts[E]) Sweep(ctx context.Context, table string, within KeyRange, claims RowClaims, oldest time.Time, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
-	b := p.b
+	b := p.made()
 	scanner, err := b.scanner(b.target, table)
 	if err != nil {
 		return counts, err

@@ -67,6 +67,14 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 	}}
 }
 
+// untyped returns the batcher without its type parameter. Without one, it is a batcher that refuses all events.
+func (b *Batcher[E]) untyped() *batcher {
+	if b == nil || b.batcher == nil {
+		return NewBatcher[E](nil, nil).batcher
+	}
+	return b.batcher
+}
+
 // Add adds a copy of an event, including everything that its pointers and slices refer
 // to. It blocks while the Batcher is full, until ctx ends. If a table refuses the event
 // for one of its values or its age, Add returns the *WriteError that Write would
@@ -74,7 +82,7 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 // that keep it longer. After Close it returns ErrClosed. After any error other than a
 // *WriteError the event is in no table.
 func (b *Batcher[E]) Add(ctx context.Context, e E) error {
-	return b.batcher.add(ctx, event{&e})
+	return b.untyped().add(ctx, event{&e})
 }
 
 // add is [Batcher.Add] without its type parameter.
@@ -99,10 +107,10 @@ func (b *batcher) add(ctx context.Context, event event) error {
 // Flush sends the gathered events and waits until all events added before are written
 // or reported. It returns a *BatchError if events failed since the last call, or the
 // cause if ctx ends first; the events are then sent and reported later.
-func (b *Batcher[E]) Flush(ctx context.Context) error { return b.batcher.flush(ctx, false) }
+func (b *Batcher[E]) Flush(ctx context.Context) error { return b.untyped().flush(ctx, false) }
 
 // Close flushes, then rejects further events. It may be called again.
-func (b *Batcher[E]) Close(ctx context.Context) error { return b.batcher.flush(ctx, true) }
+func (b *Batcher[E]) Close(ctx context.Context) error { return b.untyped().flush(ctx, true) }
 
 // flush implements Flush and Close.
 func (b *batcher) flush(ctx context.Context, closing bool) error {
@@ -150,7 +158,7 @@ type BatcherStats struct {
 
 // Stats returns what the batcher has to write at the moment. It never blocks, also while
 // Add does.
-func (b *Batcher[E]) Stats() BatcherStats { return b.batcher.stats() }
+func (b *Batcher[E]) Stats() BatcherStats { return b.untyped().stats() }
 
 // stats is [Batcher.Stats] without its type parameter.
 func (b *batcher) stats() BatcherStats {
@@ -378,8 +386,11 @@ func (e *BatchError) add(events, failed int, err *WriteError) {
 
 // Error returns the numbers of events and failures and describes the first failure.
 func (e *BatchError) Error() string {
-	f := e.Failures[0]
-	return fmt.Sprintf("%d of %d events not written; the first: table %s, row %q (%s): %v", e.Failed, e.Events, f.Table, f.Row, f.Outcome, f.Err)
+	s := fmt.Sprintf("%d of %d events not written", e.Failed, e.Events)
+	for _, f := range e.Failures[:min(1, len(e.Failures))] {
+		s += fmt.Sprintf("; the first: table %s, row %q (%s): %v", f.Table, f.Row, f.Outcome, f.Err)
+	}
+	return s
 }
 
 // Unwrap returns the errors of the failures, for errors.Is and errors.As.

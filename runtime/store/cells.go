@@ -215,7 +215,7 @@ func (c *Cells) Buffer() []byte {
 // Cell returns a slice to which the caller appends the datum of a column. The caller
 // then passes the result to Set.
 func (c *Cells) Cell(column int) []byte {
-	if !c.plain[column] {
+	if uint(column) >= uint(len(c.plain)) || !c.plain[column] {
 		return c.Buffer()
 	}
 	family := c.familyOf(column)
@@ -266,7 +266,7 @@ func (c *Cells) begins(key []byte, entry int) {
 	c.rows = append(c.rows, stagedRow{slot: c.slot, entry: entry, key: key, begin: at, end: at})
 	c.slot, c.set = -1, 0
 	clear(c.isSet)
-	for i := range c.table.Families {
+	for i := range c.families {
 		if c.replaces(i) {
 			c.mutations = wire.AppendDeleteFamily(c.mutations, c.families[i])
 			c.counted()
@@ -303,6 +303,10 @@ func (c *Cells) addressOf(family int, qualifier []byte) []byte {
 // column, as the pattern requires. The datum is the result of appending to Cell, or any
 // other slice. Cells does not retain it.
 func (c *Cells) Set(column int, datum []byte) {
+	if uint(column) >= uint(len(c.columns)) {
+		c.Fail(ErrNoField)
+		return
+	}
 	if c.begun >= 0 {
 		c.setBegun(column, datum)
 		return

@@ -125,11 +125,14 @@ func (e *MicrosError) Error() string {
 // deleted; otherwise, the one at the truncated time, which Write would have stored. So before you
 // repeat a call with such a time, read again: the event may be gone.
 func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.deleteEvents(ctx, &listOf[E]{events}, opts)
+	return writerOf(w).deleteEvents(ctx, &listOf[E]{events}, opts)
 }
 
 // deleteEvents is [Writer.Delete] without its type parameter.
 func (w *writer) deleteEvents(ctx context.Context, events list, opts []DeleteOptions) (Deletion, error) {
+	if w.unknown != nil {
+		return Deletion{}, w.unknown
+	}
 	exact, err := w.storedExactly(ctx, events)
 	if err != nil {
 		return Deletion{}, err
@@ -234,7 +237,7 @@ func (l *mapping) timeFits(e event) bool {
 // with timestamps in microseconds. A row that Bigtable
 // rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.deleteRange(ctx, of.untyped(), from, to, opts)
+	return writerOf(w).deleteRange(ctx, of.untyped(), from, to, opts)
 }
 
 // deleteRange is [Writer.DeleteRange] without its type parameter.
@@ -252,7 +255,7 @@ func (w *writer) deleteRange(ctx context.Context, s *selection, from, to time.Ti
 // DeleteAll deletes all events of a selection, whatever their times, like [Writer.DeleteRange]: also
 // those with times in the future, which clocks that are fast have written.
 func (w *Writer[E]) DeleteAll(ctx context.Context, of Selection[E], opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.deleteAll(ctx, of.untyped(), opts)
+	return writerOf(w).deleteAll(ctx, of.untyped(), opts)
 }
 
 // deleteAll is [Writer.DeleteAll] without its type parameter.
@@ -319,11 +322,14 @@ func (w *writer) queries(s *selection) []*query {
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
 func (w *Writer[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
-	return w.writer.replace(ctx, &listOf[E]{[]E{old}}, &listOf[E]{[]E{updated}}, opts)
+	return writerOf(w).replace(ctx, &listOf[E]{[]E{old}}, &listOf[E]{[]E{updated}}, opts)
 }
 
 // replace is [Writer.Replace] without its type parameter, for one event in each list.
 func (w *writer) replace(ctx context.Context, old, updated list, opts []WriteOptions) error {
+	if w.unwritable != nil {
+		return w.unwritable
+	}
 	same := w.tables[0].mapping.samePlace(old.at(0), updated.at(0))
 	first := same && w.appends()
 	if first || w.options.SkipExpired {

@@ -26,10 +26,10 @@ type finding struct {
 // compare values that it stores separately and has not lost to a time to live; so one decides for
 // all, and comes last: as long as it has an event, repeating the call finds the event.
 func (w *writer) deleteFound(ctx context.Context, name string, s *selection, from, to time.Time, o DeleteOptions) (Deletion, error) {
-	f := &finding{writer: w, ctx: ctx, name: name, how: o, total: w.nothing(), table: w.tables[0].number}
 	if w.unknown != nil {
 		return Deletion{}, w.unknown
 	}
+	f := &finding{writer: w, ctx: ctx, name: name, how: o, total: w.nothing(), table: w.tables[0].number}
 	if s.table != "" {
 		i := slices.IndexFunc(w.tables, func(t writerTable) bool { return t.newest && t.mapping.Table.ID == s.table })
 		if i < 0 {

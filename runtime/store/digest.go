@@ -63,6 +63,9 @@ func newDigester[E any](mappings []*mapping, table string, at time.Time) (*Diges
 // Of returns the digest of an event, or why the table cannot store it: codec.ErrExpired if
 // it has expired at the time of the Digester.
 func (d *Digester[E]) Of(e *E) (Digest, error) {
+	if d.stage == nil {
+		return Digest{}, &UnknownTableError{} // as of NewDigester
+	}
 	text, err := d.contents(e)
 	if err != nil {
 		return Digest{}, err

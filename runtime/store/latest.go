@@ -13,7 +13,11 @@ import (
 // Latest returns the newest event of the series of base, or ErrNotFound. It reads one row if the schema
 // has a table of codec.Latest.
 func (r *Reader[E]) Latest(ctx context.Context, base E) (E, error) {
-	event, err := r.reader.newest(ctx, event{&base})
+	reader, err := readerOf(r)
+	if err != nil {
+		return valueOf[E](event{}), err
+	}
+	event, err := reader.newest(ctx, event{&base})
 	return valueOf[E](event), err
 }
 

@@ -25,7 +25,11 @@ const (
 // concurrently, like [Reader.Latest]. For an event that cannot be decoded, it yields a
 // *DecodeError, and the loop may continue; any other error is the last value.
 func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
-	return typed[E](r.reader.newestMany(ctx, each(bases)))
+	reader, err := readerOf(r)
+	if err != nil {
+		return refused[E](err)
+	}
+	return typed[E](reader.newestMany(ctx, each(bases)))
 }
 
 // newestMany is [Reader.LatestMany] without its type parameter.

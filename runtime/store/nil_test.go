@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -8,6 +9,7 @@ import (
 	"go/types"
 	"iter"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -177,4 +179,123 @@ func takes(params *ast.FieldList) bool {
 		name, _, _ := strings.Cut(types.ExprString(p.Type), "[")
 		return slices.Contains(takers, name[strings.LastIndexByte(name, '.')+1:])
 	})
+}
+
+// zeroValues are zero values of the exported types with methods. Calls of the first ones, some of which lack only a client, fail
+// with a *NoClientError.
+var zeroValues = []any{
+	NewReader(nil, days()), NewWriter(nil, []*Mapping[sample]{days()}), NewBatcher(NewWriter(nil, []*Mapping[sample]{days()}), nil),
+	new(Reader[sample]), new(Writer[sample]), new(Batcher[sample]), new(Scanner[sample]), new(BackfillParts[sample]), new(RollupParts),
+	(*Reader[sample])(nil), (*Writer[sample])(nil), (*Batcher[sample])(nil), (*Scanner[sample])(nil), (*BackfillParts[sample])(nil),
+	new(Digester[sample]), // the last of those that a constructor makes
+
+	new(Cells), new(Columns[sample, sampleColumns]), new(Deletion), new(Difference), new(Digest), new(Failure), new(KeyRange), new(KeySchema),
+	new(Mapping[sample]), new(Older[uint64]), new(Outcome), new(Part[sample, sampleColumns]), new(Query[sample]), new(Selection[sample]),
+	new(BackfillError), new(BatchError), new(CheckpointError), new(DecodeError), new(DeleteError), new(DuplicateError), new(LeftError),
+	new(LimitError), new(MicrosError), new(MissingTableError), new(NoClientError), new(RangeError), new(ReplicationError), new(ReversedError),
+	new(RollupError), new(RunError), new(SelectionError), new(SharedCellError), new(TokenError), new(TooLargeError), new(UnknownTableError), new(WriteError),
+}
+
+// Class: a zero value whose methods panic. All exported methods of all exported types are called on one, and those that send
+// requests say that there is no client, before anything else that is wrong.
+func TestZeroValues(t *testing.T) {
+	tested, made := map[string]bool{}, true
+	for _, zero := range zeroValues {
+		v := reflect.ValueOf(zero)
+		name, _, _ := strings.Cut(v.Type().Elem().Name(), "[")
+		tested[name], made = true, made && name != "Digester"
+		for i := range v.NumMethod() {
+			method := name + "." + v.Type().Method(i).Name
+			for _, err := range zeroCall(t, method, v.Method(i)) {
+				if made && method != "Batcher.Flush" && method != "Batcher.Close" {
+					expectNoClient(t, method, err)
+				}
+			}
+		}
+	}
+	for _, name := range methodful(t) {
+		if !tested[name] {
+			t.Errorf("the methods of %s are not called", name)
+		}
+	}
+}
+
+// zeroCall calls a method with zero values, an event whose series is empty and a time range without an end among them, and functions
+// that do nothing. It returns all errors.
+func zeroCall(t *testing.T, name string, method reflect.Value) (errs []error) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("%s panics: %v", name, r)
+		}
+	}()
+	isError := reflect.TypeFor[error]()
+	take := func(of reflect.Type, values []reflect.Value) {
+		for i, v := range values {
+			if of.In(i) == isError {
+				err, _ := v.Interface().(error)
+				errs = append(errs, err)
+			}
+		}
+	}
+	var in []reflect.Value
+	for i := range method.Type().NumIn() {
+		of := method.Type().In(i)
+		v := reflect.New(of).Elem()
+		switch {
+		case of == reflect.TypeFor[context.Context]():
+			v.Set(reflect.ValueOf(t.Context()))
+		case of == reflect.TypeFor[RowClaims]():
+			v.Set(reflect.ValueOf(allRows{}))
+		case of == reflect.TypeFor[Selection[sample]]():
+			v.Set(reflect.ValueOf(SeriesOf(sample{})))
+		case of.Kind() == reflect.Pointer:
+			v.Set(reflect.New(of.Elem()))
+		case of.Kind() == reflect.Func:
+			v.Set(reflect.MakeFunc(of, func([]reflect.Value) (out []reflect.Value) {
+				for o := range of.NumOut() {
+					out = append(out, reflect.Zero(of.Out(o)))
+				}
+				return out
+			}))
+		}
+		if !method.Type().IsVariadic() || i < method.Type().NumIn()-1 {
+			in = append(in, v)
+		}
+	}
+	for _, out := range method.Call(in) {
+		switch {
+		case out.Type() == isError:
+			err, _ := out.Interface().(error)
+			errs = append(errs, err)
+		case out.Type().CanSeq2() && out.Kind() == reflect.Func:
+			yield := out.Type().In(0)
+			out.Call([]reflect.Value{reflect.MakeFunc(yield, func(values []reflect.Value) []reflect.Value {
+				take(yield, values)
+				return []reflect.Value{reflect.ValueOf(true)}
+			})})
+		}
+	}
+	return errs
+}
+
+// methodful returns the names of the exported types of the package with exported methods, other than interfaces.
+func methodful(t *testing.T) (out []string) {
+	paths, err := filepath.Glob("*.go")
+	must(t, err)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		must(t, err)
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.IsExported() && fn.Recv != nil {
+				name, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*"), "[")
+				if ast.IsExported(name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(out)))
 }

@@ -7,8 +7,8 @@ import (
 	"cloud.google.com/go/bigtable"
 )
 
-// NoClientError is the error of every call of a reader, a writer or a batcher without a client: it was not
-// made by its constructor, or its client, or the writer of a batcher, is nil.
+// NoClientError is the error of every call of a reader, a writer, a batcher, a scanner, or the steps of a backfill or a rollup, without
+// a client: it was not made by its constructor, or its client, or the writer of a batcher, is nil.
 type NoClientError struct {
 	Table string // with its prefix; empty if it is unknown, because a reader or a writer is nil
 }
@@ -43,12 +43,19 @@ func noClient(client Client) bool {
 	return false
 }
 
-// readerOf returns a reader without its type parameter. Without one, the error is a *[NoClientError].
+// missingClient returns the *[NoClientError] of a table; nil if it has a client.
+func missingClient(api bigtable.TableAPI) error {
+	t, _ := api.(noTable)
+	return t.err
+}
+
+// readerOf returns a reader without its type parameter. Without one, or without a client, the error is a *[NoClientError].
 func readerOf[E any](r TableReader[E]) (*reader, error) {
-	if r != nil && r.untyped() != nil {
-		return r.untyped(), nil
+	if r == nil || r.untyped() == nil {
+		return nil, &NoClientError{}
 	}
-	return nil, &NoClientError{}
+	reader := r.untyped()
+	return reader, missingClient(reader.table.api)
 }
 
 // writerOf returns a writer without its type parameter. Without one, it is a writer that refuses all events.

@@ -99,7 +99,11 @@ type ReadOptions struct {
 // error is the last value yielded. If ctx ends before the last event is yielded, no further event
 // is, and that error wraps the cause of ctx.
 func (r *Reader[E]) Read(ctx context.Context, of Selection[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return typed[E](r.reader.all(ctx, of.untyped(), from, to, opts))
+	reader, err := readerOf(r)
+	if err != nil {
+		return refused[E](err)
+	}
+	return typed[E](reader.all(ctx, of.untyped(), from, to, opts))
 }
 
 // all is [Reader.Read] without its type parameter. It is not inlined, so that it is not compiled for

@@ -80,20 +80,28 @@ func newScanner(client Client, mappings []*mapping, table string, o ReaderOption
 	return s, nil
 }
 
+// untyped returns the scanner without its type parameter. Without one, it is a scanner without a client.
+func (s *Scanner[E]) untyped() *scanner {
+	if s == nil || s.scanner == nil {
+		return &scanner{api: noTable{&NoClientError{}}}
+	}
+	return s.scanner
+}
+
 // Table returns the ID of the table that is scanned, with its prefix. Earlier layouts of a
 // schema may be in tables of their own.
-func (s *Scanner[E]) Table() string { return s.scanner.id }
+func (s *Scanner[E]) Table() string { return s.untyped().id }
 
 // WithRollups returns a Scanner whose scans also receive the cells of rollups, to count them; see [ScannedRow].
 func (s *Scanner[E]) WithRollups() *Scanner[E] {
-	with := *s.scanner
+	with := *s.untyped()
 	with.runs = true
 	return &Scanner[E]{&with}
 }
 
 // Splits returns ranges of row keys that together cover the table, in order. They have
 // about the same size as far as Bigtable samples row keys.
-func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) { return s.scanner.splits(ctx) }
+func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) { return s.untyped().splits(ctx) }
 
 func (s *scanner) splits(ctx context.Context) ([]KeyRange, error) {
 	return splits(ctx, s.api, s.id, s.option.Timeout)
@@ -182,7 +190,7 @@ func (t *scanning) scannedOf(row wire.Row) untypedRow {
 // Rows passes over rows of other schemas, and of layouts of other tables.
 func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[ScannedRow[E], error] {
 	return func(yield func(ScannedRow[E], error) bool) {
-		s.scanner.rows(ctx, within, from, to, new(listOf[E]), func(row untypedRow, err error) bool {
+		s.untyped().rows(ctx, within, from, to, new(listOf[E]), func(row untypedRow, err error) bool {
 			out := ScannedRow[E]{Key: row.Key, Marked: row.Marked, Cells: row.Cells, Bytes: row.Bytes, Rollup: row.Rollup}
 			if row.Events != nil {
 				out.Events = row.Events.(*listOf[E]).events
@@ -207,6 +215,10 @@ func (s *scanner) some(ctx context.Context, rows []codec.Rows, from, to time.Tim
 	ctx = s.option.Hooks.start(ctx, &op)
 	t := &scanning{scanner: s, ctx: ctx, op: &op, yield: yield, events: events}
 	defer func() { s.option.Hooks.end(ctx, &op, t.failed) }()
+	if err := missingClient(s.api); err != nil {
+		t.fail("", err)
+		return
+	}
 	if to.IsZero() || from.After(to) {
 		t.fail("", &RangeError{From: from, To: to})
 		return

@@ -32,9 +32,9 @@ func (e *RunError) Error() string {
 // Reason describes what is wrong.
 func (e *RunError) Reason() string {
 	if e.Window.IsZero() {
-		return e.Err.Error()
+		return fmt.Sprint(e.Err)
 	}
-	return e.Err.Error() + ", first that from " + e.Window.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("%v, first that from %s", e.Err, e.Window.UTC().Format(time.RFC3339))
 }
 
 func (e *RunError) Unwrap() error { return e.Err }
@@ -47,7 +47,10 @@ var ErrWrongRun = errors.New("a window of the rollup differs from the events")
 // returns how many it has compared. Buckets with a mark, with a run of earlier fields or of another width, and those with
 // events that cannot be decoded, are left out: reads take their windows from the events.
 func (p *RollupParts) Check(ctx context.Context, layout int, within KeyRange, found func(*RunError) bool) (compared int, err error) {
-	s := p.sealers[layout]
+	s, err := p.sealer(layout)
+	if err != nil {
+		return 0, err
+	}
 	table := s.reader.table
 	var op Operation
 	for row, err := range table.rows(ctx, &op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Everything()), 0) {

@@ -57,14 +57,31 @@ func (p *RollupParts) Grace() (longest time.Duration) {
 	return longest
 }
 
+// sealer returns the sealer of a layout; a *[NoClientError] without one, or without a client.
+func (p *RollupParts) sealer(layout int) (*sealer, error) {
+	if layout < 0 || layout >= len(p.sealers) {
+		return nil, &NoClientError{}
+	}
+	s := p.sealers[layout]
+	return s, missingClient(s.reader.table.api)
+}
+
 // Splits returns ranges of row keys that together cover the table of a layout; see [Scanner.Splits].
 func (p *RollupParts) Splits(ctx context.Context, layout int) ([]KeyRange, error) {
-	t := p.sealers[layout].reader.table
+	s, err := p.sealer(layout)
+	if err != nil {
+		return nil, err
+	}
+	t := s.reader.table
 	return splits(ctx, t.api, t.id, t.timeout)
 }
 
 // Note finds the claimed rows of a layout that have changed, and emits them.
 func (p *RollupParts) Note(ctx context.Context, layout int, within KeyRange, claims RowClaims, emit func(RollupChunk)) (counts RollupCounts, err error) {
+	s, err := p.sealer(layout)
+	if err != nil {
+		return counts, err
+	}
 	chunk := RollupChunk{Layout: layout}
 	end := func() {
 		if len(chunk.Keys) > 0 {
@@ -73,7 +90,7 @@ func (p *RollupParts) Note(ctx context.Context, layout int, within KeyRange, cla
 		}
 	}
 	var op Operation
-	err = p.sealers[layout].note(ctx, &op, within, claims.Claim, nil, func(n note, _ bool) bool {
+	err = s.note(ctx, &op, within, claims.Claim, nil, func(n note, _ bool) bool {
 		chunk.Keys, chunk.Marks = append(chunk.Keys, []byte(n.key)), append(chunk.Marks, n.marks)
 		if counts.Noted++; len(chunk.Keys) == maxSealed {
 			end()
@@ -89,12 +106,16 @@ func (p *RollupParts) Note(ctx context.Context, layout int, within KeyRange, cla
 // Seal summarizes the rows of a chunk. Once all others are summarized, an error about a row that cannot be decoded is a *DecodeError,
 // and one about rows of which a request failed a *LeftError.
 func (p *RollupParts) Seal(ctx context.Context, chunk RollupChunk) (RollupCounts, error) {
+	s, err := p.sealer(chunk.Layout)
+	if err != nil {
+		return RollupCounts{}, err
+	}
 	notes := make([]note, 0, len(chunk.Keys))
 	for i, key := range chunk.Keys[:min(len(chunk.Keys), len(chunk.Marks))] {
 		notes = append(notes, note{string(key), chunk.Marks[i]})
 	}
 	var op Operation
-	done, err := p.sealers[chunk.Layout].seal(ctx, &op, notes)
+	done, err := s.seal(ctx, &op, notes)
 	if err == nil && done.failed != nil {
 		err = &LeftError{done.Failed, done.failed}
 	}

@@ -314,7 +314,7 @@ func (e *DecodeError) Error() string {
 	if !e.Time.IsZero() {
 		s += ", time " + e.Time.Format(time.RFC3339Nano)
 	}
-	return s + ": " + e.Err.Error()
+	return fmt.Sprintf("%s: %v", s, e.Err)
 }
 
 func (e *DecodeError) Unwrap() error { return e.Err }
@@ -364,7 +364,7 @@ type MissingTableError struct {
 
 // Error says what to do and quotes Bigtable's error.
 func (e *MissingTableError) Error() string {
-	if strings.Contains(e.Err.Error(), "/authorizedViews/") {
+	if strings.Contains(fmt.Sprint(e.Err), "/authorizedViews/") {
 		return fmt.Sprintf("the authorized view of table %s does not exist: create it, or check its ID, TablePrefix (--prefix of commands), project and instance: %v", e.Table, e.Err)
 	}
 	return fmt.Sprintf("table %s or its column families do not exist: run btgen-live setup, or check TablePrefix (--prefix of commands), project and instance: %v", e.Table, e.Err)

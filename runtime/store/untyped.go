@@ -73,6 +73,9 @@ func (l *Mapping[E]) untyped() *mapping {
 
 // alone returns the mapping without its type parameter, and without earlier ones.
 func (l *Mapping[E]) alone() *mapping {
+	if l.Time == nil { // a zero value
+		l = &Mapping[E]{Time: func(*E) *time.Time { return new(time.Time) }, series: seriesValues[E]{of: func(_ *E, to []any) []any { return to }}}
+	}
 	m := &mapping{
 		events: eventsOf[E]{l.Time},
 		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,

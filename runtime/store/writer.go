@@ -155,7 +155,7 @@ type WriteOptions struct {
 
 // Write stores one event like WriteAll.
 func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) error {
-	return w.writer.write(ctx, "Write", &listOf[E]{[]E{event}}, opts)
+	return writerOf(w).write(ctx, "Write", &listOf[E]{[]E{event}}, opts)
 }
 
 // WriteAll stores the events in every table, all events of a row with one atomic
@@ -175,7 +175,7 @@ func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) er
 // A table of codec.Latest gets only the newest event of each series, and after the others: if one of
 // them may lack it, the event is not sent, and fails with ErrNotStored.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
-	return w.writer.write(ctx, "WriteAll", &listOf[E]{events}, opts)
+	return writerOf(w).write(ctx, "WriteAll", &listOf[E]{events}, opts)
 }
 
 // write stages the events for all tables and then writes them table by table.
