@@ -44,6 +44,7 @@ type resource struct {
 // configured is a table as Terraform would create it.
 type configured struct {
 	families  map[string]codec.GCRule
+	types     map[string]bigtable.Type // of families with one
 	protected bool
 	kept      bool // lifecycle has prevent_destroy
 	splits    []string
@@ -71,6 +72,9 @@ func TestTerraform(t *testing.T) {
 			plan := plans[id]
 			if diff := cmp.Diff(want[id].families, table.families, cmp.Comparer(codec.GCRule.Equal)); diff != "" {
 				t.Errorf("%s, table %s: families (-setup +terraform)\n%s", p.name, id, diff)
+			}
+			if !maps.EqualFunc(want[id].types, table.types, bigtable.Equal) {
+				t.Errorf("%s, table %s: types of families %v, setup has %v", p.name, id, table.types, want[id].types)
 			}
 			if table.protected != want[id].protected {
 				t.Errorf("%s, table %s: protected %v, setup has %v", p.name, id, table.protected, want[id].protected)
@@ -115,11 +119,15 @@ func configure(t *testing.T, provider map[string]resource, text, prefix string) 
 		values := evaluate(t, env, provider[block.Labels[0]], block.Body, strings.Join(block.Labels, "."), lifecycle)
 		switch block.Labels[0] {
 		case "google_bigtable_table":
-			table := configured{families: map[string]codec.GCRule{}, kept: lifecycle["prevent_destroy"], protected: stringOf(values["deletion_protection"]) == "PROTECTED", keySchema: stringOf(values["row_key_schema"])}
+			table := configured{families: map[string]codec.GCRule{}, types: map[string]bigtable.Type{}, kept: lifecycle["prevent_destroy"], protected: stringOf(values["deletion_protection"]) == "PROTECTED", keySchema: stringOf(values["row_key_schema"])}
 			for _, family := range block.Body.Blocks {
 				if family.Type == "column_family" {
-					name := stringOf(evaluate(t, env, provider[block.Labels[0]].Blocks["column_family"], family.Body, "column_family", nil)["family"])
+					values := evaluate(t, env, provider[block.Labels[0]].Blocks["column_family"], family.Body, "column_family", nil)
+					name := stringOf(values["family"])
 					table.families[name] = codec.GCRule{}
+					if stringOf(values["type"]) == "intsum" { // the only one, to the provider
+						table.types[name] = bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}
+					}
 				}
 			}
 			if splits, has := values["split_keys"]; has {
@@ -317,9 +325,12 @@ func live(t *testing.T, admin *bigtable.AdminClient) map[string]configured {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table := configured{families: map[string]codec.GCRule{}, protected: info.DeletionProtection == bigtable.Protected}
+		table := configured{families: map[string]codec.GCRule{}, types: map[string]bigtable.Type{}, protected: info.DeletionProtection == bigtable.Protected}
 		for _, f := range info.FamilyInfos {
 			table.families[f.Name] = ruleOf(f.FullGCPolicy)
+			if _, sums := f.ValueType.(bigtable.AggregateType); sums {
+				table.types[f.Name] = f.ValueType
+			}
 		}
 		out[id] = table
 	}
