@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/latecopy"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -252,31 +253,17 @@ func TestState(t *testing.T) {
 	c.agree("a", "b", "c")
 }
 
-// slowTable delays the requests that write, and executes some of them once more at a later time.
-type slowTable struct {
-	bigtable.TableAPI
-	later *sync.WaitGroup
-}
-
-// delay waits, and lets a request arrive again.
-func (t slowTable) delay(ctx context.Context, again func(ctx context.Context)) {
-	time.Sleep(rand.N(2 * time.Millisecond))
-	if rand.N(4) == 0 {
-		t.later.Go(func() {
-			time.Sleep(rand.N(6 * time.Millisecond))
-			again(context.WithoutCancel(ctx))
-		})
+// slowed delays the requests that write to a table, and executes some of them once more at a later time.
+func slowed(later *sync.WaitGroup) latecopy.Requests {
+	return func(_ string, again func()) {
+		time.Sleep(rand.N(2 * time.Millisecond))
+		if rand.N(4) == 0 {
+			later.Go(func() {
+				time.Sleep(rand.N(6 * time.Millisecond))
+				again()
+			})
+		}
 	}
-}
-
-func (t slowTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
-	t.delay(ctx, func(ctx context.Context) { _ = t.TableAPI.Apply(ctx, row, m, opts...) })
-	return t.TableAPI.Apply(ctx, row, m, opts...)
-}
-
-func (t slowTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) (errs []error, err error) {
-	t.delay(ctx, func(ctx context.Context) { _, _ = t.TableAPI.ApplyBulk(ctx, rows, muts, opts...) })
-	return t.TableAPI.ApplyBulk(ctx, rows, muts, opts...)
 }
 
 // TestVersionsOfAnEvent lets two programs write versions of an event at once, in each way and with copies of requests that arrive
@@ -288,7 +275,7 @@ func TestVersionsOfAnEvent(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, wired.Close()) }()
 	var later sync.WaitGroup
-	slow := fakeClient{c.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return slowTable{api, &later} }}
+	slow := tableClient{c.Client, slowed(&later).Of}
 	program := func(client Client, how int, event sample) error {
 		w := NewWriter(client, c.mappings, WriterOptions{Now: c.clock})
 		switch how {
