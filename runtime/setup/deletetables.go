@@ -93,7 +93,9 @@ func ExamineUnmanaged(ctx context.Context, admin Admin, client store.Client, fou
 // The history keeps the layouts of deleted tables; a table that is created again with the same
 // ID may have any layout.
 //
-// A cell that another program writes after the check is deleted, too. Bigtable can restore a
+// A cell that another program writes after the check is deleted, too. If a reply is lost, the request is not repeated once a setup has
+// recorded a layout of the table; but Bigtable may execute the first attempt later: do not create a table or family of the same name
+// again before DeleteOptions.Timeout has passed. Bigtable can restore a
 // deleted table for seven days (gcloud bigtable instances tables undelete), but not a family.
 func DeleteTables(ctx context.Context, admin Deleter, client store.Client, tables []store.Table, names []string, opts ...DeleteOptions) ([]Unmanaged, error) {
 	var found []Unmanaged
@@ -159,9 +161,13 @@ func newExaminer(ctx context.Context, admin Admin, client store.Client, found []
 	if tables == nil {
 		return x, nil
 	}
-	history := layoutHistory{table: store.OpenTable(client, HistoryTable), admin: x.admin}
-	x.history, err = history.read(ctx, tables)
+	x.history, err = x.layoutHistory().read(ctx, tables)
 	return x, err
+}
+
+// layoutHistory returns the history, to be read.
+func (x *examiner) layoutHistory() *layoutHistory {
+	return &layoutHistory{table: store.OpenTable(x.client, HistoryTable), admin: x.admin}
 }
 
 // inUse returns why a table or family is not unmanaged; empty if it is.
@@ -272,16 +278,27 @@ func (x *examiner) youngCell(ctx context.Context, table, family string, rule cod
 }
 
 // delete deletes a table or family. If a reply is lost, another attempt may find that it no
-// longer exists.
+// longer exists, or that a setup has created it again.
 func (x *examiner) delete(ctx context.Context, admin Deleter, u Unmanaged) error {
+	attempts := 0
 	_, err := x.admin.retry(ctx, "", func(ctx context.Context) error {
+		if attempts++; attempts > 1 {
+			now, err := x.layoutHistory().read(ctx, []store.Table{{ID: u.Table}})
+			if err != nil {
+				return err
+			}
+			if len(now[u.Table].steps) > len(x.history[u.Table].steps) {
+				u.Keep = "a setup has recorded its layout since"
+				return &KeptError{[]Unmanaged{u}}
+			}
+		}
 		if u.Family == "" {
 			return admin.DeleteTable(ctx, u.Table)
 		}
 		return admin.DeleteColumnFamily(ctx, u.Table, u.Family)
 	})
-	if err == nil {
-		return nil
+	if err == nil || u.Keep != "" {
+		return err
 	}
 	live, exists, failed := readTable(ctx, x.admin, u.Table)
 	if _, has := live.families[u.Family]; failed == nil && (!exists || u.Family != "" && !has) {

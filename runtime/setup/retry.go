@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,9 +15,31 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
-// retryAdmin is an Admin that retries calls until they time out. The client does not retry
-// calls that change something. Repeating one whose reply was lost is safe, because what
+// retryAdmin is an Admin that retries calls until they time out. Repeating one whose reply was lost is safe, because what
 // already exists is not an error.
+//
+// Neither the client nor gRPC repeats a request that changes a table or a bundle and that a server may have begun: the client
+// calls the stubs of these without a retry (admin.go of cloud.google.com/go/bigtable v1.58), and gRPC repeats by itself only what
+// no server has processed. So only retry makes copies, of the attempts whose replies are lost ("unavailable"), and Bigtable may
+// execute one after the call has ended, even after a later setup has. What such a copy can do:
+//
+//   - CreateTable and the creation of a family fail if there is one: a copy changes nothing, unless that was deleted since. It then
+//     creates it again, empty; UnknownTables and Plan.Unmanaged name it.
+//   - An update of a family's rule sets it again, over a later one: requests about families have no precondition. With a shorter
+//     age than the later one, Bigtable deletes what only that keeps, until the next setup sets it again, which its plan shows; with a
+//     rollup, only if longer_age is allowed. An attempt is only repeated if the rule is still that of the plan, or the new one; see updateFamily.
+//   - An update of a table (protection, tier) sets that again, over a later value. None deletes cells; without the protection, only
+//     DeleteTables or a person deletes. The next plan shows the difference. A row key schema cannot be replaced: a copy fails,
+//     or adds the one that was removed by hand.
+//   - CreateSchemaBundle fails if there is one, or creates one that was deleted since. UpdateSchemaBundle has the etag of the one that
+//     it replaces: a copy fails. DeleteSchemaBundle deletes one that was created again since; the client sends no etag. Bundles
+//     are for queries, and the next plan shows what is missing.
+//   - DeleteTable and the deletion of a family delete what was created again since, with its events: names are all that identifies
+//     them. The next plan shows the missing table or family; Bigtable can restore the table, but not the family. Deletion
+//     protection prevents both. An attempt is only repeated if no setup has begun since; see examiner.delete. Otherwise, after
+//     a lost reply, create nothing of the same name before DeleteOptions.Timeout has passed.
+//
+// A step in the history is a conditional mutation; see add. TestAdminLateCopies repeats each request.
 type retryAdmin struct {
 	admin   Admin
 	timeout time.Duration
@@ -66,14 +89,21 @@ func (r retryAdmin) createFamily(ctx context.Context, table, family string, conf
 	})
 }
 
-// updateFamily changes the rule of a family.
+// updateFamily changes the rule of a family. Before each attempt, it reads the rule again, because the change was safe or
+// allowed only for the rule in the plan, and another setup may have changed it since the last one.
 func (r retryAdmin) updateFamily(ctx context.Context, c Change, config bigtable.Family) error {
 	var options []bigtable.UpdateFamilyOption
 	if c.IgnoresWarnings {
 		options = append(options, bigtable.IgnoreWarnings())
 	}
 	_, err := r.retry(ctx, c.Table, func(ctx context.Context) error {
-		return r.admin.UpdateFamily(ctx, c.Table, c.Family, config, options...)
+		if err := r.unchanged(ctx, c); err != nil {
+			return err
+		}
+		if err := r.admin.UpdateFamily(ctx, c.Table, c.Family, config, options...); err != nil {
+			return fmt.Errorf("changing the rule of family %s of table %s: %w", c.Family, c.Table, becauseReplicated(c, err))
+		}
+		return nil
 	})
 	return err
 }

@@ -405,12 +405,8 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 			r.fail(ctx, fmt.Errorf("creating family %s of table %s: %w", c.Family, c.Table, err), c)
 		}
 	case ChangeRule:
-		if err := r.unchanged(ctx, c); err != nil {
-			r.fail(ctx, err, c)
-			return
-		}
 		if err := r.admin.updateFamily(ctx, c, config); err != nil {
-			r.fail(ctx, fmt.Errorf("changing the rule of family %s of table %s: %w", c.Family, c.Table, becauseReplicated(c, err)), c)
+			r.fail(ctx, err, c)
 			return
 		}
 		r.done = append(r.done, c)
@@ -468,10 +464,9 @@ func (r *setupRun) keepingProtection(ctx context.Context, table string, update f
 	return r.admin.protect(ctx, table, bigtable.Protected)
 }
 
-// unchanged reads a rule again before it is changed, because the change was safe or
-// allowed only for the rule in the plan.
-func (r *setupRun) unchanged(ctx context.Context, c Change) error {
-	live, found, err := readTable(ctx, r.admin, c.Table)
+// unchanged returns a *[VerifyError] if a rule is neither that of the plan nor the new one.
+func (r retryAdmin) unchanged(ctx context.Context, c Change) error {
+	live, found, err := readTable(ctx, r, c.Table)
 	if err != nil {
 		return err
 	}

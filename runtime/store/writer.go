@@ -212,7 +212,8 @@ func (w *writer) write(ctx context.Context, name string, events list, opts []Wri
 //   - A backfill writes and deletes in the target like a writer, and compares the tables afterwards, but cannot know of a copy
 //     that arrives later than that; Backfill says so. A pipeline waits before it compares (BackfillParts.WaitTime). What was
 //     recorded of the progress is in a file or in the runner.
-//   - A step in the history of a table (add of package setup) is conditional: no step with its number may exist.
+//   - A step in the history of a table (add of package setup) is conditional: no step with its number may exist. For requests that
+//     change tables, see retryAdmin there.
 //
 // TestMutations lists the requests, TestLateCopies repeats each of each call, and TestHistoryLateCopies those of a setup.
 
