@@ -32,7 +32,7 @@ func TestStoredForms(t *testing.T) {
 		m := bigtable.NewMutation()
 		for i, v := range values {
 			m.Set("m", fmt.Sprintf("%d = \"x", i), 4102444800000000, []byte(v))
-			m.Set("m", "other", bigtable.Timestamp(4102444800000000+1000*i), []byte(v))
+			m.Set("m", "other", 4102444800000000+1000*bigtable.Timestamp(i), []byte(v))
 			m.Set("n", "", 4102444800000000, []byte(v))
 		}
 		if err := b.Client.OpenTable("t").Apply(t.Context(), key, m); err != nil {
