@@ -10,7 +10,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -92,7 +91,7 @@ func (p *play) checkpoint() string {
 		return ""
 	}
 	p.files++
-	return filepath.Join(p.Dir, fmt.Sprintf("%s%d", p.prefix, p.files))
+	return filepath.Join(p.dir, fmt.Sprintf("%s%d", p.prefix, p.files))
 }
 
 // verify compares two tables with each other.
@@ -196,7 +195,7 @@ func (p *play) forget() error {
 		p.now = p.now.Add(25 * time.Hour) // marks of calls that were killed stay for a day
 	}
 	for _, of := range series {
-		if _, err := p.schema.DeleteAll(p.ctx, p.writers[0], dynamic.Series(of)); err != nil {
+		if err := p.program().removeAll(p.ctx, p.seriesOf(of), store.DeleteOptions{}); err != nil {
 			return fmt.Errorf("forget %q: %w", of, err)
 		}
 	}

@@ -29,6 +29,22 @@ type selection struct {
 	matches func(e *dynamic.Event) bool
 	where   func(l *living) bool // nil for all
 	deletes bool
+
+	series [][]any // of a selection by series
+	query  *layout.Query
+	values dynamic.Values
+}
+
+// seriesOf selects series.
+func (p *play) seriesOf(all ...[]any) *selection {
+	s := &selection{name: fmt.Sprintf("series %q", all), table: p.layout.Read, deletes: len(all) == 1, series: all}
+	if s.of = dynamic.ManySeries(all); len(all) == 1 {
+		s.of = dynamic.Series(all[0])
+	}
+	s.matches = func(e *dynamic.Event) bool {
+		return slices.ContainsFunc(all, func(s []any) bool { return sameSeries(e.Series, s) })
+	}
+	return s
 }
 
 // selection draws a selection.
@@ -37,15 +53,12 @@ func (p *play) selection() selection {
 	known := p.someSeries()
 	switch n := p.IntN(3 + 2*len(l.Queries)); {
 	case n < 2:
-		return selection{fmt.Sprintf("series %q", known), dynamic.Series(known), l.Read, func(e *dynamic.Event) bool { return sameSeries(e.Series, known) }, nil, true}
+		return *p.seriesOf(known)
 	case n == 2:
-		all := [][]any{known, p.someSeries()}
-		if sameSeries(all[0], all[1]) {
-			all = all[:1]
+		if other := p.someSeries(); !sameSeries(known, other) {
+			return *p.seriesOf(known, other)
 		}
-		return selection{fmt.Sprintf("series %q", all), dynamic.ManySeries(all), l.Read, func(e *dynamic.Event) bool {
-			return slices.ContainsFunc(all, func(s []any) bool { return sameSeries(e.Series, s) })
-		}, nil, false}
+		return *p.seriesOf(known)
 	default:
 		return p.query(&l.Queries[(n-3)/2], known)
 	}
@@ -100,7 +113,7 @@ func (p *play) query(q *layout.Query, series []any) selection {
 			return before(e) && slices.ContainsFunc(alternatives, func(of func(any) bool) bool { return of(e.Series[in.Index]) })
 		}
 	}
-	s := selection{fmt.Sprintf("%s(%q)", q.Name, values), dynamic.Query(q.Name, values), q.Table, holds, nil, q.Deletes != nil}
+	s := selection{name: fmt.Sprintf("%s(%q)", q.Name, values), of: dynamic.Query(q.Name, values), table: q.Table, matches: holds, deletes: q.Deletes != nil, query: q, values: values}
 	if conditions != nil {
 		s.where = func(l *living) bool {
 			return !slices.ContainsFunc(conditions, func(c func(*living) bool) bool { return !c(l) })
@@ -234,12 +247,10 @@ func (p *play) read() error {
 	var got []dynamic.Event
 	err := p.repeated(func() (err error) {
 		if o.Limit == 0 && fields == nil && p.chance(4) && !o.TimeOrder {
-			var columns dynamic.Columns
-			err = p.reader().ReadColumns(p.ctx, s.of, from, to, &columns, o)
-			got = columns.Events()
+			got, err = p.program().columns(p.ctx, &s, from, to, o)
 			return err
 		}
-		got, err = collected(p.reader().Read(p.ctx, s.of, from, to, o))
+		got, err = collected(p.program().read(p.ctx, &s, from, to, o))
 		return err
 	})
 	if o.TimeOrder && errors.Is(err, store.ErrOrder) {
@@ -405,7 +416,7 @@ func (p *play) latest() error {
 	if p.chance(2) {
 		var e dynamic.Event
 		err := p.repeated(func() (err error) {
-			if e, err = p.reader().Latest(p.ctx, series[0]); errors.Is(err, store.ErrNotFound) {
+			if e, err = p.program().latest(p.ctx, series[0]); errors.Is(err, store.ErrNotFound) {
 				e, err = dynamic.Event{}, nil
 			}
 			return err
@@ -425,9 +436,9 @@ func (p *play) latest() error {
 	many := p.chance(2)
 	err := p.repeated(func() (err error) {
 		if many {
-			got, err = collected(p.reader().LatestMany(p.ctx, series))
+			got, err = collected(p.program().latestMany(p.ctx, series))
 		} else {
-			got, err = collected(p.reader().Read(p.ctx, dynamic.ManySeries(series), time.Time{}, p.end(), store.ReadOptions{LatestOnly: true}))
+			got, err = collected(p.program().read(p.ctx, p.seriesOf(series...), time.Time{}, p.end(), store.ReadOptions{LatestOnly: true}))
 		}
 		return err
 	})
@@ -467,7 +478,7 @@ func (p *play) pages() error {
 		err := p.repeated(func() (err error) {
 			page = &store.Page{Size: size, Token: token}
 			o.Page = page
-			got, err = collected(p.reader().Read(p.ctx, s.of, from, to, o))
+			got, err = collected(p.program().read(p.ctx, &s, from, to, o))
 			return err
 		})
 		if o.TimeOrder && (errors.Is(err, store.ErrOrder) || errors.Is(err, store.ErrPage)) {
@@ -493,7 +504,7 @@ func (p *play) readTicking() error {
 	before := p.expected(s, from, to)
 	p.tick = anyOf(p, []time.Duration{time.Millisecond, time.Second, p.duration()})
 	p.note("%s from %v to %v %+v", s.name, from, to, o)
-	got, err := collected(p.reader().Read(p.ctx, s.of, from, to, o))
+	got, err := collected(p.program().read(p.ctx, &s, from, to, o))
 	p.tick = 0
 	if err != nil {
 		return err
@@ -538,7 +549,7 @@ func (p *play) pagesAmong() error {
 	for n := 0; n == 0 || token != ""; n++ {
 		page := &store.Page{Size: size, Token: token}
 		o.Page = page
-		got, err := collected(p.reader().Read(p.ctx, s.of, from, to, o))
+		got, err := collected(p.program().read(p.ctx, &s, from, to, o))
 		if err != nil {
 			return fmt.Errorf("page %d: %w", n, err)
 		}
@@ -576,7 +587,7 @@ func (p *play) series() error {
 			if paged {
 				o.Page = &store.Page{Size: 1 + n%2, Token: token}
 			}
-			some, err = collected(p.reader().ReadSeries(p.ctx, s.of, from, to, o))
+			some, err = collected(p.program().series(p.ctx, &s, from, to, o))
 			return err
 		})
 		if err != nil {
@@ -686,14 +697,13 @@ func (p *play) windows() error {
 	if s.table.Metrics() {
 		return nil
 	}
-	var got []dynamic.Window
+	var got []summary
 	err := p.repeated(func() error {
 		got = nil
-		for w, err := range p.reader().Windows(p.ctx, s.of, from, to, width, o) {
+		for w, err := range p.program().windows(p.ctx, &s, from, to, width, o) {
 			if err != nil {
 				return err
 			}
-			w.Own()
 			if len(got) < 1000 {
 				got = append(got, w)
 			}
@@ -716,7 +726,7 @@ func (p *play) windows() error {
 	for _, w := range got {
 		var in []living
 		for _, l := range all {
-			if p.grouped(l.Series, w.Series, o.By) && !l.Time.Before(w.Start) && l.Time.Before(w.End) {
+			if p.grouped(l.Series, w.series, o.By) && !l.Time.Before(w.Start) && l.Time.Before(w.End) {
 				in = append(in, l)
 				covered[place(&l.Event)] = true
 			}
@@ -725,10 +735,10 @@ func (p *play) windows() error {
 		case w.Filled && len(in) == 0, w.Inexact && rolled:
 			continue
 		case w.Inexact:
-			return fmt.Errorf("window from %v to %v of %q is inexact", w.Start, w.End, w.Series)
+			return fmt.Errorf("window from %v to %v of %q is inexact", w.Start, w.End, w.series)
 		}
-		if err := p.summary(&w, in, o.By != nil); err != nil {
-			return fmt.Errorf("window from %v to %v of %q: %w", w.Start, w.End, w.Series, err)
+		if err := p.summarizes(&w, in, o.By != nil); err != nil {
+			return fmt.Errorf("window from %v to %v of %q: %w", w.Start, w.End, w.series, err)
 		}
 	}
 	for _, l := range alive {
@@ -767,8 +777,8 @@ func (p *play) ever(s selection, from, to time.Time, alive []living) []living {
 	return alive
 }
 
-// summary compares a window with its events.
-func (p *play) summary(w *dynamic.Window, in []living, grouped bool) error {
+// summarizes compares a window with its events.
+func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 	if int(w.Events) != len(in) {
 		return fmt.Errorf("%d events, want %d", w.Events, len(in))
 	}
@@ -802,7 +812,7 @@ func (p *play) summary(w *dynamic.Window, in []living, grouped bool) error {
 			if _, ok := stat.Type(f); !ok || grouped && (stat == dynamic.First || stat == dynamic.Last) {
 				continue // of several at an instant, the least and the greatest
 			}
-			if got := stat.Of(w, f, i); !value.Equal(got, want) {
+			if got := w.of(stat, i); !value.Equal(got, want) {
 				return fmt.Errorf("%v of %s is %v, want %v", stat, f.Name, got, want)
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ServerOptions make a server answer reads in all forms that Bigtable may use: cells alone or together, values in
+// serverOptions make a server answer reads in all forms that Bigtable may use: cells alone or together, values in
 // parts, and progress without rows.
-func ServerOptions() []grpc.ServerOption {
+func serverOptions() []grpc.ServerOption {
 	var streams atomic.Int64
 	return []grpc.ServerOption{grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		if info.FullMethod == bigtablepb.Bigtable_ReadRows_FullMethodName {

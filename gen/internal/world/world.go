@@ -11,12 +11,12 @@ package world
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -26,6 +26,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -39,37 +40,50 @@ type World struct {
 	faults  *faults
 	scripts int
 	files   int
-	// Dir is a folder for files of progress.
-	Dir string
+	dir     string // for files of progress
 	// Counts are the numbers of operations that were played, by name.
 	Counts map[string]int
 }
 
-// New returns a world on a server.
-func New(ctx context.Context, bt *storetest.Bigtable) (*World, error) {
-	w := &World{bt: bt, faults: new(faults), Counts: map[string]int{}}
+// Start starts a server, and a world on it, which end with the test.
+func Start(t testing.TB) *World {
+	t.Helper()
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", serverOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	w := &World{bt: b, faults: new(faults), Counts: map[string]int{}, dir: t.TempDir()}
 	for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
-		c, err := connect(ctx, bt.Addr, grpc.WithChainUnaryInterceptor(w.faults.unary), grpc.WithChainStreamInterceptor(w.faults.stream))
+		c, err := connect(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(w.faults.unary), grpc.WithChainStreamInterceptor(w.faults.stream))
 		if err != nil {
-			return nil, errors.Join(err, w.Close())
+			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = c.Close() })
 		w.clients = append(w.clients, c)
 	}
-	return w, nil
+	return w
 }
 
-// Close closes the clients.
-func (w *World) Close() error {
-	var errs []error
-	for _, c := range w.clients {
-		errs = append(errs, c.Close())
+// Check plays a script that a seed draws, of a schema and its code, which may be nil. If it fails, a shorter script that fails,
+// too, is reported.
+func (w *World) Check(t testing.TB, text []byte, code *Code, seed uint64) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := Script{Layout: corpus.Layout(text), Code: code}
+	for range 20 + random.IntN(60) {
+		s.Steps = append(s.Steps, random.Uint64())
 	}
-	return errors.Join(errs...)
+	if err := w.Play(t.Context(), s); err != nil {
+		_, err = w.Shrink(t.Context(), s, err)
+		t.Errorf("%v\n%s", err, text)
+	}
 }
 
 // Script is a sequence of operations on a schema: each number draws one.
 type Script struct {
 	Layout *layout.Layout
+	Code   *Code // also written and read with; may be nil
 	Steps  []uint64
 }
 
@@ -102,9 +116,12 @@ func (w *World) Play(ctx context.Context, s Script) error {
 			return err
 		}
 	}
-	for i, c := range w.clients {
-		p.writers = append(p.writers, p.schema.NewWriter(c, store.WriterOptions{TablePrefix: p.prefix, Now: p.clock}))
-		p.readers = append(p.readers, p.schema.NewReader(w.clients[i], store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock}))
+	for _, c := range w.clients {
+		writing, reading := store.WriterOptions{TablePrefix: p.prefix, Now: p.clock}, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock}
+		own := interpreter{p.schema, p.schema.NewWriter(c, writing), p.schema.NewReader(c, reading)}
+		if p.programs = append(p.programs, &own); s.Code != nil {
+			p.programs = append(p.programs, s.Code.program(own, c, writing, reading))
+		}
 	}
 	for _, seed := range s.Steps {
 		p.Rand = rand.New(rand.NewPCG(seed, 0))
@@ -122,7 +139,7 @@ func (w *World) Play(ctx context.Context, s Script) error {
 func (w *World) Shrink(ctx context.Context, s Script, err error) (Script, error) {
 	for size := len(s.Steps) / 2; size > 0; size /= 2 {
 		for from := 0; from+size <= len(s.Steps); {
-			less := Script{s.Layout, slices.Delete(slices.Clone(s.Steps), from, from+size)}
+			less := Script{s.Layout, s.Code, slices.Delete(slices.Clone(s.Steps), from, from+size)}
 			if failure := w.Play(ctx, less); failure != nil {
 				s, err = less, failure
 				continue
@@ -146,8 +163,7 @@ type play struct {
 	mu         sync.Mutex
 	now        time.Time
 	tick       time.Duration // by how much the clock advances whenever it is read
-	writers    []*store.Writer[dynamic.Event]
-	readers    []*dynamic.Reader
+	programs   []program
 	known      []dynamic.Event   // places of events that were written
 	foreign    map[[2]string]int // cells of another program, by table and row
 	log        []string
@@ -263,11 +279,8 @@ func (p *play) repeated(f func() error) error {
 	return err
 }
 
-// writer returns a writer of one of the programs.
-func (p *play) writer() *store.Writer[dynamic.Event] { return anyOf(p, p.writers) }
-
-// reader returns a reader of one of the programs.
-func (p *play) reader() *dynamic.Reader { return anyOf(p, p.readers) }
+// program returns one of the programs.
+func (p *play) program() program { return anyOf(p, p.programs) }
 
 // tableIDs returns the IDs of the tables of all layouts, each once.
 func (p *play) tableIDs() (out []string) {

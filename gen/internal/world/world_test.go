@@ -1,54 +1,126 @@
 package world_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"text/template"
 
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/gen/internal/world"
 	"github.com/btgen-dev/btgen/golden/testlong"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// TestWorld plays scripts on schemas that are drawn from parts of others.
-func TestWorld(t *testing.T) {
+// load returns the corpus of all schemas of the project, or in a normal run that of the examples.
+func load(t *testing.T) *corpus.Corpus {
+	t.Helper()
 	folders := []string{"../../../schemas", "../../../golden/code", "../../../golden/rules", "../../../golden/breaking"}
 	c, err := corpus.Load(folders[:testlong.Pick(1, len(folders))]...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", world.ServerOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	w, err := world.New(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
-	w.Dir = t.TempDir()
-	first, n := 0, testlong.Pick(20, 2000)
+	return c
+}
+
+// scripts returns the numbers of the scripts to play: n of them, or those between two numbers in the environment variable
+// BTGEN_WORLD, such as 2000-3000.
+func scripts(t *testing.T, n int) (first, end int) {
+	t.Helper()
 	if text := os.Getenv("BTGEN_WORLD"); text != "" {
 		if _, err := fmt.Sscanf(text, "%d-%d", &first, &n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := first; i < n; i++ {
+	return first, n
+}
+
+// TestWorld plays scripts on schemas that are drawn from parts of others.
+func TestWorld(t *testing.T) {
+	c, w := load(t), world.Start(t)
+	first, end := scripts(t, testlong.Pick(20, 1500))
+	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(2, uint64(i)))
 			d := c.Draw(random, i%6)
-			s := world.Script{Layout: d.Layout}
-			for range 20 + random.IntN(60) {
-				s.Steps = append(s.Steps, random.Uint64())
-			}
-			if err := w.Play(t.Context(), s); err != nil {
-				_, err = w.Shrink(t.Context(), s, err)
-				t.Errorf("%v\n%s", err, d.Text)
-			}
+			w.Check(t, d.Text, nil, random.Uint64())
 		})
 	}
 	t.Log(w.Counts)
 }
+
+// packageOf is the name of the package in a schema.
+var packageOf = regexp.MustCompile(`(?m)^package: .*$`)
+
+// TestWorldOfCode compiles the code of drawn schemas, and plays scripts with it.
+func TestWorldOfCode(t *testing.T) {
+	c := load(t)
+	first, end := scripts(t, testlong.Pick(3, 60))
+	dir := testlong.Scratch(t)
+	root := "github.com/btgen-dev/btgen/gen/internal/world/" + filepath.ToSlash(dir)
+	var inputs []gen.Input
+	for i := first; i < end; i++ {
+		d := c.Draw(rand.New(rand.NewPCG(3, uint64(i))), i%6)
+		text := packageOf.ReplaceAll(d.Text, fmt.Appendf(nil, "package: p%d", i))
+		inputs = append(inputs, gen.Input{Name: fmt.Sprintf("p%d.yaml", i), Text: text})
+	}
+	r, err := gen.Generate(inputs, emit.Target{ImportPath: root})
+	if err == nil {
+		err = r.Diagnostics.Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Files {
+		if !strings.HasSuffix(f.Path, "_test.go") && !strings.Contains(f.Path, "test/") {
+			write(t, filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content)
+		}
+	}
+	var main bytes.Buffer
+	if err := codeTest.Execute(&main, map[string]any{"Root": root, "Inputs": inputs, "Layouts": r.Layouts, "Scripts": testlong.Pick(2, 8)}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "code_test.go"), main.Bytes())
+	cmd := exec.Command("go", "test", "-vet=off", testlong.CompileFast(root), "./"+filepath.ToSlash(dir))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// write writes a file in a folder that it makes.
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// codeTest plays scripts with generated packages.
+var codeTest = template.Must(template.New("").Parse(`package code_test
+
+import (
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen/internal/world"
+{{- range .Layouts}}
+	"{{$.Root}}/{{.Package}}"
+{{- end}}
+)
+{{range $i, $l := .Layouts}}
+func Test_{{.Package}}(t *testing.T) {
+	w := world.Start(t)
+	for i := range {{$.Scripts}} {
+		w.Check(t, []byte({{printf "%q" (index $.Inputs $i).Text}}), &world.Code{ {{- .Package}}.New{{.Name}}Writer, {{.Package}}.New{{.Name}}Reader, {{.Package}}.New{{.Name}}Batcher}, uint64(i))
+	}
+}
+{{end}}`))

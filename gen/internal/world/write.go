@@ -33,24 +33,24 @@ func (p *play) draw(most int) (out []dynamic.Event) {
 // write writes events with one of the methods that do.
 func (p *play) write() error {
 	if p.chance(4) {
-		e, w := p.draw(1), p.writer()
+		e, w := p.draw(1), p.program()
 		p.note("%v", shown(e))
-		return p.writes(e, func() error { return w.Write(p.ctx, e[0]) }, nil)
+		return p.writes(e, func() error { return w.write(p.ctx, e[0]) }, nil)
 	}
 	return p.writeAll(p.draw(6))
 }
 
 // writeAll writes events at once.
 func (p *play) writeAll(events []dynamic.Event) error {
-	w := p.writer()
+	w := p.program()
 	p.note("%v", shown(events))
-	return p.writes(events, func() error { return w.WriteAll(p.ctx, events) }, nil)
+	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{}) }, nil)
 }
 
 // rewrite writes events as they were read.
 func (p *play) rewrite() error {
 	s := p.selection()
-	events, err := collected(p.reader().Read(p.ctx, s.of, time.Time{}, p.end()))
+	events, err := collected(p.program().read(p.ctx, &s, time.Time{}, p.end(), store.ReadOptions{}))
 	if err != nil || len(events) == 0 {
 		return err
 	}
@@ -67,7 +67,7 @@ func (p *play) rewrite() error {
 
 // writeBatches writes events with a batcher.
 func (p *play) writeBatches() error {
-	events, w := p.draw(8), p.writer()
+	events, w := p.draw(8), p.program()
 	p.note("%v", shown(events))
 	return p.writes(events, func() error {
 		var mu sync.Mutex
@@ -81,13 +81,7 @@ func (p *play) writeBatches() error {
 				all.Failures = append(all.Failures, f)
 			}
 		}
-		b := store.NewBatcher(w, report, store.BatcherOptions{MaxEvents: 1 + len(events)/2})
-		for _, e := range events {
-			if err := b.Add(p.ctx, e); err != nil {
-				report(e, err)
-			}
-		}
-		_ = b.Close(p.ctx)
+		w.batch(p.ctx, events, report, store.BatcherOptions{MaxEvents: 1 + len(events)/2})
 		if len(all.Failures) == 0 {
 			return nil
 		}
@@ -111,13 +105,13 @@ func (p *play) writeAbsent() error {
 	if slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return t.Metrics() || t.HasPoints() }) {
 		return nil
 	}
-	events, w := p.draw(3), p.writer()
+	events, w := p.draw(3), p.program()
 	p.note("%v", shown(events))
 	exists := func(t *layout.Table, e dynamic.Event) bool {
 		e.Time = codec.Truncate(e.Time, p.layout.Precision)
 		return slices.ContainsFunc(p.truth.live(t, p.now), func(l living) bool { return place(&l.Event) == place(&e) })
 	}
-	return p.writes(events, func() error { return w.WriteAll(p.ctx, events, store.WriteOptions{IfAbsent: true}) }, exists)
+	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{IfAbsent: true}) }, exists)
 }
 
 // writes calls a method that writes events, and compares those that it refuses with the truth. exists reports whether
@@ -195,16 +189,13 @@ func (p *play) wanted() dynamic.Event {
 }
 
 // deletes calls a method that deletes events.
-func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error), gone func(e *dynamic.Event) bool) error {
+func (p *play) deletes(call func(o store.DeleteOptions) error, gone func(e *dynamic.Event) bool) error {
 	if p.chance(4) {
-		if _, err := call(store.DeleteOptions{DryRun: true}); err != nil {
+		if err := call(store.DeleteOptions{DryRun: true}); err != nil {
 			return fmt.Errorf("a dry run: %w", err)
 		}
 	}
-	err := p.repeated(func() error {
-		_, err := call(store.DeleteOptions{})
-		return err
-	})
+	err := p.repeated(func() error { return call(store.DeleteOptions{}) })
 	p.truth.remove(gone)
 	return err
 }
@@ -220,14 +211,14 @@ func (p *play) deleteEvents() error {
 		events, gone[place(&at)] = append(events, e), true
 	}
 	p.note("%v", shown(events))
-	w := p.writer()
-	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) { return w.Delete(p.ctx, events, o) },
+	w := p.program()
+	return p.deletes(func(o store.DeleteOptions) error { return w.remove(p.ctx, events, o) },
 		func(e *dynamic.Event) bool { return gone[place(e)] })
 }
 
 // deleteSelection deletes the events of a selection in a range of times.
 func (p *play) deleteSelection() error {
-	s, w := p.selection(), p.writer()
+	s, w := p.selection(), p.program()
 	from, to := p.span()
 	if !s.deletes {
 		return nil
@@ -243,25 +234,23 @@ func (p *play) deleteSelection() error {
 		}
 		gone = func(e *dynamic.Event) bool { return found[place(e)] }
 	}
-	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) {
-		return p.schema.Delete(p.ctx, w, s.of, from, to, o)
-	},
+	return p.deletes(func(o store.DeleteOptions) error { return w.removeRange(p.ctx, &s, from, to, o) },
 		func(e *dynamic.Event) bool { return gone(e) && !e.Time.Before(from) && e.Time.Before(to) })
 }
 
 // deleteAll deletes everything of a selection.
 func (p *play) deleteAll() error {
-	s, w := p.selection(), p.writer()
+	s, w := p.selection(), p.program()
 	if !s.deletes || s.where != nil {
 		return nil
 	}
 	p.note("%s", s.name)
-	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) { return p.schema.DeleteAll(p.ctx, w, s.of, o) }, s.matches)
+	return p.deletes(func(o store.DeleteOptions) error { return w.removeAll(p.ctx, &s, o) }, s.matches)
 }
 
 // replace replaces an event by another one that all tables store.
 func (p *play) replace() error {
-	old, updated, w := p.wanted(), p.event(), p.writer()
+	old, updated, w := p.wanted(), p.event(), p.program()
 	o := newTruth(p.layout)
 	for _, t := range p.layout.Tables {
 		if o.write(t, p.now, updated) != nil {
@@ -269,7 +258,7 @@ func (p *play) replace() error {
 		}
 	}
 	p.note("%s by %s", shown([]dynamic.Event{old}), shown([]dynamic.Event{updated}))
-	if err := p.repeated(func() error { return w.Replace(p.ctx, old, updated) }); err != nil {
+	if err := p.repeated(func() error { return w.replace(p.ctx, old, updated) }); err != nil {
 		return err
 	}
 	old.Time = codec.Truncate(old.Time, p.layout.Precision)

@@ -1,0 +1,356 @@
+package world
+
+import (
+	"context"
+	"iter"
+	"reflect"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// program writes and reads the events of a schema.
+type program interface {
+	write(ctx context.Context, e dynamic.Event) error
+	writeAll(ctx context.Context, events []dynamic.Event, o store.WriteOptions) error
+	batch(ctx context.Context, events []dynamic.Event, failed func(e dynamic.Event, err error), o store.BatcherOptions)
+	remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) error
+	removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) error
+	removeAll(ctx context.Context, s *selection, o store.DeleteOptions) error
+	replace(ctx context.Context, old, updated dynamic.Event) error
+
+	read(ctx context.Context, s *selection, from, to time.Time, o store.ReadOptions) iter.Seq2[dynamic.Event, error]
+	columns(ctx context.Context, s *selection, from, to time.Time, o store.ReadOptions) ([]dynamic.Event, error)
+	series(ctx context.Context, s *selection, from, to time.Time, o store.SeriesOptions) iter.Seq2[[]any, error]
+	windows(ctx context.Context, s *selection, from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[summary, error]
+	latest(ctx context.Context, series []any) (dynamic.Event, error)
+	latestMany(ctx context.Context, series [][]any) iter.Seq2[dynamic.Event, error]
+}
+
+// summary is a window.
+type summary struct {
+	window.Window
+	series []any
+	of     func(s dynamic.Statistic, field int) any
+}
+
+// interpreter is a program without generated code.
+type interpreter struct {
+	*dynamic.Schema
+	*store.Writer[dynamic.Event]
+	reader *dynamic.Reader
+}
+
+func (p *interpreter) write(ctx context.Context, e dynamic.Event) error { return p.Write(ctx, e) }
+
+func (p *interpreter) writeAll(ctx context.Context, events []dynamic.Event, o store.WriteOptions) error {
+	return p.WriteAll(ctx, events, o)
+}
+
+func (p *interpreter) batch(ctx context.Context, events []dynamic.Event, failed func(e dynamic.Event, err error), o store.BatcherOptions) {
+	b := store.NewBatcher(p.Writer, failed, o)
+	for _, e := range events {
+		if err := b.Add(ctx, e); err != nil {
+			failed(e, err)
+		}
+	}
+	_ = b.Close(ctx) // failed has its failures
+}
+
+func (p *interpreter) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) error {
+	_, err := p.Writer.Delete(ctx, events, o)
+	return err
+}
+
+func (p *interpreter) removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) error {
+	_, err := p.Schema.Delete(ctx, p.Writer, s.of, from, to, o)
+	return err
+}
+
+func (p *interpreter) removeAll(ctx context.Context, s *selection, o store.DeleteOptions) error {
+	_, err := p.Schema.DeleteAll(ctx, p.Writer, s.of, o)
+	return err
+}
+
+func (p *interpreter) replace(ctx context.Context, old, updated dynamic.Event) error {
+	return p.Replace(ctx, old, updated)
+}
+
+func (p *interpreter) read(ctx context.Context, s *selection, from, to time.Time, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
+	return p.reader.Read(ctx, s.of, from, to, o)
+}
+
+func (p *interpreter) columns(ctx context.Context, s *selection, from, to time.Time, o store.ReadOptions) ([]dynamic.Event, error) {
+	var columns dynamic.Columns
+	err := p.reader.ReadColumns(ctx, s.of, from, to, &columns, o)
+	return columns.Events(), err
+}
+
+func (p *interpreter) series(ctx context.Context, s *selection, from, to time.Time, o store.SeriesOptions) iter.Seq2[[]any, error] {
+	return p.reader.ReadSeries(ctx, s.of, from, to, o)
+}
+
+func (p *interpreter) windows(ctx context.Context, s *selection, from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[summary, error] {
+	return func(yield func(summary, error) bool) {
+		for w, err := range p.reader.Windows(ctx, s.of, from, to, width, o) {
+			w.Own()
+			if !yield(summary{w.Window, w.Series, func(s dynamic.Statistic, i int) any { return s.Of(&w, &p.Layout().Fields[i], i) }}, err) {
+				return
+			}
+		}
+	}
+}
+
+func (p *interpreter) latest(ctx context.Context, series []any) (dynamic.Event, error) {
+	return p.reader.Latest(ctx, series)
+}
+
+func (p *interpreter) latestMany(ctx context.Context, series [][]any) iter.Seq2[dynamic.Event, error] {
+	return p.reader.LatestMany(ctx, series)
+}
+
+// Code is the code that was generated for a schema: the functions of its package.
+type Code struct{ NewWriter, NewReader, NewBatcher any }
+
+// compiled is a program with generated code. What that has no method for, it does without.
+type compiled struct {
+	interpreter
+	writer, from reflect.Value // writer and reader
+	newBatcher   reflect.Value
+}
+
+// program returns a program with the code.
+func (c *Code) program(p interpreter, client store.Client, w store.WriterOptions, r store.ReaderOptions) *compiled {
+	of := func(f, options any) reflect.Value {
+		return reflect.ValueOf(f).Call([]reflect.Value{reflect.ValueOf(client), reflect.ValueOf(options)})[0]
+	}
+	return &compiled{p, of(c.NewWriter, w), of(c.NewReader, r), reflect.ValueOf(c.NewBatcher)}
+}
+
+// call calls a method. It reports whether there is one.
+func call(of reflect.Value, name string, args ...any) ([]reflect.Value, bool) {
+	m := of.MethodByName(name)
+	if !m.IsValid() {
+		return nil, false
+	}
+	in := make([]reflect.Value, len(args))
+	for i, a := range args {
+		if v, ok := a.(reflect.Value); ok {
+			in[i] = v
+		} else {
+			in[i] = reflect.ValueOf(a)
+		}
+	}
+	return m.Call(in), true
+}
+
+// errorOf returns an error.
+func errorOf(v reflect.Value) error {
+	err, _ := v.Interface().(error)
+	return err
+}
+
+// event and events convert events.
+func (p *compiled) event(e *dynamic.Event) reflect.Value {
+	to := reflect.New(p.writer.MethodByName("Write").Type().In(1)).Elem()
+	dynamictest.SetEvent(p.Layout(), to, e)
+	return to
+}
+
+func (p *compiled) events(all []dynamic.Event) reflect.Value {
+	out := reflect.MakeSlice(p.writer.MethodByName("WriteAll").Type().In(1), 0, len(all))
+	for i := range all {
+		out = reflect.Append(out, p.event(&all[i]))
+	}
+	return out
+}
+
+// seriesOf converts a series.
+func (p *compiled) seriesOf(series []any) reflect.Value {
+	to := reflect.New(p.from.MethodByName("Read").Type().In(1)).Elem()
+	dynamictest.SetSeries(p.Layout(), to, series)
+	return to
+}
+
+func (p *compiled) manySeries(series [][]any) reflect.Value {
+	out := reflect.MakeSlice(p.from.MethodByName("ReadMany").Type().In(1), 0, len(series))
+	for _, s := range series {
+		out = reflect.Append(out, p.seriesOf(s))
+	}
+	return out
+}
+
+// on calls a method for a selection, whose name is given for a single series and for a query; of a query, %s is the name.
+func (p *compiled) on(of reflect.Value, s *selection, single, before, after string, ctx context.Context, args ...any) ([]reflect.Value, bool) {
+	switch {
+	case s.query == nil && len(s.series) == 1:
+		return call(of, single, append([]any{ctx, p.seriesOf(s.series[0])}, args...)...)
+	case s.query == nil && single == "Read":
+		return call(of, "ReadMany", append([]any{ctx, p.manySeries(s.series)}, args...)...)
+	case s.query == nil:
+		return nil, false
+	}
+	name := before + s.query.Name + after
+	m := of.MethodByName(name)
+	if !m.IsValid() {
+		return nil, false
+	}
+	in := []any{ctx}
+	for i := range s.query.Inputs {
+		in = append(in, p.given(m.Type(), len(in), &s.query.Inputs[i], s.values[i])...)
+	}
+	return call(of, name, append(in, args...)...)
+}
+
+// given converts what a query takes, given the number of its parameter.
+func (p *compiled) given(method reflect.Type, n int, in *layout.Input, v any) []any {
+	f := in.Of(p.Layout())
+	one := func(t reflect.Type, v any) reflect.Value {
+		to := reflect.New(t).Elem()
+		if in.Form == codec.GivenRange && t.Kind() == reflect.Array {
+			for i, end := range v.([]any) {
+				dynamictest.SetValue(f, to.Index(i), end)
+			}
+		} else {
+			dynamictest.SetValue(f, to, v)
+		}
+		return to
+	}
+	t := method.In(n)
+	switch {
+	case in.Many:
+		out := reflect.MakeSlice(t, 0, 0)
+		for _, each := range v.([]any) {
+			out = reflect.Append(out, one(t.Elem(), each))
+		}
+		return []any{out}
+	case in.Form == codec.GivenRange:
+		ends := v.([]any)
+		return []any{one(t, ends[0]), one(t, ends[1])}
+	}
+	return []any{one(t, v)}
+}
+
+func (p *compiled) write(ctx context.Context, e dynamic.Event) error {
+	out, _ := call(p.writer, "Write", ctx, p.event(&e))
+	return errorOf(out[0])
+}
+
+func (p *compiled) writeAll(ctx context.Context, events []dynamic.Event, o store.WriteOptions) error {
+	out, _ := call(p.writer, "WriteAll", ctx, p.events(events), o)
+	return errorOf(out[0])
+}
+
+func (p *compiled) batch(ctx context.Context, events []dynamic.Event, failed func(e dynamic.Event, err error), o store.BatcherOptions) {
+	report := reflect.MakeFunc(p.newBatcher.Type().In(1), func(in []reflect.Value) []reflect.Value {
+		failed(dynamictest.EventOf(p.Layout(), in[0]), errorOf(in[1]))
+		return nil
+	})
+	b := p.newBatcher.Call([]reflect.Value{p.writer, report, reflect.ValueOf(o)})[0]
+	for _, e := range events {
+		if out, _ := call(b, "Add", ctx, p.event(&e)); errorOf(out[0]) != nil {
+			failed(e, errorOf(out[0]))
+		}
+	}
+	call(b, "Close", ctx)
+}
+
+func (p *compiled) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) error {
+	out, _ := call(p.writer, "Delete", ctx, p.events(events), o)
+	return errorOf(out[1])
+}
+
+func (p *compiled) removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) error {
+	if out, ok := p.on(p.writer, s, "DeleteRange", "Delete", "", ctx, from, to, o); ok {
+		return errorOf(out[1])
+	}
+	return p.interpreter.removeRange(ctx, s, from, to, o)
+}
+
+func (p *compiled) removeAll(ctx context.Context, s *selection, o store.DeleteOptions) error {
+	if out, ok := p.on(p.writer, s, "DeleteSeries", "DeleteAll", "", ctx, o); ok {
+		return errorOf(out[1])
+	}
+	return p.interpreter.removeAll(ctx, s, o)
+}
+
+func (p *compiled) replace(ctx context.Context, old, updated dynamic.Event) error {
+	out, _ := call(p.writer, "Replace", ctx, p.event(&old), p.event(&updated))
+	return errorOf(out[0])
+}
+
+// converted yields the values of an iterator of generated code.
+func converted[T any](seq reflect.Value, convert func(reflect.Value) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range seq.Seq2() {
+			if !yield(convert(v), errorOf(err)) {
+				return
+			}
+		}
+	}
+}
+
+// eventOf converts an event.
+func (p *compiled) eventOf(v reflect.Value) dynamic.Event { return dynamictest.EventOf(p.Layout(), v) }
+
+func (p *compiled) read(ctx context.Context, s *selection, from, to time.Time, o store.ReadOptions) iter.Seq2[dynamic.Event, error] {
+	if out, ok := p.on(p.from, s, "Read", "", "", ctx, from, to, o); ok {
+		return converted(out[0], p.eventOf)
+	}
+	return p.interpreter.read(ctx, s, from, to, o)
+}
+
+func (p *compiled) columns(ctx context.Context, s *selection, from, to time.Time, o store.ReadOptions) ([]dynamic.Event, error) {
+	columns := reflect.New(p.from.MethodByName("ReadColumns").Type().In(4).Elem())
+	out, ok := p.on(p.from, s, "ReadColumns", "", "Columns", ctx, from, to, columns, o)
+	if !ok {
+		return p.interpreter.columns(ctx, s, from, to, o)
+	}
+	var events []dynamic.Event
+	for i := range columns.Elem().FieldByName("Time").Len() {
+		e := reflect.New(p.writer.MethodByName("Write").Type().In(1)).Elem()
+		for n := range columns.Elem().NumField() {
+			e.Field(n).Set(columns.Elem().Field(n).Index(i))
+		}
+		events = append(events, p.eventOf(e))
+	}
+	return events, errorOf(out[0])
+}
+
+func (p *compiled) series(ctx context.Context, s *selection, from, to time.Time, o store.SeriesOptions) iter.Seq2[[]any, error] {
+	if s.query != nil {
+		if out, ok := p.on(p.from, s, "", "", "Series", ctx, from, to, o); ok {
+			return converted(out[0], func(v reflect.Value) []any { return dynamictest.SeriesOf(p.Layout(), v) })
+		}
+	}
+	return p.interpreter.series(ctx, s, from, to, o)
+}
+
+func (p *compiled) windows(ctx context.Context, s *selection, from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[summary, error] {
+	out, ok := p.on(p.from, s, "Windows", "", "Windows", ctx, from, to, width, o)
+	if !ok {
+		return p.interpreter.windows(ctx, s, from, to, width, o)
+	}
+	return converted(out[0], func(v reflect.Value) summary {
+		own := reflect.New(v.Type()).Elem()
+		own.Set(v)
+		return summary{own.Field(0).Interface().(window.Window), dynamictest.SeriesOf(p.Layout(), own.Field(1)), func(s dynamic.Statistic, i int) any {
+			return dynamictest.StatisticOf(s, &p.Layout().Fields[i], i, own)
+		}}
+	})
+}
+
+func (p *compiled) latest(ctx context.Context, series []any) (dynamic.Event, error) {
+	out, _ := call(p.from, "Latest", ctx, p.seriesOf(series))
+	return p.eventOf(out[0]), errorOf(out[1])
+}
+
+func (p *compiled) latestMany(ctx context.Context, series [][]any) iter.Seq2[dynamic.Event, error] {
+	out, _ := call(p.from, "LatestMany", ctx, p.manySeries(series))
+	return converted(out[0], p.eventOf)
+}
