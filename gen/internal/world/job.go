@@ -27,6 +27,26 @@ func (p *play) rollup() error {
 	})
 }
 
+// age writes events and lets them expire when they have been summarized.
+func (p *play) age() error {
+	i := slices.IndexFunc(p.layout.Tables, func(t *layout.Table) bool { return t.Rollup != nil && len(t.Older) == 0 })
+	if i < 0 {
+		return nil
+	}
+	t := p.layout.Tables[i]
+	if err := p.writeAll(p.draw(6)); err != nil {
+		return err
+	}
+	p.now = p.now.Add(t.Bucket.Widest() + t.Rollup.After + 2*t.Rollup.Grace(t.Bucket))
+	if err := p.rollup(); err != nil {
+		return err
+	}
+	if ages := p.ages(); len(ages) > 0 {
+		p.now = p.now.Add(slices.Max(ages))
+	}
+	return nil
+}
+
 // backfill empties a table, as if it were new, and fills it from another one. Events are written in between, unless
 // readers rely on the table to have all of them.
 func (p *play) backfill() error {
@@ -112,7 +132,8 @@ func (p *play) verify() error {
 	source := p.layout.Tables[i]
 	p.note("%s with %s", t.ID, source.ID)
 	lacking := p.lacking(source, t)
-	if source.Pattern.Appends() || t.Pattern.Appends() || len(lacking) > 0 && !p.chance(10) {
+	classes := source.HasClasses() != t.HasClasses() // which of its ages an event had is then unknown
+	if classes || source.Pattern.Appends() || t.Pattern.Appends() || len(lacking) > 0 && !p.chance(10) {
 		return nil // it compares what differs again, and waits before
 	}
 	client := p.writerClient()

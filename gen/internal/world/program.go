@@ -323,8 +323,8 @@ func (p *compiled) columns(ctx context.Context, s *selection, from, to time.Time
 }
 
 func (p *compiled) series(ctx context.Context, s *selection, from, to time.Time, o store.SeriesOptions) iter.Seq2[[]any, error] {
-	if s.query != nil {
-		if out, ok := p.on(p.from, s, "", "", "Series", ctx, from, to, o); ok {
+	if s.query != nil && o.Page == nil {
+		if out, ok := p.on(p.from, s, "", "", "Series", ctx, from, to); ok {
 			return converted(out[0], func(v reflect.Value) []any { return dynamictest.SeriesOf(p.Layout(), v) })
 		}
 	}

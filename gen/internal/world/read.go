@@ -319,15 +319,31 @@ func count(l *living, fields map[int]bool) int {
 	if !l.versions[0].period.Pattern.Appends() {
 		return 1
 	}
-	n := map[int]int{}
+	n := map[int]map[int]int{} // by class and field
 	for i, v := range l.versions {
+		class := v.classOf()
+		if n[class] == nil {
+			n[class] = map[int]int{}
+		}
 		for _, c := range v.cells {
 			if l.has[i][c.field] && (fields == nil || fields[c.field]) {
-				n[c.field]++
+				n[class][c.field]++
 			}
 		}
 	}
-	return max(1, slices.Max(append(slices.Collect(maps.Values(n)), 0)))
+	total := 0
+	for _, of := range n {
+		total += max(1, slices.Max(append(slices.Collect(maps.Values(of)), 0)))
+	}
+	return total
+}
+
+// classOf returns the class of an event, as a table has it.
+func (v *version) classOf() int {
+	if v.period.HasClasses() {
+		return v.event.Class
+	}
+	return 0
 }
 
 // agrees compares an event with what is known of its place.
@@ -344,7 +360,7 @@ func (p *play) agrees(l *living, e *dynamic.Event, fields map[int]bool) error {
 		if l.versions[0].period.Pattern.Appends() {
 			alternatives = nil
 			for k, of := range l.versions {
-				if l.has[k][i] {
+				if l.has[k][i] && of.classOf() == e.Class {
 					alternatives = append(alternatives, of.event.Values[i])
 				}
 			}
@@ -732,10 +748,16 @@ func (p *play) windows() error {
 			}
 		}
 		switch {
-		case w.Filled && len(in) == 0, w.Inexact && rolled:
+		case w.Filled && len(in) == 0:
+			continue
+		case w.Inexact && rolled:
+			p.Counts["inexact windows"]++
 			continue
 		case w.Inexact:
 			return fmt.Errorf("window from %v to %v of %q is inexact", w.Start, w.End, w.series)
+		}
+		if slices.ContainsFunc(in, func(l living) bool { return l.has == nil }) {
+			p.Counts["windows of expired events"]++
 		}
 		if err := p.summarizes(&w, in, o.By != nil); err != nil {
 			return fmt.Errorf("window from %v to %v of %q: %w", w.Start, w.End, w.series, err)
@@ -838,6 +860,9 @@ func (p *play) collectIn(id string) error {
 		if p.prefix+t.ID == id {
 			for _, f := range t.Families {
 				rules[f.Name] = f.GC
+			}
+			if sums := t.SumFamily(); sums != nil {
+				rules[sums.Name] = sums.GC
 			}
 		}
 	}

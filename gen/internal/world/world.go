@@ -198,6 +198,7 @@ var operations = []operation{
 	{"wait", 8, (*play).wait},
 	{"collect garbage", 5, (*play).collect},
 	{"roll up", 8, (*play).rollup},
+	{"summarize and expire", 6, (*play).age},
 	{"back-fill", 6, (*play).backfill},
 	{"verify", 4, (*play).verify},
 	{"write cells of another program", 3, (*play).writeForeign},
@@ -337,7 +338,7 @@ func (p *play) edges() (out []time.Time) {
 	return out
 }
 
-// ages returns the ages of all families.
+// ages returns the ages of all families, and those at which buckets are summarized.
 func (p *play) ages() (out []time.Duration) {
 	var visit func(r ruled)
 	visit = func(r ruled) {
@@ -351,6 +352,9 @@ func (p *play) ages() (out []time.Duration) {
 	for _, t := range p.layout.AllPeriods() {
 		for _, f := range t.Families {
 			visit(f.GC)
+		}
+		if t.Rollup != nil {
+			out = append(out, t.Bucket.Widest()+t.Rollup.After+2*t.Rollup.Grace(t.Bucket)) // when a bucket is summarized
 		}
 	}
 	return out

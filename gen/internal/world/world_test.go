@@ -59,32 +59,32 @@ func TestWorld(t *testing.T) {
 // packageOf is the name of the package in a schema.
 var packageOf = regexp.MustCompile(`(?m)^package: .*$`)
 
+// compiled is a schema whose code is compiled.
+type compiled struct{ Package, Name, Text string }
+
 // TestWorldOfCode compiles the code of drawn schemas, and plays scripts with it.
 func TestWorldOfCode(t *testing.T) {
 	c := load(t)
 	first, end := scripts(t, testlong.Pick(3, 60))
 	dir := testlong.Scratch(t)
 	root := "github.com/btgen-dev/btgen/gen/internal/world/" + filepath.ToSlash(dir)
-	var inputs []gen.Input
+	var drawn []compiled
 	for i := first; i < end; i++ {
 		d := c.Draw(rand.New(rand.NewPCG(3, uint64(i))), i%6)
 		text := packageOf.ReplaceAll(d.Text, fmt.Appendf(nil, "package: p%d", i))
-		inputs = append(inputs, gen.Input{Name: fmt.Sprintf("p%d.yaml", i), Text: text})
-	}
-	r, err := gen.Generate(inputs, emit.Target{ImportPath: root})
-	if err == nil {
-		err = r.Diagnostics.Err()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range r.Files {
-		if !strings.HasSuffix(f.Path, "_test.go") && !strings.Contains(f.Path, "test/") {
-			write(t, filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content)
+		r, err := gen.Generate([]gen.Input{{Name: "schema.yaml", Text: text}}, emit.Target{ImportPath: root})
+		if err != nil || r.Diagnostics.HasErrors() {
+			t.Fatal(err, r.Diagnostics)
 		}
+		for _, f := range r.Files {
+			if !strings.HasSuffix(f.Path, "_test.go") && !strings.Contains(f.Path, "test/") {
+				write(t, filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content)
+			}
+		}
+		drawn = append(drawn, compiled{r.Layouts[0].Package, r.Layouts[0].Name, string(text)})
 	}
 	var main bytes.Buffer
-	if err := codeTest.Execute(&main, map[string]any{"Root": root, "Inputs": inputs, "Layouts": r.Layouts, "Scripts": testlong.Pick(2, 8)}); err != nil {
+	if err := codeTest.Execute(&main, map[string]any{"Root": root, "Drawn": drawn, "Scripts": testlong.Pick(2, 8)}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "code_test.go"), main.Bytes())
@@ -112,15 +112,15 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/internal/world"
-{{- range .Layouts}}
+{{- range .Drawn}}
 	"{{$.Root}}/{{.Package}}"
 {{- end}}
 )
-{{range $i, $l := .Layouts}}
+{{range .Drawn}}
 func Test_{{.Package}}(t *testing.T) {
 	w := world.Start(t)
 	for i := range {{$.Scripts}} {
-		w.Check(t, []byte({{printf "%q" (index $.Inputs $i).Text}}), &world.Code{ {{- .Package}}.New{{.Name}}Writer, {{.Package}}.New{{.Name}}Reader, {{.Package}}.New{{.Name}}Batcher}, uint64(i))
+		w.Check(t, []byte({{printf "%q" .Text}}), &world.Code{ {{- .Package}}.New{{.Name}}Writer, {{.Package}}.New{{.Name}}Reader, {{.Package}}.New{{.Name}}Batcher}, uint64(i))
 	}
 }
 {{end}}`))
