@@ -285,6 +285,25 @@ func (c *Corpus) Draw(random *rand.Rand, edits int) Drawn {
 	return out
 }
 
+// Edit returns a schema without errors that differs from another one by an edit; false if it finds none.
+func (c *Corpus) Edit(random *rand.Rand, text []byte) (edited []byte, ok bool) {
+	var doc yaml.Node
+	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {
+		return nil, false
+	}
+	before := format(clone(doc.Content[0]))
+	for range 100 {
+		root := clone(doc.Content[0])
+		for range 1 + random.IntN(2) { // some settings need another one
+			c.edit(random, root)
+		}
+		if edited = format(root); Layout(edited) != nil && !bytes.Equal(edited, before) {
+			return edited, true
+		}
+	}
+	return nil, false
+}
+
 // Without returns the schemas that lack one part of a schema each, which most have errors.
 func (c *Corpus) Without(text []byte) (out [][]byte) {
 	var doc yaml.Node

@@ -221,7 +221,8 @@ func (p *play) forget() error {
 		}
 	}
 	if slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
-		o := store.RollupOptions{TablePrefix: p.prefix, Now: func() time.Time { return p.now.AddDate(0, 0, 60) }, Sleep: noSleep}
+		p.now = p.now.Add(time.Hour)
+		o := store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, Sleep: noSleep}
 		if _, err := p.schema.Rollup(p.ctx, p.clients[0], o); err != nil {
 			return err
 		}
@@ -229,8 +230,8 @@ func (p *play) forget() error {
 	for _, id := range p.tableIDs() {
 		left := ""
 		if err := p.bt.Client.OpenTable(id).ReadRows(p.ctx, bigtable.InfiniteRange(""), func(r bigtable.Row) bool {
-			for family := range r {
-				if family != foreignFamily {
+			for family, items := range r {
+				if family != foreignFamily && !p.expiredRuns(family, items) {
 					left = fmt.Sprint(r)
 				}
 			}
@@ -243,4 +244,13 @@ func (p *play) forget() error {
 		}
 	}
 	return nil
+}
+
+// expiredRuns reports whether cells are of rollups that have expired, and are left to garbage collection.
+func (p *play) expiredRuns(family string, items []bigtable.ReadItem) bool {
+	return slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool {
+		return t.Rollup != nil && t.Rollup.Family == family && !slices.ContainsFunc(items, func(i bigtable.ReadItem) bool {
+			return !collects(t.Rollup.GC, p.now.Sub(i.Timestamp.Time()), 1)
+		})
+	})
 }

@@ -246,17 +246,12 @@ func (o *truth) remove(gone func(e *dynamic.Event) bool) {
 func (o *truth) collect(now time.Time) {
 	for _, t := range o.layout.Tables {
 		ranks := o.ranks(t)
-		for at, versions := range o.tables[t] {
+		for _, versions := range o.tables[t] { // of which rollups know, also when they are gone
 			for _, v := range versions {
 				v.cells = slices.DeleteFunc(v.cells, func(c cell) bool {
 					rank := 1 + slices.Index(ranks[c.column], c.micros)
 					return collects(v.period.Families[c.family].GC, now.Sub(time.UnixMicro(c.micros)), rank)
 				})
-			}
-			if versions = slices.DeleteFunc(versions, func(v *version) bool { return len(v.cells) == 0 }); len(versions) == 0 {
-				delete(o.tables[t], at)
-			} else {
-				o.tables[t][at] = versions
 			}
 		}
 	}

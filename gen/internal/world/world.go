@@ -90,30 +90,40 @@ type Script struct {
 // Play plays a script, and returns what was not as promised. Scripts of schemas without events that all tables
 // store do nothing.
 func (w *World) Play(ctx context.Context, s Script) error {
+	p, err := w.begin(ctx, s)
+	if err != nil || p == nil {
+		return err
+	}
+	defer p.drop()
+	for _, seed := range s.Steps {
+		p.Rand = rand.New(rand.NewPCG(seed, 0))
+		if err := p.step(operations); err != nil {
+			return p.told(err)
+		}
+	}
+	if err := p.forget(); err != nil {
+		return p.told(err)
+	}
+	return p.foreignLeft()
+}
+
+// begin makes the tables of a script; nil if no event fits all of them.
+func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 	traffic, ok := dynamictest.NewTraffic(s.Layout)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	w.scripts++
 	p := &play{
 		World: w, ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), traffic: traffic,
 		prefix: fmt.Sprintf("w%d_", w.scripts), now: traffic.Now, foreign: map[[2]string]int{},
 	}
-	tables := p.schema.Tables()
-	for i := range tables {
-		tables[i].Tier = 0 // ages may be shorter than the service accepts
+	if err := p.setup(p.schema); err != nil {
+		return nil, fmt.Errorf("setup: %w", err)
 	}
-	if _, err := setup.Setup(ctx, w.bt.Admin, w.bt.Client, tables, setup.Options{TablePrefix: p.prefix, NoHistory: true, AllowDrafts: true}); err != nil {
-		return fmt.Errorf("setup: %w", err)
-	}
-	defer func() {
-		for _, id := range p.tableIDs() {
-			_ = w.bt.Admin.DeleteTable(context.WithoutCancel(ctx), id)
-		}
-	}()
 	for _, id := range p.tableIDs() {
 		if err := w.bt.Admin.CreateColumnFamily(ctx, id, foreignFamily); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, c := range w.clients {
@@ -123,16 +133,29 @@ func (w *World) Play(ctx context.Context, s Script) error {
 			p.programs = append(p.programs, s.Code.program(own, c, writing, reading))
 		}
 	}
-	for _, seed := range s.Steps {
-		p.Rand = rand.New(rand.NewPCG(seed, 0))
-		if err := p.step(); err != nil {
-			return fmt.Errorf("%w\nat %v, after: %s", err, p.now.UTC(), strings.Join(p.log, "; "))
-		}
+	return p, nil
+}
+
+// setup sets up the tables of a schema.
+func (p *play) setup(s *dynamic.Schema) error {
+	tables := s.Tables()
+	for i := range tables {
+		tables[i].Tier = 0 // ages may be shorter than the service accepts
 	}
-	if err := p.forget(); err != nil {
-		return fmt.Errorf("%w\nat %v, after: %s", err, p.now.UTC(), strings.Join(p.log, "; "))
+	_, err := setup.Setup(p.ctx, p.bt.Admin, p.bt.Client, tables, setup.Options{TablePrefix: p.prefix, NoHistory: true, AllowDrafts: true})
+	return err
+}
+
+// drop deletes the tables.
+func (p *play) drop() {
+	for _, id := range p.tableIDs() {
+		_ = p.bt.Admin.DeleteTable(context.WithoutCancel(p.ctx), id)
 	}
-	return p.foreignLeft()
+}
+
+// told adds what was done to an error.
+func (p *play) told(err error) error {
+	return fmt.Errorf("%w\nat %v, after: %s", err, p.now.UTC(), strings.Join(p.log, "; "))
 }
 
 // Shrink returns a part of a script that fails, too.
@@ -186,7 +209,10 @@ type operation struct {
 }
 
 // operations are all kinds of steps. An operation that does not fit the schema does nothing.
-var operations = []operation{
+var operations = slices.Concat(changes, reads)
+
+// changes are the steps that change what is stored.
+var changes = []operation{
 	{"write", 30, (*play).write},
 	{"write again", 5, (*play).rewrite},
 	{"write absent", 8, (*play).writeAbsent},
@@ -200,8 +226,12 @@ var operations = []operation{
 	{"roll up", 8, (*play).rollup},
 	{"summarize and expire", 6, (*play).age},
 	{"back-fill", 6, (*play).backfill},
-	{"verify", 4, (*play).verify},
 	{"write cells of another program", 3, (*play).writeForeign},
+}
+
+// reads are the steps that compare what is stored with the truth.
+var reads = []operation{
+	{"verify", 4, (*play).verify},
 	{"read", 40, (*play).read},
 	{"latest", 10, (*play).latest},
 	{"read while time passes", 5, (*play).readTicking},
@@ -212,23 +242,14 @@ var operations = []operation{
 	{"scan", 5, (*play).scan},
 }
 
-// Operations returns the names of all operations.
-func Operations() []string {
-	var out []string
-	for _, o := range operations {
-		out = append(out, o.name)
-	}
-	return out
-}
-
-// step plays one operation.
-func (p *play) step() error {
+// step plays one of some operations.
+func (p *play) step(some []operation) error {
 	total := 0
-	for _, o := range operations {
+	for _, o := range some {
 		total += o.weight
 	}
 	n := p.IntN(total)
-	for _, o := range operations {
+	for _, o := range some {
 		if n -= o.weight; n >= 0 {
 			continue
 		}

@@ -56,6 +56,28 @@ func TestWorld(t *testing.T) {
 	t.Log(w.Counts)
 }
 
+// TestWorldOfEdits edits drawn schemas that have events.
+func TestWorldOfEdits(t *testing.T) {
+	c, w := load(t), world.Start(t)
+	first, end := scripts(t, testlong.Pick(20, 2000))
+	became := map[world.Edited]int{}
+	for i := first; i < end; i++ {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(4, uint64(i)))
+			d := c.Draw(random, i%3)
+			edited, ok := c.Edit(random, d.Text)
+			if !ok {
+				return
+			}
+			how, err := w.Edit(t.Context(), d.Layout, corpus.Layout(edited), random.Uint64())
+			if became[how]++; err != nil {
+				t.Errorf("%v\n%s\n%s", err, d.Text, edited)
+			}
+		})
+	}
+	t.Log(became)
+}
+
 // packageOf is the name of the package in a schema.
 var packageOf = regexp.MustCompile(`(?m)^package: .*$`)
 
