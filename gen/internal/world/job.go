@@ -41,8 +41,13 @@ func (p *play) age() error {
 	if err := p.rollup(); err != nil {
 		return err
 	}
-	if ages := p.ages(); len(ages) > 0 {
-		p.now = p.now.Add(slices.Max(ages))
+	for _, f := range t.Families {
+		p.now = p.now.Add(f.GC.MaxAge)
+	}
+	for range 3 {
+		if err := p.windows(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -763,12 +766,91 @@ func (p *play) windows() error {
 			return fmt.Errorf("window from %v to %v of %q: %w", w.Start, w.End, w.series, err)
 		}
 	}
+	if o.Limit == 0 && o.Fill == window.FillNone && o.By == nil && o.Before == 0 && err == nil {
+		if err := p.increases(got, all); err != nil {
+			return err
+		}
+	}
 	for _, l := range alive {
 		if !covered[place(&l.Event)] && o.Limit == 0 && len(got) < 1000 {
 			return fmt.Errorf("no window has %s", shown([]dynamic.Event{l.Event}))
 		}
 	}
 	return nil
+}
+
+// increases checks that the increases of the windows of each series add up to that of all its values, of numbers that begin again
+// at 0 when they fall.
+func (p *play) increases(got []summary, all []living) error {
+	for i := range p.layout.Fields {
+		f := &p.layout.Fields[i]
+		if _, ok := dynamic.Increase.Type(f); !ok || f.Type.Traits().Number == schema.Floating {
+			continue
+		}
+		want, last, sum := map[string]*big.Int{}, map[string]*big.Int{}, map[string]float64{}
+		skip := false
+		for _, l := range all {
+			of, v := fmt.Sprintf("%q", l.Series), integer(l.Values[i])
+			if skip = skip || l.Values[i] == (unknown{}); v == nil {
+				continue
+			}
+			if before := last[of]; before == nil {
+				want[of] = new(big.Int)
+			} else if v.Cmp(before) >= 0 {
+				want[of].Add(want[of], new(big.Int).Sub(v, before))
+			} else {
+				want[of].Add(want[of], v)
+			}
+			last[of] = v
+		}
+		for _, w := range got {
+			skip = skip || w.Inexact
+			switch v := w.of(dynamic.Increase, i).(type) {
+			case float64:
+				sum[fmt.Sprintf("%q", w.series)] += v
+			case time.Duration:
+				sum[fmt.Sprintf("%q", w.series)] += float64(v)
+			case *big.Int:
+				n, _ := v.Float64()
+				sum[fmt.Sprintf("%q", w.series)] += n
+			}
+		}
+		for of, n := range want {
+			if wanted, _ := n.Float64(); !skip && math.Abs(sum[of]-wanted) > 1e-9*math.Abs(wanted)+2048 {
+				return fmt.Errorf("%s of series %s increases by %v, want %v", f.Name, of, sum[of], wanted)
+			}
+		}
+	}
+	return nil
+}
+
+// integer returns an integer; nil for other values.
+func integer(v any) *big.Int {
+	switch v := v.(type) {
+	case int64:
+		return big.NewInt(v)
+	case uint64:
+		return new(big.Int).SetUint64(v)
+	case time.Duration:
+		return big.NewInt(int64(v))
+	}
+	return nil
+}
+
+// sumOf returns the sum of integers; nil for other values.
+func sumOf(values []any) any {
+	sum := new(big.Int)
+	for _, v := range values {
+		n := integer(v)
+		if n == nil {
+			return nil
+		}
+		sum.Add(sum, n)
+	}
+	if _, ok := values[0].(time.Duration); ok && sum.IsInt64() {
+		return time.Duration(sum.Int64())
+	}
+	return sum
 }
 
 // grouped reports whether a series is in the group of a window.
@@ -830,11 +912,12 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 		}
 		for stat, want := range map[dynamic.Statistic]any{
 			dynamic.Count: int64(len(values)), dynamic.First: values[0], dynamic.Last: values[len(values)-1], dynamic.Min: least, dynamic.Max: greatest,
+			dynamic.Sum: sumOf(values),
 		} {
 			if _, ok := stat.Type(f); !ok || grouped && (stat == dynamic.First || stat == dynamic.Last) {
 				continue // of several at an instant, the least and the greatest
 			}
-			if got := w.of(stat, i); !value.Equal(got, want) {
+			if got := w.of(stat, i); want != nil && fmt.Sprint(got) != fmt.Sprint(want) && !value.Equal(got, want) {
 				return fmt.Errorf("%v of %s is %v, want %v", stat, f.Name, got, want)
 			}
 		}
