@@ -2,11 +2,13 @@ package dynamictest_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -48,6 +50,18 @@ func deletable(t *testing.T, seeds int) map[string]*layout.Layout {
 		}
 	}
 	return out
+}
+
+// fewChecks makes properties try n cases in this test, also in a long run: there are many
+// schemas.
+func fewChecks(t *testing.T, n int) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	before := f.Value.String()
+	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(before) })
 }
 
 // TestDelete deletes random events of all kinds of schemas. What is then stored is what
