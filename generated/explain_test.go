@@ -78,9 +78,8 @@ func layoutOf(t *testing.T, r gen.Result, name string) *layout.Layout {
 
 // requests returns the parts of the requests since the last call that a plan determines.
 func (c *traffic) requests() []*bigtablepb.ReadRowsRequest {
-	sent, _ := c.take()
 	var out []*bigtablepb.ReadRowsRequest
-	for _, r := range sent {
+	for _, r := range c.take() {
 		out = append(out, &bigtablepb.ReadRowsRequest{Rows: r.Rows, Filter: r.Filter, RowsLimit: r.RowsLimit, Reversed: r.Reversed})
 	}
 	return out
@@ -381,7 +380,7 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 	return []explained{
 		{"examples.Position", transitServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewPositionReader(client, o(now))
-			return callsOf(r, vehicle(m, m86, 5824), examples.PositionFieldLatitude).
+			return callsOf(r, examples.PositionSeries{Region: m, Line: m86, Vehicle: 5824}, examples.PositionFieldLatitude).
 				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
 				with("ByLines", func(from, to time.Time) { drain(r.ByLines(ctx, m, []string{m86, m86}, from, to)) }).
 				with("ByVehicle", func(from, to time.Time) { drain(r.ByVehicle(ctx, m, 5824, from, to)) }).

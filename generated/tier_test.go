@@ -119,7 +119,7 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 
 	run := &tieredRun{oldest: codec.CeilMicros(now.Add(-tierAge))}
 	note := func(of string, found ...any) {
-		sent, _ := c.take()
+		sent := c.take()
 		for _, request := range sent {
 			if slices.Contains(untimed, path.Base(request.TableName)) {
 				continue // of deletions in all tables

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Values that no table can store are refused before anything is sent, with the name of the field.
@@ -79,34 +78,4 @@ func TestReadersRefuseInvalidSeries(t *testing.T) {
 		return
 	}
 	t.Error("Read yielded nothing")
-}
-
-// A value can be too long for one table, in which it is a column name, but valid for another: no
-// table stores the event, and the error names the tables that refuse it.
-func TestTooLargeForOneTable(t *testing.T) {
-	bt := newServer(t)
-	e := plain()
-	e.Text = strings.Repeat("x", 16<<10+1)
-	err := NewSampleWriter(bt.Client, writing).Write(t.Context(), e)
-	var failed *store.WriteError
-	if !errors.As(err, &failed) || len(failed.Failures) != len(sampleMappings) {
-		t.Fatalf("got %v", err)
-	}
-	var tables []string
-	for _, f := range failed.Failures {
-		if f.Outcome != store.Refused || !errors.Is(f.Err, codec.ErrTooLarge) {
-			t.Errorf("%s", f)
-		}
-		if !strings.HasPrefix(f.Err.Error(), "refused by table sample_columns: ") {
-			tables = append(tables, f.Table)
-		}
-	}
-	if got := strings.Join(tables, " "); got != "sample_columns sample_columns_text" {
-		t.Errorf("refused by %s", got)
-	}
-	for _, l := range sampleMappings {
-		if cells := storedCells(t, bt.Client, l.Table.ID); len(cells) != 0 {
-			t.Errorf("%s: %d cells were stored", l.Table.ID, len(cells))
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package alltypes
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/btgen-dev/btgen/golden/testlong" // fewer cases of a property in a usual run
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -19,79 +17,6 @@ func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *sto
 	for _, l := range sampleMappings {
 		t.Run(l.Table.ID, func(t *testing.T) { f(t, bt.Client, l) })
 	}
-}
-
-// model is the expected content of a table for one series: the last event of each time.
-type model map[int64]SampleEvent
-
-// write adds an event.
-func (m model) write(e SampleEvent) { m[e.Time.UnixNano()] = e }
-
-// between returns the events with from <= time < to, in time order.
-func (m model) between(from, to time.Time) []SampleEvent {
-	var out []SampleEvent
-	for _, e := range m {
-		if !e.Time.Before(from) && e.Time.Before(to) {
-			out = append(out, e)
-		}
-	}
-	slices.SortFunc(out, func(a, b SampleEvent) int { return a.Time.Compare(b.Time) })
-	return out
-}
-
-// newEvents draws events of a series, some of the same time unless the table
-// is append-only.
-func newEvents(t *rapid.T, l *store.Mapping[SampleEvent], series SampleSeries) []SampleEvent {
-	event := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, series) })
-	if l.Pattern == codec.BucketNewColumns {
-		return rapid.SliceOfNDistinct(event, 0, 3, func(e SampleEvent) int64 { return e.Time.UnixNano() }).Draw(t, "events")
-	}
-	return rapid.SliceOfN(event, 0, 6).Draw(t, "events")
-}
-
-// newBound draws a bound of a range: at an event, next to one, or anywhere.
-func newBound(t *rapid.T, events []SampleEvent, label string) time.Time {
-	at := newTime(t)
-	if len(events) > 0 && rapid.Bool().Draw(t, label+" at an event") {
-		at = rapid.SampledFrom(events).Draw(t, label).Time
-	}
-	return at.Add(rapid.SampledFrom([]time.Duration{0, -1, 1, -time.Millisecond, time.Millisecond}).Draw(t, label+" shift"))
-}
-
-func TestRandomEventsAreReadBack(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
-		w, r := layoutWriter(client, l), store.NewReader(client, l, options)
-		rapid.Check(t, func(t *rapid.T) {
-			series := newSeries(t)
-			events := newEvents(t, l, series)
-			m := model{}
-			for _, e := range events {
-				m.write(e)
-			}
-			cut := rapid.IntRange(0, len(events)).Draw(t, "cut")
-			check(t, w.WriteAll(t.Context(), events[:cut], store.WriteOptions{LastWins: true}))
-			check(t, w.WriteAll(t.Context(), events[cut:], store.WriteOptions{LastWins: true}))
-
-			base := SampleEvent{SampleSeries: series}
-			compare(t, l, m.between(start, end), all(t, r.Read(t.Context(), store.SeriesOf(base), start, end)))
-			from, to := newBound(t, events, "from"), newBound(t, events, "to")
-			if from.After(to) {
-				from, to = to, from
-			}
-			compare(t, l, m.between(from, to), all(t, r.Read(t.Context(), store.SeriesOf(base), from, to)))
-
-			latest, err := r.Latest(t.Context(), base)
-			whole := m.between(start, end)
-			if len(whole) == 0 {
-				if !errors.Is(err, store.ErrNotFound) {
-					t.Fatalf("Latest of nothing: %v", err)
-				}
-				return
-			}
-			check(t, err)
-			compare(t, l, whole[len(whole)-1], latest)
-		})
-	})
 }
 
 // Times are read in UTC, regardless of the zone in which they were written.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,121 +196,6 @@ func spoil(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent],
 	}
 	t.Fatal("the event is not stored")
 	return "", ""
-}
-
-// A row that begins like those of the series but ends differently was not written by
-// this code. If a range of rows includes it, it is an error with the row key; the
-// events are read anyway.
-func TestForeignRowsBelowThePrefix(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
-		e := plain()
-		check(t, layoutWriter(client, l).Write(t.Context(), e))
-		e.Time = e.Time.AddDate(0, 0, 10)
-		check(t, layoutWriter(client, l).Write(t.Context(), e))
-		first := storedCells(t, client.(*bigtable.Client), l.Table.ID)[0]
-		m := bigtable.NewMutation()
-		m.Set(l.Table.Families[0].Name, "state", first.Timestamp, nil)
-		foreign := first.Row + "#x"
-		check(t, client.OpenTable(l.Table.ID).Apply(t.Context(), foreign, m))
-
-		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(e)), start, end))
-		if n != 2 {
-			t.Errorf("%d events, want 2; errors %v", n, errs)
-		}
-		if l.Pattern.Bucketed() && !l.Key.Bucket.Sorted() {
-			if len(errs) != 0 {
-				t.Errorf("rows are read one by one, and still: %v", errs)
-			}
-			return
-		}
-		if l == sampleColumnsTextMapping || l == sampleCombinedJSONMapping {
-			return // one bucket: the foreign row is past its only key
-		}
-		if len(errs) != 1 || decodeError(t, errs[0]).Row != foreign || !errors.Is(errs[0], codec.ErrKey) {
-			t.Errorf("got %v, want one error with row %q", errs, foreign)
-		}
-	})
-}
-
-func TestRewritingReplacesTheWholeEvent(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
-		if l.Pattern == codec.BucketNewColumns {
-			t.Skip("append-only")
-		}
-		w := layoutWriter(client, l)
-		check(t, w.Write(t.Context(), full()))
-		check(t, w.Write(t.Context(), plain())) // without what is optional
-		got := all(t, store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(plain())), start, end))
-		compare(t, l, []SampleEvent{plain()}, got)
-
-		// The last event of a call wins, too, although all of them are one mutation.
-		check(t, w.WriteAll(t.Context(), []SampleEvent{plain(), full(), plain(), full()}, store.WriteOptions{LastWins: true}))
-		got = all(t, store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(plain())), start, end))
-		compare(t, l, []SampleEvent{full()}, got)
-	})
-}
-
-// The rule of sample_combined keeps a day, and the newest three events of each week,
-// counted in the row, not in the range that is read.
-func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
-	bt := newServer(t)
-	day := func(n int) time.Time { return start.AddDate(0, 0, n) }
-	var events []SampleEvent
-	for n := range 7 { // Monday to Sunday of ISO week 2020-W53
-		e := plain()
-		e.Time = day(n)
-		events = append(events, e)
-	}
-	check(t, layoutWriter(bt.Client, sampleCombinedMapping).WriteAll(t.Context(), events))
-	tests := map[string]struct {
-		now      time.Time
-		from, to time.Time
-		want     []SampleEvent
-	}{
-		"all within a day":              {day(0), day(0), day(7), events},
-		"the newest three":              {day(20), day(0), day(7), events[4:]},
-		"the newest three, in part":     {day(20), day(0), day(6), events[4:6]},
-		"a range before them":           {day(20), day(0), day(4), nil},
-		"by age where that gives more":  {day(4), day(0), day(7), events[3:]},
-		"by age, in a range":            {day(4), day(2), day(5), events[3:5]},
-		"by age and by number together": {day(6), day(0), day(7), events[4:]},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			r := store.NewReader(bt.Client, sampleCombinedMapping, store.ReaderOptions{Now: func() time.Time { return tt.now }})
-			compare(t, sampleCombinedMapping, tt.want, all(t, r.Read(t.Context(), store.SeriesOf(seriesOf(plain())), tt.from, tt.to)))
-			latest, err := r.Latest(t.Context(), seriesOf(plain()))
-			check(t, err)
-			compare(t, sampleCombinedMapping, events[6], latest)
-		})
-	}
-}
-
-// The names of the family and the columns have a meaning in regular expressions.
-func TestNamesAreNotPatterns(t *testing.T) {
-	bt := newServer(t)
-	l := sampleCellsMapping
-	check(t, bt.Admin.CreateColumnFamily(t.Context(), l.Table.ID, "oddXfamily-1_x"))
-	check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
-	cell := storedCells(t, bt.Client, l.Table.ID)[0]
-	m := bigtable.NewMutation()
-	for _, column := range slices.Concat(l.Columns, []store.Column{{Name: "cpuXload"}, {Name: "ratio x|%"}}) {
-		m.Set("oddXfamily-1_x", column.Name, cell.Timestamp+1000, []byte("garbage"))
-	}
-	m.Set(l.Table.Families[0].Name, "cpuXload", cell.Timestamp, []byte("garbage"))
-	m.Set(l.Table.Families[0].Name, "ratio (\n)", cell.Timestamp, []byte("garbage"))
-	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), cell.Row, m))
-	// The newest row with a cell of the family is not the newest row.
-	m = bigtable.NewMutation()
-	m.Set("oddXfamily-1_x", "text", cell.Timestamp, nil)
-	later := strings.TrimSuffix(cell.Row, "2020-363") + "2020-364"
-	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), later, m))
-
-	r := store.NewReader(bt.Client, l, options)
-	compare(t, l, []SampleEvent{full()}, all(t, r.Read(t.Context(), store.SeriesOf(seriesOf(plain())), start, end)))
-	latest, err := r.Latest(t.Context(), seriesOf(plain()))
-	check(t, err)
-	compare(t, l, full(), latest)
 }
 
 // Older events have fields under other names or numbers, and with other types. What events

@@ -21,7 +21,10 @@ func clock() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }
 // noon is the time of the first documented event.
 var noon = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
-var options = store.ReaderOptions{Now: clock}
+var (
+	options = store.ReaderOptions{Now: clock}
+	writing = store.WriterOptions{Now: clock}
+)
 
 // cells returns every cell of a table, one per line: row, column, time, value.
 func cells(t *testing.T, client *bigtable.Client, table string) []string {
@@ -62,7 +65,7 @@ func minute(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 
 func TestDocumentedNewColumns(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewColumnsWriter(bt.Client, writing(options))
+	w := weather.NewBalloonNewColumnsWriter(bt.Client, writing)
 	series := weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698}
 	check(t, w.WriteAll(t.Context(), []weather.BalloonNewColumnsEvent{
 		{BalloonNewColumnsSeries: series, Time: minute(0), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
@@ -87,7 +90,7 @@ func TestDocumentedNewColumns(t *testing.T) {
 
 func TestDocumentedNewCells(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewCellsWriter(bt.Client, writing(options))
+	w := weather.NewBalloonNewCellsWriter(bt.Client, writing)
 	series := weather.BalloonNewCellsSeries{Location: "asia-south2", BalloonID: 3698}
 	check(t, w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{
 		{BalloonNewCellsSeries: series, Time: minute(0), Pressure: 94558, Temperature: 9.5, Humidity: 65, Altitude: 601},
@@ -128,7 +131,7 @@ func TestDocumentedUnserialized(t *testing.T) {
 			Pressure: d.pressure, Temperature: d.temperature, Humidity: d.humidity, Altitude: d.altitude,
 		})
 	}
-	check(t, weather.NewBalloonUnserializedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonUnserializedWriter(bt.Client, writing).WriteAll(t.Context(), events))
 	var want []string
 	for i, d := range documented {
 		row := fmt.Sprintf("us-west2#3698#2021-03-05-120%d measurements:", i)
@@ -157,7 +160,7 @@ func TestDocumentedSerialized(t *testing.T) {
 			Pressure: d.pressure, Temperature: d.temperature, Humidity: d.humidity, Altitude: d.altitude,
 		})
 	}
-	check(t, weather.NewBalloonSerializedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonSerializedWriter(bt.Client, writing).WriteAll(t.Context(), events))
 	// Field 1 varint, 2 double, 3 varint, 4 varint, as in balloon_serialized.proto.
 	compare(t, []string{
 		`us-west2#3698#2021-03-05-1200 measurements:measurements_blob 2021-03-05T12:00:00 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
@@ -176,7 +179,7 @@ func TestDocumentedCombination(t *testing.T) {
 		{BalloonCombinedSeries: series, Time: minute(0), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
 		{BalloonCombinedSeries: series, Time: noon.AddDate(0, 0, 7), Pressure: 94122, Temperature: 9.7, Humidity: 62, Altitude: 611},
 	}
-	check(t, weather.NewBalloonCombinedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonCombinedWriter(bt.Client, writing).WriteAll(t.Context(), events))
 	compare(t, []string{
 		`us-west2#3698#week0001 measurements:measurements_blob 2021-03-05T12:00:00 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
 		`us-west2#3698#week0002 measurements:measurements_blob 2021-03-12T12:00:00 "\b\xaa\xdf\x05\x11ffffff#@\x18> \xe3\x04"`,

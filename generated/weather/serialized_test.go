@@ -39,7 +39,7 @@ func TestColumnsOfManySerializedEvents(t *testing.T) {
 			BalloonCombinedSeries: combined, Time: minute(i), Pressure: int64(i), Temperature: float64(i % 7), Humidity: int64(-i), Altitude: int64(i % 2),
 		})
 	}
-	check(t, weather.NewBalloonCombinedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonCombinedWriter(bt.Client, writing).WriteAll(t.Context(), events))
 	r := weather.NewBalloonCombinedReader(bt.Client, options)
 	var columns weather.BalloonCombinedColumns
 	same := func(n int) {
