@@ -602,6 +602,24 @@ func TestLateEventInPart(t *testing.T) {
 	}
 }
 
+// An event is not replaced by one that no table would store, also if writes skip those.
+func TestReplaceByExpired(t *testing.T) {
+	for _, skipped := range []bool{false, true} {
+		l := days()
+		l.Table.Families = []Family{aged("f.1", time.Hour)}
+		bt := newBigtable(t, l)
+		o := writeAt(7200)
+		o.SkipExpired = skipped
+		w := NewWriter(bt.Client, []*Mapping[sample]{l}, o)
+		old := sample{Series: "s", Time: at(7000), Value: 1}
+		must(t, w.Write(t.Context(), old))
+		if err := w.Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}); !errors.Is(err, codec.ErrExpired) {
+			t.Errorf("skipped %t: %v", skipped, err)
+		}
+		same(t, []string{"1"}, values(t, NewReader(bt.Client, l, clockAt(7200)), sample{Series: "s"}, day0, at(86400), sampleText))
+	}
+}
+
 // An event is refused if all of its values belong to a family that it is too late for,
 // although another family, for which it has none, would accept it.
 func TestLateEventWithoutOtherValues(t *testing.T) {
