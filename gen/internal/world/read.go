@@ -523,7 +523,18 @@ func (p *play) readTicking() error {
 	before := p.expected(s, from, to)
 	p.tick = anyOf(p, []time.Duration{time.Millisecond, time.Second, p.duration()})
 	p.note("%s from %v to %v %+v", s.name, from, to, o)
-	got, err := collected(p.program().read(p.ctx, &s, from, to, o))
+	var got []dynamic.Event
+	asked, err := p.now, error(nil)
+	for e, failed := range p.program().read(p.ctx, &s, from, to, o) {
+		if err = failed; err != nil {
+			break
+		}
+		if !slices.ContainsFunc(p.truth.live(s.table, asked), func(l living) bool { return place(&l.Event) == place(&e) }) {
+			err = fmt.Errorf("found %s, which had expired before", shown([]dynamic.Event{e}))
+			break
+		}
+		got, asked = append(got, e), p.clock()
+	}
 	p.tick = 0
 	if err != nil {
 		return err

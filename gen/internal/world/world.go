@@ -118,6 +118,9 @@ func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 		World: w, ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), traffic: traffic,
 		prefix: fmt.Sprintf("w%d_", w.scripts), now: traffic.Now, foreign: map[[2]string]int{},
 	}
+	if begins := p.begins(); begins.Year() > 2050 {
+		p.now = begins.Add(50 * time.Hour)
+	}
 	if err := p.setup(p.schema); err != nil {
 		return nil, fmt.Errorf("setup: %w", err)
 	}
@@ -329,7 +332,7 @@ func (p *play) event() dynamic.Event {
 		e.Time = p.now
 	case 5:
 		e.Time = p.now.Add(-p.duration())
-	case 6:
+	case 6, 7:
 		if edges := p.edges(); len(edges) > 0 {
 			e.Time = anyOf(p, edges).Add(p.layout.Precision * time.Duration(p.IntN(3)-1))
 		}
@@ -340,7 +343,7 @@ func (p *play) event() dynamic.Event {
 	if p.chance(8) {
 		e.Time = e.Time.Add(1)
 	}
-	if e.Sequence != 0 && !p.chance(10) && slices.ContainsFunc(p.layout.Tables, func(t *layout.Table) bool { return !periodOf(t, e.Time).HasSequence() && !t.Pattern.NewestOnly() }) {
+	if e.Sequence != 0 && (len(p.layout.Tables) > 1 || !p.chance(10)) && slices.ContainsFunc(p.layout.Tables, func(t *layout.Table) bool { return !periodOf(t, e.Time).HasSequence() && !t.Pattern.NewestOnly() }) {
 		e.Sequence = 0
 	}
 	return e
@@ -354,6 +357,16 @@ func (p *play) edges() (out []time.Time) {
 		}
 		if t.Pattern.Bucketed() && !t.Endless() {
 			out = append(out, t.Bucket.Start(p.now))
+		}
+	}
+	return out
+}
+
+// begins returns the time at which the newest layout begins; zero if there is only one of each table.
+func (p *play) begins() (out time.Time) {
+	for _, t := range p.layout.Tables {
+		if t.Since.After(out) {
+			out = t.Since
 		}
 	}
 	return out
