@@ -10,11 +10,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/alltypes"
-	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/meter"
-	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -37,24 +34,24 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"balloon_serialized":   asGenerated(weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader),
 	"balloon_unserialized": asGenerated(weather.NewBalloonUnserializedWriter, weather.NewBalloonUnserializedReader),
 	"cpu":                  asGenerated(examples.NewUsageWriter, examples.NewUsageReader),
-	"device_alarms":        asGenerated(device.NewAlarmWriter, device.NewAlarmReader),
-	"device_readings":      asGenerated(device.NewReadingWriter, device.NewReadingReader),
+	"device_alarms":        asGenerated(examples.NewAlarmWriter, examples.NewAlarmReader),
+	"device_readings":      asGenerated(examples.NewReadingWriter, examples.NewReadingReader),
 	"feed_activities":      asGenerated(examples.NewActivityWriter, examples.NewActivityReader),
 	"grid_meters":          asGenerated(examples.NewMeterWriter, examples.NewMeterReader),
 	"market_ticks":         asGenerated(examples.NewTickWriter, examples.NewTickReader),
 	"meter":                asGenerated(meter.NewReadingWriter, meter.NewReadingReader),
 	"metrics_points":       asGenerated(examples.NewPointWriter, examples.NewPointReader),
 	"metrics_samples":      asGenerated(examples.NewSampleWriter, examples.NewSampleReader),
-	"noaa_daily":           asGenerated(noaa.NewDailyWriter, noaa.NewDailyReader),
-	"noaa_normals":         asGenerated(noaa.NewNormalWriter, noaa.NewNormalReader),
+	"noaa_daily":           asGenerated(examples.NewDailyWriter, examples.NewDailyReader),
+	"noaa_normals":         asGenerated(examples.NewNormalWriter, examples.NewNormalReader),
 	"seismic_tremors":      asGenerated(examples.NewTremorWriter, examples.NewTremorReader),
 	"sparse":               asGenerated(alltypes.NewSparseWriter, alltypes.NewSparseReader),
 	"transit_delays":       asGenerated(examples.NewDelayWriter, examples.NewDelayReader),
 	"transit_positions":    asGenerated(examples.NewPositionWriter, examples.NewPositionReader),
 	"vehicles_now":         asGenerated(examples.NewVehicleWriter, examples.NewVehicleReader),
-	"usage_classes":        asGenerated(usage.NewUsageClassesWriter, usage.NewUsageClassesReader),
-	"usage_default":        asGenerated(usage.NewUsageDefaultWriter, usage.NewUsageDefaultReader),
-	"usage_one_second":     asGenerated(usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader),
+	"usage_classes":        asGenerated(examples.NewUsageClassesWriter, examples.NewUsageClassesReader),
+	"usage_default":        asGenerated(examples.NewUsageDefaultWriter, examples.NewUsageDefaultReader),
+	"usage_one_second":     asGenerated(examples.NewUsageOneSecondWriter, examples.NewUsageOneSecondReader),
 }
 
 // asGenerated returns a test that compares generated code with package dynamic.

@@ -32,16 +32,10 @@ import (
 	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
-	"github.com/btgen-dev/btgen/generated/device"
-	"github.com/btgen-dev/btgen/generated/device/devicetest"
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/meter/metertest"
-	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
-	"github.com/btgen-dev/btgen/generated/usage"
-	"github.com/btgen-dev/btgen/generated/usage/usagetest"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -378,7 +372,7 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 		return store.ReaderOptions{Now: func() time.Time { return now }}
 	}
 	return []explained{
-		{"examples.Position", transitServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Position", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewPositionReader(client, o(now))
 			return callsOf(r, examples.PositionSeries{Region: m, Line: m86, Vehicle: 5824}, examples.PositionFieldLatitude).
 				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
@@ -387,44 +381,44 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) }).
 				with("Export", func(from, to time.Time) { drain(r.Export(ctx, from, to)) })
 		}},
-		{"examples.Tremor", seismicServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Tremor", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewTremorReader(client, o(now))
 			return callsOf(r, examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}, examples.TremorFieldMagnitude).
 				with("ByStations", func(from, to time.Time) { drain(r.ByStations(ctx, "NC", "PKD1", from, to)) }).
 				with("Unreviewed", func(from, to time.Time) { drain(r.Unreviewed(ctx, "NC", "PKD1", true, from, to)) })
 		}},
-		{"examples.Vehicle", transitServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Vehicle", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewVehicleReader(client, o(now))
 			return callsOf(r, examples.VehicleSeries{Region: m, Line: m86, Vehicle: 5824}, examples.VehicleFieldLatitude).
 				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) })
 		}},
-		{"examples.Delay", transitServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Delay", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewDelayReader(client, o(now))
 			return callsOf(r, examples.DelaySeries{Region: m, Line: m86, Vehicle: 5824}).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) }).
 				with("ByRegionAndLine", func(from, to time.Time) { drain(r.ByRegionAndLine(ctx, m, m86, from, to)) })
 		}},
-		{"examples.Activity", feedServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Activity", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewActivityReader(client, o(now))
 			id, _ := codec.ParseUUID("f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
 			return callsOf(r, examples.ActivitySeries{Repository: "btgen", Actor: gopher, ID: id}).
 				with("ByRepository", func(from, to time.Time) { drain(r.ByRepository(ctx, "btgen", from, to)) }).
 				with("ByActor", func(from, to time.Time) { drain(r.ByActor(ctx, gopher, from, to)) })
 		}},
-		{"examples.Tick", marketServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Tick", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewTickReader(client, o(now))
 			return callsOf(r, examples.TickSeries{Exchange: "XNYS", Symbol: "ACME"}).
 				with("ByExchange", func(from, to time.Time) { drain(r.ByExchange(ctx, "XNYS", from, to)) })
 		}},
-		{"examples.Usage", cpuServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Usage", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewUsageReader(client, o(now))
 			series := seriesOf[examples.UsageSeries](t, result, "examples.Usage")
 			return callsOf(r, series, examples.UsageFieldUsageUser).
 				with("ByHosts", func(from, to time.Time) { drain(r.ByHosts(ctx, []string{series.Hostname, series.Hostname}, from, to)) }).
 				with("All", func(from, to time.Time) { drain(r.All(ctx, from, to)) })
 		}},
-		{"examples.Meter", gridServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Meter", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewMeterReader(client, o(now))
 			return callsOf(r, examples.MeterSeries{Region: "north", Meter: 42}, examples.MeterFieldEnergy).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "north", from, to)) })
@@ -434,13 +428,13 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 			return callsOf(r, seriesOf[meter.ReadingSeries](t, result, "meter.Reading")).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "region", from, to)) })
 		}},
-		{"examples.Sample", metricsServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Sample", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewSampleReader(client, o(now))
 			return callsOf(r, examples.SampleSeries{Metric: "cpu.load", Host: "web-1"}).
 				with("ByMetric", func(from, to time.Time) { drain(r.ByMetric(ctx, "cpu.load", from, to)) }).
 				with("BySeries", func(from, to time.Time) { drain(r.BySeries(ctx, "cpu.load", "web-1", from, to)) })
 		}},
-		{"examples.Point", metricsServer, func(client *bigtable.Client, now time.Time) calls {
+		{"examples.Point", exampleServer, func(client *bigtable.Client, now time.Time) calls {
 			r := examples.NewPointReader(client, o(now))
 			return callsOf(r, examples.PointSeries{Metric: 1, Host: 258}).
 				with("ByMetric", func(from, to time.Time) { drain(r.ByMetric(ctx, 1, from, to)) })
@@ -460,20 +454,20 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 		{"weather.BalloonUnserialized", weatherServer, func(client *bigtable.Client, now time.Time) calls {
 			return callsOf(weather.NewBalloonUnserializedReader(client, o(now)), weather.BalloonUnserializedSeries{Location: "us-west2", BalloonID: 3698}, weather.BalloonUnserializedFieldPressure)
 		}},
-		{"usage.UsageClasses", usageServer, func(client *bigtable.Client, now time.Time) calls {
-			return callsOf(usage.NewUsageClassesReader(client, o(now)), usage.UsageClassesSeries{Customer: "customer-07"}, usage.UsageClassesFieldRequests)
+		{"examples.UsageClasses", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(examples.NewUsageClassesReader(client, o(now)), examples.UsageClassesSeries{Customer: "customer-07"}, examples.UsageClassesFieldRequests)
 		}},
-		{"usage.UsageDefault", usageServer, func(client *bigtable.Client, now time.Time) calls {
-			return callsOf(usage.NewUsageDefaultReader(client, o(now)), usage.UsageDefaultSeries{Customer: "customer-07"}, usage.UsageDefaultFieldRequests)
+		{"examples.UsageDefault", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(examples.NewUsageDefaultReader(client, o(now)), examples.UsageDefaultSeries{Customer: "customer-07"}, examples.UsageDefaultFieldRequests)
 		}},
-		{"usage.UsageOneSecond", usageServer, func(client *bigtable.Client, now time.Time) calls {
-			return callsOf(usage.NewUsageOneSecondReader(client, o(now)), usage.UsageOneSecondSeries{Customer: "customer-07"}, usage.UsageOneSecondFieldRequests)
+		{"examples.UsageOneSecond", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(examples.NewUsageOneSecondReader(client, o(now)), examples.UsageOneSecondSeries{Customer: "customer-07"}, examples.UsageOneSecondFieldRequests)
 		}},
-		{"device.Reading", deviceServer, func(client *bigtable.Client, now time.Time) calls {
-			return callsOf(device.NewReadingReader(client, o(now)), device.ReadingSeries{Device: "pump-7"}, device.ReadingFieldLevel)
+		{"examples.Reading", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(examples.NewReadingReader(client, o(now)), examples.ReadingSeries{Device: "pump-7"}, examples.ReadingFieldLevel)
 		}},
-		{"device.Alarm", deviceServer, func(client *bigtable.Client, now time.Time) calls {
-			return callsOf(device.NewAlarmReader(client, o(now)), seriesOf[device.AlarmSeries](t, result, "device.Alarm"))
+		{"examples.Alarm", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(examples.NewAlarmReader(client, o(now)), seriesOf[examples.AlarmSeries](t, result, "examples.Alarm"))
 		}},
 		{"alltypes.Sample", allServer, func(client *bigtable.Client, now time.Time) calls {
 			return callsOf(alltypes.NewSampleReader(client, o(now)), seriesOf[alltypes.SampleSeries](t, result, "alltypes.Sample"), alltypes.SampleFieldText)
@@ -481,13 +475,13 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 		{"alltypes.Sparse", allServer, func(client *bigtable.Client, now time.Time) calls {
 			return callsOf(alltypes.NewSparseReader(client, o(now)), seriesOf[alltypes.SparseSeries](t, result, "alltypes.Sparse"), alltypes.SparseFieldLevel)
 		}},
-		{"noaa.Daily", noaaServer, func(client *bigtable.Client, now time.Time) calls {
-			r := noaa.NewDailyReader(client, o(now))
-			return callsOf(r, seriesOf[noaa.DailySeries](t, result, "noaa.Daily"), noaa.DailyFieldPrecipitation).
+		{"examples.Daily", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewDailyReader(client, o(now))
+			return callsOf(r, seriesOf[examples.DailySeries](t, result, "examples.Daily"), examples.DailyFieldPrecipitation).
 				with("AllCities", func(from, to time.Time) { drain(r.AllCities(ctx, from, to)) })
 		}},
-		{"noaa.Normal", noaaServer, func(client *bigtable.Client, now time.Time) calls {
-			return callsOf(noaa.NewNormalReader(client, o(now)), seriesOf[noaa.NormalSeries](t, result, "noaa.Normal"), noaa.NormalFieldPressure)
+		{"examples.Normal", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(examples.NewNormalReader(client, o(now)), seriesOf[examples.NormalSeries](t, result, "examples.Normal"), examples.NormalFieldPressure)
 		}},
 	}
 }
@@ -694,24 +688,24 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"adopted.View":                storesOf(adoptedServer, adopted.NewViewWriter),
 	"alltypes.Sample":             storesOf(allServer, alltypes.NewSampleWriter),
 	"alltypes.Sparse":             storesOf(allServer, alltypes.NewSparseWriter),
-	"examples.Usage":              storesOf(cpuServer, examples.NewUsageWriter),
-	"device.Alarm":                storesOf(deviceServer, device.NewAlarmWriter),
-	"device.Reading":              storesOf(deviceServer, device.NewReadingWriter),
-	"examples.Activity":           storesOf(feedServer, examples.NewActivityWriter),
-	"examples.Meter":              storesOf(gridServer, examples.NewMeterWriter),
-	"examples.Tick":               storesOf(marketServer, examples.NewTickWriter),
+	"examples.Usage":              storesOf(exampleServer, examples.NewUsageWriter),
+	"examples.Alarm":              storesOf(exampleServer, examples.NewAlarmWriter),
+	"examples.Reading":            storesOf(exampleServer, examples.NewReadingWriter),
+	"examples.Activity":           storesOf(exampleServer, examples.NewActivityWriter),
+	"examples.Meter":              storesOf(exampleServer, examples.NewMeterWriter),
+	"examples.Tick":               storesOf(exampleServer, examples.NewTickWriter),
 	"meter.Reading":               storesOf(meterServer, meter.NewReadingWriter),
-	"examples.Point":              storesOf(metricsServer, examples.NewPointWriter),
-	"examples.Sample":             storesOf(metricsServer, examples.NewSampleWriter),
-	"noaa.Daily":                  storesOf(noaaServer, noaa.NewDailyWriter),
-	"noaa.Normal":                 storesOf(noaaServer, noaa.NewNormalWriter),
-	"examples.Tremor":             storesOf(seismicServer, examples.NewTremorWriter),
-	"examples.Delay":              storesOf(transitServer, examples.NewDelayWriter),
-	"examples.Position":           storesOf(transitServer, examples.NewPositionWriter),
-	"examples.Vehicle":            storesOf(transitServer, examples.NewVehicleWriter),
-	"usage.UsageClasses":          storesOf(usageServer, usage.NewUsageClassesWriter),
-	"usage.UsageDefault":          storesOf(usageServer, usage.NewUsageDefaultWriter),
-	"usage.UsageOneSecond":        storesOf(usageServer, usage.NewUsageOneSecondWriter),
+	"examples.Point":              storesOf(exampleServer, examples.NewPointWriter),
+	"examples.Sample":             storesOf(exampleServer, examples.NewSampleWriter),
+	"examples.Daily":              storesOf(exampleServer, examples.NewDailyWriter),
+	"examples.Normal":             storesOf(exampleServer, examples.NewNormalWriter),
+	"examples.Tremor":             storesOf(exampleServer, examples.NewTremorWriter),
+	"examples.Delay":              storesOf(exampleServer, examples.NewDelayWriter),
+	"examples.Position":           storesOf(exampleServer, examples.NewPositionWriter),
+	"examples.Vehicle":            storesOf(exampleServer, examples.NewVehicleWriter),
+	"examples.UsageClasses":       storesOf(exampleServer, examples.NewUsageClassesWriter),
+	"examples.UsageDefault":       storesOf(exampleServer, examples.NewUsageDefaultWriter),
+	"examples.UsageOneSecond":     storesOf(exampleServer, examples.NewUsageOneSecondWriter),
 	"weather.BalloonCombined":     storesOf(weatherServer, weather.NewBalloonCombinedWriter),
 	"weather.BalloonLayouts":      storesOf(weatherServer, weather.NewBalloonLayoutsWriter),
 	"weather.BalloonNewCells":     storesOf(weatherServer, weather.NewBalloonNewCellsWriter),
@@ -722,19 +716,10 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 
 // The in-memory servers with the tables of each package.
 func weatherServer(t *testing.T) string { return weathertest.New(t).Addr }
-func usageServer(t *testing.T) string   { return usagetest.New(t).Addr }
 func allServer(t *testing.T) string     { return alltypestest.New(t).Addr }
 func adoptedServer(t *testing.T) string { return adoptedtest.New(t).Addr }
-func cpuServer(t *testing.T) string     { return examplestest.New(t).Addr }
-func deviceServer(t *testing.T) string  { return devicetest.New(t).Addr }
-func noaaServer(t *testing.T) string    { return noaatest.New(t).Addr }
-func seismicServer(t *testing.T) string { return examplestest.New(t).Addr }
-func transitServer(t *testing.T) string { return examplestest.New(t).Addr }
-func feedServer(t *testing.T) string    { return examplestest.New(t).Addr }
-func gridServer(t *testing.T) string    { return examplestest.New(t).Addr }
-func marketServer(t *testing.T) string  { return examplestest.New(t).Addr }
+func exampleServer(t *testing.T) string { return examplestest.New(t).Addr }
 func meterServer(t *testing.T) string   { return metertest.New(t).Addr }
-func metricsServer(t *testing.T) string { return examplestest.New(t).Addr }
 
 // storesOf stores examples with a generated writer in a server of their codec.
 func storesOf[E any, W writer[E]](server func(t *testing.T) string, newWriter func(client store.Client, opts ...store.WriterOptions) W) func(t *testing.T, l *layout.Layout, table *layout.Table) {

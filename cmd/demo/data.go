@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/examples"
 )
 
 // record is a line of a CSV file.
@@ -34,7 +34,7 @@ func (r *record) time(column int, layout string) time.Time {
 
 // load returns the events of a CSV file with a header and the given number of columns.
 func load[E any](root, name string, columns int, event func(r *record) E) ([]E, error) {
-	path := filepath.Join(root, "generated", "noaa", "testdata", name)
+	path := filepath.Join(root, "generated", "examples", "testdata", name)
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -58,10 +58,10 @@ func load[E any](root, name string, columns int, event func(r *record) E) ([]E, 
 }
 
 // loadHours returns the climate normals of each hour of a year in Seattle.
-func loadHours(root string) ([]noaa.NormalEvent, error) {
-	return load(root, "seattle-weather-hourly-normals.csv", 4, func(r *record) noaa.NormalEvent {
-		return noaa.NormalEvent{
-			NormalSeries: noaa.NormalSeries{Station: "seattle"},
+func loadHours(root string) ([]examples.NormalEvent, error) {
+	return load(root, "seattle-weather-hourly-normals.csv", 4, func(r *record) examples.NormalEvent {
+		return examples.NormalEvent{
+			NormalSeries: examples.NormalSeries{Station: "seattle"},
 			Time:         r.time(0, "2006-01-02T15:04:05"),
 			Pressure:     r.number(1),
 			Temperature:  r.number(2),
@@ -71,10 +71,10 @@ func loadHours(root string) ([]noaa.NormalEvent, error) {
 }
 
 // loadDays returns the weather of each day of four years in two cities.
-func loadDays(root string) ([]noaa.DailyEvent, error) {
-	return load(root, "weather.csv", 7, func(r *record) noaa.DailyEvent {
-		e := noaa.DailyEvent{
-			DailySeries:   noaa.DailySeries{Location: r.values[0]},
+func loadDays(root string) ([]examples.DailyEvent, error) {
+	return load(root, "weather.csv", 7, func(r *record) examples.DailyEvent {
+		e := examples.DailyEvent{
+			DailySeries:   examples.DailySeries{Location: r.values[0]},
 			Time:          r.time(1, time.DateOnly),
 			Precipitation: r.number(2),
 			TempMax:       r.number(3),

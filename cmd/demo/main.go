@@ -23,8 +23,8 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/chart"
 	"github.com/btgen-dev/btgen/gen/project"
-	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -45,7 +45,7 @@ func main() {
 
 // run runs the demo in a clone of the repository. If it serves, it ends with ctx.
 func run(ctx context.Context, root string, stdout io.Writer, serves bool) error {
-	if _, err := os.Stat(filepath.Join(root, "generated", "noaa", "testdata")); err != nil {
+	if _, err := os.Stat(filepath.Join(root, "generated", "examples", "testdata")); err != nil {
 		return fmt.Errorf("run it in the root of a clone of btgen: %w", err)
 	}
 	r := report{to: stdout}
@@ -53,7 +53,7 @@ func run(ctx context.Context, root string, stdout io.Writer, serves bool) error 
 		return err
 	}
 	begin := time.Now()
-	bt, err := noaatest.Start(ctx)
+	bt, err := examplestest.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,22 +130,22 @@ func use(ctx context.Context, root string, bt *storetest.Bigtable, r *report) er
 		return err
 	}
 	begin := time.Now()
-	if err := noaa.NewNormalWriter(bt.Client).WriteAll(ctx, hours); err != nil {
+	if err := examples.NewNormalWriter(bt.Client).WriteAll(ctx, hours); err != nil {
 		return err
 	}
 	r.step("write", begin, "%s events to 5 tables each: every hour of a year in Seattle", number(len(hours)))
 	begin = time.Now()
-	if err := noaa.NewDailyWriter(bt.Client).WriteAll(ctx, days); err != nil {
+	if err := examples.NewDailyWriter(bt.Client).WriteAll(ctx, days); err != nil {
 		return err
 	}
 	r.step("write", begin, "%s events to 5 tables each: every day of four years in two cities", number(len(days)))
-	if err := readHours(ctx, noaa.NewNormalReader(bt.Client), r); err != nil {
+	if err := readHours(ctx, examples.NewNormalReader(bt.Client), r); err != nil {
 		return err
 	}
-	if err := readDays(ctx, noaa.NewDailyReader(bt.Client), r); err != nil {
+	if err := readDays(ctx, examples.NewDailyReader(bt.Client), r); err != nil {
 		return err
 	}
-	year, err := summarize(ctx, noaa.NewNormalReader(bt.Client), r)
+	year, err := summarize(ctx, examples.NewNormalReader(bt.Client), r)
 	if err != nil {
 		return err
 	}
@@ -157,10 +157,10 @@ func use(ctx context.Context, root string, bt *storetest.Bigtable, r *report) er
 }
 
 // seattle is the series of the hours.
-var seattle = noaa.NormalSeries{Station: "seattle"}
+var seattle = examples.NormalSeries{Station: "seattle"}
 
 // readHours reads a day, the newest event, and the year.
-func readHours(ctx context.Context, reader *noaa.NormalReader, r *report) error {
+func readHours(ctx context.Context, reader *examples.NormalReader, r *report) error {
 	july := time.Date(2010, 7, 4, 0, 0, 0, 0, time.UTC)
 	begin := time.Now()
 	coldest, warmest, n := math.Inf(1), math.Inf(-1), 0
@@ -179,7 +179,7 @@ func readHours(ctx context.Context, reader *noaa.NormalReader, r *report) error 
 	}
 	r.step("latest", begin, "%s: %.1f hPa, %.1f °C, %.1f m/s", e.Time.Format("2 Jan 15:04"), e.Pressure, e.Temperature, e.Wind)
 	begin = time.Now()
-	var year noaa.NormalColumns
+	var year examples.NormalColumns
 	if err := reader.ReadColumns(ctx, seattle, july.AddDate(-1, 0, 0), july.AddDate(1, 0, 0), &year); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func readHours(ctx context.Context, reader *noaa.NormalReader, r *report) error 
 }
 
 // summarize summarizes the year by days, and returns their temperatures as a chart.
-func summarize(ctx context.Context, reader *noaa.NormalReader, r *report) (*chart.Chart, error) {
+func summarize(ctx context.Context, reader *examples.NormalReader, r *report) (*chart.Chart, error) {
 	from := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)
 	begin := time.Now()
 	var days []chart.Point
@@ -207,10 +207,10 @@ func summarize(ctx context.Context, reader *noaa.NormalReader, r *report) (*char
 }
 
 // readDays runs the query of the schema.
-func readDays(ctx context.Context, reader *noaa.DailyReader, r *report) error {
+func readDays(ctx context.Context, reader *examples.DailyReader, r *report) error {
 	christmas := time.Date(2015, 12, 25, 0, 0, 0, 0, time.UTC)
 	begin := time.Now()
-	var found []noaa.DailyEvent
+	var found []examples.DailyEvent
 	for e, err := range reader.AllCities(ctx, christmas, christmas.AddDate(0, 0, 1)) {
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -97,7 +97,7 @@ const manyCities, cityDays = 1000, 4 * 365
 func readCities(client *bigtable.Client, parallelism int) func(ctx context.Context) (int, error) {
 	o := options
 	o.Timeout = store.NoTimeout // the first time, all responses are computed
-	r := noaa.NewDailyReader(client, o)
+	r := examples.NewDailyReader(client, o)
 	return func(ctx context.Context) (n int, err error) {
 		for w, err := range r.AllCitiesWindows(ctx, time.Time{}, end, window.Years(1, time.UTC), store.WindowOptions{Parallelism: parallelism}) {
 			if err != nil {

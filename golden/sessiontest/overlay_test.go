@@ -55,7 +55,7 @@ const mixed = "0.5"
 
 // mixedAtLength are the programs that run with it, at length. Others would prove little more by it, and take longer
 // than all of these: without sessions, the same tests divert no call, and with the other load all.
-var mixedAtLength = []string{"wire.test", "noaa.test", "usage.test", "weather.test"}
+var mixedAtLength = []string{"wire.test", "examples.test", "weather.test"}
 
 // TestAllTestsWithSessions runs the tests of the runtime and of generated code of every pattern with
 // sessions. The packages that it leaves out send the same requests.
@@ -64,7 +64,7 @@ func TestAllTestsWithSessions(t *testing.T) {
 	self, err := os.Executable()
 	check(t, err)
 	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-timeout=20m", "-overlay", overlay, "-skip", watchers+"|"+canned,
-		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./generated", "./generated/noaa", "./generated/usage", "./generated/weather")
+		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./generated", "./generated/examples", "./generated/weather")
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), forEachLoad+"=1", testlong.Variable+"=")
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr // shown also if this test runs out of time

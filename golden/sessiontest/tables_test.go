@@ -9,9 +9,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/examples"
-	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -144,9 +142,9 @@ var tables = []table{
 		examples.TickSeries{Exchange: "e", Symbol: "s"}, func(s examples.TickSeries, at time.Time, n int) examples.TickEvent {
 			return examples.TickEvent{TickSeries: s, Time: at, Size: int64(n)}
 		}),
-	tableOf("two families", device.SetupReading, device.NewReadingWriter, device.NewReadingReader, time.Hour,
-		device.ReadingSeries{Device: "d"}, func(s device.ReadingSeries, at time.Time, n int) device.ReadingEvent {
-			return device.ReadingEvent{ReadingSeries: s, Time: at}
+	tableOf("two families", examples.SetupReading, examples.NewReadingWriter, examples.NewReadingReader, time.Hour,
+		examples.ReadingSeries{Device: "d"}, func(s examples.ReadingSeries, at time.Time, n int) examples.ReadingEvent {
+			return examples.ReadingEvent{ReadingSeries: s, Time: at}
 		}),
 	tableOf("bucket in the middle", examples.SetupPosition, examples.NewPositionWriter, examples.NewPositionReader, time.Hour,
 		examples.PositionSeries{Region: "r", Line: "l", Vehicle: 1}, func(s examples.PositionSeries, at time.Time, n int) examples.PositionEvent {
@@ -156,9 +154,9 @@ var tables = []table{
 		examples.ActivitySeries{Repository: "r", Actor: "a"}, func(s examples.ActivitySeries, at time.Time, n int) examples.ActivityEvent {
 			return examples.ActivityEvent{ActivitySeries: s, Time: at, Kind: examples.ActivityKindPush}
 		}),
-	tableOf("one second", usage.SetupUsageOneSecond, usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader, time.Hour,
-		usage.UsageOneSecondSeries{Customer: "c"}, func(s usage.UsageOneSecondSeries, at time.Time, n int) usage.UsageOneSecondEvent {
-			return usage.UsageOneSecondEvent{UsageOneSecondSeries: s, Time: at, Requests: int64(n), ExpiresAt: noon.Add(time.Hour)}
+	tableOf("one second", examples.SetupUsageOneSecond, examples.NewUsageOneSecondWriter, examples.NewUsageOneSecondReader, time.Hour,
+		examples.UsageOneSecondSeries{Customer: "c"}, func(s examples.UsageOneSecondSeries, at time.Time, n int) examples.UsageOneSecondEvent {
+			return examples.UsageOneSecondEvent{UsageOneSecondSeries: s, Time: at, Requests: int64(n), ExpiresAt: noon.Add(time.Hour)}
 		}),
 }
 

@@ -1,4 +1,4 @@
-package noaa_test
+package examples_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"log"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -16,27 +16,27 @@ import (
 
 // Events are written to every table of the schema, and read from the one that needs the
 // fewest requests.
-func Example() {
+func Example_patterns() {
 	ctx := context.Background()
-	bt, err := noaatest.Start(ctx) // in memory, with the tables made
+	bt, err := examplestest.Start(ctx) // in memory, with the tables made
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer bt.Close()
 
-	seattle := noaa.DailySeries{Location: "Seattle"}
+	seattle := examples.DailySeries{Location: "Seattle"}
 	day := time.Date(2015, 12, 30, 0, 0, 0, 0, time.UTC)
-	w := noaa.NewDailyWriter(bt.Client)
-	err = w.WriteAll(ctx, []noaa.DailyEvent{
-		{DailySeries: seattle, Time: day, TempMax: 5.6, TempMin: -1, Wind: 3.4, Weather: noaa.DailyWeatherSun},
-		{DailySeries: seattle, Time: day.AddDate(0, 0, 1), TempMax: 5.6, TempMin: -2.1, Wind: 3.5, Weather: noaa.DailyWeatherSun},
-		{DailySeries: seattle, Time: day.AddDate(0, 0, 2), Precipitation: 0.5, TempMax: 4.2, TempMin: -1.2, Wind: 1.9, Weather: noaa.DailyWeatherRain},
+	w := examples.NewDailyWriter(bt.Client)
+	err = w.WriteAll(ctx, []examples.DailyEvent{
+		{DailySeries: seattle, Time: day, TempMax: 5.6, TempMin: -1, Wind: 3.4, Weather: examples.DailyWeatherSun},
+		{DailySeries: seattle, Time: day.AddDate(0, 0, 1), TempMax: 5.6, TempMin: -2.1, Wind: 3.5, Weather: examples.DailyWeatherSun},
+		{DailySeries: seattle, Time: day.AddDate(0, 0, 2), Precipitation: 0.5, TempMax: 4.2, TempMin: -1.2, Wind: 1.9, Weather: examples.DailyWeatherRain},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	r := noaa.NewDailyReader(bt.Client)
+	r := examples.NewDailyReader(bt.Client)
 	for e, err := range r.Read(ctx, seattle, day, day.AddDate(0, 0, 2)) {
 		if err != nil {
 			log.Fatal(err)
@@ -58,16 +58,16 @@ func Example() {
 // A WriteError names each event that was not written, with the reason. All others were written.
 func ExampleWriteError() {
 	ctx := context.Background()
-	bt, err := noaatest.Start(ctx)
+	bt, err := examplestest.Start(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer bt.Close()
 
 	hour := time.Date(2010, 1, 1, 1, 0, 0, 0, time.UTC)
-	err = noaa.NewNormalWriter(bt.Client).WriteAll(ctx, []noaa.NormalEvent{
-		{NormalSeries: noaa.NormalSeries{Station: "seattle"}, Time: hour, Pressure: 1016.6},
-		{NormalSeries: noaa.NormalSeries{Station: "sea#tac"}, Time: hour, Pressure: 1016.6},
+	err = examples.NewNormalWriter(bt.Client).WriteAll(ctx, []examples.NormalEvent{
+		{NormalSeries: examples.NormalSeries{Station: "seattle"}, Time: hour, Pressure: 1016.6},
+		{NormalSeries: examples.NormalSeries{Station: "sea#tac"}, Time: hour, Pressure: 1016.6},
 	})
 	if failed, ok := errors.AsType[*store.WriteError](err); ok {
 		fmt.Println(failed.Failures[0])
@@ -82,21 +82,21 @@ func ExampleWriteError() {
 // Setup creates what is missing, and returns what it created.
 func ExampleSetupNormal() {
 	ctx := context.Background()
-	bt, err := noaatest.Start(ctx)
+	bt, err := examplestest.Start(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer bt.Close()
 
 	staging := setup.Options{TablePrefix: "staging_"}
-	plan, err := noaa.SetupNormal(ctx, bt.Admin, bt.Client, staging)
+	plan, err := examples.SetupNormal(ctx, bt.Admin, bt.Client, staging)
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, change := range plan.Changes[:4] {
 		fmt.Println(change)
 	}
-	plan, err = noaa.SetupNormal(ctx, bt.Admin, bt.Client, staging)
+	plan, err = examples.SetupNormal(ctx, bt.Admin, bt.Client, staging)
 	fmt.Println("nothing left:", plan.Empty(), err)
 
 	// Output:
