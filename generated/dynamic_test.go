@@ -8,10 +8,8 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
-	"github.com/btgen-dev/btgen/generated/adopted"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/examples"
-	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -21,11 +19,11 @@ import (
 
 // dynamicCases has a test for each schema.
 var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []byte){
-	"adopted_clicks":       asGenerated(adopted.NewClickWriter, adopted.NewClickReader),
-	"adopted_points":       asGenerated(adopted.NewPointWriter, adopted.NewPointReader),
-	"adopted_readings":     asGenerated(adopted.NewReadingWriter, adopted.NewReadingReader),
-	"adopted_states":       asGenerated(adopted.NewStateWriter, adopted.NewStateReader),
-	"adopted_views":        asGenerated(adopted.NewViewWriter, adopted.NewViewReader),
+	"adopted_clicks":       asGenerated(examples.NewClickWriter, examples.NewClickReader),
+	"adopted_points":       asGenerated(examples.NewDataPointWriter, examples.NewDataPointReader),
+	"adopted_readings":     asGenerated(examples.NewMeasurementWriter, examples.NewMeasurementReader),
+	"adopted_states":       asGenerated(examples.NewStateWriter, examples.NewStateReader),
+	"adopted_views":        asGenerated(examples.NewViewWriter, examples.NewViewReader),
 	"all_types":            asGenerated(alltypes.NewSampleWriter, alltypes.NewSampleReader),
 	"balloon_combined":     asGenerated(weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader),
 	"balloon_layouts":      asGenerated(weather.NewBalloonLayoutsWriter, weather.NewBalloonLayoutsReader),
@@ -39,7 +37,7 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"feed_activities":      asGenerated(examples.NewActivityWriter, examples.NewActivityReader),
 	"grid_meters":          asGenerated(examples.NewMeterWriter, examples.NewMeterReader),
 	"market_ticks":         asGenerated(examples.NewTickWriter, examples.NewTickReader),
-	"meter":                asGenerated(meter.NewReadingWriter, meter.NewReadingReader),
+	"meter":                asGenerated(examples.NewMeterReadingWriter, examples.NewMeterReadingReader),
 	"metrics_points":       asGenerated(examples.NewPointWriter, examples.NewPointReader),
 	"metrics_samples":      asGenerated(examples.NewSampleWriter, examples.NewSampleReader),
 	"noaa_daily":           asGenerated(examples.NewDailyWriter, examples.NewDailyReader),
@@ -93,7 +91,7 @@ func TestDynamic(t *testing.T) {
 // two tables: what one has set up, the other one finds complete.
 func TestDynamicHistory(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	if _, err := meter.SetupReading(t.Context(), b.Admin, b.Client); err != nil {
+	if _, err := examples.SetupMeterReading(t.Context(), b.Admin, b.Client); err != nil {
 		t.Fatal(err)
 	}
 	yaml, err := os.ReadFile("../schemas/meter.yaml")

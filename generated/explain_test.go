@@ -28,14 +28,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/generated/adopted"
-	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
-	"github.com/btgen-dev/btgen/generated/meter"
-	"github.com/btgen-dev/btgen/generated/meter/metertest"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -423,9 +419,9 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 			return callsOf(r, examples.MeterSeries{Region: "north", Meter: 42}, examples.MeterFieldEnergy).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "north", from, to)) })
 		}},
-		{"meter.Reading", meterServer, func(client *bigtable.Client, now time.Time) calls {
-			r := meter.NewReadingReader(client, o(now))
-			return callsOf(r, seriesOf[meter.ReadingSeries](t, result, "meter.Reading")).
+		{"examples.MeterReading", exampleServer, func(client *bigtable.Client, now time.Time) calls {
+			r := examples.NewMeterReadingReader(client, o(now))
+			return callsOf(r, seriesOf[examples.MeterReadingSeries](t, result, "examples.MeterReading")).
 				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "region", from, to)) })
 		}},
 		{"examples.Sample", exampleServer, func(client *bigtable.Client, now time.Time) calls {
@@ -681,11 +677,11 @@ func TestExplainedRun(t *testing.T) {
 
 // explainedWriters are the writers of the example schemas.
 var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *layout.Table){
-	"adopted.Click":               storesOf(adoptedServer, adopted.NewClickWriter),
-	"adopted.Point":               storesOf(adoptedServer, adopted.NewPointWriter),
-	"adopted.Reading":             storesOf(adoptedServer, adopted.NewReadingWriter),
-	"adopted.State":               storesOf(adoptedServer, adopted.NewStateWriter),
-	"adopted.View":                storesOf(adoptedServer, adopted.NewViewWriter),
+	"examples.Click":              storesOf(exampleServer, examples.NewClickWriter),
+	"examples.DataPoint":          storesOf(exampleServer, examples.NewDataPointWriter),
+	"examples.Measurement":        storesOf(exampleServer, examples.NewMeasurementWriter),
+	"examples.State":              storesOf(exampleServer, examples.NewStateWriter),
+	"examples.View":               storesOf(exampleServer, examples.NewViewWriter),
 	"alltypes.Sample":             storesOf(allServer, alltypes.NewSampleWriter),
 	"alltypes.Sparse":             storesOf(allServer, alltypes.NewSparseWriter),
 	"examples.Usage":              storesOf(exampleServer, examples.NewUsageWriter),
@@ -694,7 +690,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"examples.Activity":           storesOf(exampleServer, examples.NewActivityWriter),
 	"examples.Meter":              storesOf(exampleServer, examples.NewMeterWriter),
 	"examples.Tick":               storesOf(exampleServer, examples.NewTickWriter),
-	"meter.Reading":               storesOf(meterServer, meter.NewReadingWriter),
+	"examples.MeterReading":       storesOf(exampleServer, examples.NewMeterReadingWriter),
 	"examples.Point":              storesOf(exampleServer, examples.NewPointWriter),
 	"examples.Sample":             storesOf(exampleServer, examples.NewSampleWriter),
 	"examples.Daily":              storesOf(exampleServer, examples.NewDailyWriter),
@@ -717,9 +713,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 // The in-memory servers with the tables of each package.
 func weatherServer(t *testing.T) string { return weathertest.New(t).Addr }
 func allServer(t *testing.T) string     { return alltypestest.New(t).Addr }
-func adoptedServer(t *testing.T) string { return adoptedtest.New(t).Addr }
 func exampleServer(t *testing.T) string { return examplestest.New(t).Addr }
-func meterServer(t *testing.T) string   { return metertest.New(t).Addr }
 
 // storesOf stores examples with a generated writer in a server of their codec.
 func storesOf[E any, W writer[E]](server func(t *testing.T) string, newWriter func(client store.Client, opts ...store.WriterOptions) W) func(t *testing.T, l *layout.Layout, table *layout.Table) {

@@ -11,7 +11,6 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/generated/examples"
-	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -21,7 +20,7 @@ import (
 func TestWithoutClient(t *testing.T) {
 	fields := map[string]store.Field{
 		"Usage": examples.UsageFieldUsageUser, "Vehicle": examples.VehicleFieldLatitude,
-		"Reading": meter.ReadingFieldPower,
+		"MeterReading": examples.MeterReadingFieldPower,
 	}
 	none := (*bigtable.Client)(nil)
 	viewed := store.AuthorizedViews(nil, func(string) string { return "v" })
@@ -31,7 +30,7 @@ func TestWithoutClient(t *testing.T) {
 		&examples.UsageWriter{}, examples.NewUsageWriter(nil), examples.NewUsageWriter(none), examples.NewUsageWriter(viewed),
 		&examples.UsageBatcher{}, examples.NewUsageBatcher(&examples.UsageWriter{}, nil), examples.NewUsageBatcher(examples.NewUsageWriter(none), nil),
 		&examples.VehicleReader{}, examples.NewVehicleReader(none), &examples.VehicleWriter{}, examples.NewVehicleWriter(none),
-		&meter.ReadingReader{}, meter.NewReadingReader(none), &meter.ReadingWriter{}, meter.NewReadingWriter(none),
+		&examples.MeterReadingReader{}, examples.NewMeterReadingReader(none), &examples.MeterReadingWriter{}, examples.NewMeterReadingWriter(none),
 	} {
 		v := reflect.ValueOf(of)
 		field := fields[strings.NewReplacer("Reader", "", "Writer", "", "Batcher", "").Replace(v.Type().Elem().Name())]

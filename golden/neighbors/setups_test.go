@@ -5,7 +5,6 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/examples"
-	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -19,7 +18,7 @@ var setups = []func(ctx context.Context, admin setup.Admin, client store.Client,
 	examples.SetupReading,
 	examples.SetupActivity,
 	examples.SetupTick,
-	meter.SetupReading,
+	examples.SetupMeterReading,
 	examples.SetupPoint,
 	examples.SetupSample,
 	examples.SetupDaily,

@@ -1,4 +1,4 @@
-package adopted_test
+package examples_test
 
 import (
 	"encoding/binary"
@@ -15,8 +15,8 @@ import (
 	"cloud.google.com/go/bigtable"
 	"pgregory.net/rapid"
 
-	"github.com/btgen-dev/btgen/generated/adopted"
-	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -39,7 +39,7 @@ type pointsModel struct {
 	t      *rapid.T
 	tb     testing.TB // of all runs
 	bt     *storetest.Bigtable
-	series adopted.PointSeries
+	series examples.DataPointSeries
 	hours  [3]map[string]modelCell
 	clock  int
 }
@@ -69,7 +69,7 @@ func encode(t *rapid.T, at time.Duration, value int8) modelPoint {
 }
 
 // stored returns the newest value of each time, in order of time.
-func (m *pointsModel) stored() []adopted.PointEvent {
+func (m *pointsModel) stored() []examples.DataPointEvent {
 	newest := map[time.Duration]modelCell{}
 	for _, cells := range m.hours {
 		for _, c := range cells {
@@ -80,11 +80,11 @@ func (m *pointsModel) stored() []adopted.PointEvent {
 			}
 		}
 	}
-	var out []adopted.PointEvent
+	var out []examples.DataPointEvent
 	for at, c := range newest {
 		out = append(out, point(m.series, at, c.points[0].value))
 	}
-	slices.SortFunc(out, func(a, b adopted.PointEvent) int { return a.Time.Compare(b.Time) })
+	slices.SortFunc(out, func(a, b examples.DataPointEvent) int { return a.Time.Compare(b.Time) })
 	return out
 }
 
@@ -183,7 +183,7 @@ func (m *pointsModel) compact(*rapid.T) {
 func (m *pointsModel) write(*rapid.T) {
 	at, value := m.drawTime(), rapid.Float64().Draw(m.t, "value")
 	m.clock++
-	w := adopted.NewPointWriter(m.bt.Client, store.WriterOptions{Now: func() time.Time { return noon.Add(time.Duration(m.clock) * time.Second) }})
+	w := examples.NewDataPointWriter(m.bt.Client, store.WriterOptions{Now: func() time.Time { return noon.Add(time.Duration(m.clock) * time.Second) }})
 	if err := w.Write(m.t.Context(), point(m.series, at, value)); err != nil {
 		m.t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func (m *pointsModel) remove(*rapid.T) {
 			}
 		}
 	}
-	w := adopted.NewPointWriter(m.bt.Client, store.WriterOptions{Now: clock})
+	w := examples.NewDataPointWriter(m.bt.Client, store.WriterOptions{Now: clock})
 	_, err := w.DeleteRange(m.t.Context(), m.series, hour.Add(from), hour.Add(to))
 	if _, is := errors.AsType[*store.SharedCellError](err); is != shared || !is && err != nil {
 		m.t.Fatalf("deleting from %s to %s: %v, shared cells: %t", from, to, err, shared)
@@ -273,17 +273,17 @@ func (m *pointsModel) check(*rapid.T) {
 	}
 	limit := rapid.IntRange(0, 4).Draw(m.t, "limit")
 	newest := rapid.Bool().Draw(m.t, "newest first")
-	var want []adopted.PointEvent
+	var want []examples.DataPointEvent
 	for _, e := range all {
 		if !e.Time.Before(hour.Add(from)) && e.Time.Before(hour.Add(to)) {
 			want = append(want, e)
 		}
 	}
-	r := adopted.NewPointReader(m.bt.Client, store.ReaderOptions{Now: clock})
+	r := examples.NewDataPointReader(m.bt.Client, store.ReaderOptions{Now: clock})
 	ctx := m.t.Context()
 	read := rapid.IntRange(0, 3).Draw(m.t, "read")
 	if read == 0 {
-		var series []adopted.PointSeries
+		var series []examples.DataPointSeries
 		if len(want) > 0 {
 			series = append(series, m.series)
 		}
@@ -314,12 +314,12 @@ func (m *pointsModel) check(*rapid.T) {
 // Whatever TSDs and writers do to a table, reads return the newest value of each time, and
 // deletions delete exactly their events, or nothing of the row and an error.
 func TestPointsModel(tb *testing.T) {
-	bt := adoptedtest.New(tb)
+	bt := examplestest.New(tb)
 	n := uint32(1 << 16)
 	rapid.Check(tb, func(t *rapid.T) {
 		n++
 		metric := binary.BigEndian.AppendUint32(nil, n)[1:]
-		m := &pointsModel{t: t, tb: tb, bt: bt, series: adopted.PointSeries{Metric: metric, Tagk: docTag.Tagk, Tagv: docTag.Tagv}}
+		m := &pointsModel{t: t, tb: tb, bt: bt, series: examples.DataPointSeries{Metric: metric, Tagk: docTag.Tagk, Tagv: docTag.Tagv}}
 		for h := range m.hours {
 			m.hours[h] = map[string]modelCell{}
 		}

@@ -1,4 +1,4 @@
-package adopted_test
+package examples_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc"
 
-	"github.com/btgen-dev/btgen/generated/adopted"
-	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -27,7 +27,7 @@ import (
 var (
 	hour   = time.Unix(1356998400, 0).UTC()
 	docRow = unhex("00000150e22700000001000001")
-	docTag = adopted.PointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x01")}
+	docTag = examples.DataPointSeries{Metric: []byte("\x00\x00\x01"), Tagk: []byte("\x00\x00\x01"), Tagv: []byte("\x00\x00\x01")}
 )
 
 // unhex decodes hexadecimal digits, ignoring spaces.
@@ -55,12 +55,12 @@ func putPoints(t testing.TB, bt *storetest.Bigtable, row string, n int, cells ..
 }
 
 // point is the event of a series at an offset in the hour.
-func point(series adopted.PointSeries, at time.Duration, value float64) adopted.PointEvent {
-	return adopted.PointEvent{PointSeries: series, Time: hour.Add(at), Value: value}
+func point(series examples.DataPointSeries, at time.Duration, value float64) examples.DataPointEvent {
+	return examples.DataPointEvent{DataPointSeries: series, Time: hour.Add(at), Value: value}
 }
 
 // rowAt is the key of the row of the series that is n hours later.
-func rowAt(series adopted.PointSeries, n int) string {
+func rowAt(series examples.DataPointSeries, n int) string {
 	key := append(slices.Clone(series.Metric), binary.BigEndian.AppendUint32(nil, uint32(hour.Unix())+uint32(n)*3600)...)
 	return string(slices.Concat(key, series.Tagk, series.Tagv))
 }
@@ -83,7 +83,7 @@ func clients(t *testing.T, bt *storetest.Bigtable) map[string]*bigtable.Client {
 // A row with points in each form in which OpenTSDB stores them, next to annotations and a
 // histogram, is read in every way.
 func TestPointsOfOpenTSDB(t *testing.T) {
-	bt := adoptedtest.New(t)
+	bt := examplestest.New(t)
 	note := hex.EncodeToString([]byte(`{"tsuid":"000001000001000001","startTime":1356998403}`))
 	putPoints(t, bt, docRow, 0,
 		tsdCell{"0000 0010 f000fa4b 0027", "01 02 3fc00000 0000000000000005 01"}, // compacted
@@ -98,7 +98,7 @@ func TestPointsOfOpenTSDB(t *testing.T) {
 	putPoints(t, bt, rowAt(docTag, 2), 0, tsdCell{"0000", "0a"})
 	putPoints(t, bt, rowAt(docTag, 3), 0, tsdCell{"010003", note})
 	second := func(n float64) time.Duration { return time.Duration(math.Round(n*1000)) * time.Millisecond }
-	var want []adopted.PointEvent
+	var want []examples.DataPointEvent
 	for _, e := range [][2]float64{
 		{-1, 100}, {0, 1}, {1, 2}, {1.001, 1.5}, {2, 5}, {3, 1.5}, {4, 2.5}, {5, 6}, {6, 7}, {7, 8}, {8, -1}, {3599.999, 9}, {7200, 10},
 	} {
@@ -106,7 +106,7 @@ func TestPointsOfOpenTSDB(t *testing.T) {
 	}
 	end := hour.Add(24 * time.Hour)
 	for name, client := range clients(t, bt) {
-		r := adopted.NewPointReader(client, store.ReaderOptions{Now: clock})
+		r := examples.NewDataPointReader(client, store.ReaderOptions{Now: clock})
 		for i := range want {
 			for k := i; k < len(want); k++ {
 				part := want[i : k+1]
@@ -119,7 +119,7 @@ func TestPointsOfOpenTSDB(t *testing.T) {
 				newestFirst := store.ReadOptions{NewestFirst: true, Limit: 3}
 				storetest.Same(t, what+", newest first", r.PointsOf(t.Context(), docTag.Metric, part[0].Time, to, newestFirst), newest[:min(3, len(newest))]...)
 				storetest.Same(t, what+", of a tag", r.PointsOfTag(t.Context(), docTag.Tagk, docTag.Tagv, part[0].Time, to), part...)
-				storetest.Same(t, what+", in columns", storetest.Columns[adopted.PointEvent](func(c *adopted.PointColumns) error {
+				storetest.Same(t, what+", in columns", storetest.Columns[examples.DataPointEvent](func(c *examples.DataPointColumns) error {
 					return r.ReadColumns(t.Context(), docTag, part[0].Time, to, c)
 				}), part...)
 				storetest.Same(t, what+", series", r.PointsOfSeries(t.Context(), docTag.Metric, part[0].Time, to), docTag)
@@ -142,7 +142,7 @@ func TestPointsOfOpenTSDB(t *testing.T) {
 // Of several values of one time, that of the newest cell counts, as in OpenTSDB, whichever form
 // the cells have.
 func TestPointsOfEqualTimes(t *testing.T) {
-	bt := adoptedtest.New(t)
+	bt := examplestest.New(t)
 	forms := []tsdCell{
 		{"0030", "%02x"},                        // an integer
 		{"003b", "%08x"},                        // a float: replaced below
@@ -155,7 +155,7 @@ func TestPointsOfEqualTimes(t *testing.T) {
 			if i == k {
 				continue
 			}
-			series := adopted.PointSeries{Metric: []byte{0, 1, byte(i)}, Tagk: docTag.Tagk, Tagv: []byte{0, 0, byte(k)}}
+			series := examples.DataPointSeries{Metric: []byte{0, 1, byte(i)}, Tagk: docTag.Tagk, Tagv: []byte{0, 0, byte(k)}}
 			cell := func(form int, value int) tsdCell {
 				bits := uint32(value)
 				if form == 1 {
@@ -165,7 +165,7 @@ func TestPointsOfEqualTimes(t *testing.T) {
 			}
 			putPoints(t, bt, rowAt(series, 0), 2, cell(i, 7)) // the newer one
 			putPoints(t, bt, rowAt(series, 0), 1, cell(k, 8))
-			r := adopted.NewPointReader(bt.Client, store.ReaderOptions{Now: clock})
+			r := examples.NewDataPointReader(bt.Client, store.ReaderOptions{Now: clock})
 			storetest.Same(t, fmt.Sprintf("%v and %v", forms[i], forms[k]), r.Read(t.Context(), series, hour.Add(3*time.Second), hour.Add(4*time.Second)), point(series, 3*time.Second, 7))
 		}
 	}
@@ -174,10 +174,10 @@ func TestPointsOfEqualTimes(t *testing.T) {
 // Writers store points as a TSD does, and replace what is stored of their time, also in cells of
 // other types and in cells with several points.
 func TestPointsAreWritten(t *testing.T) {
-	bt := adoptedtest.New(t)
+	bt := examplestest.New(t)
 	putPoints(t, bt, docRow, 0, tsdCell{"0030", "01"}, tsdCell{"0037", "0000000000000002"}, tsdCell{"0020 0030", "03 04 00"}, tsdCell{"010003", "aa"})
-	w := adopted.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
-	events := []adopted.PointEvent{point(docTag, 3*time.Second, 1.5), point(docTag, 3001*time.Millisecond, 0.1), point(docTag, time.Hour-time.Millisecond, -2)}
+	w := examples.NewDataPointWriter(bt.Client, store.WriterOptions{Now: clock})
+	events := []examples.DataPointEvent{point(docTag, 3*time.Second, 1.5), point(docTag, 3001*time.Millisecond, 0.1), point(docTag, time.Hour-time.Millisecond, -2)}
 	if err := w.WriteAll(t.Context(), events); err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func TestPointsAreWritten(t *testing.T) {
 	if got := stored(t, bt, docRow); !slices.Equal(got, want) {
 		t.Errorf("stored %v, want %v", got, want)
 	}
-	r := adopted.NewPointReader(bt.Client, store.ReaderOptions{Now: clock})
-	storetest.Same(t, "written", r.Read(t.Context(), docTag, hour, hour.Add(time.Hour)), append([]adopted.PointEvent{point(docTag, 2*time.Second, 3)}, events...)...)
+	r := examples.NewDataPointReader(bt.Client, store.ReaderOptions{Now: clock})
+	storetest.Same(t, "written", r.Read(t.Context(), docTag, hour, hour.Add(time.Hour)), append([]examples.DataPointEvent{point(docTag, 2*time.Second, 3)}, events...)...)
 
 	for _, value := range []float64{math.NaN(), math.Inf(1)} { // which a TSD does not accept
 		if err := w.Write(t.Context(), point(docTag, 0, value)); !errors.Is(err, codec.ErrNaN) {
@@ -220,7 +220,7 @@ func stored(t testing.TB, bt *storetest.Bigtable, key string) (out []tsdCell) {
 // What cannot be decoded is an error with its column, and the other points of its row are read.
 // It does not hide an older event from Latest silently.
 func TestUndecodablePoints(t *testing.T) {
-	bt := adoptedtest.New(t)
+	bt := examplestest.New(t)
 	for n, cells := range [][]tsdCell{
 		{{"070000", "01"}},                              // an unknown column
 		{{"0010 0020", "01 02"}},                        // compacted, without its last byte
@@ -229,10 +229,10 @@ func TestUndecodablePoints(t *testing.T) {
 		{{"0010 00f9", "04 0102 00"}, {"0010", "0102"}}, // a float of 2 bytes, after an event
 		{{"e100", "01"}},                                // after the hour
 	} {
-		series := adopted.PointSeries{Metric: []byte{0, 2, byte(n)}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
+		series := examples.DataPointSeries{Metric: []byte{0, 2, byte(n)}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
 		putPoints(t, bt, rowAt(series, 0), 0, tsdCell{"0000", "05"})
 		putPoints(t, bt, rowAt(series, 0), 1, cells...)
-		r := adopted.NewPointReader(bt.Client, store.ReaderOptions{Now: clock})
+		r := examples.NewDataPointReader(bt.Client, store.ReaderOptions{Now: clock})
 		failed, events := 0, 0
 		for e, err := range r.Read(t.Context(), series, hour, hour.Add(time.Hour)) {
 			var decode *store.DecodeError
@@ -259,14 +259,14 @@ func TestUndecodablePoints(t *testing.T) {
 // Rows with more or fewer tags are of no series of the schema: reads of a series are not affected, and
 // queries of the metric, deletions among them, name them and leave them.
 func TestPointsWithOtherTags(t *testing.T) {
-	bt := adoptedtest.New(t)
-	series := adopted.PointSeries{Metric: []byte{0, 5, 0}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
+	bt := examplestest.New(t)
+	series := examples.DataPointSeries{Metric: []byte{0, 5, 0}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
 	others := []string{rowAt(series, 0) + "\x00\x00\x02\x00\x00\x04", rowAt(series, 1)[:7]} // two tags, and none
 	putPoints(t, bt, rowAt(series, 0), 0, tsdCell{"0000", "01"})
 	for _, row := range others {
 		putPoints(t, bt, row, 0, tsdCell{"0000", "02"})
 	}
-	r := adopted.NewPointReader(bt.Client, store.ReaderOptions{Now: clock})
+	r := examples.NewDataPointReader(bt.Client, store.ReaderOptions{Now: clock})
 	want, end := point(series, 0, 1), hour.Add(4*time.Hour)
 	storetest.Same(t, "Read", r.Read(t.Context(), series, hour, end), want)
 	storetest.Same(t, "Latest", storetest.One(r.Latest(t.Context(), series)), want)
@@ -283,7 +283,7 @@ func TestPointsWithOtherTags(t *testing.T) {
 	if !slices.Equal(failed, others) {
 		t.Errorf("errors of %q, want %q", failed, others)
 	}
-	w := adopted.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
+	w := examples.NewDataPointWriter(bt.Client, store.WriterOptions{Now: clock})
 	d, err := w.DeletePointsOf(t.Context(), series.Metric, hour, end)
 	if _, is := errors.AsType[*store.DecodeError](err); !is || d.Events() != 1 {
 		t.Errorf("%v, %v", d, err)
@@ -297,7 +297,7 @@ func TestPointsWithOtherTags(t *testing.T) {
 
 // Deleting points deletes these and nothing else: cells with other points stay, and are an error.
 func TestPointsAreDeleted(t *testing.T) {
-	bt := adoptedtest.New(t)
+	bt := examplestest.New(t)
 	note := tsdCell{"010003", "aa"}
 	all := []tsdCell{{"0010", "01"}, {"0020 0030", "020300"}, {"00400050", "040500"}, {"050000", "0060060070f9"}, note}
 	tests := []struct {
@@ -318,7 +318,7 @@ func TestPointsAreDeleted(t *testing.T) {
 		{"nothing", 10, 3600, []int{0, 1, 2, 3, 4}, 0, ""},
 	}
 	for n, tt := range tests {
-		series := adopted.PointSeries{Metric: []byte{0, 3, byte(n)}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
+		series := examples.DataPointSeries{Metric: []byte{0, 3, byte(n)}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
 		putPoints(t, bt, rowAt(series, 0), 0, all...)
 		putPoints(t, bt, rowAt(series, 9), 0, all...)
 		want := []tsdCell{}
@@ -326,7 +326,7 @@ func TestPointsAreDeleted(t *testing.T) {
 			want = append(want, tsdCell{strings.ReplaceAll(all[i].qualifier, " ", ""), all[i].value})
 		}
 		slices.SortFunc(want, func(a, b tsdCell) int { return strings.Compare(a.qualifier, b.qualifier) })
-		w := adopted.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
+		w := examples.NewDataPointWriter(bt.Client, store.WriterOptions{Now: clock})
 		for _, dry := range []bool{true, false, false} {
 			before := stored(t, bt, rowAt(series, 0))
 			d, err := w.DeleteRange(t.Context(), series, hour.Add(time.Duration(tt.from)*time.Second), hour.Add(time.Duration(tt.to)*time.Second), store.DeleteOptions{DryRun: dry})
@@ -345,21 +345,21 @@ func TestPointsAreDeleted(t *testing.T) {
 		if got := stored(t, bt, rowAt(series, 9)); len(got) != len(all) {
 			t.Errorf("%s: another hour has %v", tt.name, got)
 		}
-		_, err := w.Delete(t.Context(), []adopted.PointEvent{point(series, 9*time.Hour+2*time.Second, 0)})
+		_, err := w.Delete(t.Context(), []examples.DataPointEvent{point(series, 9*time.Hour+2*time.Second, 0)})
 		if _, shared := errors.AsType[*store.SharedCellError](err); !shared {
 			t.Errorf("one event of a compacted cell: %v", err)
 		}
-		if d, err := w.Delete(t.Context(), []adopted.PointEvent{point(series, 9*time.Hour+2*time.Second, 0), point(series, 9*time.Hour+3*time.Second, 0)}); err != nil || d.Events() != 2 {
+		if d, err := w.Delete(t.Context(), []examples.DataPointEvent{point(series, 9*time.Hour+2*time.Second, 0), point(series, 9*time.Hour+3*time.Second, 0)}); err != nil || d.Events() != 2 {
 			t.Errorf("all events of a compacted cell: %v, %v", d, err)
 		}
 	}
 
 	// An hour without anything else is deleted with its family, and one with a column that cannot
 	// be decoded is not.
-	series := adopted.PointSeries{Metric: []byte{0, 4, 0}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
+	series := examples.DataPointSeries{Metric: []byte{0, 4, 0}, Tagk: docTag.Tagk, Tagv: docTag.Tagv}
 	putPoints(t, bt, rowAt(series, 0), 0, all[:4]...)
 	putPoints(t, bt, rowAt(series, 1), 0, tsdCell{"070000", "01"}, all[0])
-	w := adopted.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
+	w := examples.NewDataPointWriter(bt.Client, store.WriterOptions{Now: clock})
 	d, err := w.DeletePointsOf(t.Context(), series.Metric, hour, hour.Add(2*time.Hour))
 	if _, undecodable := errors.AsType[*store.DecodeError](err); !undecodable || d.Events() != 8 || d.Tables[0].Mutations != 2 {
 		t.Errorf("two hours: %v, %v", d, err)

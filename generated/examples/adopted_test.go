@@ -1,4 +1,4 @@
-package adopted_test
+package examples_test
 
 import (
 	"encoding/binary"
@@ -11,8 +11,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/generated/adopted"
-	"github.com/btgen-dev/btgen/generated/adopted/adoptedtest"
+	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -41,7 +41,7 @@ func javaKey(device string, at time.Time) string {
 }
 
 // javaCells are the cells of a reading: Bytes.toBytes of a float and of an int.
-func javaCells(e adopted.ReadingEvent) map[string]string {
+func javaCells(e examples.MeasurementEvent) map[string]string {
 	return map[string]string{
 		"celsius": string(binary.BigEndian.AppendUint32(nil, math.Float32bits(e.Celsius))),
 		"status":  string(binary.BigEndian.AppendUint32(nil, uint32(e.Status))),
@@ -54,23 +54,23 @@ func clock() time.Time { return noon.Add(72 * time.Hour) }
 // Readings that a Java program wrote are read in every way, although the keys of a device
 // begin with the whole name of another one.
 func TestReadingsOfJava(t *testing.T) {
-	bt := adoptedtest.New(t)
+	bt := examplestest.New(t)
 	devices := []string{"pump-1", "pump-17", "p", "pump-1\x7f", "pump-1\x00"}
-	want := map[string][]adopted.ReadingEvent{}
+	want := map[string][]examples.MeasurementEvent{}
 	for n, device := range devices {
 		for k := range 3 {
-			e := adopted.ReadingEvent{
-				ReadingSeries: adopted.ReadingSeries{Device: device},
-				Time:          noon.Add(time.Duration(k) * time.Hour), Celsius: float32(n) + 0.5, Status: int32(-k),
+			e := examples.MeasurementEvent{
+				MeasurementSeries: examples.MeasurementSeries{Device: device},
+				Time:              noon.Add(time.Duration(k) * time.Hour), Celsius: float32(n) + 0.5, Status: int32(-k),
 			}
 			want[device] = append(want[device], e)
 			put(t, bt, "readings", javaKey(device, e.Time), "d", javaCells(e))
 		}
 	}
-	r := adopted.NewReadingReader(bt.Client, store.ReaderOptions{Now: clock})
-	w := adopted.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := examples.NewMeasurementReader(bt.Client, store.ReaderOptions{Now: clock})
+	w := examples.NewMeasurementWriter(bt.Client, store.WriterOptions{Now: clock})
 	for device, events := range want {
-		series := events[0].ReadingSeries
+		series := events[0].MeasurementSeries
 		storetest.Same(t, "Read "+device, r.Read(t.Context(), series, noon, noon.Add(24*time.Hour)), events...)
 		storetest.Same(t, "one hour of "+device, r.Read(t.Context(), series, noon.Add(time.Hour), noon.Add(2*time.Hour)), events[1])
 		storetest.Same(t, "newest of "+device, r.Read(t.Context(), series, noon, clock(), store.ReadOptions{NewestFirst: true, Limit: 1}), events[2])
@@ -87,25 +87,25 @@ func TestReadingsOfJava(t *testing.T) {
 	if err := w.Write(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Same(t, "written again", r.Read(t.Context(), again.ReadingSeries, noon, noon.Add(time.Minute)), again)
+	storetest.Same(t, "written again", r.Read(t.Context(), again.MeasurementSeries, noon, noon.Add(time.Minute)), again)
 
 	// Deleting a device leaves those with longer names.
-	if _, err := w.DeleteSeries(t.Context(), again.ReadingSeries); err != nil {
+	if _, err := w.DeleteSeries(t.Context(), again.MeasurementSeries); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Same(t, "deleted", r.Read(t.Context(), again.ReadingSeries, noon, clock()))
+	storetest.Same(t, "deleted", r.Read(t.Context(), again.MeasurementSeries, noon, clock()))
 	for _, device := range devices[1:] {
-		storetest.Same(t, "left", r.Read(t.Context(), want[device][0].ReadingSeries, noon, clock()), want[device]...)
+		storetest.Same(t, "left", r.Read(t.Context(), want[device][0].MeasurementSeries, noon, clock()), want[device]...)
 	}
 }
 
 // A cell of another width is an error that names the row, not a missing event.
 func TestReadingOfAnotherProgram(t *testing.T) {
-	bt := adoptedtest.New(t)
+	bt := examplestest.New(t)
 	put(t, bt, "readings", javaKey("pump-1", noon), "d", map[string]string{"celsius": "21.5", "status": "3"})
-	r := adopted.NewReadingReader(bt.Client, store.ReaderOptions{Now: clock})
+	r := examples.NewMeasurementReader(bt.Client, store.ReaderOptions{Now: clock})
 	var decode *store.DecodeError
-	for _, err := range r.Read(t.Context(), adopted.ReadingSeries{Device: "pump-1"}, noon, clock()) {
+	for _, err := range r.Read(t.Context(), examples.MeasurementSeries{Device: "pump-1"}, noon, clock()) {
 		if !errors.As(err, &decode) || decode.Row != javaKey("pump-1", noon) {
 			t.Errorf("%v", err)
 		}
@@ -124,14 +124,14 @@ func activityKey(user uint64, kind string, at time.Time) string {
 // and rows of a third kind concern neither. A row of the own kind that cannot be decoded is
 // an error.
 func TestKinds(t *testing.T) {
-	bt := adoptedtest.New(t)
-	var clicks []adopted.ClickEvent
-	var views []adopted.ViewEvent
+	bt := examplestest.New(t)
+	var clicks []examples.ClickEvent
+	var views []examples.ViewEvent
 	for user := range uint64(3) {
 		for k := range 2 {
 			at := noon.Add(time.Duration(2*int(user)+k) * time.Minute)
-			click := adopted.ClickEvent{ClickSeries: adopted.ClickSeries{User: user}, Time: at, Target: fmt.Sprint("t", user, k)}
-			view := adopted.ViewEvent{ViewSeries: adopted.ViewSeries{User: user}, Time: at, Page: fmt.Sprint("p", user, k), Duration: time.Second}
+			click := examples.ClickEvent{ClickSeries: examples.ClickSeries{User: user}, Time: at, Target: fmt.Sprint("t", user, k)}
+			view := examples.ViewEvent{ViewSeries: examples.ViewSeries{User: user}, Time: at, Page: fmt.Sprint("p", user, k), Duration: time.Second}
 			clicks, views = append(clicks, click), append(views, view)
 			put(t, bt, "activity", activityKey(user, "click", at), "a", map[string]string{"target": click.Target})
 			put(t, bt, "activity", activityKey(user, "view", at), "a", map[string]string{"page": view.Page, "duration": string(binary.BigEndian.AppendUint64(nil, 1e9))})
@@ -140,14 +140,14 @@ func TestKinds(t *testing.T) {
 	}
 	put(t, bt, "activity", "user#mallory#like#1", "a", map[string]string{"other": "x"})
 	ctx := t.Context()
-	rc := adopted.NewClickReader(bt.Client, store.ReaderOptions{Now: clock})
-	rv := adopted.NewViewReader(bt.Client, store.ReaderOptions{Now: clock})
+	rc := examples.NewClickReader(bt.Client, store.ReaderOptions{Now: clock})
+	rv := examples.NewViewReader(bt.Client, store.ReaderOptions{Now: clock})
 	storetest.Same(t, "clicks of a user", rc.Read(ctx, clicks[2].ClickSeries, noon, clock()), clicks[2:4]...)
 	storetest.Same(t, "views of a user", rv.Read(ctx, views[2].ViewSeries, noon, clock()), views[2:4]...)
 	storetest.SameInAnyOrder(t, "all clicks", rc.AllClicks(ctx, noon, clock()), clicks...)
 	storetest.SameInAnyOrder(t, "all views", rv.AllViews(ctx, noon, clock()), views...)
 
-	wc := adopted.NewClickWriter(bt.Client, store.WriterOptions{Now: clock})
+	wc := examples.NewClickWriter(bt.Client, store.WriterOptions{Now: clock})
 	if _, err := wc.DeleteSeries(ctx, clicks[2].ClickSeries); err != nil {
 		t.Fatal(err)
 	}
@@ -172,13 +172,13 @@ func TestKinds(t *testing.T) {
 // every way, although the key of a device begins with that of another one. Whatever is deleted,
 // the other events of the row and the other devices stay.
 func TestStates(t *testing.T) {
-	bt, ctx := adoptedtest.New(t), t.Context()
+	bt, ctx := examplestest.New(t), t.Context()
 	devices := []string{"pump-1", "pump-17", "pump-1\x00", "p", "valve"} // not in the order of keys
-	want := map[string][]adopted.StateEvent{}
+	want := map[string][]examples.StateEvent{}
 	for n, device := range devices {
 		m := bigtable.NewMutation()
 		for k := range 4 {
-			e := adopted.StateEvent{StateSeries: adopted.StateSeries{Tenant: "acme", Device: device}, Time: noon.Add(time.Duration(k) * time.Hour), Mode: fmt.Sprint(n, k)}
+			e := examples.StateEvent{StateSeries: examples.StateSeries{Tenant: "acme", Device: device}, Time: noon.Add(time.Duration(k) * time.Hour), Mode: fmt.Sprint(n, k)}
 			m.Set("s", "mode", bigtable.Time(e.Time), []byte(e.Mode))
 			if k%2 == 1 {
 				load := float64(k)
@@ -192,9 +192,9 @@ func TestStates(t *testing.T) {
 		}
 	}
 	put(t, bt, "states", "acme2#pump-1", "s", map[string]string{"mode": "another tenant"})
-	r := adopted.NewStateReader(bt.Client, store.ReaderOptions{Now: clock})
-	w := adopted.NewStateWriter(bt.Client, store.WriterOptions{Now: clock})
-	var series []adopted.StateSeries
+	r := examples.NewStateReader(bt.Client, store.ReaderOptions{Now: clock})
+	w := examples.NewStateWriter(bt.Client, store.WriterOptions{Now: clock})
+	var series []examples.StateSeries
 	for _, device := range devices {
 		events := want[device]
 		series = append(series, events[0].StateSeries)
@@ -206,7 +206,7 @@ func TestStates(t *testing.T) {
 			t.Errorf("Latest of %q: %+v, %v", device, latest, err)
 		}
 	}
-	last := func(devices ...string) (out []adopted.StateEvent) {
+	last := func(devices ...string) (out []examples.StateEvent) {
 		for _, device := range devices {
 			out = append(out, want[device][3])
 		}
