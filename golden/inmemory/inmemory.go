@@ -5,6 +5,7 @@ package inmemory
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -184,6 +185,17 @@ func (b *Bigtable) apply(rows map[string]row, key string, mutations []*bigtablep
 		case *bigtablepb.Mutation_SetCell_:
 			set := mutation.SetCell
 			r = r.set(Cell{set.FamilyName, string(set.ColumnQualifier), set.TimestampMicros, set.Value})
+		case *bigtablepb.Mutation_AddToCell_:
+			add := mutation.AddToCell
+			c := Cell{add.FamilyName, string(add.ColumnQualifier.GetRawValue()), add.Timestamp.GetRawTimestampMicros(), nil}
+			sum := add.Input.GetIntValue()
+			for _, before := range r.cells() {
+				if before.Family == c.Family && before.Qualifier == c.Qualifier && before.Micros == c.Micros {
+					sum += int64(binary.BigEndian.Uint64(before.Value))
+				}
+			}
+			c.Value = binary.BigEndian.AppendUint64(nil, uint64(sum))
+			r = r.set(c)
 		case *bigtablepb.Mutation_DeleteFromColumn_:
 			from, within := mutation.DeleteFromColumn, mutation.DeleteFromColumn.GetTimeRange()
 			r = r.delete(func(c Cell) bool {
