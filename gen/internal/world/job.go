@@ -226,6 +226,7 @@ func (p *play) forget() error {
 		}
 	}
 	if slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
+		p.now = p.end()
 		for _, t := range p.layout.AllPeriods() {
 			if t.Rollup != nil { // when a bucket is summarized
 				p.now = p.now.Add(t.Bucket.Widest() + t.Rollup.Least(t.Bucket))
