@@ -120,6 +120,7 @@ func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 	}
 	if begins := p.begins(); begins.Year() > 2050 {
 		p.now = begins.Add(50 * time.Hour)
+		p.shift = p.now.Sub(traffic.Now)
 	}
 	if err := p.setup(p.schema); err != nil {
 		return nil, fmt.Errorf("setup: %w", err)
@@ -188,6 +189,7 @@ type play struct {
 	prefix     string
 	mu         sync.Mutex
 	now        time.Time
+	shift      time.Duration // of the times of events, which are close to those of the newest layout if there are several
 	tick       time.Duration // by how much the clock advances whenever it is read
 	programs   []program
 	known      []dynamic.Event   // places of events that were written
@@ -320,6 +322,9 @@ func (p *play) tableIDs() (out []string) {
 // event draws an event: at the time of another one, close to one, or at any time that tables distinguish.
 func (p *play) event() dynamic.Event {
 	e := rapid.Custom(func(t *rapid.T) []dynamic.Event { return p.traffic.Events(t, 1) }).Example(int(p.Int32()))[0]
+	if e.Time = e.Time.Add(p.shift); !e.ExpiresAt.IsZero() {
+		e.ExpiresAt = e.ExpiresAt.Add(p.shift)
+	}
 	switch p.IntN(8) {
 	case 0, 1:
 		if len(p.known) > 0 {
