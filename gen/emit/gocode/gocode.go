@@ -93,7 +93,7 @@ func Comment(line string) string {
 	}
 	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
 	if rest := line[len(blank):]; strings.HasPrefix(rest, "+build") {
-		line = blank + "+ " + rest[1:]
+		line = blank + `\` + rest // no list item either, which gofmt would indent
 	}
 	if line == "" || line[0] == '\t' {
 		return "//" + line
