@@ -28,8 +28,10 @@ import (
 type Corpus struct {
 	language rule
 	keys     []string                // of the language
+	settings []string                // of the language
 	places   []string                // that a schema of the corpus has
-	schemas  map[string][]*yaml.Node // by place
+	pairs    []Pair                  // of settings
+	schemas  map[string][]*yaml.Node // by place, and by setting
 	parts    map[string][]*yaml.Node // by the last name of their places, since those with the same one are alike
 }
 
@@ -42,6 +44,7 @@ type rule struct {
 	Ref        string          `json:"$ref"`
 	Enum       []any           `json:"enum"`
 	Type       any             `json:"type"`
+	Required   []string        `json:"required"`
 
 	Definitions map[string]rule `json:"definitions"`
 }
@@ -74,7 +77,9 @@ func Load(folders ...string) (*Corpus, error) {
 			return nil, err
 		}
 	}
-	c.keys, c.places = c.keysOf(), slices.Sorted(maps.Keys(c.schemas))
+	c.settings = c.settingsOf()
+	c.keys, c.pairs = c.keysOf(), c.pairsOf()
+	c.places = slices.DeleteFunc(slices.Sorted(maps.Keys(c.schemas)), func(s string) bool { return strings.Contains(s, "=") })
 	if len(c.places) == 0 {
 		return nil, fmt.Errorf("no schemas in %v", folders)
 	}
@@ -112,8 +117,10 @@ func (c *Corpus) add(text []byte) {
 	}
 	root := doc.Content[0]
 	for _, p := range c.partsOf(root) {
-		if of := c.schemas[p.place]; len(of) == 0 || of[len(of)-1] != root {
-			c.schemas[p.place] = append(of, root)
+		for _, s := range p.settings() {
+			if of := c.schemas[s]; len(of) == 0 || of[len(of)-1] != root {
+				c.schemas[s] = append(of, root)
+			}
 		}
 		c.parts[last(p.place)] = append(c.parts[last(p.place)], p.value)
 	}
@@ -259,6 +266,7 @@ type Drawn struct {
 	Text   []byte
 	Layout *layout.Layout
 	Keys   []string // the places of its keys, each once, in ascending order
+	Pairs  []Pair   // of its settings, each once, in ascending order
 }
 
 // Draw draws a schema without errors, by a number of edits of one of the corpus. Those with rare settings
@@ -275,7 +283,12 @@ func (c *Corpus) Draw(random *rand.Rand, edits int) Drawn {
 			root, edits = edited, edits-1
 		}
 	}
-	out := Drawn{Text: format(root)}
+	return c.drawn(root)
+}
+
+// drawn returns a schema that was drawn.
+func (c *Corpus) drawn(root *yaml.Node) Drawn {
+	out := Drawn{Text: format(root), Pairs: c.pairsIn(root)}
 	out.Layout = Layout(out.Text)
 	keys := map[string]bool{}
 	for _, p := range c.partsOf(root) {
@@ -385,13 +398,16 @@ func (c *Corpus) pick(random *rand.Rand, place string, rules []rule) *yaml.Node 
 }
 
 // has reports whether a node is a mapping that has a key.
-func has(n *yaml.Node, key string) bool {
+func has(n *yaml.Node, key string) bool { return member(n, key) > 0 }
+
+// member returns the index of the value of a key in a mapping, or -1.
+func member(n *yaml.Node, key string) int {
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
-			return true
+			return i + 1
 		}
 	}
-	return false
+	return -1
 }
 
 // clone returns a copy of a node without comments.
