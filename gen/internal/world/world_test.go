@@ -46,7 +46,7 @@ func scripts(t *testing.T, n int) (first, end int) {
 // TestWorld plays scripts on schemas that are drawn from parts of others.
 func TestWorld(t *testing.T) {
 	c, w := load(t), world.Start(t)
-	first, end := scripts(t, testlong.Pick(20, 1500))
+	first, end := scripts(t, testlong.Pick(12, 1500))
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(2, uint64(i)))
@@ -75,7 +75,7 @@ func future(text []byte) []byte {
 // TestWorldOfEdits edits drawn schemas that have events. What the judge of edits does not refuse hides and changes nothing.
 func TestWorldOfEdits(t *testing.T) {
 	c, w := load(t), world.Start(t)
-	first, end := scripts(t, testlong.Pick(20, 2000))
+	first, end := scripts(t, testlong.Pick(10, 2000))
 	became := map[world.Edited]int{}
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -105,7 +105,7 @@ type compiled struct{ Package, Name, Text string }
 // TestWorldOfCode compiles the code of drawn schemas, and plays scripts with it.
 func TestWorldOfCode(t *testing.T) {
 	c := load(t)
-	first, end := scripts(t, testlong.Pick(3, 60))
+	first, end := scripts(t, testlong.Pick(2, 40))
 	dir := testlong.Scratch(t)
 	root := "github.com/btgen-dev/btgen/gen/internal/world/" + filepath.ToSlash(dir)
 	var drawn []compiled
@@ -124,7 +124,7 @@ func TestWorldOfCode(t *testing.T) {
 		drawn = append(drawn, compiled{r.Layouts[0].Package, r.Layouts[0].Name, string(text)})
 	}
 	var main bytes.Buffer
-	if err := codeTest.Execute(&main, map[string]any{"Root": root, "Drawn": drawn, "Scripts": testlong.Pick(2, 8)}); err != nil {
+	if err := codeTest.Execute(&main, map[string]any{"Root": root, "Drawn": drawn, "Scripts": testlong.Pick(1, 8)}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "code_test.go"), main.Bytes())
