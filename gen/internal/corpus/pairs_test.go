@@ -17,7 +17,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/gen/internal/world"
 	"github.com/btgen-dev/btgen/golden/testlong"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 var update = flag.Bool("update", false, "write the table of pairs")
@@ -220,18 +219,7 @@ type player struct {
 // newPlayer starts a server.
 func newPlayer(t *testing.T) *player {
 	t.Helper()
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", world.ServerOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	w, err := world.New(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
-	w.Dir = t.TempDir()
-	return &player{w, testlong.Scratch(t), 0}
+	return &player{world.Start(t), testlong.Scratch(t), 0}
 }
 
 // play plays a short script, and generates the code.

@@ -28,6 +28,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -145,6 +146,10 @@ func (p *play) setup(s *dynamic.Schema) error {
 	tables := s.Tables()
 	for i := range tables {
 		tables[i].Tier = 0 // ages may be shorter than the service accepts
+		tables[i].Families = slices.Clone(tables[i].Families)
+		for k := range tables[i].Families { // the server collects garbage by the clock of the machine, and at any time
+			tables[i].Families[k].GC = codec.GCRule{}
+		}
 	}
 	_, err := setup.Setup(p.ctx, p.bt.Admin, p.bt.Client, tables, setup.Options{TablePrefix: p.prefix, NoHistory: true, AllowDrafts: true})
 	return err

@@ -226,6 +226,7 @@ func (p *play) deleteEvents() error {
 		at := e
 		at.Time = codec.Truncate(e.Time, p.layout.Precision)
 		events, gone[place(&at)] = append(events, e), true
+		p.known = append(p.known, at) // a deletion that is killed may leave a mark of its series
 	}
 	p.note("%v", shown(events))
 	w := p.program()
