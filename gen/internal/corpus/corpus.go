@@ -232,11 +232,8 @@ func (c *Corpus) flat(r rule) []rule {
 	return out
 }
 
-// Keys returns the places of all keys that the language names, in ascending order. Those of nested
+// keysOf returns the places of all keys that the language names, in ascending order. Those of nested
 // times to live are listed once.
-func (c *Corpus) Keys() []string { return c.keys }
-
-// keysOf returns the keys of the language; see [Corpus.Keys].
 func (c *Corpus) keysOf() []string {
 	all := map[string]bool{}
 	var visit func(r rule, place string)
@@ -265,8 +262,6 @@ func (c *Corpus) keysOf() []string {
 type Drawn struct {
 	Text   []byte
 	Layout *layout.Layout
-	Keys   []string // the places of its keys, each once, in ascending order
-	Pairs  []Pair   // of its settings, each once, in ascending order
 }
 
 // Draw draws a schema without errors, by a number of edits of one of the corpus. Those with rare settings
@@ -275,27 +270,17 @@ func (c *Corpus) Draw(random *rand.Rand, edits int) Drawn {
 	of := c.schemas[c.places[random.IntN(len(c.places))]]
 	root := clone(of[random.IntN(len(of))])
 	for tries := 0; edits > 0 && tries < 200; tries++ {
-		edited := clone(root)
-		for range 1 + random.IntN(2) { // some settings need another one
-			c.edit(random, edited)
-		}
-		if text := format(edited); Layout(text) != nil && !bytes.Equal(text, format(root)) {
+		if edited := c.edited(random, root); edited != nil {
 			root, edits = edited, edits-1
 		}
 	}
-	return c.drawn(root)
+	return drawn(root)
 }
 
 // drawn returns a schema that was drawn.
-func (c *Corpus) drawn(root *yaml.Node) Drawn {
-	out := Drawn{Text: format(root), Pairs: c.pairsIn(root)}
-	out.Layout = Layout(out.Text)
-	keys := map[string]bool{}
-	for _, p := range c.partsOf(root) {
-		keys[p.place] = true
-	}
-	out.Keys = slices.Sorted(maps.Keys(keys))
-	return out
+func drawn(root *yaml.Node) Drawn {
+	text := format(root)
+	return Drawn{text, Layout(text)}
 }
 
 // Edit returns a schema without errors that differs from another one by an edit; false if it finds none.
@@ -304,17 +289,25 @@ func (c *Corpus) Edit(random *rand.Rand, text []byte) (edited []byte, ok bool) {
 	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {
 		return nil, false
 	}
-	before := format(clone(doc.Content[0]))
+	root := clone(doc.Content[0])
 	for range 100 {
-		root := clone(doc.Content[0])
-		for range 1 + random.IntN(2) { // some settings need another one
-			c.edit(random, root)
-		}
-		if edited = format(root); Layout(edited) != nil && !bytes.Equal(edited, before) {
-			return edited, true
+		if edited := c.edited(random, root); edited != nil {
+			return format(edited), true
 		}
 	}
 	return nil, false
+}
+
+// edited returns an edited copy of a schema; nil if that has errors, or is the same.
+func (c *Corpus) edited(random *rand.Rand, root *yaml.Node) *yaml.Node {
+	edited := clone(root)
+	for range 1 + random.IntN(2) { // some settings need another one
+		c.edit(random, edited)
+	}
+	if text := format(edited); Layout(text) == nil || bytes.Equal(text, format(root)) {
+		return nil
+	}
+	return edited
 }
 
 // Without returns the schemas that lack one part of a schema each, which most have errors.

@@ -218,11 +218,12 @@ func (c *Corpus) pairsIn(root *yaml.Node) (out []Pair) {
 }
 
 // DrawPair draws a schema without errors that has a pair, from one that has one of the settings and another one that
-// has the other. It returns false if a number of tries finds none: then they cannot stand together, as far as is known.
-func (c *Corpus) DrawPair(random *rand.Rand, p Pair, tries int) (Drawn, bool) {
+// has the other. It also returns all pairs of the schema, and false if a number of tries finds none: then they cannot stand together,
+// as far as is known.
+func (c *Corpus) DrawPair(random *rand.Rand, p Pair, tries int) (Drawn, []Pair, bool) {
 	settings, of := [2]string{p.A, p.B}, [2][]*yaml.Node{c.schemas[p.A], c.schemas[p.B]}
 	if len(of[0]) == 0 || len(of[1]) == 0 {
-		return Drawn{}, false
+		return Drawn{}, nil, false
 	}
 	for range tries {
 		i := random.IntN(2)
@@ -232,10 +233,10 @@ func (c *Corpus) DrawPair(random *rand.Rand, p Pair, tries int) (Drawn, bool) {
 			c.edit(random, root)
 		}
 		if c.setsOf(root).together(p) && Layout(format(root)) != nil {
-			return c.drawn(root), true
+			return drawn(root), c.pairsIn(root), true
 		}
 	}
-	return Drawn{}, false
+	return Drawn{}, nil, false
 }
 
 // cross adds a setting to a schema, with some of what stands beside it in another one. If the schema has another setting of

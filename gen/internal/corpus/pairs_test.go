@@ -81,9 +81,9 @@ func draw(t *testing.T, all []corpus.Pair, examples map[corpus.Pair]bool, signs 
 	for i, pair := range all {
 		if sign := signs[pair]; sign == 0 || sign == never && testlong.Enabled() {
 			signs[pair] = never
-			if d, ok := c.DrawPair(rand.New(rand.NewPCG(3, uint64(i))), pair, 100); ok {
+			if d, pairs, ok := c.DrawPair(rand.New(rand.NewPCG(3, uint64(i))), pair, 100); ok {
 				p.play(t, d, uint64(i))
-				for _, also := range d.Pairs {
+				for _, also := range pairs {
 					signs[also] = drawn
 				}
 			}
@@ -189,13 +189,13 @@ func TestPlayedPairs(t *testing.T) {
 		if signs[pair] == never || played[pair] || n == 10 && !testlong.Enabled() {
 			continue
 		}
-		d, ok := c.DrawPair(random, pair, testlong.Pick(10, 300))
+		d, pairs, ok := c.DrawPair(random, pair, testlong.Pick(10, 300))
 		if !ok {
 			missed++
 			continue
 		}
 		n++
-		for _, also := range d.Pairs {
+		for _, also := range pairs {
 			played[also] = true
 		}
 		p.play(t, d, random.Uint64())
