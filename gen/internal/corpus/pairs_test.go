@@ -229,10 +229,7 @@ func (p *player) play(t *testing.T, d corpus.Drawn, seed uint64) {
 	for range 25 {
 		s.Steps = append(s.Steps, random.Uint64())
 	}
-	if err := p.world.Play(t.Context(), s); err != nil {
-		s, err = p.world.Shrink(t.Context(), s, err)
-		t.Errorf("seed %d: %v\n%s", seed, err, d.Text)
-	}
+	p.world.CheckScript(t, s, fmt.Appendf(nil, "seed %d\n%s", seed, d.Text))
 	p.n++
 	folder := fmt.Sprint("p", p.n)
 	r, err := gen.Generate([]gen.Input{{Name: "schema.yaml", Text: d.Text}}, emit.Target{ImportPath: module + filepath.ToSlash(p.dir) + "/" + folder})

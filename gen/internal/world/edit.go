@@ -62,20 +62,16 @@ func (w *World) Edit(ctx context.Context, old, edited *layout.Layout, seed uint6
 
 // compareEdited compares what readers of an edited schema find with what those of the schema find.
 func (p *play) compareEdited(r *dynamic.Reader, edited *layout.Layout) error {
-	place := func(in []layout.Field, f *layout.Field) int {
+	index := func(in []layout.Field, f *layout.Field) int {
 		return slices.IndexFunc(in, func(o layout.Field) bool { return o.Name == f.Name && o.Type == f.Type })
 	}
 	if len(p.layout.Series) != len(edited.Series) || p.layout.Precision != edited.Precision {
 		return nil // events have other places
 	}
-	series := map[string][]any{}
-	for _, e := range p.known {
-		series[fmt.Sprintf("%q", e.Series)] = e.Series
-	}
-	for name, of := range series {
+	for name, of := range p.allSeries() {
 		moved := make([]any, len(of))
 		for i := range p.layout.Series {
-			n := place(edited.Series, &p.layout.Series[i])
+			n := index(edited.Series, &p.layout.Series[i])
 			if n < 0 {
 				return nil
 			}
@@ -101,7 +97,7 @@ func (p *play) compareEdited(r *dynamic.Reader, edited *layout.Layout) error {
 				continue
 			}
 			for k := range p.layout.Fields {
-				n := place(edited.Fields, &p.layout.Fields[k])
+				n := index(edited.Fields, &p.layout.Fields[k])
 				if n < 0 || l.Values[k] == (unknown{}) || value.Equal(got[i].Values[n], l.Values[k]) || l.Values[k] == nil && !edited.Fields[n].Optional {
 					continue
 				}

@@ -20,7 +20,7 @@ func (p *play) rollup() error {
 	if !slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
 		return nil
 	}
-	client, o := anyOf(p, p.clients), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: p.chance(3), Sleep: noSleep, Checkpoint: p.checkpoint()}
+	client, o := p.client(), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: p.chance(3), Sleep: noSleep, Checkpoint: p.checkpoint()}
 	return p.repeated(func() error {
 		_, err := p.schema.Rollup(p.ctx, client, o)
 		return err
@@ -61,20 +61,10 @@ func (p *play) backfill() error {
 	}
 	p.note("%s", t.ID)
 	o := store.BackfillOptions{TablePrefix: p.prefix, Target: t.ID, Now: p.clock, RenewAges: p.chance(2), Repair: p.chance(3)}
-	o.DryRun = true
-	r, err := store.Backfill(p.ctx, p.writerClient(), p.schema.Mappings(), o)
-	if refused, ok := errors.AsType[*store.BackfillError](err); ok {
-		p.note("(refused: %v)", refused)
-		return nil
-	}
-	if err != nil {
+	source, err := p.source(o)
+	if source == nil || err != nil {
 		return err
 	}
-	i := slices.IndexFunc(p.layout.Tables, func(s *layout.Table) bool { return p.prefix+s.ID == r.Source })
-	if i < 0 {
-		return fmt.Errorf("filled from %q", r.Source)
-	}
-	source := p.layout.Tables[i]
 	if slices.ContainsFunc(p.truth.live(source, p.now), func(l living) bool { return len(l.versions) > 1 || slices.Contains(l.Values, any(unknown{})) }) {
 		return nil // copies of parts of events
 	}
@@ -82,15 +72,14 @@ func (p *play) backfill() error {
 		return err
 	}
 	clear(p.truth.tables[t])
-	maps.DeleteFunc(p.foreign, func(at [2]string, _ int) bool { return at[0] == p.prefix+t.ID })
+	maps.DeleteFunc(p.foreign, func(at [2]string, _ bool) bool { return at[0] == p.prefix+t.ID })
 	if t != p.layout.State && !source.Pattern.Appends() && p.chance(2) {
 		if err := p.writeAll(p.draw(4)); err != nil {
 			return err
 		}
 	}
-	o.DryRun = false // and no checkpoint, with which a call waits for requests of the one before it
 	p.Counts["back-fill done"]++
-	client := p.writerClient()
+	client := p.client() // and no checkpoint, with which a call waits for requests of the one before it
 	if err := p.repeated(func() error {
 		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
 		return err
@@ -125,24 +114,20 @@ func (p *play) verify() error {
 	if len(p.layout.Tables) < 2 || t == p.layout.State {
 		return nil
 	}
-	o := store.BackfillOptions{TablePrefix: p.prefix, Target: t.ID, Now: p.clock, DryRun: true, RenewAges: true}
-	r, err := store.Backfill(p.ctx, p.writerClient(), p.schema.Mappings(), o)
-	if _, refused := errors.AsType[*store.BackfillError](err); refused {
-		return nil
+	o := store.BackfillOptions{TablePrefix: p.prefix, Target: t.ID, Now: p.clock, RenewAges: true}
+	source, err := p.source(o)
+	if source == nil || err != nil {
+		return err
 	}
-	i := slices.IndexFunc(p.layout.Tables, func(s *layout.Table) bool { return p.prefix+s.ID == r.Source })
-	if err != nil || i < 0 {
-		return fmt.Errorf("source %q: %w", r.Source, err)
-	}
-	source := p.layout.Tables[i]
 	p.note("%s with %s", t.ID, source.ID)
 	lacking := p.lacking(source, t)
 	own := len(p.layout.Classes) > 0 || p.layout.MayExpire() || p.layout.MustExpire() // when the source loses an event is then unknown in the target
 	if own || source.Pattern.Appends() || t.Pattern.Appends() || len(lacking) > 0 && !p.chance(10) {
 		return nil // it compares what differs again, and waits before
 	}
-	client := p.writerClient()
-	o.DryRun, o.Verify, o.To = false, true, p.end()
+	var r store.BackfillReport
+	client := p.client()
+	o.Verify, o.To = true, p.end()
 	err = p.repeated(func() (err error) {
 		r, err = store.Backfill(p.ctx, client, p.schema.Mappings(), o)
 		return err
@@ -172,8 +157,20 @@ func (p *play) lacking(a, b *layout.Table) (out []string) {
 	return out
 }
 
-// writerClient returns the client of one of the programs.
-func (p *play) writerClient() store.Client { return anyOf(p, p.clients) }
+// source returns the table from which a back-fill would copy; nil if it is refused.
+func (p *play) source(o store.BackfillOptions) (*layout.Table, error) {
+	o.DryRun = true
+	r, err := store.Backfill(p.ctx, p.client(), p.schema.Mappings(), o)
+	if refused, ok := errors.AsType[*store.BackfillError](err); ok {
+		p.note("(refused: %v)", refused)
+		return nil, nil
+	}
+	i := slices.IndexFunc(p.layout.Tables, func(s *layout.Table) bool { return p.prefix+s.ID == r.Source })
+	if err != nil || i < 0 {
+		return nil, fmt.Errorf("source %q: %w", r.Source, err)
+	}
+	return p.layout.Tables[i], nil
+}
 
 // foreignFamily is a family of another program in the tables.
 const foreignFamily = "zz_foreign"
@@ -193,7 +190,7 @@ func (p *play) writeForeign() error {
 	m := bigtable.NewMutation()
 	m.Set(foreignFamily, "column", bigtable.Time(p.now).TruncateToMilliseconds(), []byte("foreign"))
 	p.note("%s %q", id, key)
-	p.foreign[[2]string{id, key}] = 1
+	p.foreign[[2]string{id, key}] = true
 	return table.Apply(p.ctx, key, m)
 }
 
@@ -213,14 +210,10 @@ func (p *play) foreignLeft() error {
 
 // forget deletes all series: nothing of them is left in any table.
 func (p *play) forget() error {
-	series := map[string][]any{}
-	for _, e := range p.known {
-		series[fmt.Sprintf("%q", e.Series)] = e.Series
-	}
 	if p.layout.State != nil {
 		p.now = p.now.Add(25 * time.Hour) // marks of calls that were killed stay for a day
 	}
-	for _, of := range series {
+	for _, of := range p.allSeries() {
 		if err := p.program().removeAll(p.ctx, p.seriesOf(of), store.DeleteOptions{}); err != nil {
 			return fmt.Errorf("forget %q: %w", of, err)
 		}

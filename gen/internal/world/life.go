@@ -7,10 +7,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/store"
 )
-
-var errNoSequence = store.ErrNoSequence
 
 // aged reports whether events of a family expire by their age, rather than at a time that they name.
 func aged(f *layout.Family) bool {
@@ -23,7 +20,7 @@ func floor(t time.Time) int64 { return t.UnixMilli() * 1000 }
 func ceil(t time.Time) int64 { return floor(t.Add(time.Millisecond - 1)) }
 
 // stamp returns the timestamp of the cells of an event in a family, or why the family does not store it.
-func stamp(f *layout.Family, now time.Time, e *dynamic.Event) (int64, refusal) {
+func stamp(f *layout.Family, now time.Time, e *dynamic.Event) (int64, error) {
 	switch f.Life.Timestamp {
 	case codec.TimestampWrite:
 		return floor(now), nil

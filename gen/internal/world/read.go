@@ -440,13 +440,14 @@ func (p *play) latest() error {
 			}
 			return err
 		})
-		if want := newest(series[0]); err != nil || want == nil && e.Series == nil {
+		want := newest(series[0])
+		switch {
+		case err != nil || want == nil && e.Series == nil:
 			return err
-		} else if e.Series == nil {
+		case e.Series == nil:
 			return fmt.Errorf("found nothing, want %s", shown([]dynamic.Event{want.Event}))
-		} else {
-			return check(e, want)
 		}
+		return check(e, want)
 	}
 	if sameSeries(series[0], series[1]) {
 		series = series[:1]
@@ -651,22 +652,22 @@ func (p *play) scan() error {
 	}
 	from, to := p.span()
 	p.note("table %s from %v to %v", t.ID, from, to)
-	scanners, err := p.schema.NewScanners(anyOf(p, p.clients), t.ID, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock})
+	scanners, err := p.schema.NewScanners(p.client(), t.ID, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock})
 	if err != nil {
 		return err
 	}
-	split := p.traffic.Series()[0][0]
-	cut := fmt.Sprint(split)[:1]
+	cut := fmt.Sprint(p.traffic.Series()[0][0])[:1]
 	var got []dynamic.Event
 	if err := p.repeated(func() error {
 		got = nil
 		for _, s := range scanners {
 			for _, within := range []store.KeyRange{{End: cut}, {Start: cut}} {
-				rows, err := collected(p.scanned(s, within, from, to))
-				if err != nil {
-					return err
+				for row, err := range s.Rows(p.ctx, within, from, to) {
+					if err != nil {
+						return err
+					}
+					got = append(got, p.owned(row.Events)...)
 				}
-				got = append(got, slices.Concat(rows...)...)
 			}
 		}
 		return nil
@@ -683,23 +684,15 @@ func (p *play) scan() error {
 	return p.same(p.expected(all, from, to), got, store.ReadOptions{}, nil)
 }
 
-// scanned yields the events of each row of a scan.
-func (p *play) scanned(s *store.Scanner[dynamic.Event], within store.KeyRange, from, to time.Time) iter.Seq2[[]dynamic.Event, error] {
-	return func(yield func([]dynamic.Event, error) bool) {
-		for row, err := range s.Rows(p.ctx, within, from, to) {
-			var events []dynamic.Event
-			for _, e := range row.Events {
-				e.Series, e.Values = slices.Clone(e.Series), slices.Clone(e.Values)
-				for len(e.Values) < len(p.layout.Fields) {
-					e.Values = append(e.Values, nil)
-				}
-				events = append(events, e)
-			}
-			if !yield(events, err) {
-				return
-			}
-		}
+// owned returns copies of the events of a row, with a value for each field.
+func (p *play) owned(events []dynamic.Event) (out []dynamic.Event) {
+	for _, e := range events {
+		values := make([]any, len(p.layout.Fields))
+		copy(values, e.Values)
+		e.Series, e.Values = slices.Clone(e.Series), values
+		out = append(out, e)
 	}
+	return out
 }
 
 // windows compares windows with the events in them.

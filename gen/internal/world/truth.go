@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // truth is what the tables of a schema were given, and so what their readers were promised: the events of each
@@ -48,6 +49,12 @@ func place(e *dynamic.Event) string {
 	return fmt.Sprintf("%q %d %d", e.Series, e.Time.UnixNano(), e.Sequence)
 }
 
+// truncated returns an event at the time at which it is stored.
+func (o *truth) truncated(e dynamic.Event) dynamic.Event {
+	e.Time = codec.Truncate(e.Time, o.layout.Precision)
+	return e
+}
+
 // periodOf returns the layout of a table at a time.
 func periodOf(t *layout.Table, at time.Time) *layout.Table {
 	for _, p := range t.Periods() {
@@ -58,12 +65,9 @@ func periodOf(t *layout.Table, at time.Time) *layout.Table {
 	return t
 }
 
-// refusal is why a table does not store an event; nil if it does.
-type refusal = error
-
 // write stores an event in a table at a time, or returns why the table does not.
-func (o *truth) write(t *layout.Table, now time.Time, e dynamic.Event) refusal {
-	e.Time = codec.Truncate(e.Time, o.layout.Precision)
+func (o *truth) write(t *layout.Table, now time.Time, e dynamic.Event) error {
+	e = o.truncated(e)
 	v, err := o.version(periodOf(t, e.Time), now, e)
 	if err != nil {
 		return err
@@ -86,9 +90,9 @@ func (o *truth) write(t *layout.Table, now time.Time, e dynamic.Event) refusal {
 }
 
 // version returns an event with its cells, or why a layout does not store it.
-func (o *truth) version(p *layout.Table, now time.Time, e dynamic.Event) (*version, refusal) {
+func (o *truth) version(p *layout.Table, now time.Time, e dynamic.Event) (*version, error) {
 	if e.Sequence != 0 && !p.HasSequence() {
-		return nil, errNoSequence
+		return nil, store.ErrNoSequence
 	}
 	if n := len(o.layout.Classes); n > 0 && (e.Class < 1 || e.Class > n) {
 		return nil, codec.ErrClass

@@ -66,8 +66,7 @@ func Start(t testing.TB) *World {
 	return w
 }
 
-// Check plays a script that a seed draws, of a schema and its code, which may be nil. If it fails, a shorter script that fails,
-// too, is reported.
+// Check plays a script that a seed draws, of a schema and its code, which may be nil; see CheckScript.
 func (w *World) Check(t testing.TB, text []byte, code *Code, seed uint64) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -75,9 +74,14 @@ func (w *World) Check(t testing.TB, text []byte, code *Code, seed uint64) {
 	for range 20 + random.IntN(60) {
 		s.Steps = append(s.Steps, random.Uint64())
 	}
-	if err := w.Play(t.Context(), s); err != nil {
-		_, err = w.Shrink(t.Context(), s, err)
-		t.Errorf("%v\n%s", err, text)
+	w.CheckScript(t, s, text)
+}
+
+// CheckScript plays a script of a schema. If it fails, a shorter one that fails, too, is reported.
+func (w *World) CheckScript(t testing.TB, s Script, text []byte) {
+	t.Helper()
+	if err := w.play(t.Context(), s); err != nil {
+		t.Errorf("%v\n%s", w.shortest(t.Context(), s, err), text)
 	}
 }
 
@@ -88,9 +92,9 @@ type Script struct {
 	Steps  []uint64
 }
 
-// Play plays a script, and returns what was not as promised. Scripts of schemas without events that all tables
+// play plays a script, and returns what was not as promised. Scripts of schemas without events that all tables
 // store do nothing.
-func (w *World) Play(ctx context.Context, s Script) error {
+func (w *World) play(ctx context.Context, s Script) error {
 	p, err := w.begin(ctx, s)
 	if err != nil || p == nil {
 		return err
@@ -117,7 +121,7 @@ func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 	w.scripts++
 	p := &play{
 		World: w, ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), traffic: traffic,
-		prefix: fmt.Sprintf("w%d_", w.scripts), now: traffic.Now, foreign: map[[2]string]int{},
+		prefix: fmt.Sprintf("w%d_", w.scripts), now: traffic.Now, foreign: map[[2]string]bool{},
 	}
 	if begins := p.begins(); begins.Year() > 2050 {
 		p.now = begins.Add(50 * time.Hour)
@@ -167,19 +171,19 @@ func (p *play) told(err error) error {
 	return fmt.Errorf("%w\nat %v, after: %s", err, p.now.UTC(), strings.Join(p.log, "; "))
 }
 
-// Shrink returns a part of a script that fails, too.
-func (w *World) Shrink(ctx context.Context, s Script, err error) (Script, error) {
+// shortest returns the error of a part of a script that fails, too.
+func (w *World) shortest(ctx context.Context, s Script, err error) error {
 	for size := len(s.Steps) / 2; size > 0; size /= 2 {
 		for from := 0; from+size <= len(s.Steps); {
 			less := Script{s.Layout, s.Code, slices.Delete(slices.Clone(s.Steps), from, from+size)}
-			if failure := w.Play(ctx, less); failure != nil {
+			if failure := w.play(ctx, less); failure != nil {
 				s, err = less, failure
 				continue
 			}
 			from += size
 		}
 	}
-	return s, err
+	return err
 }
 
 // play is a script that is being played.
@@ -197,8 +201,8 @@ type play struct {
 	shift      time.Duration // of the times of events, which are close to those of the newest layout if there are several
 	tick       time.Duration // by how much the clock advances whenever it is read
 	programs   []program
-	known      []dynamic.Event   // places of events that were written
-	foreign    map[[2]string]int // cells of another program, by table and row
+	known      []dynamic.Event    // places of events that were written or deleted
+	foreign    map[[2]string]bool // cells of another program, by table and row
 	log        []string
 }
 
@@ -311,6 +315,18 @@ func (p *play) repeated(f func() error) error {
 	return err
 }
 
+// client returns the client of one of the programs.
+func (p *play) client() *bigtable.Client { return anyOf(p, p.clients) }
+
+// allSeries returns all series of known events, by their text.
+func (p *play) allSeries() map[string][]any {
+	out := map[string][]any{}
+	for _, e := range p.known {
+		out[fmt.Sprintf("%q", e.Series)] = e.Series
+	}
+	return out
+}
+
 // program returns one of the programs.
 func (p *play) program() program { return anyOf(p, p.programs) }
 
@@ -384,8 +400,8 @@ func (p *play) begins() (out time.Time) {
 
 // ages returns the ages of all families, and those at which buckets are summarized.
 func (p *play) ages() (out []time.Duration) {
-	var visit func(r ruled)
-	visit = func(r ruled) {
+	var visit func(r codec.GCRule)
+	visit = func(r codec.GCRule) {
 		if r.MaxAge > 0 && r.MaxAge < 30*365*24*time.Hour {
 			out = append(out, r.MaxAge)
 		}

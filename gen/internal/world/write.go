@@ -13,15 +13,12 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-type ruled = codec.GCRule
-
 // draw draws events, of which no two are the same.
 func (p *play) draw(most int) (out []dynamic.Event) {
 	seen := map[string]bool{}
 	for range 1 + p.IntN(most) {
 		e := p.event()
-		at := e
-		at.Time = codec.Truncate(e.Time, p.layout.Precision)
+		at := p.truth.truncated(e)
 		if !seen[place(&at)] {
 			seen[place(&at)] = true
 			out, p.known = append(out, e), append(p.known, at)
@@ -108,7 +105,7 @@ func (p *play) writeAbsent() error {
 	events, w := p.draw(3), p.program()
 	p.note("%v", shown(events))
 	exists := func(t *layout.Table, e dynamic.Event) bool {
-		e.Time = codec.Truncate(e.Time, p.layout.Precision)
+		e = p.truth.truncated(e)
 		return slices.ContainsFunc(p.truth.live(t, p.now), func(l living) bool { return place(&l.Event) == place(&e) })
 	}
 	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{IfAbsent: true}) }, exists)
@@ -154,8 +151,8 @@ func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *
 }
 
 // refusal returns why no table stores an event: one of them cannot, for another reason than that it would expire there.
-func (p *play) refusal(e dynamic.Event) refusal {
-	e.Time = codec.Truncate(e.Time, p.layout.Precision)
+func (p *play) refusal(e dynamic.Event) error {
+	e = p.truth.truncated(e)
 	for _, t := range p.layout.Tables {
 		if t.Pattern.NewestOnly() {
 			continue
@@ -223,8 +220,7 @@ func (p *play) deleteEvents() error {
 	gone := map[string]bool{}
 	for range 1 + p.IntN(3) {
 		e := p.wanted()
-		at := e
-		at.Time = codec.Truncate(e.Time, p.layout.Precision)
+		at := p.truth.truncated(e)
 		events, gone[place(&at)] = append(events, e), true
 		p.known = append(p.known, at) // a deletion that is killed may leave a mark of its series
 	}
@@ -279,14 +275,13 @@ func (p *play) replace() error {
 	if err := p.repeated(func() error { return w.replace(p.ctx, old, updated) }); err != nil {
 		return err
 	}
-	old.Time = codec.Truncate(old.Time, p.layout.Precision)
+	old = p.truth.truncated(old)
 	p.truth.remove(func(e *dynamic.Event) bool { return place(e) == place(&old) })
 	for _, t := range p.layout.Tables {
 		if err := p.truth.write(t, p.now, updated); err != nil {
 			return err
 		}
 	}
-	updated.Time = codec.Truncate(updated.Time, p.layout.Precision)
-	p.known = append(p.known, updated)
+	p.known = append(p.known, p.truth.truncated(updated))
 	return nil
 }
