@@ -91,7 +91,7 @@ func (p *play) backfill() error {
 		if len(p.truth.tables[t][place(&e)]) > 0 {
 			continue
 		}
-		e.TTL = 0
+		e.TTL, e.ExpiresAt = 0, l.versions[0].expires() // whatever it was written with
 		if err := p.truth.write(t, p.now, e); err != nil && !errors.Is(err, codec.ErrExpired) {
 			return fmt.Errorf("the copy of %v is refused: %w", e, err)
 		}

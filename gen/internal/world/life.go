@@ -64,6 +64,19 @@ func alive(f *layout.Family, now time.Time, micros int64, rank int) bool {
 	return !collects(f.GC, now.Sub(at), rank)
 }
 
+// expires returns when an event expires, as its cells say or, if they do not, as it was written.
+func (v *version) expires() time.Time {
+	c := v.cells[0]
+	at := time.UnixMicro(c.micros)
+	switch f := &v.period.Families[c.family]; f.Life.Timestamp {
+	case codec.TimestampExpiry:
+		return at
+	case codec.TimestampShifted:
+		return at.Add(f.GC.MaxAge)
+	}
+	return v.event.ExpiresAt
+}
+
 // collects reports whether a rule removes a cell of an age and a rank.
 func collects(r codec.GCRule, age time.Duration, rank int) bool {
 	of := func(r codec.GCRule) bool { return collects(r, age, rank) }
