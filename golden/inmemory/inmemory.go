@@ -189,9 +189,9 @@ func (b *Bigtable) apply(rows map[string]row, key string, mutations []*bigtablep
 			add := mutation.AddToCell
 			c := Cell{add.FamilyName, string(add.ColumnQualifier.GetRawValue()), add.Timestamp.GetRawTimestampMicros(), nil}
 			sum := add.Input.GetIntValue()
-			for _, before := range r.cells() {
-				if before.Family == c.Family && before.Qualifier == c.Qualifier && before.Micros == c.Micros {
-					sum += int64(binary.BigEndian.Uint64(before.Value))
+			if column, found := r.column(c); found {
+				if k, found := version(r[column], c); found {
+					sum += int64(binary.BigEndian.Uint64(r[column][k].Value))
 				}
 			}
 			c.Value = binary.BigEndian.AppendUint64(nil, uint64(sum))
@@ -239,15 +239,25 @@ func (r row) cells() []Cell {
 	return out
 }
 
-// set adds or replaces a cell.
-func (r row) set(c Cell) row {
-	i, found := slices.BinarySearchFunc(r, c, func(column []Cell, c Cell) int {
+// column returns where the column of a cell is, or would be.
+func (r row) column(c Cell) (int, bool) {
+	return slices.BinarySearchFunc(r, c, func(column []Cell, c Cell) int {
 		return cmp.Or(cmp.Compare(column[0].Family, c.Family), cmp.Compare(column[0].Qualifier, c.Qualifier))
 	})
+}
+
+// version returns where a cell of a column is, or would be.
+func version(column []Cell, c Cell) (int, bool) {
+	return slices.BinarySearchFunc(column, c, func(a, b Cell) int { return cmp.Compare(a.Micros, b.Micros) })
+}
+
+// set adds or replaces a cell.
+func (r row) set(c Cell) row {
+	i, found := r.column(c)
 	if !found {
 		return slices.Insert(r, i, []Cell{c})
 	}
-	k, found := slices.BinarySearchFunc(r[i], c, func(a, b Cell) int { return cmp.Compare(a.Micros, b.Micros) })
+	k, found := version(r[i], c)
 	if found {
 		r[i][k] = c
 	} else {
