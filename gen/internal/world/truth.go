@@ -94,6 +94,9 @@ func (o *truth) version(p *layout.Table, now time.Time, e dynamic.Event) (*versi
 	if e.Sequence != 0 && !p.HasSequence() {
 		return nil, store.ErrNoSequence
 	}
+	if b := p.Bucket; p.Pattern.Bucketed() && (e.Time.Before(b.Min()) || !e.Time.Before(b.Max())) {
+		return nil, codec.ErrTimeRange
+	}
 	if n := len(o.layout.Classes); n > 0 && (e.Class < 1 || e.Class > n) {
 		return nil, codec.ErrClass
 	}
