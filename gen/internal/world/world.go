@@ -254,6 +254,7 @@ var reads = []operation{
 	{"windows", 14, (*play).windows},
 	{"series", 6, (*play).series},
 	{"scan", 5, (*play).scan},
+	{"count cells", 5, (*play).stored},
 }
 
 // step plays one of some operations.
