@@ -3,9 +3,13 @@ package dynamictest_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
+	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -26,26 +31,63 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
+// schemas are the example schemas, and random ones of all patterns, strategies and
+// orders of key segments, from a number of seeds.
+func schemas(t *testing.T, seeds int) map[string]*layout.Layout {
+	t.Helper()
+	out := map[string]*layout.Layout{}
+	files, err := filepath.Glob("../../../schemas/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		yaml, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(file)] = dynamictest.Resolve(t, yaml)
+	}
+	for seed := range seeds {
+		for i, s := range append(model.Matrix(seed), model.Random(seed)) {
+			s.Name = s.Name + string(rune('a'+i%26))
+			out[s.Name] = dynamictest.Resolve(t, []byte(s.YAML()))
+		}
+	}
+	return out
+}
+
+// fewChecks makes properties try n cases in this test, also in a long run: there are many
+// schemas.
+func fewChecks(t *testing.T, n int) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	before := f.Value.String()
+	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(before) })
+}
+
 // TestFormats writes events of the example schemas and of random ones, reads them, writes
 // them as text, and stores the events that are read from the text under another prefix: cell
 // by cell, the tables are equal.
 func TestFormats(t *testing.T) {
 	fewChecks(t, testlong.Pick(1, 3))
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	for name, l := range deletable(t, 1) {
+	for name, l := range schemas(t, 1) {
 		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			d := &deletion{schema: dynamic.New(l), layout: l, traffic: traffic, server: b}
+			d := &stored{schema: dynamic.New(l), layout: l, traffic: traffic, server: b}
 			rapid.Check(t, d.formats)
 		})
 	}
 }
 
 // formats checks one case.
-func (d *deletion) formats(t *rapid.T) {
+func (d *stored) formats(t *rapid.T) {
 	ctx := context.Background()
 	for _, prefix := range []string{"all_", "rest_"} {
 		if _, err := setup.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), setup.Options{TablePrefix: prefix, AllowDrafts: true}); err != nil {
@@ -103,8 +145,36 @@ func (d *deletion) formats(t *rapid.T) {
 	}
 }
 
+// stored is a schema whose tables are stored twice, with the prefixes all_ and rest_.
+type stored struct {
+	schema  *dynamic.Schema
+	layout  *layout.Layout
+	traffic *dynamictest.Traffic
+	server  *storetest.Bigtable
+}
+
+func (d *stored) writer(prefix string) *store.Writer[dynamic.Event] {
+	return d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: prefix, Now: d.clock})
+}
+
+func (d *stored) write(ctx context.Context, t *rapid.T, prefix string, e dynamic.Event) {
+	if err := d.writer(prefix).Write(ctx, e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *stored) drop(ctx context.Context) {
+	ids, _ := d.server.Admin.Tables(ctx)
+	for _, id := range ids {
+		_ = d.server.Admin.DeleteTable(ctx, id)
+	}
+}
+
+// clock is the clock of writers and readers.
+func (d *stored) clock() time.Time { return d.traffic.Now }
+
 // forgets reports whether a table may contain more than the one that is read.
-func (d *deletion) forgets(t *layout.Table) bool { return t.Metrics() != d.layout.Read.Metrics() }
+func (d *stored) forgets(t *layout.Table) bool { return t.Metrics() != d.layout.Read.Metrics() }
 
 // storable replaces values that tables store and text represents in another way, and adds
 // floats that are not finite if all tables store them.

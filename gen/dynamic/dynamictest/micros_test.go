@@ -34,7 +34,7 @@ import (
 // a millisecond. Whatever the schema, and however events are read, the time range is exact to the microsecond.
 func TestMicros(t *testing.T) {
 	dynamictest.Checks(t, 3)
-	layouts := deletable(t, 0)
+	layouts := schemas(t, 0)
 	for seed := range testlong.Pick(1, 4) {
 		for i, s := range model.Matrix(seed) {
 			s.Name = fmt.Sprintf("s%dx%d", seed, i)
