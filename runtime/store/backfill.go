@@ -392,6 +392,22 @@ func (l *mapping) expires() bool {
 	})
 }
 
+// untold reports whether the source loses events at times that the target does not tell: because of their own expiry
+// or class, of when they were written, or of newer ones.
+func (b *backfill[E]) untold() bool {
+	for _, s := range b.source.Periods() {
+		for _, t := range b.target.Periods() {
+			if s.meets(t) && (s.expires() && !t.expires() || s.Table.hasClasses() && !t.Table.hasClasses()) {
+				return true
+			}
+		}
+		if slices.ContainsFunc(s.Table.Families, func(f Family) bool { return f.Life.Timestamp == codec.TimestampWrite && !f.Life.Forever() }) {
+			return true
+		}
+	}
+	return b.source.ranked()
+}
+
 // ranked reports whether newer events may replace older ones in the table.
 func (l *mapping) ranked() bool {
 	return slices.ContainsFunc(l.Periods(), func(p *mapping) bool {

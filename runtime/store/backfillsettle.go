@@ -224,17 +224,8 @@ func (c *copier[E]) wouldHold(e *E) bool {
 	return err == nil && len(text) > 0
 }
 
-// wouldHoldCopy is wouldHold for an event of the target, which may not tell when it expires in the
-// source.
-func (c *copier[E]) wouldHoldCopy(e *E) bool {
-	b := c.backfill
-	for _, p := range b.source.Periods() {
-		if p.expires() && slices.ContainsFunc(b.target.Periods(), func(t *mapping) bool { return !t.expires() }) {
-			return false
-		}
-	}
-	return c.wouldHold(e)
-}
+// wouldHoldCopy is wouldHold for an event of the target, which may not tell when the source loses it.
+func (c *copier[E]) wouldHoldCopy(e *E) bool { return !c.backfill.untold() && c.wouldHold(e) }
 
 // repair changes the target. It returns the events at whose places it did.
 func (c *copier[E]) repair(ctx context.Context, missing, differing, deleted []E) ([]E, error) {

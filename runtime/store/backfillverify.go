@@ -13,11 +13,19 @@ import (
 type Difference struct {
 	From, To       time.Time // To is excluded
 	Source, Target Digest
+	// MayHaveExpired is whether the source may just have lost events before the target did: the target has more events, and does
+	// not tell when the source loses them, which depends on their own expiry or class, on when they were written, or on
+	// newer ones.
+	MayHaveExpired bool
 }
 
 // String describes the difference on one line.
 func (d Difference) String() string {
-	return fmt.Sprintf("from %s to %s: %s in the source, %d in the target", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339), quantity(int(d.Source.Events), "event"), d.Target.Events)
+	text := fmt.Sprintf("from %s to %s: %s in the source, %d in the target", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339), quantity(int(d.Source.Events), "event"), d.Target.Events)
+	if d.MayHaveExpired {
+		text += ", or more had expired in the source, which the target does not tell"
+	}
+	return text
 }
 
 const (
@@ -127,6 +135,9 @@ func (b *backfill[E]) verify(ctx context.Context) error {
 		found := source.differences(target)
 		if b.report.Differences = found[:min(len(found), maxDifferences)]; len(found) == 0 {
 			break
+		}
+		for i := range found {
+			found[i].MayHaveExpired = found[i].Target.Events > found[i].Source.Events && b.untold()
 		}
 		from, to = later(from, found[0].From), earlier(to, found[len(found)-1].To)
 	}

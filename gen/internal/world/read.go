@@ -931,37 +931,48 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 }
 
 // stored compares the number of the cells of events in each table with the truth: what was deleted or replaced is not just hidden.
+// Cells that have expired are left to garbage collection.
 func (p *play) stored() error {
-	want, families := map[string]int{}, map[[2]string]bool{}
-	for _, t := range p.layout.AllPeriods() {
-		for _, f := range t.Families {
-			families[[2]string{p.prefix + t.ID, f.Name}] = !t.Pattern.NewestOnly()
+	got, want, families := map[string]int{}, map[string]int{}, map[[2]string]*layout.Family{}
+	for _, t := range p.layout.Tables {
+		if t.Pattern.NewestOnly() {
+			continue
 		}
-	}
-	for t, all := range p.truth.tables {
-		for _, versions := range all {
+		for _, o := range t.Periods() {
+			for i := range o.Families {
+				families[[2]string{p.prefix + o.ID, o.Families[i].Name}] = &o.Families[i]
+			}
+		}
+		ranks := p.truth.ranks(t)
+		for _, versions := range p.truth.tables[t] {
 			for _, v := range versions {
-				if t.Pattern.NewestOnly() {
-					continue
+				for _, c := range v.cells {
+					if alive(&v.period.Families[c.family], p.now, c.micros, 1+slices.Index(ranks[c.column], c.micros)) {
+						want[p.prefix+v.period.ID]++
+					}
 				}
-				want[p.prefix+v.period.ID] += len(v.cells)
 			}
 		}
 	}
 	for _, id := range p.tableIDs() {
-		n := 0
 		if err := p.bt.Client.OpenTable(id).ReadRows(p.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 			for family, items := range row {
-				if families[[2]string{id, family}] {
-					n += len(items)
+				f := families[[2]string{id, family}]
+				for i, rank := 0, 0; f != nil && i < len(items); i++ {
+					if rank++; i > 0 && items[i-1].Column != items[i].Column {
+						rank = 1
+					}
+					if alive(f, p.now, int64(items[i].Timestamp), rank) {
+						got[id]++
+					}
 				}
 			}
 			return true
 		}); err != nil {
 			return err
 		}
-		if n != want[id] {
-			return fmt.Errorf("table %s has %d cells of events, want %d", id, n, want[id])
+		if got[id] != want[id] {
+			return fmt.Errorf("table %s has %d cells of events, want %d", id, got[id], want[id])
 		}
 	}
 	return nil

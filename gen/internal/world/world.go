@@ -245,7 +245,7 @@ var changes = []operation{
 
 // reads are the steps that compare what is stored with the truth.
 var reads = []operation{
-	{"verify", 4, (*play).verify},
+	{"verify", 8, (*play).verify},
 	{"read", 40, (*play).read},
 	{"latest", 10, (*play).latest},
 	{"read while time passes", 5, (*play).readTicking},
