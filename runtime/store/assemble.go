@@ -46,7 +46,7 @@ import (
 //     event is yielded, because a caller may take longer than the data live. The freshness of a
 //     frame is the time until which this check is not needed. A rank among newer cells is known
 //     only in buckets that were read to their end; in others it holds until ranksEnd, and what
-//     depends on it is not live from then on.
+//     depends on it is an error from then on.
 //   - An event is yielded if any of its data is live, apart from its write time. What it lacks
 //     then gets its default, or is an error.
 //   - A cell or key that cannot be decoded is yielded as an error of its event, and the read goes
@@ -103,6 +103,7 @@ type rowAssembler struct {
 	from, to    time.Time
 	now         func() time.Time
 	ranksEnd    time.Time // ranks that the read determined are valid until then
+	unranked    bool      // after ranksEnd, whether an event is live depends on cells that were not read
 	*memory
 	fresh      freshness // of the data of the current events
 	horizons   []int64   // of the families at horizonsAt
@@ -683,6 +684,11 @@ func (a *rowAssembler) markOf(k, next, begin, end int) (m mark) {
 	return m
 }
 
+// ErrLongRead is the error of a read that takes over an hour, at an event that has become too old meanwhile, and is only kept if newer
+// ones do not replace it, in a bucket that the read does not read to its end (all_of with max_age and max_versions). Read what
+// is left again, from the time of the last event on.
+var ErrLongRead = errors.New("the read takes over an hour, and whether the event is still kept depends on newer ones that it does not read; read again from the last event on")
+
 // yieldOne makes the k-th event of the frame and yields it unless all of its data has
 // expired by now: a scan may take longer than the data lives.
 func (a *assembler) yieldOne(k int, yield yielder) bool {
@@ -696,14 +702,14 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 		*a.mapping.Sequence(event) = f.sequences[k]
 	}
 	var failed error
-	a.found = false
+	a.found, a.unranked = false, false
 	var now time.Time
 	stale := false
 	if !a.fresh.ever {
 		now, stale = a.stale()
 	}
 	if len(a.conditions) > 0 && !a.meets(now, stale, k) {
-		return true
+		return !a.unranked || yield(event, ErrLongRead)
 	}
 	for i := range a.mapping.Columns {
 		if a.fetched.Omits(i) || a.mapping.Columns[i].replaced {
@@ -729,6 +735,9 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 		if err != nil && failed == nil {
 			failed = a.fail(f.rowOf(from, k), column.Name, f.times[k], err)
 		}
+	}
+	if a.unranked {
+		return yield(event, ErrLongRead)
 	}
 	return !a.found || yield(event, failed)
 }
@@ -763,11 +772,11 @@ func (a *rowAssembler) alive(now time.Time, column, k int) bool {
 	stamp := f.cell(column, k).Micros
 	alive := false
 	if a.shape.Pattern.Versioned() {
-		newer := f.rank(column, k)
-		if now.After(a.ranksEnd) && a.shape.Offset.Bucket.End(f.times[k]).After(a.to) {
-			newer = math.MaxInt32 // cells after the range, which were not read, may be newer
+		life := &a.families[family].Life
+		alive = life.Alive(now, stamp, f.rank(column, k)+1)
+		if alive && now.After(a.ranksEnd) && a.shape.Offset.Bucket.End(f.times[k]).After(a.to) && !life.Alive(now, stamp, math.MaxInt32) {
+			alive, a.unranked = false, true // cells after the range, which were not read, may be newer
 		}
-		alive = a.families[family].Life.Alive(now, stamp, newer+1)
 	} else {
 		alive = stamp >= a.horizon(now, family) // the cell is the newest of its column
 	}
