@@ -33,9 +33,9 @@ import (
 // TestMicros reads tables with the granularity MICROS, in which another program has stored several events in
 // a millisecond. Whatever the schema, and however events are read, the time range is exact to the microsecond.
 func TestMicros(t *testing.T) {
-	dynamictest.Checks(t, 3)
+	fewChecks(t, testlong.Pick(3, 8))
 	layouts := schemas(t, 0)
-	for seed := range testlong.Pick(1, 4) {
+	for seed := range testlong.Pick(1, 2) {
 		for i, s := range model.Matrix(seed) {
 			s.Name = fmt.Sprintf("s%dx%d", seed, i)
 			layouts[s.Pattern+" "+s.Name] = dynamictest.Resolve(t, []byte(s.YAML()))
