@@ -71,8 +71,14 @@ func logicalName(t pqformat.LogicalTypeValue) string {
 	case *pqformat.IntType:
 		return "INTEGER"
 	case *pqformat.TimeType:
+		if t.Unit.Value == nil {
+			return "TIME without unit"
+		}
 		return "TIME"
 	case *pqformat.TimestampType:
+		if t.Unit.Value == nil {
+			return "TIMESTAMP without unit"
+		}
 		if !t.IsAdjustedToUTC {
 			return "TIMESTAMP without time zone"
 		}
