@@ -65,14 +65,16 @@ func (p *play) backfill() error {
 	if source == nil || err != nil {
 		return err
 	}
-	if slices.ContainsFunc(p.truth.live(source, p.now), func(l living) bool { return len(l.versions) > 1 || slices.Contains(l.Values, any(unknown{})) }) {
-		return nil // copies of parts of events
-	}
-	if p.chance(2) {
+	keep := p.chance(2)
+	if keep {
 		if err := p.outlive(); err != nil {
 			return err
 		}
-	} else {
+	}
+	if slices.ContainsFunc(p.truth.live(source, p.now), func(l living) bool { return len(l.versions) > 1 || slices.Contains(l.Values, any(unknown{})) }) {
+		return nil // copies of parts of events
+	}
+	if !keep {
 		if err := p.bt.Admin.DropAllRows(p.ctx, p.prefix+t.ID); err != nil {
 			return err
 		}
