@@ -101,7 +101,7 @@ type BackfillReport struct {
 type BackfillCounts struct {
 	Rows        int64 // rows of the source
 	Events      int64 // events that were copied or, with DryRun or Verify, that are in the source
-	Expired     int64 // events that have expired in the target, and were not copied
+	Expired     int64 // events that have expired in the target or that newer ones replace there, and were not copied
 	Undecodable int64 // rows and events of the source; see BackfillOptions.SkipUndecodable
 	// Changed is the number of events that changed in the source during the copy, and were copied again. In a
 	// table of codec.Latest, it is the number of rows that a repair changed: those that differed or had marks.
@@ -233,6 +233,7 @@ func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions
 		return nil, err
 	}
 	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now(), clock: realClock}
+	b.untold.source, b.untold.target = source.untold(target), target.untold(source)
 	if o.test != nil {
 		b.clock = o.test.clock
 	}
@@ -392,20 +393,20 @@ func (l *mapping) expires() bool {
 	})
 }
 
-// untold reports whether the source loses events at times that the target does not tell: because of their own expiry
+// untold reports whether the table loses events at times that another table does not tell: because of their own expiry
 // or class, of when they were written, or of newer ones.
-func (b *backfill[E]) untold() bool {
-	for _, s := range b.source.Periods() {
-		for _, t := range b.target.Periods() {
-			if s.meets(t) && (s.expires() && !t.expires() || s.Table.hasClasses() && !t.Table.hasClasses()) {
+func (l *mapping) untold(o *mapping) bool {
+	for _, p := range l.Periods() {
+		for _, q := range o.Periods() {
+			if p.meets(q) && (p.expires() && !q.expires() || p.Table.hasClasses() && !q.Table.hasClasses()) {
 				return true
 			}
 		}
-		if slices.ContainsFunc(s.Table.Families, func(f Family) bool { return f.Life.Timestamp == codec.TimestampWrite && !f.Life.Forever() }) {
+		if slices.ContainsFunc(p.Table.Families, func(f Family) bool { return f.Life.Timestamp == codec.TimestampWrite && !f.Life.Forever() }) {
 			return true
 		}
 	}
-	return b.source.ranked()
+	return l.ranked()
 }
 
 // ranked reports whether newer events may replace older ones in the table.
@@ -422,8 +423,9 @@ type backfill[E any] struct {
 	BackfillOptions
 	client         Client
 	source, target *mapping
-	others         []*mapping // the other tables that serve reads
-	began          time.Time  // the clock of reads
+	others         []*mapping                    // the other tables that serve reads
+	untold         struct{ source, target bool } // whether a table loses events at times that the other one does not tell
+	began          time.Time                     // the clock of reads
 	clock          backfillClock
 	file           *checkpointFile // nil without a checkpoint
 	report         BackfillReport

@@ -188,7 +188,7 @@ func (c *copier[E]) compare(open, target, source []E, written int, known, comple
 				deleted = append(deleted, open[i])
 			}
 		case len(d.inTarget) == 0 && c.ranked && i < written:
-			// newer events have replaced it
+			c.replaced(len(d.inSource))
 		case len(d.inTarget) == 0:
 			missing = append(missing, d.inSource...)
 			if complete && i >= written && !c.backfill.Repair {
@@ -199,6 +199,15 @@ func (c *copier[E]) compare(open, target, source []E, written int, known, comple
 		}
 	}
 	return missing, differing, deleted, nil
+}
+
+// replaced counts events that were written and that newer ones replace in the target.
+func (c *copier[E]) replaced(events int) {
+	n := int64(events)
+	c.counts.Events, c.counts.Expired = c.counts.Events-n, c.counts.Expired+n
+	if c.backfill.Repair {
+		c.counts.Changed -= n
+	}
 }
 
 // settled reports whether nothing is to be done at a place. A target that keeps all values of an
@@ -225,7 +234,7 @@ func (c *copier[E]) wouldHold(e *E) bool {
 }
 
 // wouldHoldCopy is wouldHold for an event of the target, which may not tell when the source loses it.
-func (c *copier[E]) wouldHoldCopy(e *E) bool { return !c.backfill.untold() && c.wouldHold(e) }
+func (c *copier[E]) wouldHoldCopy(e *E) bool { return !c.backfill.untold.source && c.wouldHold(e) }
 
 // repair changes the target. It returns the events at whose places it did.
 func (c *copier[E]) repair(ctx context.Context, missing, differing, deleted []E) ([]E, error) {

@@ -13,9 +13,8 @@ import (
 type Difference struct {
 	From, To       time.Time // To is excluded
 	Source, Target Digest
-	// MayHaveExpired is whether the source may just have lost events before the target did: the target has more events, and does
-	// not tell when the source loses them, which depends on their own expiry or class, on when they were written, or on
-	// newer ones.
+	// MayHaveExpired is whether the table with fewer events may just have lost them, which the other one does not tell, because it
+	// depends on their own expiry or class, on when they were written, or on newer ones.
 	MayHaveExpired bool
 }
 
@@ -23,7 +22,7 @@ type Difference struct {
 func (d Difference) String() string {
 	text := fmt.Sprintf("from %s to %s: %s in the source, %d in the target", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339), quantity(int(d.Source.Events), "event"), d.Target.Events)
 	if d.MayHaveExpired {
-		text += ", or more had expired in the source, which the target does not tell"
+		text += ", or some had expired in one table, which the other one does not tell"
 	}
 	return text
 }
@@ -133,17 +132,24 @@ func (b *backfill[E]) verify(ctx context.Context) error {
 			b.report.Compared = target.total()
 		}
 		found := source.differences(target)
+		for i := range found {
+			found[i].MayHaveExpired = b.mayHaveExpired(&found[i])
+		}
 		if b.report.Differences = found[:min(len(found), maxDifferences)]; len(found) == 0 {
 			break
-		}
-		for i := range found {
-			found[i].MayHaveExpired = found[i].Target.Events > found[i].Source.Events && b.untold()
 		}
 		from, to = later(from, found[0].From), earlier(to, found[len(found)-1].To)
 	}
 	b.progress.ranges = nil
 	b.tellVerified()
 	return nil
+}
+
+// mayHaveExpired reports whether events that the tables lose at times that the other one does not tell may explain a difference.
+func (b *backfill[E]) mayHaveExpired(d *Difference) bool {
+	return b.untold.source && b.untold.target ||
+		b.untold.source && d.Source.Events < d.Target.Events ||
+		b.untold.target && d.Target.Events < d.Source.Events
 }
 
 // summarize returns the digests of what a table has. counted is whether to count rows and

@@ -34,6 +34,15 @@ func NewLab(t testing.TB) *Lab {
 	return &Lab{server: storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })}
 }
 
+// Start starts an in-memory server with the tables of a schema, and stops it at the end of the test.
+func Start(t testing.TB, s *dynamic.Schema) *storetest.Bigtable {
+	t.Helper()
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
+		return err
+	})
+}
+
 // Edit is an edit of a schema.
 type Edit struct {
 	Old, New *dynamic.Schema

@@ -1,16 +1,13 @@
 package dynamictest_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // TestLongRead reads events that become too old during the read, so that only newer ones, which may be after the range, tell
@@ -18,10 +15,7 @@ import (
 func TestLongRead(t *testing.T) {
 	s := dynamic.New(dynamictest.Resolve(t, []byte(`{btgen: v1, package: p, name: E, series: {host: string}, time: {precision: 1h}, fields: {v: int64}, tables: {
   a: {pattern: bucket_new_cells, bucket: 1d, key: {delimiter: "#", segments: [host, bucket]}, family: m, ttl: {all_of: [{max_age: 30d}, {max_versions: 1}]}}}}`)))
-	bt := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	if _, err := setup.Setup(t.Context(), bt.Admin, bt.Client, s.Tables()); err != nil {
-		t.Fatal(err)
-	}
+	bt := dynamictest.Start(t, s)
 	day := time.Now().UTC().Truncate(24 * time.Hour)
 	var now time.Time
 	var passes time.Duration

@@ -1,16 +1,13 @@
 package dynamictest_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // Events between the old and the new beginning of a layout are hidden, and so are those of a layout
@@ -87,10 +84,7 @@ tables:
 			}
 			s := dynamic.New(dynamictest.Resolve(t, []byte(text)))
 			for _, hours := range []int{-50, -1, 30} { // each is the newest of those before it
-				b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-				if _, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables()); err != nil {
-					t.Fatal(err)
-				}
+				b := dynamictest.Start(t, s)
 				now := func() time.Time { return edge.Add(40 * time.Hour) }
 				var events []dynamic.Event
 				for h := -60; h <= hours; h += 10 {

@@ -2,7 +2,6 @@ package dynamictest_test
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +12,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
-	"github.com/btgen-dev/btgen/runtime/setup"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -39,10 +36,7 @@ tables:
     ttl: {keep: forever}
 `))
 	s := dynamic.New(l)
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, s.Tables()); err != nil {
-		t.Fatal(err)
-	}
+	b := dynamictest.Start(t, s)
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	events := []dynamic.Event{
 		{Series: []any{"a"}, Time: at, Values: []any{0.1, uint64(3), time.Hour, "local"}},
