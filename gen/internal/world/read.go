@@ -958,19 +958,10 @@ func (p *play) stored() error {
 		}
 	}
 	for _, id := range p.tableIDs() {
-		if err := p.bt.Client.OpenTable(id).ReadRows(p.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-			for family, items := range row {
-				f := families[[2]string{id, family}]
-				for i, rank := 0, 0; f != nil && i < len(items); i++ {
-					if rank++; i > 0 && items[i-1].Column != items[i].Column {
-						rank = 1
-					}
-					if alive(f, p.now, int64(items[i].Timestamp), rank) {
-						got[id]++
-					}
-				}
+		if err := p.eachCell(id, func(_, family string, c bigtable.ReadItem, rank int) {
+			if f := families[[2]string{id, family}]; f != nil && alive(f, p.now, int64(c.Timestamp), rank) {
+				got[id]++
 			}
-			return true
 		}); err != nil {
 			return err
 		}
@@ -979,6 +970,22 @@ func (p *play) stored() error {
 		}
 	}
 	return nil
+}
+
+// eachCell calls f for the cells of a table; rank is 1 for the newest one of its column.
+func (p *play) eachCell(id string, f func(row, family string, c bigtable.ReadItem, rank int)) error {
+	return p.bt.Client.OpenTable(id).ReadRows(p.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for family, items := range row {
+			rank := 0
+			for i, item := range items {
+				if rank++; i == 0 || items[i-1].Column != item.Column {
+					rank = 1
+				}
+				f(row.Key(), family, item, rank)
+			}
+		}
+		return true
+	})
 }
 
 // collect removes what garbage collection removes.
@@ -1007,24 +1014,15 @@ func (p *play) collectIn(id string) error {
 	}
 	client := p.bt.Client.OpenTable(id)
 	mutations := map[string]*bigtable.Mutation{}
-	err := client.ReadRows(p.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for family, items := range row {
-			rank := 0
-			for i, item := range items {
-				if rank++; i == 0 || items[i-1].Column != item.Column {
-					rank = 1
-				}
-				rule, ok := rules[family]
-				if !ok || !collects(rule, p.now.Sub(item.Timestamp.Time()), rank) {
-					continue
-				}
-				if mutations[row.Key()] == nil {
-					mutations[row.Key()] = bigtable.NewMutation()
-				}
-				mutations[row.Key()].DeleteTimestampRange(family, strings.TrimPrefix(item.Column, family+":"), item.Timestamp, item.Timestamp+1000)
-			}
+	err := p.eachCell(id, func(row, family string, c bigtable.ReadItem, rank int) {
+		rule, ok := rules[family]
+		if !ok || !collects(rule, p.now.Sub(c.Timestamp.Time()), rank) {
+			return
 		}
-		return true
+		if mutations[row] == nil {
+			mutations[row] = bigtable.NewMutation()
+		}
+		mutations[row].DeleteTimestampRange(family, strings.TrimPrefix(c.Column, family+":"), c.Timestamp, c.Timestamp+1000)
 	})
 	for key, m := range mutations {
 		err = errors.Join(err, client.Apply(p.ctx, key, m))
