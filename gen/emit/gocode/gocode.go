@@ -5,6 +5,7 @@ package gocode
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,19 +82,22 @@ func straight(line string) string {
 	return strings.ReplaceAll(line, "]:", "] :")
 }
 
+// listItem matches the beginning of an item of a list.
+var listItem = regexp.MustCompile(`^([-*+•]|[0-9]+[.)])[ \t]`)
+
 // Comment returns a line of text as a comment. It must not be a directive: gofmt moves
 // a comment that begins with +build, wherever it is, to the top of the file, where it
-// would exclude the file from the build.
+// would exclude the file from the build. Nor must code be the item of a list, which gofmt would indent.
 func Comment(line string) string {
 	line = CommentLine(line)
 	if code, ok := strings.CutPrefix(line, "\t"); ok { // gofmt indents code by one tab, and keys are shown unchanged
-		line = "\t" + strings.TrimLeft(code, " ")
+		line = "\t" + strings.TrimLeft(code, " \t")
 	} else {
 		line = straight(line)
 	}
 	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
-	if rest := line[len(blank):]; strings.HasPrefix(rest, "+build") {
-		line = blank + `\` + rest // no list item either, which gofmt would indent
+	if rest := line[len(blank):]; strings.HasPrefix(rest, "+build") || blank != "" && listItem.MatchString(rest) {
+		line = blank + `\` + rest
 	}
 	if line == "" || line[0] == '\t' {
 		return "//" + line

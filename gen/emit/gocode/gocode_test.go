@@ -90,7 +90,7 @@ func TestWrap(t *testing.T) {
 // and behind a field.
 func TestTextStaysInItsComment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ \t]*(\+build|//go:build|/\*|\*/|#)[ a-z\n]*(\n\n\t(\+build|b))?`)).Draw(t, "text")
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`([ \t]{0,3}(\+build|//go:build|/\*|\*/|#|[-*+•] |1[.)] |a|\[a\]: b|"|)[ a-z]{0,3}\n{0,2}){0,6}`)).Draw(t, "text")
 		f := jen.NewFile("app")
 		f.NoFormat = true
 		f.Add(Doc("T is an event: " + strings.TrimSpace(text))).Line().Type().Id("T").Struct(jen.Id("A").Int().Comment(Comment(text)))
