@@ -686,8 +686,14 @@ func (a *rowAssembler) markOf(k, next, begin, end int) (m mark) {
 
 // ErrLongRead is the error of a read that takes over an hour, at an event that has become too old meanwhile, and is only kept if newer
 // ones do not replace it, in a bucket that the read does not read to its end (all_of with max_age and max_versions). Read what
-// is left again, from the time of the last event on.
+// is left again, from the time of the last event on. The error ends the read.
 var ErrLongRead = errors.New("the read takes over an hour, and whether the event is still kept depends on newer ones that it does not read; read again from the last event on")
+
+// endLong ends a read with [ErrLongRead].
+func (a *assembler) endLong(e event, yield yielder) (more bool) {
+	yield(e, ErrLongRead)
+	return false
+}
 
 // yieldOne makes the k-th event of the frame and yields it unless all of its data has
 // expired by now: a scan may take longer than the data lives.
@@ -709,7 +715,7 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 		now, stale = a.stale()
 	}
 	if len(a.conditions) > 0 && !a.meets(now, stale, k) {
-		return !a.unranked || yield(event, ErrLongRead)
+		return !a.unranked || a.endLong(event, yield)
 	}
 	for i := range a.mapping.Columns {
 		if a.fetched.Omits(i) || a.mapping.Columns[i].replaced {
@@ -737,7 +743,7 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 		}
 	}
 	if a.unranked {
-		return yield(event, ErrLongRead)
+		return a.endLong(event, yield)
 	}
 	return !a.found || yield(event, failed)
 }
