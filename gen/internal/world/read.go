@@ -75,7 +75,7 @@ func (p *play) someSeries() []any {
 	if len(p.known) > 0 && !p.chance(6) {
 		return anyOf(p, p.known).Series
 	}
-	return anyOf(p, p.traffic.Series())
+	return anyOf(p, p.events.Series())
 }
 
 // query draws the values of a query.
@@ -248,6 +248,7 @@ func (p *play) read() error {
 	p.note("%s from %v to %v %+v", s.name, from, to, o)
 	want := p.expected(s, from, to)
 	var got []dynamic.Event
+	p.traffic.take()
 	err := p.repeated(func() (err error) {
 		if o.Limit == 0 && fields == nil && p.chance(4) && !o.TimeOrder {
 			got, err = p.program().columns(p.ctx, &s, from, to, o)
@@ -260,6 +261,9 @@ func (p *play) read() error {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := p.fetched(s, from, to, o, fields); err != nil {
 		return err
 	}
 	return p.same(want, got, o, fields)
@@ -659,7 +663,7 @@ func (p *play) scan() error {
 	if err != nil {
 		return err
 	}
-	cut := fmt.Sprint(p.traffic.Series()[0][0])[:1]
+	cut := fmt.Sprint(p.events.Series()[0][0])[:1]
 	var got []dynamic.Event
 	if err := p.repeated(func() error {
 		got = nil

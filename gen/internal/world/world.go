@@ -39,6 +39,7 @@ type World struct {
 	bt      *storetest.Bigtable
 	clients []*bigtable.Client
 	faults  *faults
+	traffic *traffic
 	scripts int
 	files   int
 	dir     string // for files of progress
@@ -54,9 +55,9 @@ func Start(t testing.TB) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	w := &World{bt: b, faults: new(faults), Counts: map[string]int{}, dir: t.TempDir()}
+	w := &World{bt: b, faults: new(faults), traffic: new(traffic), Counts: map[string]int{}, dir: t.TempDir()}
 	for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
-		c, err := connect(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(w.faults.unary), grpc.WithChainStreamInterceptor(w.faults.stream))
+		c, err := connect(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(w.faults.unary), grpc.WithChainStreamInterceptor(w.faults.stream, w.traffic.stream))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,18 +115,18 @@ func (w *World) play(ctx context.Context, s Script) error {
 
 // begin makes the tables of a script; nil if no event fits all of them.
 func (w *World) begin(ctx context.Context, s Script) (*play, error) {
-	traffic, ok := dynamictest.NewTraffic(s.Layout)
+	events, ok := dynamictest.NewTraffic(s.Layout)
 	if !ok {
 		return nil, nil
 	}
 	w.scripts++
 	p := &play{
-		World: w, ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), traffic: traffic,
-		prefix: fmt.Sprintf("w%d_", w.scripts), now: traffic.Now, foreign: map[[2]string]bool{},
+		World: w, ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), events: events,
+		prefix: fmt.Sprintf("w%d_", w.scripts), now: events.Now, foreign: map[[2]string]bool{},
 	}
 	if begins := p.begins(); begins.Year() > 2050 {
 		p.now = begins.Add(50 * time.Hour)
-		p.shift = p.now.Sub(traffic.Now)
+		p.shift = p.now.Sub(events.Now)
 	}
 	if err := p.setup(p.schema); err != nil {
 		return nil, fmt.Errorf("setup: %w", err)
@@ -194,12 +195,13 @@ type play struct {
 	layout     *layout.Layout
 	schema     *dynamic.Schema
 	truth      *truth
-	traffic    *dynamictest.Traffic
+	events     *dynamictest.Traffic
 	prefix     string
 	mu         sync.Mutex
 	now        time.Time
 	shift      time.Duration // of the times of events, which are close to those of the newest layout if there are several
 	tick       time.Duration // by how much the clock advances whenever it is read
+	struck     bool          // a request of the step failed
 	programs   []program
 	known      []dynamic.Event    // places of events that were written or deleted
 	foreign    map[[2]string]bool // cells of another program, by table and row
@@ -270,7 +272,12 @@ func (p *play) step(some []operation) error {
 		}
 		p.log = append(p.log, o.name)
 		p.Counts[o.name]++
-		if err := o.do(p); err != nil {
+		p.struck = false
+		err := o.do(p)
+		if _, wrong := p.traffic.take(); err == nil && !p.struck { // otherwise, the client repeats requests in its own way
+			err = wrong
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
 		return nil
@@ -302,6 +309,7 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 	p.faults.arm(how, skip, after, code)
 	err = f()
 	if struck = p.faults.disarm(); struck {
+		p.struck = true
 		p.note("(fault %d of request %d, %v)", how, skip, code)
 	}
 	return err, struck
@@ -343,7 +351,7 @@ func (p *play) tableIDs() (out []string) {
 
 // event draws an event: at the time of another one, close to one, or at any time that tables distinguish.
 func (p *play) event() dynamic.Event {
-	e := rapid.Custom(func(t *rapid.T) []dynamic.Event { return p.traffic.Events(t, 1) }).Example(int(p.Int32()))[0]
+	e := rapid.Custom(func(t *rapid.T) []dynamic.Event { return p.events.Events(t, 1) }).Example(int(p.Int32()))[0]
 	if e.Time = e.Time.Add(p.shift); !e.ExpiresAt.IsZero() {
 		e.ExpiresAt = e.ExpiresAt.Add(p.shift)
 	}
