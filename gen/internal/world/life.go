@@ -66,15 +66,22 @@ func alive(f *layout.Family, now time.Time, micros int64, rank int) bool {
 
 // expires returns when an event expires, as its cells say or, if they do not, as it was written.
 func (v *version) expires() time.Time {
-	c := v.cells[0]
-	at := time.UnixMicro(c.micros)
-	switch f := &v.period.Families[c.family]; f.Life.Timestamp {
-	case codec.TimestampExpiry:
+	if at, ok := v.cells[0].expires(v.period); ok {
 		return at
-	case codec.TimestampShifted:
-		return at.Add(f.GC.MaxAge)
 	}
 	return v.event.ExpiresAt
+}
+
+// expires returns when a cell expires; false if it does not say so.
+func (c *cell) expires(t *layout.Table) (at time.Time, ok bool) {
+	at = time.UnixMicro(c.micros)
+	switch f := &t.Families[c.family]; f.Life.Timestamp {
+	case codec.TimestampExpiry:
+		return at, true
+	case codec.TimestampShifted:
+		return at.Add(f.GC.MaxAge), true
+	}
+	return at, false
 }
 
 // collects reports whether a rule removes a cell of an age and a rank.

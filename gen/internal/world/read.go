@@ -355,6 +355,11 @@ func (v *version) classOf() int {
 
 // agrees compares an event with what is known of its place.
 func (p *play) agrees(l *living, e *dynamic.Event, fields map[int]bool) error {
+	if appends := l.versions[0].period.Pattern.Appends(); !appends && fields == nil {
+		if err := l.dated(e); err != nil {
+			return err
+		}
+	}
 	if period := l.versions[0].period; !period.Pattern.Appends() && period.HasClasses() && l.Class != e.Class {
 		return fmt.Errorf("found class %d of %s", e.Class, shown([]dynamic.Event{l.Event}))
 	}
@@ -378,6 +383,32 @@ func (p *play) agrees(l *living, e *dynamic.Event, fields map[int]bool) error {
 		if !slices.ContainsFunc(alternatives, func(want any) bool { return want == unknown{} || value.Equal(want, v) }) {
 			return fmt.Errorf("found %s = %v, want %v, in %s", p.layout.Fields[i].Name, v, alternatives, shown([]dynamic.Event{*e}))
 		}
+	}
+	return nil
+}
+
+// dated returns an error unless an event that was read whole has the times of its expiry and its write that are stored.
+func (l *living) dated(e *dynamic.Event) error {
+	v := l.versions[0]
+	expiries, written := []time.Time{}, time.Time{}
+	for _, c := range v.cells {
+		if !l.has[0][c.field] {
+			continue
+		}
+		if at, ok := c.expires(v.period); ok {
+			expiries = append(expiries, at)
+		}
+		if c.field == layout.WrittenAt {
+			written = v.at
+		}
+	}
+	switch {
+	case e.TTL != 0:
+		return fmt.Errorf("found the time to live %v in %s", e.TTL, shown([]dynamic.Event{*e}))
+	case !slices.ContainsFunc(expiries, e.ExpiresAt.Equal) && (len(expiries) > 0 || !e.ExpiresAt.IsZero()):
+		return fmt.Errorf("found the expiry %v of %s, want one of %v", e.ExpiresAt, shown([]dynamic.Event{l.Event}), expiries)
+	case !e.WrittenAt.Equal(written):
+		return fmt.Errorf("found that %s was written at %v, want %v", shown([]dynamic.Event{l.Event}), e.WrittenAt, written)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type version struct {
 	event  dynamic.Event
 	period *layout.Table
 	cells  []cell
+	at     time.Time // when it was written
 }
 
 // cell is a cell of an event.
@@ -117,7 +118,7 @@ func (o *truth) version(p *layout.Table, now time.Time, e dynamic.Event) (*versi
 	if len(stamps) == 0 {
 		return nil, codec.ErrExpired
 	}
-	v := &version{event: e, period: p}
+	v := &version{event: e, period: p, at: now}
 	fields := 0
 	for _, c := range p.Columns {
 		if c.Field == layout.WrittenAt || c.Field >= 0 && e.Values[c.Field] == nil {
