@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -217,6 +218,45 @@ func (p *play) writeForeign() error {
 	p.note("%s %q", id, key)
 	p.foreign[[2]string{id, key}] = true
 	return table.Apply(p.ctx, key, m)
+}
+
+// restamp gives cells other timestamps, like another program that uses the time of the server or none, unless they tell the time or
+// the expiry of an event. Readers find the same.
+func (p *play) restamp() error {
+	for _, t := range p.layout.Tables {
+		if t.Pattern.EventTimed() || t.HasClasses() || len(t.Older) > 0 {
+			continue
+		}
+		free := map[string]bool{}
+		for _, f := range t.Families {
+			free[f.Name] = f.Life.EventTimed() && !f.Life.Dated()
+		}
+		client, moved := p.bt.Client.OpenTable(p.prefix+t.ID), map[string]*bigtable.Mutation{}
+		err := p.eachCell(p.prefix+t.ID, func(row, family string, c bigtable.ReadItem, rank int) {
+			if !free[family] || rank > 1 {
+				return
+			}
+			if moved[row] == nil {
+				moved[row] = bigtable.NewMutation()
+			}
+			column := strings.TrimPrefix(c.Column, family+":")
+			moved[row].DeleteCellsInColumn(family, column)
+			moved[row].Set(family, column, anyOf(p, []bigtable.Timestamp{c.Timestamp, 0, 1000, bigtable.Time(p.now).TruncateToMilliseconds(), 300_000_000_000_000_000}), c.Value)
+		})
+		for row, m := range moved {
+			err = errors.Join(err, client.Apply(p.ctx, row, m))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.log = append(p.log, "(cells have other timestamps)")
+	for range 5 {
+		if err := p.step(reads[:5]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // foreignLeft checks that what another program has written is there.

@@ -1034,7 +1034,7 @@ func (p *play) collect() error {
 	return nil
 }
 
-// collectIn removes the cells of a table that the rules of its families remove.
+// collectIn removes the cells of a table that the rules of its families remove, or some of them unless others count them.
 func (p *play) collectIn(id string) error {
 	rules := map[string]codec.GCRule{}
 	for _, t := range p.layout.AllPeriods() {
@@ -1047,11 +1047,12 @@ func (p *play) collectIn(id string) error {
 			}
 		}
 	}
+	some := p.chance(2) && !slices.ContainsFunc(p.layout.AllPeriods(), ranked)
 	client := p.bt.Client.OpenTable(id)
 	mutations := map[string]*bigtable.Mutation{}
 	err := p.eachCell(id, func(row, family string, c bigtable.ReadItem, rank int) {
 		rule, ok := rules[family]
-		if !ok || !collects(rule, p.now.Sub(c.Timestamp.Time()), rank) {
+		if !ok || !collects(rule, p.now.Sub(c.Timestamp.Time()), rank) || some && p.chance(2) {
 			return
 		}
 		if mutations[row] == nil {
