@@ -26,18 +26,19 @@ const maxRequest = 512 << 10
 
 // traffic sees the reads of clients.
 type traffic struct {
-	mu    sync.Mutex
-	cells int   // that were received
-	wrong error // of the first request that must not be sent, or that failed although the server was to answer it
+	mu       sync.Mutex
+	requests int
+	cells    int   // that were received
+	wrong    error // of the first request that must not be sent, or that failed although the server was to answer it
 }
 
-// take returns the number of cells since the last call, and what was wrong so far.
-func (t *traffic) take() (int, error) {
+// take returns the numbers of requests and cells since the last call, and what was wrong so far.
+func (t *traffic) take() (requests, cells int, wrong error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	cells, wrong := t.cells, t.wrong
-	t.cells, t.wrong = 0, nil
-	return cells, wrong
+	requests, cells, wrong = t.requests, t.cells, t.wrong
+	t.requests, t.cells, t.wrong = 0, 0, nil
+	return requests, cells, wrong
 }
 
 // stream is the last interceptor of a client. Codecs that a reader installs see the messages after it.
@@ -87,6 +88,9 @@ type countedStream struct {
 func (s *countedStream) SendMsg(m any) error {
 	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok {
 		s.failed(safeRows(r))
+		s.traffic.mu.Lock()
+		s.traffic.requests++
+		s.traffic.mu.Unlock()
 	}
 	return s.ClientStream.SendMsg(m)
 }
@@ -126,16 +130,37 @@ func safeRows(r *bigtablepb.ReadRowsRequest) error {
 	return nil
 }
 
-// fetched returns an error if the read before has fetched more cells than those that it needs.
+// fetched returns an error if the read before has sent more requests, or fetched more cells, than those that it needs.
 func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fields map[int]bool) error {
 	if p.struck || o.Limit > 0 || fields != nil {
 		return nil
 	}
-	got, err := p.traffic.take()
-	if most, known := p.needed(s, from, to); err == nil && known && got > most {
-		err = fmt.Errorf("%d cells were fetched, and %d are enough", got, most)
+	requests, cells, err := p.traffic.take()
+	most, known := p.needed(s, from, to)
+	switch {
+	case err != nil || !known:
+		return err
+	case cells > most:
+		return fmt.Errorf("%d cells were fetched, and %d are enough", cells, most)
+	case requests > enough(s.table):
+		return fmt.Errorf("%d requests were sent, and %d are enough", requests, enough(s.table))
 	}
-	return err
+	return nil
+}
+
+// enough returns the number of requests for a range of times: one for each layout, or one for each end of the range that divides a
+// bucket of offsets, too.
+func enough(t *layout.Table) (requests int) {
+	for _, o := range t.Periods() {
+		requests++
+		if o.Pattern == codec.BucketOffsets {
+			requests += 2
+		}
+		if o.HasSequence() && !o.Pattern.Bucketed() {
+			requests += 100 // one for each salt if the time before it is reversed
+		}
+	}
+	return requests
 }
 
 // needed returns the greatest number of cells that a read of all fields of a selection may fetch: those of its events, and the rest of

@@ -276,7 +276,7 @@ func (p *play) step(some []operation) error {
 		p.Counts[o.name]++
 		p.struck = false
 		err := o.do(p)
-		if _, wrong := p.traffic.take(); err == nil && !p.struck { // otherwise, the client repeats requests in its own way
+		if _, _, wrong := p.traffic.take(); err == nil && !p.struck { // otherwise, the client repeats requests in its own way
 			err = wrong
 		}
 		if err != nil {
