@@ -79,12 +79,11 @@ func TestGeneratedTests(t *testing.T) {
 }
 
 // schemaSets returns sets of schemas by name: random ones, the edges, the starters and
-// the golden cases. Sets do not share packages. If BTGEN_TESTED_SEEDS is set, it
-// returns that many sets of random schemas instead.
+// the golden cases. Sets do not share packages.
 func schemaSets(t *testing.T, seeds int) map[string][]Input {
 	t.Helper()
 	sets := map[string][]Input{"edges": edgeSchemas(), "odd": oddSchemas(), "conversions": conversions(t)}
-	for seed := range numberOf(t, "BTGEN_TESTED_SEEDS", seeds) {
+	for seed := range seeds {
 		sets[fmt.Sprintf("seed%d", seed)] = randomInputs.Example(seed)
 	}
 	for _, pattern := range templates.Starters() {

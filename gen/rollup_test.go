@@ -13,10 +13,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -389,46 +387,4 @@ func TestNewestWindowsOfRollups(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestRollups adds a rollup to random schemas: windows must be those of all events that were written and not deleted, among
-// requests that fail, garbage collection and the passing of time. BTGEN_MODEL_SEED selects other schemas.
-func TestRollups(t *testing.T) {
-	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	rapidChecks(t, testlong.Pick("3", "10"))
-	patterns, outlived := map[string]int{}, 0
-	for i, s := range model.Matrix(seed) {
-		s.Name = fmt.Sprintf("s%03d", i)
-		if !withRollup(&s, i) {
-			continue
-		}
-		if patterns[s.Pattern]++; patterns[s.Pattern] > 2 && !testlong.Enabled() {
-			continue
-		}
-		t.Run(s.Name+"_"+s.Pattern, func(t *testing.T) {
-			driver := newDynamicModel(t, b, &s, [...]string{"Connect", "ConnectPlain"}[i%2])
-			rapid.Check(t, func(c *rapid.T) { outlived += model.CheckRollups(c, t.Context(), &s, driver) })
-		})
-	}
-	if len(patterns) != 3 || outlived == 0 && testlong.Enabled() {
-		t.Errorf("the patterns %v can have a rollup; %d exact windows of events that have expired", patterns, outlived)
-	}
-}
-
-// withRollup gives a schema a rollup, if its table can have one.
-func withRollup(s *model.Schema, seed int) bool {
-	if s.Bucket == 0 || s.Classes != nil || s.Values == "opentsdb" {
-		return false
-	}
-	s.Short, s.Families[0].WrittenAt = false, false
-	s.Families[0].TTL = []model.TTL{{Kind: "max_age", Age: 48 * time.Hour}, {Kind: "max_age", Age: 48 * time.Hour}, {Kind: "keep"}}[seed%3]
-	s.Rollup = &model.Rollup{Every: s.Bucket / time.Duration([]int{1, 4, 24}[seed/3%3])}
-	if s.Bucket == time.Minute {
-		s.Rollup.Every = max(s.Rollup.Every, 15*time.Second)
-	}
-	if seed%4 == 3 {
-		s.Rollup.Fields = []string{"v0"}
-	}
-	return !Resolve([]Input{{Name: "s.yaml", Text: []byte(s.YAML())}}).Diagnostics.HasErrors()
 }

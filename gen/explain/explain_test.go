@@ -19,7 +19,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
-	"github.com/btgen-dev/btgen/gen/internal/model"
+	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/golden/archive"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -170,16 +170,14 @@ func asks(r explain.Read, key explain.Bytes) bool {
 	})
 }
 
-// TestMatrix explains random schemas of all patterns with all strategies.
-func TestMatrix(t *testing.T) {
-	for seed := range testlong.Pick(1, 3) {
-		for i, s := range append(model.Matrix(seed), model.Random(seed)) {
-			if i%9 > 0 && !testlong.Enabled() {
-				continue
-			}
-			s.Name = "app"
-			check(t, documentOf(t, gen.Input{Name: "s.yaml", Text: []byte(s.YAML())}))
-		}
+// TestDrawn explains drawn schemas.
+func TestDrawn(t *testing.T) {
+	some, err := corpus.DrawAll(0, testlong.Pick(30, 400), "../../schemas", "../../golden/code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range some {
+		check(t, documentOf(t, gen.Input{Name: "s.yaml", Text: d.Text}))
 	}
 }
 

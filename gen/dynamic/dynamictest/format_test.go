@@ -21,7 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
-	"github.com/btgen-dev/btgen/gen/internal/model"
+	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -31,9 +31,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// schemas are the example schemas, and random ones of all patterns, strategies and
-// orders of key segments, from a number of seeds.
-func schemas(t *testing.T, seeds int) map[string]*layout.Layout {
+// schemas are the example schemas, and others that are drawn from their parts.
+func schemas(t *testing.T, drawn int) map[string]*layout.Layout {
 	t.Helper()
 	out := map[string]*layout.Layout{}
 	files, err := filepath.Glob("../../../schemas/*.yaml")
@@ -47,11 +46,12 @@ func schemas(t *testing.T, seeds int) map[string]*layout.Layout {
 		}
 		out[filepath.Base(file)] = dynamictest.Resolve(t, yaml)
 	}
-	for seed := range seeds {
-		for i, s := range append(model.Matrix(seed), model.Random(seed)) {
-			s.Name = s.Name + string(rune('a'+i%26))
-			out[s.Name] = dynamictest.Resolve(t, []byte(s.YAML()))
-		}
+	some, err := corpus.DrawAll(0, drawn, "../../../schemas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range some {
+		out[strconv.Itoa(i)] = d.Layout
 	}
 	return out
 }
@@ -68,13 +68,13 @@ func fewChecks(t *testing.T, n int) {
 	t.Cleanup(func() { _ = f.Value.Set(before) })
 }
 
-// TestFormats writes events of the example schemas and of random ones, reads them, writes
+// TestFormats writes events of the example schemas and of drawn ones, reads them, writes
 // them as text, and stores the events that are read from the text under another prefix: cell
 // by cell, the tables are equal.
 func TestFormats(t *testing.T) {
 	fewChecks(t, testlong.Pick(1, 3))
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	for name, l := range schemas(t, 1) {
+	for name, l := range schemas(t, testlong.Pick(20, 200)) {
 		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue

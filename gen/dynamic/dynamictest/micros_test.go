@@ -20,7 +20,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
-	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -34,13 +33,7 @@ import (
 // a millisecond. Whatever the schema, and however events are read, the time range is exact to the microsecond.
 func TestMicros(t *testing.T) {
 	fewChecks(t, testlong.Pick(3, 8))
-	layouts := schemas(t, 0)
-	for seed := range testlong.Pick(1, 2) {
-		for i, s := range model.Matrix(seed) {
-			s.Name = fmt.Sprintf("s%dx%d", seed, i)
-			layouts[s.Pattern+" "+s.Name] = dynamictest.Resolve(t, []byte(s.YAML()))
-		}
-	}
+	layouts := schemas(t, testlong.Pick(100, 300))
 	maps.DeleteFunc(layouts, func(_ string, l *layout.Layout) bool {
 		_, ok := dynamictest.NewTraffic(l)
 		return !ok || !onlyTimestamps(l)

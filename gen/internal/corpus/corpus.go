@@ -277,6 +277,19 @@ func (c *Corpus) Draw(random *rand.Rand, edits int) Drawn {
 	return drawn(root)
 }
 
+// DrawAll draws schemas from those of some folders, more and more edited; the same for the same numbers.
+func DrawAll(first, end int, folders ...string) ([]Drawn, error) {
+	c, err := Load(folders...)
+	if err != nil {
+		return nil, err
+	}
+	var out []Drawn
+	for i := first; i < end; i++ {
+		out = append(out, c.Draw(rand.New(rand.NewPCG(uint64(i), 0)), i%6))
+	}
+	return out, nil
+}
+
 // drawn returns a schema that was drawn.
 func drawn(root *yaml.Node) Drawn {
 	text := format(root)

@@ -132,7 +132,7 @@ func safeRows(r *bigtablepb.ReadRowsRequest) error {
 
 // fetched returns an error if the read before has sent more requests, or fetched more cells, than those that it needs.
 func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fields map[int]bool) error {
-	if p.struck || o.Limit > 0 || fields != nil {
+	if p.struck || o.Limit > 0 || fields != nil || o.TimeOrder && len(s.series) != 1 {
 		return nil
 	}
 	requests, cells, err := p.traffic.take()
@@ -142,22 +142,22 @@ func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fie
 		return err
 	case cells > most:
 		return fmt.Errorf("%d cells were fetched, and %d are enough", cells, most)
-	case requests > enough(s.table):
-		return fmt.Errorf("%d requests were sent, and %d are enough", requests, enough(s.table))
+	case requests > enough(&s, to.Sub(from)):
+		return fmt.Errorf("%d requests were sent, and %d are enough", requests, enough(&s, to.Sub(from)))
 	}
 	return nil
 }
 
-// enough returns the number of requests for a range of times: one for each layout, or one for each end of the range that divides a
-// bucket of offsets, too.
-func enough(t *layout.Table) (requests int) {
-	for _, o := range t.Periods() {
-		requests++
-		if o.Pattern == codec.BucketOffsets {
+// enough returns the number of requests for a range of times: one for each layout. More are needed at the ends of the range if these
+// divide buckets of offsets, for each salt if the time in front of a sequence is reversed, and for long lists of row keys.
+func enough(s *selection, span time.Duration) (requests int) {
+	for _, o := range s.table.Periods() {
+		offsets := o.Pattern == codec.BucketOffsets
+		switch requests++; {
+		case o.HasSequence() && !o.Pattern.Bucketed(), offsets && len(s.series) != 1, o.Pattern.Bucketed() && !o.Endless() && span/o.Bucket.Widest() > 1000:
+			return 1000
+		case offsets:
 			requests += 2
-		}
-		if o.HasSequence() && !o.Pattern.Bucketed() {
-			requests += 100 // one for each salt if the time before it is reversed
 		}
 	}
 	return requests
