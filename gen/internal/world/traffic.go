@@ -18,6 +18,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -154,7 +155,7 @@ func enough(s *selection, span time.Duration) (requests int) {
 	for _, o := range s.table.Periods() {
 		offsets := o.Pattern == codec.BucketOffsets
 		switch requests++; {
-		case o.HasSequence() && !o.Pattern.Bucketed(), offsets && len(s.series) != 1, o.Pattern.Bucketed() && !o.Endless() && span/o.Bucket.Widest() > 1000:
+		case o.HasSequence() && !o.Pattern.Bucketed(), offsets && len(s.series) != 1, o.Bucket.Widest() > 0 && span/o.Bucket.Widest() > 1000:
 			return 1000
 		case offsets:
 			requests += 2
@@ -174,7 +175,7 @@ func (p *play) needed(s selection, from, to time.Time) (cells int, known bool) {
 	ranks := p.truth.ranks(s.table)
 	for _, versions := range p.truth.tables[s.table] {
 		for _, v := range versions {
-			if s.matches(&v.event) && !v.event.Time.Before(floorOf(v.period, from)) && v.event.Time.Before(ceilOf(v.period, to)) {
+			if first, end := limits(v.period, from, to); s.matches(&v.event) && !v.event.Time.Before(first) && v.event.Time.Before(end) {
 				for _, c := range v.cells {
 					if alive(&v.period.Families[c.family], p.now, c.micros, 1+slices.Index(ranks[c.column], c.micros)) {
 						cells++
@@ -186,25 +187,18 @@ func (p *play) needed(s selection, from, to time.Time) (cells int, known bool) {
 	return cells, true
 }
 
-// floorOf and ceilOf return the limits of the cells that a read of a range of times may fetch.
-func floorOf(t *layout.Table, at time.Time) time.Time {
+// limits returns the range of times whose cells a read may fetch: whole buckets if newer events decide whether older ones are kept, and
+// whole milliseconds if timestamps tell the times.
+func limits(t *layout.Table, from, to time.Time) (time.Time, time.Time) {
 	switch {
-	case t.EventTimed() && ranked(t) && !t.Endless():
-		return t.Bucket.Start(at)
-	case t.EventTimed():
-		return at.Truncate(time.Millisecond)
+	case !t.EventTimed():
+		return from, to
+	case !ranked(t):
+		return from.Truncate(time.Millisecond), to.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+	case t.Endless() || t.Bucket.Widest() == 0:
+		return time.Time{}, scan.MaxTime
 	}
-	return at
-}
-
-func ceilOf(t *layout.Table, at time.Time) time.Time {
-	switch {
-	case t.EventTimed() && ranked(t) && !t.Endless():
-		return t.Bucket.End(at)
-	case t.EventTimed():
-		return at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
-	}
-	return at
+	return t.Bucket.Start(from), t.Bucket.End(to)
 }
 
 // ranked reports whether newer events decide whether older ones are kept.
